@@ -1,0 +1,1 @@
+"""The devices that run launches: one interface, several engines."""

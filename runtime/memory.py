@@ -1,0 +1,257 @@
+"""The DRAM of a device: one address space that host code, drivers and simulators share, and its
+page allocator.
+
+Physical addresses look as upstream's driver hands them out (``spec/runtime.md`` section 11): pages
+of 4 KiB, the first one at 0x1000, so that address 0 is never valid. The bytes lie in one anonymous
+mapping that is reserved once at its full size and filled by the system page by page, so the base
+pointer that native code holds never moves.
+
+May import the standard library and numpy only. Tests: ``tests/runtime/test_device_memory.py``.
+"""
+
+import bisect
+import mmap
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["FIRST_ADDRESS", "PAGE_BYTES", "Allocation", "DeviceMemory", "DeviceMemoryError"]
+
+PAGE_BYTES = 4096
+"""Granularity of allocations."""
+
+FIRST_ADDRESS = 0x1000
+"""The first physical address; the page below it is never mapped."""
+
+_ADDRESS_SPACE = 1 << 32
+"""Bytes that a 32-bit physical address reaches (``vta_phy_addr_t``)."""
+
+# Python 3.11's mmap has no name for this flag; the number is Linux's on every architecture that
+# wheels exist for.
+_NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
+
+
+class DeviceMemoryError(MemoryError):
+    """An allocation, a release or an access of device memory that cannot be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """A block of device memory: ``nbytes`` bytes (as asked for) from physical ``address`` on."""
+
+    address: int
+    nbytes: int
+
+    @property
+    def end(self) -> int:
+        """One past the last byte."""
+        return self.address + self.nbytes
+
+
+class DeviceMemory:
+    """Byte-addressed device DRAM with an allocator that splits and merges blocks.
+
+    The lowest free block that is large enough is taken (first fit), so a fresh memory hands out
+    consecutive pages as upstream does. A block reads as zeros when it is handed out, whatever was
+    there before.
+
+    ``limit`` is the exclusive upper bound of addresses, in bytes; at most 4 GiB.
+    """
+
+    def __init__(self, limit: int = _ADDRESS_SPACE) -> None:
+        if not FIRST_ADDRESS < limit <= _ADDRESS_SPACE or limit % PAGE_BYTES:
+            raise DeviceMemoryError(
+                f"device memory: the limit must be a multiple of {PAGE_BYTES} above "
+                f"{FIRST_ADDRESS:#x} and at most {_ADDRESS_SPACE:#x}, not {limit:#x}"
+            )
+        self.limit = limit
+        self._mapping = _reserve(limit)
+        self._bytes: npt.NDArray[np.uint8] = np.frombuffer(self._mapping, dtype=np.uint8)
+        self.base_pointer = int(self._bytes.ctypes.data)
+        """Host pointer to physical address 0: byte ``p`` of device memory lies at ``base_pointer +
+        p``.
+        """
+        self._live: dict[int, tuple[Allocation, int]] = {}
+        # Free blocks below the top, as parallel sorted lists of begin and end; no two of them
+        # touch.
+        self._free_begins: list[int] = []
+        self._free_ends: list[int] = []
+        self._top = FIRST_ADDRESS
+
+    @property
+    def nbytes(self) -> int:
+        """One past the highest byte that any allocation has ever covered: an access at or above it
+        is out of range.
+        """
+        return self._top
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes of the pages that are in use now."""
+        return sum(pages for _, pages in self._live.values())
+
+    @property
+    def allocations(self) -> tuple[Allocation, ...]:
+        """The live allocations, by address."""
+        return tuple(self._live[address][0] for address in sorted(self._live))
+
+    def alloc(self, nbytes: int, alignment: int = PAGE_BYTES) -> Allocation:
+        """Return a zeroed block of ``nbytes`` at a multiple of ``alignment`` (a power of two, at
+        least a page).
+
+        Raises ``DeviceMemoryError`` when nothing is large enough.
+        """
+        if nbytes < 1:
+            raise DeviceMemoryError(f"device memory: a block has at least one byte, not {nbytes}")
+        if alignment < PAGE_BYTES or alignment & (alignment - 1):
+            raise DeviceMemoryError(
+                f"device memory: an alignment is a power of two of at least {PAGE_BYTES}, "
+                f"not {alignment}"
+            )
+        pages = -(-nbytes // PAGE_BYTES) * PAGE_BYTES
+        address = self._take_free(pages, alignment)
+        if address is None:
+            address = self._grow(nbytes, pages, alignment)
+        allocation = Allocation(address, nbytes)
+        self._live[address] = (allocation, pages)
+        return allocation
+
+    def free(self, allocation: Allocation) -> None:
+        """Give a block back; it merges with the free blocks beside it.
+
+        Raises ``DeviceMemoryError`` for a block that this memory does not have (freed already, or
+        another memory's).
+        """
+        live = self._live.get(allocation.address)
+        if live is None or live[0] is not allocation:
+            raise DeviceMemoryError(
+                f"device memory: no block of {allocation.nbytes} bytes at {allocation.address:#x} is "
+                "allocated; it was freed before, or belongs to another memory"
+            )
+        del self._live[allocation.address]
+        begin, pages = allocation.address, live[1]
+        self._clear(begin, begin + pages)
+        self._insert_free(begin, begin + pages)
+
+    def owner(self, address: int) -> Allocation | None:
+        """Return the live allocation that has byte ``address`` among its pages, or None."""
+        starts = sorted(self._live)
+        position = bisect.bisect_right(starts, address) - 1
+        if position < 0:
+            return None
+        allocation, pages = self._live[starts[position]]
+        return allocation if address < allocation.address + pages else None
+
+    def is_live(self, allocation: Allocation) -> bool:
+        """Tell whether ``allocation`` came from this memory and was not freed."""
+        live = self._live.get(allocation.address)
+        return live is not None and live[0] is allocation
+
+    def view(self, address: int, nbytes: int) -> npt.NDArray[np.uint8]:
+        """Return the ``nbytes`` bytes from ``address`` on as a writable array that shares the
+        memory.
+
+        Raises ``DeviceMemoryError`` outside of what allocations have covered.
+        """
+        if nbytes < 0 or address < FIRST_ADDRESS or address + nbytes > self._top:
+            raise DeviceMemoryError(
+                f"device memory: {nbytes} bytes from {address:#x} are outside of the mapped range "
+                f"{FIRST_ADDRESS:#x} to {self._top:#x}"
+            )
+        return self._bytes[address : address + nbytes]
+
+    def write(self, allocation: Allocation, offset: int, data: bytes | memoryview) -> None:
+        """Copy ``data`` into ``allocation`` from byte ``offset`` on."""
+        self._span(allocation, offset, len(data))[:] = np.frombuffer(data, dtype=np.uint8)
+
+    def read(self, allocation: Allocation, offset: int, nbytes: int) -> bytes:
+        """Return ``nbytes`` bytes of ``allocation`` from byte ``offset`` on."""
+        return self._span(allocation, offset, nbytes).tobytes()
+
+    def copy(
+        self,
+        source: Allocation,
+        source_offset: int,
+        target: Allocation,
+        target_offset: int,
+        nbytes: int,
+    ) -> None:
+        """Copy ``nbytes`` between two blocks (or within one, also where the ranges overlap)."""
+        data = self._span(source, source_offset, nbytes).copy()
+        self._span(target, target_offset, nbytes)[:] = data
+
+    def _span(self, allocation: Allocation, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
+        if not self.is_live(allocation):
+            raise DeviceMemoryError(
+                f"device memory: the block at {allocation.address:#x} is not allocated (any more)"
+            )
+        if offset < 0 or nbytes < 0 or offset + nbytes > allocation.nbytes:
+            raise DeviceMemoryError(
+                f"device memory: {nbytes} bytes from offset {offset} do not lie in a block of "
+                f"{allocation.nbytes} bytes"
+            )
+        return self.view(allocation.address + offset, nbytes)
+
+    def _take_free(self, pages: int, alignment: int) -> int | None:
+        for index, (begin, end) in enumerate(zip(self._free_begins, self._free_ends, strict=True)):
+            start = -(-begin // alignment) * alignment
+            if start + pages > end:
+                continue
+            del self._free_begins[index]
+            del self._free_ends[index]
+            self._insert_free(begin, start)
+            self._insert_free(start + pages, end)
+            return start
+        return None
+
+    def _grow(self, nbytes: int, pages: int, alignment: int) -> int:
+        # A free block that touches the top may serve as the beginning.
+        begin = self._top
+        if self._free_ends and self._free_ends[-1] == self._top:
+            begin = self._free_begins[-1]
+        start = -(-begin // alignment) * alignment
+        if start + pages > self.limit:
+            raise DeviceMemoryError(
+                f"device memory: no {nbytes} bytes free: {self.allocated_bytes} of "
+                f"{self.limit - FIRST_ADDRESS} bytes are allocated in {len(self._live)} blocks; free some of them"
+            )
+        if begin != self._top:
+            self._free_begins.pop()
+            self._free_ends.pop()
+        self._insert_free(begin, start)
+        self._top = start + pages
+        return start
+
+    def _insert_free(self, begin: int, end: int) -> None:
+        if begin == end:
+            return
+        index = bisect.bisect_left(self._free_begins, begin)
+        if index < len(self._free_begins) and self._free_begins[index] == end:
+            end = self._free_ends[index]
+            del self._free_begins[index]
+            del self._free_ends[index]
+        if index > 0 and self._free_ends[index - 1] == begin:
+            self._free_ends[index - 1] = end
+            return
+        self._free_begins.insert(index, begin)
+        self._free_ends.insert(index, end)
+
+    def _clear(self, begin: int, end: int) -> None:
+        # On Linux dropping anonymous pages gives them back to the system, and they read as zeros
+        # afterwards.
+        if sys.platform == "linux" and mmap.PAGESIZE == PAGE_BYTES:
+            self._mapping.madvise(mmap.MADV_DONTNEED, begin, end - begin)
+            return
+        self._bytes[begin:end] = 0
+
+
+def _reserve(limit: int) -> mmap.mmap:
+    try:
+        return mmap.mmap(-1, limit, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+    except OSError as error:
+        raise DeviceMemoryError(
+            f"device memory: the system does not reserve {limit:#x} bytes of address space "
+            f"({error.strerror}); give a smaller limit"
+        ) from error

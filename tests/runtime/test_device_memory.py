@@ -1,0 +1,194 @@
+"""Device DRAM: addresses, the allocator against a byte-by-byte model, copies, and every error's
+text.
+"""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtime.memory import FIRST_ADDRESS, PAGE_BYTES, Allocation, DeviceMemory, DeviceMemoryError
+
+SMALL = FIRST_ADDRESS + 16 * PAGE_BYTES
+
+
+def test_blocks_follow_each_other_page_by_page_from_0x1000() -> None:
+    memory = DeviceMemory()
+    addresses = [memory.alloc(n).address for n in (1, 4096, 4097, 1 << 25, 10)]
+    assert addresses == [0x1000, 0x2000, 0x3000, 0x5000, 0x2005000]
+    assert memory.nbytes == 0x2006000
+
+
+def test_a_freed_block_is_split_and_merged_again() -> None:
+    memory = DeviceMemory(SMALL)
+    a, b, c = (memory.alloc(4 * PAGE_BYTES) for _ in range(3))
+    memory.free(b)
+    small = memory.alloc(1)
+    assert small.address == b.address
+    rest = memory.alloc(3 * PAGE_BYTES)
+    assert rest.address == b.address + PAGE_BYTES
+    for block in (small, a, rest, c):
+        memory.free(block)
+    assert memory.alloc(16 * PAGE_BYTES).address == FIRST_ADDRESS
+
+
+def test_freed_memory_reads_as_zeros_when_it_is_handed_out_again() -> None:
+    memory = DeviceMemory(SMALL)
+    block = memory.alloc(PAGE_BYTES)
+    memory.view(block.address, block.nbytes)[:] = 7
+    memory.free(block)
+    again = memory.alloc(PAGE_BYTES)
+    assert again.address == block.address
+    assert not memory.view(again.address, again.nbytes).any()
+
+
+def test_an_alignment_above_the_page_is_kept_and_loses_no_page() -> None:
+    memory = DeviceMemory(SMALL)
+    aligned = memory.alloc(1, alignment=4 * PAGE_BYTES)
+    assert aligned.address == 4 * PAGE_BYTES
+    assert memory.alloc(3 * PAGE_BYTES).address == FIRST_ADDRESS
+
+
+def test_views_share_the_memory_and_the_base_pointer_reaches_it() -> None:
+    memory = DeviceMemory()
+    block = memory.alloc(64)
+    memory.view(block.address, 64)[:] = np.arange(64)
+    pointer = memory.base_pointer
+    assert memory.view(block.address, 1).ctypes.data == pointer + block.address
+    memory.alloc(1 << 28)
+    assert memory.base_pointer == pointer
+    assert memory.view(block.address + 10, 3).tolist() == [10, 11, 12]
+
+
+def test_the_owner_of_an_address_is_the_block_on_that_page() -> None:
+    memory = DeviceMemory(SMALL)
+    a, b = memory.alloc(5000), memory.alloc(1)
+    assert memory.owner(a.address + 8191) is a
+    assert memory.owner(b.address) is b
+    assert memory.owner(b.address + PAGE_BYTES) is None
+    assert memory.owner(0) is None
+    memory.free(a)
+    assert memory.owner(a.address) is None
+    assert memory.allocations == (b,)
+    assert memory.allocated_bytes == PAGE_BYTES
+
+
+def test_br_021_copies_at_an_offset_move_the_right_bytes_and_freed_space_is_reused() -> None:
+    memory = DeviceMemory()
+    block = memory.alloc(4096)
+    data = bytes(range(100))
+    memory.write(block, 1000, data)
+    assert memory.read(block, 1025, 50) == data[25:75]
+    assert memory.read(block, 998, 3) == b"\0\0\0"
+    memory.free(block)
+    assert memory.alloc(4096).address == block.address
+
+
+def test_copies_within_a_block_may_overlap() -> None:
+    memory = DeviceMemory()
+    block, other = memory.alloc(32), memory.alloc(32)
+    memory.write(block, 0, bytes(range(16)))
+    memory.copy(block, 0, block, 4, 16)
+    assert memory.read(block, 0, 20) == bytes(range(4)) + bytes(range(16))
+    memory.copy(block, 4, other, 16, 16)
+    assert memory.read(other, 15, 17) == b"\0" + bytes(range(16))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, 5 * PAGE_BYTES)), max_size=60))
+@settings(max_examples=60, deadline=None)
+def test_random_histories_never_overlap_and_always_find_what_fits(
+    history: list[tuple[bool, int]],
+) -> None:
+    memory = DeviceMemory(SMALL)
+    used = [False] * 16
+    live: list[Allocation] = []
+    for take, size in history:
+        if not take and live:
+            block = live.pop(size % len(live))
+            memory.free(block)
+            for page in _pages(block):
+                used[page] = False
+            continue
+        count = -(-size // PAGE_BYTES)
+        fits = [p for p in range(17 - count) if not any(used[p : p + count])]
+        if not fits:
+            with pytest.raises(DeviceMemoryError):
+                memory.alloc(size)
+            continue
+        block = memory.alloc(size)
+        live.append(block)
+        assert block.address == FIRST_ADDRESS + fits[0] * PAGE_BYTES
+        for page in _pages(block):
+            used[page] = True
+    assert memory.allocated_bytes == sum(used) * PAGE_BYTES
+
+
+def _pages(block: Allocation) -> range:
+    first = (block.address - FIRST_ADDRESS) // PAGE_BYTES
+    return range(first, first + -(-block.nbytes // PAGE_BYTES))
+
+
+def _says(text: str) -> str:
+    return f"^{re.escape(text)}$"
+
+
+def test_errors_name_the_place_and_the_numbers() -> None:
+    memory, other = DeviceMemory(SMALL), DeviceMemory(SMALL)
+    block = memory.alloc(100)
+    twin = other.alloc(100)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says(
+            "device memory: no block of 100 bytes at 0x1000 is allocated; it was freed before, "
+            "or belongs to another memory"
+        ),
+    ):
+        memory.free(twin)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says("device memory: 2 bytes from offset 99 do not lie in a block of 100 bytes"),
+    ):
+        memory.write(block, 99, b"xx")
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says("device memory: a block has at least one byte, not 0"),
+    ):
+        memory.alloc(0)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says("device memory: an alignment is a power of two of at least 4096, not 12288"),
+    ):
+        memory.alloc(1, alignment=12288)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says(
+            "device memory: no 65536 bytes free: 4096 of 65536 bytes are allocated in 1 blocks; "
+            "free some of them"
+        ),
+    ):
+        memory.alloc(16 * PAGE_BYTES)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says(
+            "device memory: 2 bytes from 0x1fff are outside of the mapped range 0x1000 to 0x2000"
+        ),
+    ):
+        memory.view(0x1FFF, 2)
+    memory.free(block)
+    with pytest.raises(DeviceMemoryError, match="freed before"):
+        memory.free(block)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says("device memory: the block at 0x1000 is not allocated (any more)"),
+    ):
+        memory.read(block, 0, 1)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says(
+            "device memory: the limit must be a multiple of 4096 above 0x1000 and at most "
+            "0x100000000, not 0x1001"
+        ),
+    ):
+        DeviceMemory(0x1001)
