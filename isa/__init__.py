@@ -1,0 +1,1 @@
+"""The VTA instruction set: configuration, encodings, programs, assembler, reference interpreter, checker."""

@@ -1,0 +1,1 @@
+"""vta/testing."""

@@ -1,0 +1,145 @@
+"""Buffers: a piece of memory seen as a tensor, and views into it that tensor intrinsics declare.
+
+May import ``vta.tir.expr`` and ``vta.tir.dtype``. Tests: tests/vta/tir/test_buffer.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntFlag
+
+from vta.tir.dtype import HANDLE, INT32, DType
+from vta.tir.expr import (
+    BufferLoad,
+    Builtin,
+    Call,
+    Expr,
+    ExprError,
+    ExprLike,
+    IntImm,
+    PointerType,
+    Var,
+    const,
+    convert,
+)
+
+__all__ = ["Access", "Buffer", "decl_buffer", "is_global"]
+
+
+class Access(IntFlag):
+    """How an access pointer is used."""
+
+    READ = 1
+    WRITE = 2
+
+
+def is_global(scope: str) -> bool:
+    """Whether ``scope`` is DRAM, which the host can address too."""
+    return scope in ("", "global")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Buffer:
+    """A tensor of ``shape`` at ``data[elem_offset]``; row-major unless ``strides`` (in elements) say otherwise.
+
+    ``scope`` names the memory ("global", "local.acc_buffer", ...). ``data_alignment`` and ``offset_factor`` (in
+    elements) are what a tensor intrinsic demands of the region it is bound to. Buffers compare by identity.
+    """
+
+    name: str
+    data: Var
+    dtype: DType
+    shape: tuple[Expr, ...]
+    strides: tuple[Expr, ...] = ()
+    elem_offset: Expr = IntImm(0)  # noqa: RUF009  # an immutable node
+    scope: str = "global"
+    data_alignment: int = 64
+    offset_factor: int = 1
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    @property
+    def element_strides(self) -> tuple[Expr, ...]:
+        """Strides in elements, row-major ones computed from the shape."""
+        if self.strides:
+            return self.strides
+        result: list[Expr] = []
+        step: Expr = const(1)
+        for extent in reversed(self.shape):
+            result.append(step)
+            step = step * extent
+        return tuple(reversed(result))
+
+    def offset_of(self, indices: Sequence[ExprLike]) -> Expr:
+        """Return the element offset of ``indices`` from ``data``."""
+        if len(indices) != len(self.shape):
+            raise ExprError(f"buffer {self.name!r} has {len(self.shape)} dimensions, not {len(indices)}")
+        offset = self.elem_offset
+        for index, stride in zip(indices, self.element_strides, strict=True):
+            offset = offset + convert(index) * stride
+        return offset
+
+    def access_ptr(
+        self,
+        access_mask: str | int,
+        ptr_type: str = "handle",
+        content_lanes: int = 1,
+        offset: ExprLike = 0,
+    ) -> Expr:
+        """Return the intrinsic for "a pointer to this buffer", which lowering turns into an address or an SRAM index.
+
+        ``access_mask`` is "r", "w", "rw" or the ``Access`` bits; ``ptr_type`` "handle" asks for an address, an integer
+        type for the element index; ``content_lanes`` counts lanes of one unit; ``offset`` is in elements.
+        """
+        if isinstance(access_mask, str):
+            if not access_mask or set(access_mask) - {"r", "w"}:
+                raise ExprError(f"access_mask is 'r', 'w' or 'rw', not {access_mask!r}")
+            access_mask = sum({"r": Access.READ, "w": Access.WRITE}[c] for c in set(access_mask))
+        extent: Expr = const(1)
+        for dim in self.shape:
+            extent = extent * dim
+        annotation = Call(self.dtype.with_lanes(content_lanes), Builtin.TYPE_ANNOTATION)
+        start = self.elem_offset + convert(offset)
+        if content_lanes > 1:
+            start, extent = start // content_lanes, extent // content_lanes
+        args = (annotation, self.data, start, extent, IntImm(int(access_mask), INT32))
+        return Call(DType(ptr_type), Builtin.ACCESS_PTR, args)
+
+    def load(self, *indices: ExprLike) -> BufferLoad:
+        """Return the element at ``indices``."""
+        self.offset_of(indices)
+        return BufferLoad(self, tuple(convert(i) for i in indices))
+
+
+def decl_buffer(
+    shape: Sequence[ExprLike],
+    dtype: str = "float32",
+    name: str = "buffer",
+    data: Var | None = None,
+    strides: Sequence[ExprLike] | None = None,
+    elem_offset: ExprLike | None = None,
+    scope: str = "",
+    data_alignment: int = -1,
+    offset_factor: int = 0,
+) -> Buffer:
+    """Declare a buffer, TVM's signature; ``offset_factor`` without ``elem_offset`` makes the offset a variable."""
+    kind = DType(dtype)
+    memory = scope or "global"
+    if elem_offset is None:
+        elem_offset = Var(f"{name}_elem_offset") if offset_factor else IntImm(0)
+    return Buffer(
+        name=name,
+        data=data if data is not None else Var(name, HANDLE, PointerType(kind, memory)),
+        dtype=kind,
+        shape=tuple(convert(s) for s in shape),
+        strides=tuple(convert(s) for s in strides) if strides else (),
+        elem_offset=convert(elem_offset),
+        scope=memory,
+        data_alignment=data_alignment if data_alignment > 0 else 64,
+        offset_factor=offset_factor or 1,
+    )

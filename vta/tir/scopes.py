@@ -1,0 +1,20 @@
+"""The memory scopes of the accelerator, and the names that tie TIR to the runtime.
+
+Imports nothing of ours. Tests: tests/vta/passes/test_memory_info.py.
+"""
+
+__all__ = [
+    "ACC_SCOPE",
+    "ALU_SYMBOL",
+    "GEMM_SYMBOL",
+    "INP_SCOPE",
+    "WGT_SCOPE",
+]
+
+INP_SCOPE = "local.inp_buffer"
+WGT_SCOPE = "local.wgt_buffer"
+ACC_SCOPE = "local.acc_buffer"
+
+GEMM_SYMBOL = "VTAPushGEMMOp"
+ALU_SYMBOL = "VTAPushALUOp"
+"""Values of the ``coproc_uop_scope`` attribute: the runtime entry that a micro-op kernel is pushed through."""

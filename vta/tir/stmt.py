@@ -1,0 +1,187 @@
+"""The statements of TIR: immutable nodes, closed by the union ``Stmt``.
+
+Any statement may carry its ``origin`` (schedule stage and source line); it takes no part in comparison, passes keep it,
+a statement without one inherits that of the statement around it.
+May import ``vta.tir.{dtype,expr,buffer}`` and ``isa.origin``. Tests: tests/vta/tir/test_stmt.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from isa.origin import Origin
+from vta.tir.buffer import Buffer
+from vta.tir.dtype import BOOL, DType
+from vta.tir.expr import Expr, IntImm, IterVar, Range, Var
+
+__all__ = [
+    "Allocate", "AssertStmt", "AttrKey", "AttrStmt", "BufferRealize", "BufferStore", "Evaluate", "For", "ForKind",
+    "IfThenElse", "LetStmt", "SeqStmt", "Stmt", "is_noop", "seq",
+]  # fmt: skip
+
+_TRUE = IntImm(1, BOOL)
+
+
+class ForKind(StrEnum):
+    """How the iterations of a loop run."""
+
+    SERIAL = "serial"
+    PARALLEL = "parallel"
+    VECTORIZED = "vectorized"
+    UNROLLED = "unrolled"
+
+
+class AttrKey(StrEnum):
+    """The attributes that passes know. A pragma's key is ``pragma_`` and the name the user gave."""
+
+    COPROC_SCOPE = "coproc_scope"
+    COPROC_UOP_SCOPE = "coproc_uop_scope"
+    VIRTUAL_THREAD = "virtual_thread"
+    THREAD_EXTENT = "thread_extent"
+    BUFFER_BIND_SCOPE = "buffer_bind_scope"
+    REDUCE_SCOPE = "reduce_scope"
+    STORAGE_ALIGN = "buffer_dim_align"
+    DOUBLE_BUFFER = "double_buffer_scope"
+
+
+PRAGMA_PREFIX = "pragma_"
+
+
+@dataclass(frozen=True, slots=True)
+class BufferStore:
+    """``buffer[indices] = value``."""
+
+    buffer: Buffer
+    value: Expr
+    indices: tuple[Expr, ...]
+    origin: Origin | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """``value`` computed for its effect; ``Evaluate(IntImm(0))`` does nothing."""
+
+    value: Expr
+    origin: Origin | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """``body`` for ``loop_var`` from ``min`` to ``min + extent - 1``."""
+
+    loop_var: Var
+    min: Expr
+    extent: Expr
+    body: Stmt
+    kind: ForKind = ForKind.SERIAL
+    origin: Origin | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SeqStmt:
+    """Statements one after the other; at least two, none of them a ``SeqStmt`` (see ``seq``)."""
+
+    stmts: tuple[Stmt, ...]
+    origin: Origin | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AttrStmt:
+    """``body`` under an attribute: ``node`` is what it is about (an axis, buffers), ``value`` its value.
+
+    ``key`` is an ``AttrKey`` or ``pragma_*``. BUFFER_BIND_SCOPE: node is (view, target), value the TUPLE call with
+    min and extent of each dimension of the target.
+    """
+
+    node: IterVar | Buffer | tuple[Buffer, Buffer] | Var | None
+    key: str
+    value: Expr
+    body: Stmt
+    origin: Origin | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Allocate:
+    """``buffer_var`` points to ``extent`` elements of ``dtype`` while ``body`` runs, in the memory of its pointer type.
+
+    ``extents`` multiply; uninitialised. Passes after storage flattening see memory through this node alone.
+    """
+
+    buffer_var: Var
+    dtype: DType
+    extents: tuple[Expr, ...]
+    body: Stmt
+    condition: Expr = _TRUE
+    origin: Origin | None = field(default=None, compare=False)
+
+    @property
+    def scope(self) -> str:
+        """The memory that holds it, for example "local.acc_buffer"."""
+        return self.buffer_var.pointer.scope if self.buffer_var.pointer else "global"
+
+
+@dataclass(frozen=True, slots=True)
+class BufferRealize:
+    """``bounds`` of ``buffer`` exist while ``body`` runs; storage flattening turns it into ``Allocate``."""
+
+    buffer: Buffer
+    bounds: tuple[Range, ...]
+    body: Stmt
+    condition: Expr = _TRUE
+    origin: Origin | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LetStmt:
+    """``body`` with ``var`` standing for ``value``."""
+
+    var: Var
+    value: Expr
+    body: Stmt
+    origin: Origin | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IfThenElse:
+    """``then_case`` if ``condition`` else ``else_case`` (which may be missing)."""
+
+    condition: Expr
+    then_case: Stmt
+    else_case: Stmt | None = None
+    origin: Origin | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AssertStmt:
+    """Fail with ``message`` unless ``condition`` holds, then ``body``."""
+
+    condition: Expr
+    message: str
+    body: Stmt
+    origin: Origin | None = field(default=None, compare=False)
+
+
+Stmt: TypeAlias = (
+    BufferStore | Evaluate | For | SeqStmt | AttrStmt | Allocate | BufferRealize | LetStmt | IfThenElse | AssertStmt
+)
+
+
+def is_noop(stmt: Stmt) -> bool:
+    """Whether ``stmt`` is the statement that does nothing."""
+    return isinstance(stmt, Evaluate) and isinstance(stmt.value, IntImm)
+
+
+def seq(stmts: Iterable[Stmt]) -> Stmt:
+    """Return ``stmts`` as one statement: nested sequences flattened, no-ops dropped, a single one as it is."""
+    flat: list[Stmt] = []
+    for stmt in stmts:
+        if isinstance(stmt, SeqStmt):
+            flat.extend(stmt.stmts)
+        elif not is_noop(stmt):
+            flat.append(stmt)
+    if len(flat) == 1:
+        return flat[0]
+    return SeqStmt(tuple(flat)) if flat else Evaluate(IntImm(0))
