@@ -1,0 +1,198 @@
+"""The rules that decide which configurations are legal, as a table; used by ``isa.config`` alone.
+
+A rule that is broken is reported with one sentence: the key, the rule, and the nearest value that fits. Tests:
+``tests/isa/test_config.py``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+__all__ = ["DEFAULTS", "ConfigError", "Sizes", "check_values"]
+
+PAGE_BYTES = 4096
+"""DRAM is handed out in pages of this size, so an element may not be larger."""
+
+_SEARCH = range(64)
+
+DEFAULTS: Mapping[str, int] = {
+    "LOG_INP_WIDTH": 3,
+    "LOG_WGT_WIDTH": 3,
+    "LOG_ACC_WIDTH": 5,
+    "LOG_BATCH": 0,
+    "LOG_BLOCK": 4,
+    "LOG_UOP_BUFF_SIZE": 15,
+    "LOG_INP_BUFF_SIZE": 15,
+    "LOG_WGT_BUFF_SIZE": 18,
+    "LOG_ACC_BUFF_SIZE": 17,
+}
+
+
+class ConfigError(ValueError):
+    """A configuration that no program could be encoded for, or a configuration file that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """Logarithms of everything that the rules speak of, derived from the keys once."""
+
+    uop_depth: int
+    inp_depth: int
+    wgt_depth: int
+    acc_depth: int
+    inp_bits: int
+    wgt_bits: int
+    acc_bits: int
+    out_bits: int
+
+    @staticmethod
+    def of(values: Mapping[str, int]) -> "Sizes":
+        """Derive the sizes from ``values``, which has every key."""
+        batch = values["LOG_BATCH"]
+        block_in = values.get("LOG_BLOCK_IN", values["LOG_BLOCK"])
+        block_out = values.get("LOG_BLOCK_OUT", values["LOG_BLOCK"])
+        inp_bits = batch + block_in + values["LOG_INP_WIDTH"]
+        wgt_bits = block_out + block_in + values["LOG_WGT_WIDTH"]
+        acc_bits = batch + block_out + values["LOG_ACC_WIDTH"]
+        return Sizes(
+            uop_depth=values["LOG_UOP_BUFF_SIZE"] + 3 - 5,
+            inp_depth=values["LOG_INP_BUFF_SIZE"] + 3 - inp_bits,
+            wgt_depth=values["LOG_WGT_BUFF_SIZE"] + 3 - wgt_bits,
+            acc_depth=values["LOG_ACC_BUFF_SIZE"] + 3 - acc_bits,
+            inp_bits=inp_bits,
+            wgt_bits=wgt_bits,
+            acc_bits=acc_bits,
+            out_bits=batch + block_out + values["LOG_INP_WIDTH"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """``holds`` says whether the rule is kept; ``keys`` could be changed to keep it; ``text`` explains it."""
+
+    keys: tuple[str, ...]
+    holds: Callable[[Mapping[str, int], Sizes], bool]
+    text: Callable[[Sizes], str]
+
+
+def _within(key: str, low: int, high: int, why: str) -> _Rule:
+    return _Rule((key,), lambda v, _: v.get(key, low) in range(low, high + 1), lambda _: why)
+
+
+def _whole_bytes(name: str, keys: tuple[str, ...], bits: Callable[[Sizes], int]) -> _Rule:
+    return _Rule(
+        keys,
+        lambda _, s: bits(s) >= 3,
+        lambda s: f"{name} element of {1 << bits(s)} bits is less than one byte",
+    )
+
+
+def _fits_page(name: str, keys: tuple[str, ...], bits: Callable[[Sizes], int]) -> _Rule:
+    return _Rule(
+        keys,
+        lambda _, s: 1 << bits(s) <= 8 * PAGE_BYTES,
+        lambda s: f"{name} element of {1 << (bits(s) - 3)} bytes is larger than a page of {PAGE_BYTES} bytes",
+    )
+
+
+def _depth(name: str, key: str, depth: Callable[[Sizes], int]) -> tuple[_Rule, _Rule]:
+    return (
+        _Rule(
+            (key,),
+            lambda _, s: depth(s) >= 0,
+            lambda _: f"the {name} buffer does not hold one whole element",
+        ),
+        _Rule(
+            (key,),
+            lambda _, s: depth(s) <= 16,
+            lambda s: f"the {name} buffer has 2^{depth(s)} elements and sram_base (16 bits) reaches 2^16",
+        ),
+    )
+
+
+_BATCH_IN = ("LOG_BLOCK_IN", "LOG_BLOCK", "LOG_BATCH")
+_BATCH_OUT = ("LOG_BLOCK_OUT", "LOG_BLOCK", "LOG_BATCH")
+_BLOCKS = ("LOG_BLOCK_IN", "LOG_BLOCK_OUT", "LOG_BLOCK")
+_BUFFERS = ("LOG_ACC_BUFF_SIZE", "LOG_INP_BUFF_SIZE", "LOG_WGT_BUFF_SIZE")
+
+_RULES: tuple[_Rule, ...] = (
+    _within("LOG_INP_WIDTH", 0, 3, "inputs have 1, 2, 4 or 8 bits (0 to 3)"),
+    _within("LOG_WGT_WIDTH", 0, 3, "weights have 1, 2, 4 or 8 bits (0 to 3)"),
+    _within("LOG_ACC_WIDTH", 5, 5, "accumulators have 32 bits"),
+    _within("LOG_BATCH", 0, 63, "a batch has at least one row"),
+    _within("LOG_BLOCK", 0, 63, "a block has at least one lane"),
+    _within("LOG_BLOCK_IN", 0, 63, "a block has at least one lane"),
+    _within("LOG_BLOCK_OUT", 0, 63, "a block has at least one lane"),
+    _whole_bytes("an input", (*_BATCH_IN, "LOG_INP_WIDTH"), lambda s: s.inp_bits),
+    _whole_bytes("a weight", (*_BLOCKS, "LOG_WGT_WIDTH"), lambda s: s.wgt_bits),
+    _whole_bytes("an output", (*_BATCH_OUT, "LOG_INP_WIDTH"), lambda s: s.out_bits),
+    _fits_page("a weight", _BLOCKS, lambda s: s.wgt_bits),
+    _fits_page("an accumulator", _BATCH_OUT, lambda s: s.acc_bits),
+    _fits_page("an input", _BATCH_IN, lambda s: s.inp_bits),
+    *_depth("micro-op", "LOG_UOP_BUFF_SIZE", lambda s: s.uop_depth),
+    *_depth("input", "LOG_INP_BUFF_SIZE", lambda s: s.inp_depth),
+    *_depth("weight", "LOG_WGT_BUFF_SIZE", lambda s: s.wgt_depth),
+    *_depth("accumulator", "LOG_ACC_BUFF_SIZE", lambda s: s.acc_depth),
+    _Rule(
+        ("LOG_UOP_BUFF_SIZE",),
+        lambda _, s: s.uop_depth <= 13,
+        lambda s: f"the low word of GEMM and ALU needs 37 + 2 x {s.uop_depth} micro-op index bits and has 64",
+    ),
+    _Rule(
+        ("LOG_ACC_BUFF_SIZE",),
+        lambda _, s: s.acc_depth <= 11,
+        lambda s: f"the high word of ALU needs 20 + 4 x {s.acc_depth} accumulator index bits and has 64",
+    ),
+    _Rule(
+        _BUFFERS,
+        lambda _, s: 2 * (s.acc_depth + s.inp_depth + s.wgt_depth) <= 64,
+        lambda s: (
+            f"the high word of GEMM needs 2 x ({s.acc_depth} accumulator + {s.inp_depth} input + "
+            f"{s.wgt_depth} weight) index bits and has 64"
+        ),
+    ),
+    _Rule(
+        _BUFFERS,
+        lambda _, s: s.acc_depth + max(s.acc_depth, s.inp_depth) + s.wgt_depth <= 32,
+        lambda s: (
+            f"a micro-op needs {s.acc_depth} accumulator, {max(s.acc_depth, s.inp_depth)} source and "
+            f"{s.wgt_depth} weight index bits and has 32"
+        ),
+    ),
+)
+
+
+def check_values(values: Mapping[str, int]) -> None:
+    """Raise ``ConfigError`` for the first rule that ``values`` breaks.
+
+    ``values`` has every key of ``DEFAULTS`` and optionally LOG_BLOCK_IN and LOG_BLOCK_OUT. The error names the key
+    whose change is smallest, those that were left at their default last.
+    """
+    sizes = Sizes.of(values)
+    for rule in _RULES:
+        if not rule.holds(values, sizes):
+            key, nearest = _nearest(rule, values)
+            raise ConfigError(
+                f"{key} is {values[key]}, but {rule.text(sizes)}; the nearest value that fits is {nearest}"
+            )
+
+
+def _nearest(rule: _Rule, values: Mapping[str, int]) -> tuple[str, int]:
+    """Return the key to blame and the value closest to its present one that keeps all rules (or at least ``rule``)."""
+    keys = [key for key in rule.keys if key in values]
+    for rules in (_RULES, (rule,)):
+        found = []
+        for order, key in enumerate(keys):
+            fits = [v for v in _SEARCH if _all_hold(rules, {**values, key: v})]
+            if fits:
+                best = min(fits, key=lambda v: (abs(v - values[key]), v))
+                untouched = values[key] == DEFAULTS.get(key)
+                found.append((untouched, abs(best - values[key]), order, key, best))
+        if found:
+            *_, key, best = min(found)
+            return key, best
+    raise AssertionError("every rule can be kept by changing one of its keys")
+
+
+def _all_hold(rules: tuple[_Rule, ...], values: Mapping[str, int]) -> bool:
+    sizes = Sizes.of(values)
+    return all(rule.holds(values, sizes) for rule in rules)
