@@ -1,0 +1,51 @@
+# A newcomer's two commands: `make run` and `make test`. Both set everything up in .venv first.
+#
+#   make run        the three tutorials from schedule to simulated result, with a trace and statistics
+#   make test       every test that is not marked long
+#   make test-long  the long ones: fuzzing at full size, big property tests
+#   make check      ruff, ruff format, mypy --strict
+#   make bench      the functional simulator beside numpy and onnxruntime
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.ready
+BENCH  := $(VENV)/.bench-ready
+JOBS   ?= $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -gt 4 ] && echo 4 || echo $$n)
+
+.PHONY: run test test-long check format bench clean
+
+run: $(STAMP)
+	@$(BIN)/python examples/run_all.py
+
+test: $(STAMP)
+	@$(BIN)/python -m pytest -q -n $(JOBS) -rs
+
+test-long: $(STAMP)
+	@$(BIN)/python -m pytest -q -m long -rs
+
+check: $(STAMP)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check -q .
+	@$(BIN)/mypy
+
+format: $(STAMP)
+	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format -q .
+
+bench: $(BENCH)
+	@$(BIN)/python bench/functional.py
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed; '$(PYTHON)' is older. Set PYTHON=/path/to/python3.11"; exit 1; }
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV) \
+	  || { echo "python -m venv failed; on Debian: apt-get install python3-venv"; exit 1; }
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(BENCH): $(STAMP)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
