@@ -26,7 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "vta.compat": {"isa", "runtime", *COMPILER, FRONT},
     "vta.cli": {"isa", "runtime", "hw", *COMPILER, FRONT, "vta.compat"},
 }
-"""Unit -> the units it may import, itself aside. Files directly in ``vta`` (and rpc, testing) are the TVM-style front."""
+"""Unit -> the units it may import, itself aside. Files directly in ``vta``, rpc and testing are the TVM-style front."""
 
 THIRD_PARTY: dict[str, set[str]] = {
     "numpy": {"isa", "runtime", "hw", *ALLOWED},
