@@ -2,9 +2,9 @@
 
     vta run examples/matrix_multiply_blocked.py --stats
 
-One row of 1024 inputs times a 1024 x 1024 weight matrix: the weights are 1 MiB, the weight memory holds 256 KiB. So the output
-channels are cut into blocks, and the input channels too; a block of the product is computed while everything it needs is on the
-chip, then shifted, clipped and stored.
+One row of 1024 inputs times a 1024 x 1024 weight matrix: the weights are 1 MiB, the weight memory holds 256 KiB. So the
+output channels are cut into blocks, and the input channels too; a block of the product is computed while everything it needs
+is on the chip, then shifted, clipped and stored.
 """
 
 import numpy as np
@@ -26,19 +26,15 @@ def batch_of(env: vta.Environment) -> int:
 def compute(env: vta.Environment) -> dict[str, te.Tensor]:
     """Describe the layer: product, arithmetic shift, clip to 0..127, int8."""
     rows = batch_of(env) // env.BATCH
-    data = te.placeholder(
-        (rows, IN_CHANNELS // env.BLOCK_IN, env.BATCH, env.BLOCK_IN), name="data", dtype=env.inp_dtype
-    )
-    weight = te.placeholder(
-        (OUT_CHANNELS // env.BLOCK_OUT, IN_CHANNELS // env.BLOCK_IN, env.BLOCK_OUT, env.BLOCK_IN),
-        name="weight",
-        dtype=env.wgt_dtype,
-    )
+    in_tiles, out_tiles = IN_CHANNELS // env.BLOCK_IN, OUT_CHANNELS // env.BLOCK_OUT
+    data = te.placeholder((rows, in_tiles, env.BATCH, env.BLOCK_IN), name="data", dtype=env.inp_dtype)
+    weight_shape = (out_tiles, in_tiles, env.BLOCK_OUT, env.BLOCK_IN)
+    weight = te.placeholder(weight_shape, name="weight", dtype=env.wgt_dtype)
     data_buf = te.compute(data.shape, lambda *i: data(*i), "data_buf")
     weight_buf = te.compute(weight.shape, lambda *i: weight(*i), "weight_buf")
-    ic = te.reduce_axis((0, IN_CHANNELS // env.BLOCK_IN), name="ic")
+    ic = te.reduce_axis((0, in_tiles), name="ic")
     ic_tns = te.reduce_axis((0, env.BLOCK_IN), name="ic_tns")
-    shape = (rows, OUT_CHANNELS // env.BLOCK_OUT, env.BATCH, env.BLOCK_OUT)
+    shape = (rows, out_tiles, env.BATCH, env.BLOCK_OUT)
     res_gemm = te.compute(
         shape,
         lambda bo, co, bi, ci: te.sum(

@@ -2,8 +2,8 @@
 
     vta run examples/vector_add.py --stats
 
-A and B are int32 vectors of 1024 numbers, tiled as the accelerator wants them: (1, 64, BATCH, BLOCK_OUT). They are copied into
-the accumulator memory (`acc`), added by the tensor ALU, cut to int8 and stored.
+A and B are int32 vectors, tiled as the accelerator wants them: (1, 64, BATCH, BLOCK_OUT). They are copied into the
+accumulator memory, added by the tensor ALU, cut to int8 and stored.
 """
 
 import numpy as np
