@@ -25,7 +25,7 @@ __all__ = [
     "CommReducer", "Compare", "DataProducer", "Div", "Equality", "Expr", "ExprError", "ExprLike", "FloatImm",
     "FloorDiv", "FloorMod", "IntImm", "IterKind", "IterVar", "Let", "Max", "Min", "Mod", "Mul", "Not", "Or",
     "PointerType", "ProducerLoad", "Ramp", "Range", "Reduce", "Select", "StringImm", "Sub", "Var", "binary", "const",
-    "convert", "same",
+    "convert", "match_types", "same",
 ]  # fmt: skip
 
 
@@ -675,7 +675,7 @@ def _wrap(value: int, dtype: DType) -> int:
     return (value - low) % (1 << dtype.bits) + low
 
 
-def _match_types(a: ExprLike | object, b: ExprLike | object) -> tuple[Expr, Expr]:
+def match_types(a: ExprLike | object, b: ExprLike | object) -> tuple[Expr, Expr]:
     """Convert both operands and bring them to one type, as TVM does: constants follow, wider wins, float wins."""
     x = a if isinstance(a, bool | int | float | np.generic) else convert(a)
     y = b if isinstance(b, bool | int | float | np.generic) else convert(b)
@@ -725,7 +725,7 @@ _FOLD: dict[type[Node], Callable[[int, int], int]] = {
 
 def binary(kind: type[Binary | Compare], a: ExprLike | object, b: ExprLike | object) -> Expr:
     """Build ``kind(a, b)``: operands brought to one type, constants and neutral elements folded."""
-    x, y = _match_types(a, b)
+    x, y = match_types(a, b)
     if isinstance(x, IntImm) and isinstance(y, IntImm):
         if kind in (Div, Mod, FloorDiv, FloorMod) and y.value == 0:
             raise ExprError(f"{kind.__name__} of {x.value} by zero")
@@ -759,19 +759,19 @@ def _neutral(kind: type[Binary | Compare], x: Expr, y: Expr) -> Expr | None:
 
 
 def _true_divide(a: ExprLike, b: ExprLike) -> Expr:
-    x, y = _match_types(a, b)
+    x, y = match_types(a, b)
     if not x.dtype.is_float:
         raise ExprError("/ between integers is ambiguous; use // (floor) or tir.truncdiv")
     return Div(x, y)
 
 
 def _bitwise(op: Builtin, a: ExprLike, b: ExprLike) -> Expr:
-    x, y = _match_types(a, b)
+    x, y = match_types(a, b)
     if not x.dtype.is_int:
         raise ExprError(f"{op} needs integer operands, not {x.dtype}")
     return Call(x.dtype, op, (x, y))
 
 
 def _logical_or_bitwise(kind: type[Compare], op: Builtin, a: ExprLike, b: ExprLike) -> Expr:
-    x, y = _match_types(a, b)
+    x, y = match_types(a, b)
     return binary(kind, x, y) if x.dtype.kind is Kind.BOOL else _bitwise(op, x, y)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from isa.config import VTAConfig
-
 from vta.tir.buffer import Buffer
 from vta.tir.expr import Var
 from vta.tir.stmt import Stmt
