@@ -3,8 +3,8 @@
     vta run examples/matrix_multiply.py --stats
 
 A is one row of 256 int8 numbers, W a 256 x 256 int8 weight matrix; products are summed in int32 and stored as int8. The
-tensors are tiled so that one tile is one operand of the GEMM core: (BATCH, BLOCK_IN) inputs, (BLOCK_OUT, BLOCK_IN) weights
-and (BATCH, BLOCK_OUT) accumulators.
+tensors are tiled so that one tile is one operand of the GEMM core: (BATCH, BLOCK_IN) inputs, (BLOCK_OUT, BLOCK_IN)
+weights and (BATCH, BLOCK_OUT) accumulators.
 """
 
 import numpy as np

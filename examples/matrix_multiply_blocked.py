@@ -3,8 +3,8 @@
     vta run examples/matrix_multiply_blocked.py --stats
 
 One row of 1024 inputs times a 1024 x 1024 weight matrix: the weights are 1 MiB, the weight memory holds 256 KiB. So the
-output channels are cut into blocks, and the input channels too; a block of the product is computed while everything it needs
-is on the chip, then shifted, clipped and stored.
+output channels are cut into blocks, and the input channels too; a block of the product is computed while everything
+it needs is on the chip, then shifted, clipped and stored.
 """
 
 import numpy as np
