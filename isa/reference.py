@@ -1,0 +1,289 @@
+"""The reference interpreter: what every program means, in numpy, one instruction after the other in program order.
+
+It is meant to be read. Every engine must give the results of this one for every valid program (`docs/isa.md`). Imports
+``isa.config``, ``isa.encoding``, ``isa.bulk``, ``isa.program``. Tests: ``tests/isa/test_reference_*.py``.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from isa.config import VTAConfig
+from isa.encoding import DecodingError, decode, decode_uop
+from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, Store
+from isa.program import Program
+
+__all__ = ["Counts", "ExecutionError", "Reference", "execute"]
+
+Indices = npt.NDArray[np.int64]
+Int32 = npt.NDArray[np.int32]
+Bytes = npt.NDArray[np.uint8]
+
+
+class ExecutionError(RuntimeError):
+    """An instruction that cannot be executed; the message names its index, the value and the limit."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """Bytes moved between DRAM and each scratchpad (padding is not moved) and tensor operations; upstream's names."""
+
+    inp_load_nbytes: int = 0
+    wgt_load_nbytes: int = 0
+    acc_load_nbytes: int = 0
+    uop_load_nbytes: int = 0
+    out_store_nbytes: int = 0
+    gemm_counter: int = 0
+    alu_counter: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Uops:
+    """Columns of micro-op fields."""
+
+    dst: Indices
+    src: Indices
+    wgt: Indices
+
+
+class Reference:
+    """A machine: four scratchpads, DRAM (``memory[address]`` is a byte) and counters.
+
+    Scratchpads hold numbers: ``inp`` (depth, batch, block_in), ``wgt`` (depth, block_out, block_in), ``acc`` (depth,
+    batch, block_out), all int32, and ``uop`` 32-bit words. They start as zeros and stay as they are from one ``run`` to
+    the next. With ``skip_execution``, only micro-op loads do their work; the counters count everything.
+    """
+
+    def __init__(self, config: VTAConfig, memory: Bytes, *, skip_execution: bool = False) -> None:
+        self.config = config
+        self.memory = memory
+        self.skip_execution = skip_execution
+        self.counts = Counts()
+        self.uop = np.zeros(config.uop_depth, np.uint32)
+        self.inp = np.zeros((config.inp_depth, config.batch, config.block_in), np.int32)
+        self.wgt = np.zeros((config.wgt_depth, config.block_out, config.block_in), np.int32)
+        self.acc = np.zeros((config.acc_depth, config.batch, config.block_out), np.int32)
+        self._index = 0  # of the instruction at hand, for messages
+
+    def run(self, program: Program | Sequence[int]) -> Counts:
+        """Execute a program, or a sequence of 128-bit words, up to its FINISH; return the counters.
+
+        A program's micro-ops and memory image must lie in ``memory`` already (``execute`` sees to that).
+        """
+        if isinstance(program, Program) and program.config.digest != self.config.digest:
+            raise ExecutionError(
+                f"the program is for {program.config.bitstream} and this machine is {self.config.bitstream}"
+            )
+        stream = program.instructions if isinstance(program, Program) else program
+        for self._index, entry in enumerate(stream):
+            instruction = self._decode(entry) if isinstance(entry, int) else entry
+            if isinstance(instruction, Finish):
+                break
+            self.step(instruction)
+        return self.counts
+
+    def step(self, instruction: Instruction) -> None:
+        """Execute one instruction."""
+        match instruction:
+            case Load():
+                self._load(instruction)
+            case Store():
+                self._store(instruction)
+            case Gemm():
+                self._gemm(instruction)
+            case Alu():
+                self._alu(instruction)
+            case Finish():
+                pass
+
+    # --- LOAD and STORE ----------------------------------------------------------------------------------------------
+
+    def _load(self, load: Load) -> None:
+        if load.x_size == 0 or load.y_size == 0:
+            return
+        elem_bytes = self.config.elem_bytes(load.memory)
+        self._count_load(load.memory, load.y_size * load.x_size * elem_bytes)
+        if self.skip_execution and load.memory != MemoryId.UOP:
+            return
+        width = load.x_pad_0 + load.x_size + load.x_pad_1
+        height = load.y_pad_0 + load.y_size + load.y_pad_1
+        sram = self._sram_slice(load.memory, load.sram_base, width * height)
+        tile = np.zeros((height, width, elem_bytes), np.uint8)
+        for y in range(load.y_size):
+            dram = self._dram_slice(load.dram_base + y * load.x_stride, load.x_size, elem_bytes)
+            row = tile[load.y_pad_0 + y, load.x_pad_0 : load.x_pad_0 + load.x_size]
+            row[:] = self.memory[dram].reshape(load.x_size, elem_bytes)
+        match load.memory:
+            case MemoryId.UOP:
+                self.uop[sram] = tile.reshape(-1).view("<u4")
+            case MemoryId.INP:
+                self.inp[sram] = unpack(tile, self.config.inp_width).reshape(self.inp[sram].shape)
+            case MemoryId.WGT:
+                self.wgt[sram] = unpack(tile, self.config.wgt_width).reshape(self.wgt[sram].shape)
+            case MemoryId.ACC:
+                self.acc[sram] = unpack(tile, self.config.acc_width).reshape(self.acc[sram].shape)
+            case MemoryId.ACC_8BIT:
+                self.acc[sram] = unpack(tile, 8).reshape(self.acc[sram].shape)
+            case MemoryId.OUT:
+                raise self._error("LOAD: memory OUT cannot be loaded, only stored")
+
+    def _store(self, store: Store) -> None:
+        if store.x_size == 0 or store.y_size == 0:
+            return
+        elem_bytes = self.config.elem_bytes(MemoryId.OUT)
+        self.counts.out_store_nbytes += store.y_size * store.x_size * elem_bytes
+        if self.skip_execution:
+            return
+        sram = self._sram_slice(MemoryId.OUT, store.sram_base, store.y_size * store.x_size)
+        rows = pack(self.acc[sram], self.config.out_width).reshape(store.y_size, -1)
+        for y in range(store.y_size):
+            dram = self._dram_slice(store.dram_base + y * store.x_stride, store.x_size, elem_bytes)
+            self.memory[dram] = rows[y]
+
+    def _count_load(self, memory: MemoryId, nbytes: int) -> None:
+        match memory:
+            case MemoryId.UOP:
+                self.counts.uop_load_nbytes += nbytes
+            case MemoryId.INP:
+                self.counts.inp_load_nbytes += nbytes
+            case MemoryId.WGT:
+                self.counts.wgt_load_nbytes += nbytes
+            case MemoryId.ACC | MemoryId.ACC_8BIT | MemoryId.OUT:
+                self.counts.acc_load_nbytes += nbytes
+
+    # --- GEMM and ALU ------------------------------------------------------------------------------------------------
+
+    def _gemm(self, gemm: Gemm) -> None:
+        count = gemm.iter_out * gemm.iter_in * max(0, gemm.uop_end - gemm.uop_bgn)
+        self.counts.gemm_counter += 0 if gemm.reset else count
+        if self.skip_execution or count == 0:
+            return
+        for i, j, uop in self._loop_nest(gemm):
+            dst = uop.dst + i * gemm.dst_factor_out + j * gemm.dst_factor_in
+            self._check("accumulator", dst, self.config.acc_depth)
+            if gemm.reset:
+                self.acc[dst] = 0
+                continue
+            src = uop.src + i * gemm.src_factor_out + j * gemm.src_factor_in
+            wgt = uop.wgt + i * gemm.wgt_factor_out + j * gemm.wgt_factor_in
+            self._check("input", src, self.config.inp_depth)
+            self._check("weight", wgt, self.config.wgt_depth)
+            products = self.inp[src] @ self.wgt[wgt].transpose(0, 2, 1)
+            np.add.at(self.acc, dst, products)  # wrapping sums: the order of the steps does not matter
+
+    def _alu(self, alu: Alu) -> None:
+        count = alu.iter_out * alu.iter_in * max(0, alu.uop_end - alu.uop_bgn)
+        self.counts.alu_counter += count
+        if self.skip_execution or count == 0:
+            return
+        for i, j, uop in self._loop_nest(alu):
+            dst = uop.dst + i * alu.dst_factor_out + j * alu.dst_factor_in
+            src = dst if alu.use_imm else uop.src + i * alu.src_factor_out + j * alu.src_factor_in
+            self._check("accumulator", dst, self.config.acc_depth)
+            self._check("accumulator", src, self.config.acc_depth)
+            for steps in [slice(None)] if independent(dst, src) else range(len(dst)):
+                operand = np.int32(alu.imm) if alu.use_imm else self.acc[src[steps]]
+                self.acc[dst[steps]] = alu_operation(alu.alu_opcode, self.acc[dst[steps]], operand)
+
+    def _loop_nest(self, loops: Gemm | Alu) -> Iterator[tuple[Indices, Indices, Uops]]:
+        """Yield the steps of the loops, some thousand at a time and in order, as three columns: i, j and micro-op.
+
+        ``for i in range(iter_out): for j in range(iter_in): for uop in uops[uop_bgn:uop_end]``; there is at least one.
+        """
+        uops = self._uops(loops.uop_bgn, loops.uop_end)
+        count = len(uops.dst)
+        at_once = max(1, 4096 // count)
+        for i in range(loops.iter_out):
+            for j in range(0, loops.iter_in, at_once):
+                inner = np.arange(j, min(j + at_once, loops.iter_in))
+                repeated = Uops(*(np.tile(column, len(inner)) for column in (uops.dst, uops.src, uops.wgt)))
+                yield np.full(len(inner) * count, i), np.repeat(inner, count), repeated
+
+    def _uops(self, begin: int, end: int) -> Uops:
+        """Return the micro-ops in scratchpad elements ``begin`` to ``end - 1``."""
+        self._check("micro-op", np.array([end - 1]), self.config.uop_depth)
+        try:
+            uops = [decode_uop(word, self.config) for word in self.uop[begin:end].tolist()]
+        except DecodingError as error:
+            raise self._error(str(error)) from None
+        return Uops(*(np.array(column) for column in zip(*((u.dst, u.src, u.wgt) for u in uops), strict=True)))
+
+    # --- checks ------------------------------------------------------------------------------------------------------
+
+    def _decode(self, word: int) -> Instruction:
+        try:
+            return decode(word, self.config)
+        except DecodingError as error:
+            raise self._error(str(error)) from None
+
+    def _check(self, name: str, indices: Indices, depth: int) -> None:
+        wrong = indices[indices >= depth]
+        if wrong.size:
+            raise self._error(f"{name} index {wrong[0]} is out of range, the buffer has {depth} elements")
+
+    def _sram_slice(self, memory: MemoryId, base: int, count: int) -> slice:
+        depth = self.config.depth(memory)
+        if base + count > depth:
+            raise self._error(
+                f"{memory.name} elements {base} to {base + count - 1} are out of range, the buffer has {depth} elements"
+            )
+        return slice(base, base + count)
+
+    def _dram_slice(self, base: int, count: int, elem_bytes: int) -> slice:
+        begin, end = base * elem_bytes, (base + count) * elem_bytes
+        if end > len(self.memory):
+            raise self._error(
+                f"DRAM bytes {begin:#x} to {end - 1:#x} are out of range, memory ends at {len(self.memory):#x}"
+            )
+        return slice(begin, end)
+
+    def _error(self, message: str) -> ExecutionError:
+        return ExecutionError(f"instruction {self._index}: {message}")
+
+
+def independent(dst: Indices, src: Indices) -> bool:
+    """Return whether ALU steps can be done at once: no step writes what another one reads or writes."""
+    if np.unique(dst).size < dst.size:
+        return False
+    return not np.isin(src[src != dst], dst).any()
+
+
+def alu_operation(operation: AluOpcode, x: Int32, y: Int32 | np.int32) -> Int32:
+    """Return ``operation`` lane by lane: exact in 64 bits, of which the low 32 are kept."""
+    a, b = x.astype(np.int64), y.astype(np.int64)
+    match operation:
+        case AluOpcode.MIN:
+            result = np.minimum(a, b)
+        case AluOpcode.MAX:
+            result = np.maximum(a, b)
+        case AluOpcode.ADD:
+            result = a + b
+        case AluOpcode.MUL:
+            result = a * b
+        case AluOpcode.SHR:  # by 32 or more, every bit is the sign (right) or a zero (left)
+            result = np.where(b >= 0, a >> np.clip(b, 0, 32), a << np.clip(-b, 0, 32))
+    return result.astype(np.int32)
+
+
+def unpack(raw: Bytes, width: int) -> Int32:
+    """Return the two's-complement numbers of ``width`` bits in ``raw``, lowest bits first."""
+    if width >= 8:
+        return raw.reshape(-1).view(f"<i{width // 8}").astype(np.int32)
+    bits = np.unpackbits(raw.reshape(-1), bitorder="little").reshape(-1, width).astype(np.int32)
+    numbers: Int32 = bits @ (1 << np.arange(width, dtype=np.int32))
+    return numbers - (bits[:, -1] << width)
+
+
+def pack(numbers: Int32, width: int) -> Bytes:
+    """Return the bytes of the low ``width`` bits (8 at most) of each number, lowest bits first."""
+    bits = (numbers.reshape(-1, 1) >> np.arange(width, dtype=np.int32)) & 1
+    return np.packbits(bits.astype(np.uint8), bitorder="little")
+
+
+def execute(program: Program) -> Reference:
+    """Run ``program`` in DRAM of its own and return the machine afterwards."""
+    machine = Reference(program.config, program.dram())
+    machine.run(program)
+    return machine
