@@ -1,0 +1,162 @@
+"""Arithmetic of one operation in LLVM IR, with TIR's meaning: wrap-around, floor division, saturating float to integer.
+
+Every function takes the builder, the operands' type and their values. Divisors must be known not to be zero; the
+caller checks. May import llvmlite and ``vta.tir``. Tests: tests/vta/codegen/test_host_arithmetic.py.
+"""
+
+from llvmlite import ir
+
+from vta.codegen.llvm_types import CodegenError, Value, constant, register_type
+from vta.tir.dtype import DType, Kind
+from vta.tir.expr import EQ, GE, GT, LE, LT, NE, Compare
+
+__all__ = ["compare", "convert", "divide", "maximum", "minimum", "remainder", "shift_left", "shift_right"]
+
+_SYMBOLS: dict[type[Compare], str] = {EQ: "==", NE: "!=", LT: "<", LE: "<=", GT: ">", GE: ">="}
+
+
+def compare(builder: ir.IRBuilder, kind: type[Compare], dtype: DType, a: Value, b: Value) -> Value:
+    """Return ``a kind b`` as one bit; a comparison with NaN holds for NE alone."""
+    symbol = _SYMBOLS[kind]
+    if dtype.is_float:
+        unordered = kind is NE
+        return builder.fcmp_unordered(symbol, a, b) if unordered else builder.fcmp_ordered(symbol, a, b)
+    if dtype.kind is Kind.INT:
+        return builder.icmp_signed(symbol, a, b)
+    return builder.icmp_unsigned(symbol, a, b)
+
+
+def minimum(builder: ir.IRBuilder, dtype: DType, a: Value, b: Value) -> Value:
+    """Return the smaller operand."""
+    return builder.select(compare(builder, LT, dtype, a, b), a, b)
+
+
+def maximum(builder: ir.IRBuilder, dtype: DType, a: Value, b: Value) -> Value:
+    """Return the larger operand."""
+    return builder.select(compare(builder, GT, dtype, a, b), a, b)
+
+
+def _known(value: Value) -> int | None:
+    """Return the value of an integer constant, None for anything else."""
+    if isinstance(value, ir.Constant) and isinstance(value.type, ir.IntType) and isinstance(value.constant, int):
+        return int(value.constant)
+    return None
+
+
+def _signed_quotient(builder: ir.IRBuilder, dtype: DType, a: Value, b: Value) -> tuple[Value, Value]:
+    """Return quotient and remainder rounded towards zero; the smallest integer over -1 wraps to itself."""
+    if _known(b) not in (None, -1):
+        return builder.sdiv(a, b), builder.srem(a, b)
+    by_minus_one = builder.icmp_signed("==", b, constant(dtype, -1))
+    safe = builder.select(by_minus_one, constant(dtype, 1), b)
+    quotient = builder.select(by_minus_one, builder.neg(a), builder.sdiv(a, safe))
+    return quotient, builder.select(by_minus_one, constant(dtype, 0), builder.srem(a, safe))
+
+
+def _rounds_down(builder: ir.IRBuilder, dtype: DType, rest: Value, b: Value) -> Value:
+    """Whether a quotient rounded towards zero is one above the floor: a rest with the other sign than ``b``."""
+    zero = constant(dtype, 0)
+    return builder.and_(builder.icmp_signed("!=", rest, zero), builder.icmp_signed("<", builder.xor(rest, b), zero))
+
+
+def divide(builder: ir.IRBuilder, dtype: DType, a: Value, b: Value, *, floor: bool) -> Value:
+    """Return ``a / b``: exact for floats unless ``floor``, else rounded down (``floor``) or towards zero."""
+    if dtype.is_float:
+        quotient = builder.fdiv(a, b)
+        return _intrinsic(builder, "llvm.floor", dtype, quotient) if floor else quotient
+    if dtype.kind is Kind.UINT:
+        return builder.udiv(a, b)
+    divisor = _known(b)
+    if floor and divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
+        return builder.ashr(a, constant(dtype, divisor.bit_length() - 1))
+    quotient, rest = _signed_quotient(builder, dtype, a, b)
+    if not floor:
+        return quotient
+    return builder.select(_rounds_down(builder, dtype, rest, b), builder.sub(quotient, constant(dtype, 1)), quotient)
+
+
+def remainder(builder: ir.IRBuilder, dtype: DType, a: Value, b: Value, *, floor: bool) -> Value:
+    """Return the remainder of ``divide``: with the sign of ``b`` (``floor``) or of ``a``."""
+    if dtype.is_float:
+        return _float_remainder(builder, dtype, a, b, floor=floor)
+    if dtype.kind is Kind.UINT:
+        return builder.urem(a, b)
+    divisor = _known(b)
+    if floor and divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
+        return builder.and_(a, constant(dtype, divisor - 1))
+    _, rest = _signed_quotient(builder, dtype, a, b)
+    if not floor:
+        return rest
+    return builder.select(_rounds_down(builder, dtype, rest, b), builder.add(rest, b), rest)
+
+
+def _float_remainder(builder: ir.IRBuilder, dtype: DType, a: Value, b: Value, *, floor: bool) -> Value:
+    rest = builder.frem(a, b)
+    if not floor:
+        return rest
+    zero = constant(dtype, 0.0)
+    nonzero = builder.fcmp_ordered("!=", rest, zero)
+    other_sign = builder.xor(builder.fcmp_ordered("<", rest, zero), builder.fcmp_ordered("<", b, zero))
+    return builder.select(builder.and_(nonzero, other_sign), builder.fadd(rest, b), rest)
+
+
+def shift_left(builder: ir.IRBuilder, dtype: DType, a: Value, count: Value) -> Value:
+    """Return ``a`` shifted left; a count of the width or more (or below zero) shifts everything out."""
+    return _shift(builder, dtype, a, count, builder.shl, constant(dtype, 0))
+
+
+def shift_right(builder: ir.IRBuilder, dtype: DType, a: Value, count: Value) -> Value:
+    """Return ``a`` shifted right, keeping the sign of signed types; a count of the width or more leaves sign bits."""
+    if dtype.kind is not Kind.INT:
+        return _shift(builder, dtype, a, count, builder.lshr, constant(dtype, 0))
+    negative = builder.icmp_signed("<", a, constant(dtype, 0))
+    signs = builder.select(negative, constant(dtype, -1), constant(dtype, 0))
+    return _shift(builder, dtype, a, count, builder.ashr, signs)
+
+
+def _shift(builder: ir.IRBuilder, dtype: DType, a: Value, count: Value, operation: Value, beyond: Value) -> Value:
+    width = constant(dtype, dtype.bits) if dtype.bits > 1 else None
+    known = _known(count)
+    if known is not None:
+        return operation(a, count) if 0 <= known < dtype.bits else beyond
+    if width is None:
+        return builder.select(count, beyond, a)
+    inside = builder.icmp_unsigned("<", count, width)
+    shifted = operation(a, builder.select(inside, count, constant(dtype, 0)))
+    return builder.select(inside, shifted, beyond)
+
+
+def convert(builder: ir.IRBuilder, value: Value, source: DType, target: DType) -> Value:
+    """Return ``value`` as ``target``: integers wrap, floats that do not fit an integer become its nearest value."""
+    kind = register_type(target)
+    if source == target:
+        return value
+    if Kind.HANDLE in (source.kind, target.kind):
+        raise CodegenError(f"{source} cannot be converted to {target}")
+    if target.kind is Kind.BOOL:
+        return compare(builder, NE, source, value, constant(source, 0))
+    if source.is_float:
+        if target.is_float:
+            return builder.fptrunc(value, kind) if target.bits < source.bits else builder.fpext(value, kind)
+        return _float_to_int(builder, value, source, target)
+    if target.is_float:
+        return builder.sitofp(value, kind) if source.kind is Kind.INT else builder.uitofp(value, kind)
+    bits = 1 if source.kind is Kind.BOOL else source.bits
+    if target.bits <= bits:
+        return value if target.bits == bits else builder.trunc(value, kind)
+    return builder.sext(value, kind) if source.kind is Kind.INT else builder.zext(value, kind)
+
+
+def _float_to_int(builder: ir.IRBuilder, value: Value, source: DType, target: DType) -> Value:
+    name = "llvm.fptosi.sat" if target.kind is Kind.INT else "llvm.fptoui.sat"
+    integer, number = register_type(target), register_type(source)
+    function = builder.module.declare_intrinsic(
+        f"{name}.i{target.bits}.f{source.bits}", (), ir.FunctionType(integer, [number])
+    )
+    return builder.call(function, [value])
+
+
+def _intrinsic(builder: ir.IRBuilder, name: str, dtype: DType, *args: Value) -> Value:
+    kind = register_type(dtype)
+    function = builder.module.declare_intrinsic(name, [kind], ir.FunctionType(kind, [kind] * len(args)))
+    return builder.call(function, list(args))

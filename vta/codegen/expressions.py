@@ -1,0 +1,286 @@
+"""TIR expressions to LLVM IR.
+
+``if_then_else``, ``and``, ``or`` and selects with a risky side evaluate what they need and nothing else. A division by
+zero, or an argument that its C parameter cannot hold, ends the function with a message.
+May import llvmlite, ``vta.tir`` and the rest of ``vta.codegen`` below it. Tests: tests/vta/codegen/test_host_*.py.
+"""
+
+from collections.abc import Callable
+from typing import assert_never
+
+from llvmlite import ir
+
+from vta.codegen import arithmetic
+from vta.codegen.element import element_pointer, load_element
+from vta.codegen.intrinsics import emit_math
+from vta.codegen.llvm_types import I32, POINTER, CodegenError, Value, constant, register_type
+from vta.codegen.runtime_calls import RUNTIME_CALLS, Signature
+from vta.codegen.scope import FunctionScope
+from vta.tir.buffer import Buffer
+from vta.tir.dtype import INT32, DType
+from vta.tir.expr import (
+    Add,
+    And,
+    Binary,
+    Broadcast,
+    BufferLoad,
+    Builtin,
+    Call,
+    Cast,
+    Compare,
+    Div,
+    Expr,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    ProducerLoad,
+    Ramp,
+    Reduce,
+    Select,
+    StringImm,
+    Sub,
+    Var,
+)  # fmt: skip
+from vta.tir.traverse import walk
+
+__all__ = ["emit_expr", "emit_offset"]
+
+
+def emit_expr(scope: FunctionScope, expr: Expr) -> Value:
+    """Write the computation of ``expr`` at the builder's place and return its value."""
+    match expr:
+        case Var():
+            return scope.value_of(expr)
+        case IntImm() | FloatImm():
+            return constant(expr.dtype, expr.value)
+        case And() | Or():
+            return _emit_logic(scope, expr)
+        case Compare():
+            a, b = emit_expr(scope, expr.a), emit_expr(scope, expr.b)
+            return arithmetic.compare(scope.builder, type(expr), expr.a.dtype, a, b)
+        case Binary():
+            return _emit_binary(scope, expr)
+        case BufferLoad():
+            base, offset = _place(scope, expr.buffer, expr.indices)
+            return load_element(scope.builder, base, offset, expr.buffer.dtype)
+        case Call():
+            return _emit_call(scope, expr)
+        case Cast():
+            value = emit_expr(scope, expr.value)
+            return arithmetic.convert(scope.builder, value, expr.value.dtype, expr.dtype)
+        case Select():
+            return _emit_select(scope, expr)
+        case Not():
+            return scope.builder.not_(emit_expr(scope, expr.a))
+        case Let():
+            scope.values[expr.var] = emit_expr(scope, expr.value)
+            return emit_expr(scope, expr.body)
+        case StringImm():
+            return scope.unit.string(expr.value)
+        case Ramp() | Broadcast():
+            return register_type(expr.dtype)
+        case ProducerLoad() | Reduce():
+            raise CodegenError(f"{scope.where}: a {type(expr).__name__} is left; lower the schedule first")
+        case _:
+            assert_never(expr)
+
+
+def emit_offset(scope: FunctionScope, buffer: Buffer, indices: tuple[Expr, ...]) -> Value:
+    """Return the element offset of ``indices`` from the buffer's data, as a value of its own integer type."""
+    return emit_expr(scope, buffer.offset_of(indices))
+
+
+def _place(scope: FunctionScope, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Value, Value]:
+    offset = buffer.offset_of(indices)
+    wide = arithmetic.convert(scope.builder, emit_expr(scope, offset), offset.dtype, DType("int64"))
+    return scope.value_of(buffer.data), wide
+
+
+def _emit_binary(scope: FunctionScope, expr: Binary) -> Value:
+    dtype, builder = expr.dtype, scope.builder
+    register_type(dtype)
+    a, b = emit_expr(scope, expr.a), emit_expr(scope, expr.b)
+    match expr:
+        case Add():
+            return builder.fadd(a, b) if dtype.is_float else builder.add(a, b)
+        case Sub():
+            return builder.fsub(a, b) if dtype.is_float else builder.sub(a, b)
+        case Mul():
+            return builder.fmul(a, b) if dtype.is_float else builder.mul(a, b)
+        case Min():
+            return arithmetic.minimum(builder, dtype, a, b)
+        case Max():
+            return arithmetic.maximum(builder, dtype, a, b)
+        case Div() | FloorDiv():
+            _check_divisor(scope, expr, b)
+            return arithmetic.divide(builder, dtype, a, b, floor=isinstance(expr, FloorDiv))
+        case Mod() | FloorMod():
+            _check_divisor(scope, expr, b)
+            return arithmetic.remainder(builder, dtype, a, b, floor=isinstance(expr, FloorMod))
+        case _:
+            raise CodegenError(f"{scope.where}: {type(expr).__name__} has no host code")
+
+
+def _check_divisor(scope: FunctionScope, expr: Binary, divisor: Value) -> None:
+    if expr.dtype.is_float or (isinstance(expr.b, IntImm) and expr.b.value != 0):
+        return
+    nonzero = scope.builder.icmp_signed("!=", divisor, constant(expr.dtype, 0))
+    scope.fail_unless(nonzero, f"{scope.where}: integer division by zero")
+
+
+def _emit_logic(scope: FunctionScope, expr: And | Or) -> Value:
+    if not _is_risky(expr.b):
+        a, b = emit_expr(scope, expr.a), emit_expr(scope, expr.b)
+        return scope.builder.and_(a, b) if isinstance(expr, And) else scope.builder.or_(a, b)
+    false, true = IntImm(0, expr.dtype), IntImm(1, expr.dtype)
+    if isinstance(expr, And):
+        return _emit_lazily(scope, expr.a, expr.b, false)
+    return _emit_lazily(scope, expr.a, true, expr.b)
+
+
+def _emit_select(scope: FunctionScope, expr: Select) -> Value:
+    if _is_risky(expr.true_value) or _is_risky(expr.false_value):
+        return _emit_lazily(scope, expr.condition, expr.true_value, expr.false_value)
+    condition = emit_expr(scope, expr.condition)
+    return scope.builder.select(condition, emit_expr(scope, expr.true_value), emit_expr(scope, expr.false_value))
+
+
+def _is_risky(expr: Expr) -> bool:
+    """Whether evaluating ``expr`` where it is not wanted could fail or touch foreign memory."""
+    for node in walk(expr):
+        match node:
+            case BufferLoad() | Call(op=Builtin.CALL_EXTERN):
+                return True
+            case Div() | Mod() | FloorDiv() | FloorMod() if not isinstance(node.b, IntImm) and not node.dtype.is_float:
+                return True
+            case _:
+                continue
+    return False
+
+
+def _emit_lazily(scope: FunctionScope, condition: Expr, true_value: Expr, false_value: Expr) -> Value:
+    test = emit_expr(scope, condition)
+    branches = [scope.function.append_basic_block(name) for name in ("then", "else", "merge")]
+    scope.builder.cbranch(test, branches[0], branches[1])
+    arms = []
+    for block, value in zip(branches, (true_value, false_value), strict=False):
+        scope.builder.position_at_end(block)
+        arms.append((emit_expr(scope, value), scope.builder.block))
+        scope.builder.branch(branches[2])
+    scope.builder.position_at_end(branches[2])
+    result = scope.builder.phi(register_type(true_value.dtype))
+    for value, block in arms:
+        result.add_incoming(value, block)
+    return result
+
+
+_Binary = Callable[[ir.IRBuilder, Value, Value], Value]
+
+_BITWISE: dict[Builtin, _Binary] = {
+    Builtin.BITWISE_AND: lambda builder, a, b: builder.and_(a, b),
+    Builtin.BITWISE_OR: lambda builder, a, b: builder.or_(a, b),
+    Builtin.BITWISE_XOR: lambda builder, a, b: builder.xor(a, b),
+}
+
+
+def _emit_call(scope: FunctionScope, expr: Call) -> Value:
+    match expr.op, expr.args:
+        case Builtin.CALL_EXTERN, (StringImm(value=name), *arguments):
+            return _emit_extern(scope, name, tuple(arguments), expr.dtype)
+        case Builtin.LIKELY, (value,):
+            return emit_expr(scope, value)
+        case Builtin.IF_THEN_ELSE, (condition, true_value, false_value):
+            return _emit_lazily(scope, condition, true_value, false_value)
+        case Builtin.SHIFT_LEFT | Builtin.SHIFT_RIGHT, (a, count):
+            shift = arithmetic.shift_left if expr.op is Builtin.SHIFT_LEFT else arithmetic.shift_right
+            return shift(scope.builder, expr.dtype, emit_expr(scope, a), emit_expr(scope, count))
+        case Builtin.BITWISE_AND | Builtin.BITWISE_OR | Builtin.BITWISE_XOR, (a, b):
+            return _BITWISE[expr.op](scope.builder, emit_expr(scope, a), emit_expr(scope, b))
+        case Builtin.BITWISE_NOT, (a,):
+            return scope.builder.not_(emit_expr(scope, a))
+        case Builtin.THREAD_CONTEXT | Builtin.COMMAND_HANDLE, _:
+            return scope.command
+        case Builtin.ADDRESS_OF, (BufferLoad() as load,):
+            base, offset = _place(scope, load.buffer, load.indices)
+            return element_pointer(scope.builder, base, offset, load.buffer.dtype)
+        case Builtin.ACCESS_PTR, (annotation, Var() as data, start, _, _) if expr.dtype == "handle":
+            offset = arithmetic.convert(scope.builder, emit_expr(scope, start), start.dtype, DType("int64"))
+            return element_pointer(scope.builder, scope.value_of(data), offset, annotation.dtype)
+        case (
+            (
+                Builtin.UOP_PUSH
+                | Builtin.COPROC_SYNC
+                | Builtin.COPROC_DEP_PUSH
+                | Builtin.COPROC_DEP_POP
+                | Builtin.COPROC_READ_BARRIER
+                | Builtin.COPROC_WRITE_BARRIER
+            ),
+            arguments,
+        ):
+            return _emit_coprocessor(scope, expr.op, tuple(arguments))
+        case Builtin.ACCESS_PTR | Builtin.TUPLE | Builtin.TYPE_ANNOTATION | Builtin.CALL_EXTERN | Builtin.ADDRESS_OF, _:
+            raise CodegenError(f"{scope.where}: {expr.op} should have been lowered before host code is made")
+        case _:
+            arguments = [emit_expr(scope, argument) for argument in expr.args]
+            return emit_math(scope, expr.op, expr.dtype, arguments)
+
+
+def _emit_coprocessor(scope: FunctionScope, op: Builtin, arguments: tuple[Expr, ...]) -> Value:
+    match op:
+        case Builtin.UOP_PUSH:
+            return _emit_runtime(scope, "VTAUopPush", arguments)
+        case Builtin.COPROC_SYNC:
+            return scope.call_runtime("VTASynchronize", scope.command, ir.Constant(I32, 1 << 31))
+        case Builtin.COPROC_DEP_PUSH:
+            return _emit_runtime(scope, "VTADepPush", (_COMMAND, *arguments))
+        case Builtin.COPROC_DEP_POP:
+            return _emit_runtime(scope, "VTADepPop", (_COMMAND, *arguments))
+        case Builtin.COPROC_READ_BARRIER:
+            return _emit_runtime(scope, "VTAReadBarrier", (_COMMAND, *arguments))
+        case _:
+            return _emit_runtime(scope, "VTAWriteBarrier", (_COMMAND, *arguments))
+
+
+_COMMAND = Call(DType("handle"), Builtin.COMMAND_HANDLE)
+
+
+def _emit_extern(scope: FunctionScope, name: str, arguments: tuple[Expr, ...], result: DType) -> Value:
+    if name in RUNTIME_CALLS:
+        return _emit_runtime(scope, name, arguments)
+    values = [emit_expr(scope, argument) for argument in arguments]
+    signature = Signature(register_type(result), tuple(register_type(a.dtype) for a in arguments))
+    return scope.builder.call(scope.unit.extern(name, signature), values)
+
+
+def _emit_runtime(scope: FunctionScope, name: str, arguments: tuple[Expr, ...]) -> Value:
+    """Call the runtime with ``arguments`` brought to the types of its C parameters."""
+    parameters = RUNTIME_CALLS[name].parameters
+    if len(arguments) != len(parameters):
+        raise CodegenError(f"{scope.where}: {name} takes {len(parameters)} arguments, not {len(arguments)}")
+    values = []
+    for place, (argument, kind) in enumerate(zip(arguments, parameters, strict=True)):
+        value = emit_expr(scope, argument)
+        if kind is POINTER or argument.dtype.bits <= kind.width:
+            target = argument.dtype if kind is POINTER else DType(f"int{kind.width}")
+            values.append(arithmetic.convert(scope.builder, value, argument.dtype, target))
+        else:
+            values.append(_narrow(scope, value, argument.dtype, f"argument {place} of {name}"))
+    return scope.call_runtime(name, *values)
+
+
+def _narrow(scope: FunctionScope, value: Value, dtype: DType, what: str) -> Value:
+    """Return ``value`` in 32 bits; the function fails if it does not fit, signed or unsigned."""
+    builder = scope.builder
+    short = arithmetic.convert(builder, value, dtype, INT32)
+    signed = builder.icmp_signed("==", builder.sext(short, value.type), value)
+    unsigned = builder.icmp_signed("==", builder.zext(short, value.type), value)
+    scope.fail_unless(builder.or_(signed, unsigned), f"{scope.where}: {what} does not fit 32 bits")
+    return short

@@ -1,0 +1,81 @@
+"""How TIR's data types look in LLVM: in registers, and in memory.
+
+A bool is one bit in a register and a byte in memory. Integers of 1, 2 or 4 bits are packed in memory, element 0 in the
+low bits of a byte, as the accelerator stores them.
+May import llvmlite and ``vta.tir.dtype``. Tests: tests/vta/codegen/test_host_memory.py.
+"""
+
+from typing import Any, TypeAlias
+
+from llvmlite import ir
+
+from vta.tir.dtype import DType, Kind
+
+__all__ = [
+    "I1", "I8", "I32", "I64", "POINTER", "VOID", "CodegenError", "LlvmType", "Value", "bytes_of", "constant",
+    "is_packed", "memory_type", "register_type",
+]  # fmt: skip
+
+Value: TypeAlias = Any
+"""An llvmlite value; the library has no types of its own."""
+
+LlvmType: TypeAlias = Any
+"""An llvmlite type."""
+
+I1 = ir.IntType(1)
+I8 = ir.IntType(8)
+I32 = ir.IntType(32)
+I64 = ir.IntType(64)
+POINTER = ir.PointerType()
+VOID = ir.VoidType()
+
+_FLOATS = {16: ir.HalfType(), 32: ir.FloatType(), 64: ir.DoubleType()}
+_PACKED_BITS = (1, 2, 4)
+_WHOLE_BITS = (8, 16, 32, 64)
+
+
+class CodegenError(ValueError):
+    """A function that has no host code: a node that should have been lowered, a type without a machine form."""
+
+
+def register_type(dtype: DType) -> LlvmType:
+    """Return the type of one value of ``dtype``; raises ``CodegenError`` for vectors."""
+    if dtype.lanes > 1:
+        raise CodegenError(
+            f"host code works on scalars, not on {dtype}; leave vectors to the native compiler "
+            "(a loop marked 'vectorized' stays a loop)"
+        )
+    match dtype.kind:
+        case Kind.INT | Kind.UINT | Kind.BOOL:
+            return ir.IntType(dtype.bits)
+        case Kind.FLOAT:
+            return _FLOATS[dtype.bits]
+        case Kind.HANDLE:
+            return POINTER
+
+
+def is_packed(dtype: DType) -> bool:
+    """Whether several elements of ``dtype`` share a byte."""
+    return dtype.is_int and dtype.bits in _PACKED_BITS
+
+
+def memory_type(dtype: DType) -> LlvmType:
+    """Return the type of one element in memory; raises ``CodegenError`` where it has no whole number of bytes."""
+    if dtype.kind is Kind.BOOL:
+        return I8
+    if is_packed(dtype) or (dtype.is_int and dtype.bits not in _WHOLE_BITS):
+        raise CodegenError(f"an element of {dtype} is not a whole number of bytes (8, 16, 32 or 64 bits)")
+    return register_type(dtype)
+
+
+def bytes_of(dtype: DType, elements: int) -> int:
+    """Return the bytes that ``elements`` of ``dtype`` take in memory."""
+    if is_packed(dtype):
+        return (elements * dtype.bits + 7) // 8
+    memory_type(dtype)
+    return elements * (1 if dtype.kind is Kind.BOOL else dtype.bits // 8)
+
+
+def constant(dtype: DType, value: float) -> Value:
+    """Return a constant of ``dtype``."""
+    return ir.Constant(register_type(dtype), value)
