@@ -17,7 +17,7 @@ from vta.codegen.llvm_types import I32, POINTER, CodegenError, Value, constant, 
 from vta.codegen.runtime_calls import RUNTIME_CALLS, Signature
 from vta.codegen.scope import FunctionScope
 from vta.tir.buffer import Buffer
-from vta.tir.dtype import INT32, DType
+from vta.tir.dtype import HANDLE, INT32, DType
 from vta.tir.expr import (
     Add,
     And,
@@ -249,7 +249,7 @@ def _emit_coprocessor(scope: FunctionScope, op: Builtin, arguments: tuple[Expr, 
             return _emit_runtime(scope, "VTAWriteBarrier", (_COMMAND, *arguments))
 
 
-_COMMAND = Call(DType("handle"), Builtin.COMMAND_HANDLE)
+_COMMAND = Call(HANDLE, Builtin.COMMAND_HANDLE)
 
 
 def _emit_extern(scope: FunctionScope, name: str, arguments: tuple[Expr, ...], result: DType) -> Value:
@@ -268,6 +268,8 @@ def _emit_runtime(scope: FunctionScope, name: str, arguments: tuple[Expr, ...]) 
     values = []
     for place, (argument, kind) in enumerate(zip(arguments, parameters, strict=True)):
         value = emit_expr(scope, argument)
+        if (kind is POINTER) != (argument.dtype == HANDLE):
+            raise CodegenError(f"{scope.where}: argument {place} of {name} is {argument.dtype}, not {kind}")
         if kind is POINTER or argument.dtype.bits <= kind.width:
             target = argument.dtype if kind is POINTER else DType(f"int{kind.width}")
             values.append(arithmetic.convert(scope.builder, value, argument.dtype, target))

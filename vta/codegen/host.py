@@ -1,8 +1,8 @@
 """From lowered functions to one LLVM module: the host program that drives the accelerator.
 
-Every ``PrimFunc`` becomes ``int32 name(args..., open dimensions...)``: a tensor argument is a pointer (the opaque handle of
-a device array, or the address of host data), a scalar its value, and each dimension of a tensor that is not constant
-comes after them as an int32. The result is 0, or the code of a failure whose text the metadata has.
+Every ``PrimFunc`` becomes ``int32 name(args..., open dimensions...)``: a tensor argument is a pointer (the opaque
+handle of a device array, or the address of host data), a scalar its value, and each dimension of a tensor that is not
+constant comes after them as an int32. The result is 0, or the code of a failure whose text the metadata has.
 May import llvmlite, ``isa``, ``vta.tir`` and the rest of ``vta.codegen``. Tests: tests/vta/codegen/test_host_*.py.
 """
 
@@ -50,7 +50,7 @@ def emit_host(functions: Sequence[PrimFunc], config: VTAConfig, *, triple: str =
     """Write ``functions`` as one LLVM module for the machine ``triple``; raises ``CodegenError``."""
     unit = Unit("vta_host")
     unit.module.triple = triple
-    infos = []
+    infos: list[FunctionInfo] = []
     for function in functions:
         _check_name(function.name, [info.name for info in infos])
         infos.append(_emit_function(unit, function))

@@ -82,7 +82,7 @@ def assembly_of(source: str, machine: Machine) -> str:
 
 
 class LinkedObject:
-    """An object in this process; its code lives as long as this Python object. ``address[name]`` of what was asked for."""
+    """An object in this process; ``address[name]`` of what was asked for. Code lives as long as this Python object."""
 
     __slots__ = ("_jit", "_tracker", "address")
 
