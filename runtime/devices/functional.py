@@ -1,0 +1,153 @@
+"""The functional simulator (target ``sim``): a whole launch in one call of native code, generated for the
+configuration.
+
+Bits, counters and order are those of ``isa.reference``; scratchpads are zero when the simulator is made and keep
+their contents from launch to launch. May import ``isa`` and the runtime's memory, statistics and kernels. Tests:
+``tests/runtime/kernels``.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from isa.config import VTAConfig
+from isa.encoding import INSTRUCTION_BYTES, decode
+from isa.instructions import MemoryId, Module
+from isa.origin import Origin
+from isa.tokens import TokenQueue
+from runtime.devices.device import (
+    DeadlockError,
+    DeviceDebug,
+    DeviceError,
+    ExecutionError,
+    ModuleHead,
+    TraceEvent,
+    TraceHook,
+)
+from runtime.kernels.arena import Arena
+from runtime.kernels.build import compile_kernels
+from runtime.kernels.machine import Machine, host_machine
+from runtime.kernels.record import BYTE_COUNTERS, COUNTER_NAMES, KIND_NAMES, Status
+from runtime.kernels.report import awaited_tokens, failure_text, head_of
+from runtime.memory import FIRST_ADDRESS, DeviceMemory
+from runtime.stats import InstructionCounts, LaunchStats, Statistics
+
+__all__ = ["FunctionalSimulator"]
+
+_ENDS = {
+    TokenQueue.LOAD_TO_COMPUTE: (Module.LOAD, Module.COMPUTE),
+    TokenQueue.COMPUTE_TO_LOAD: (Module.COMPUTE, Module.LOAD),
+    TokenQueue.COMPUTE_TO_STORE: (Module.COMPUTE, Module.STORE),
+    TokenQueue.STORE_TO_COMPUTE: (Module.STORE, Module.COMPUTE),
+}
+
+
+class FunctionalSimulator:
+    """A device that runs launches on the host's processor.
+
+    ``machine`` names the code path (best first: VNNI, AVX2, generic); by default the best that the host has. Raises
+    ``runtime.kernels.machine.MachineError`` if the host cannot run it.
+    """
+
+    name = "sim"
+
+    def __init__(self, config: VTAConfig, memory: DeviceMemory, *, machine: Machine | None = None) -> None:
+        self.config = config
+        self.memory = memory
+        self._kernels = compile_kernels(config, host_machine() if machine is None else machine)
+        self._arena = Arena(self._kernels.geometry)
+        self._arena.put("dram", memory.base_pointer)
+        self._counters = self._arena.record[: len(COUNTER_NAMES)]
+        self._totals = np.zeros(len(COUNTER_NAMES), np.uint64)
+        self._launches = 0
+        self._trace: TraceHook | None = None
+
+    @property
+    def machine(self) -> Machine:
+        """The code path in use."""
+        return self._kernels.machine
+
+    @property
+    def stats(self) -> Statistics:
+        """Counters since the device was made or cleared; failed launches count what they executed."""
+        return _statistics(self._totals, self._launches)
+
+    def clear_stats(self) -> None:
+        """Set all counters to zero."""
+        self._totals[:] = 0
+        self._launches = 0
+
+    def debug_mode(self, flag: int) -> None:
+        """Set the flags of ``DeviceDebug`` for the launches to come."""
+        self._arena.put("skip_execution", int(bool(DeviceDebug(flag) & DeviceDebug.SKIP_EXEC)))
+
+    def set_trace(self, hook: TraceHook | None) -> None:
+        """Call ``hook`` for each instruction of the launches to come, after the launch, in order of execution."""
+        self._trace = hook
+
+    def scratchpad(self, memory: MemoryId) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
+        """Return a copy of a scratchpad as numbers, shaped as in ``isa.reference.Reference``."""
+        return self._arena.scratchpad(memory)
+
+    def launch(
+        self, insn_address: int, insn_count: int, *, origins: Sequence[Origin | None] | None = None
+    ) -> LaunchStats:
+        """Run ``insn_count`` instructions from physical ``insn_address`` on; see ``runtime.devices.device.Device``."""
+        arena, end = self._arena, insn_address + insn_count * INSTRUCTION_BYTES
+        if insn_count < 1:
+            raise DeviceError(f"a launch has at least one instruction, FINISH, not {insn_count}")
+        if insn_address < FIRST_ADDRESS or end > self.memory.nbytes:
+            raise DeviceError(
+                f"instructions at {insn_address:#x} to {end - 1:#x} are outside of the mapped range "
+                f"{FIRST_ADDRESS:#x} to {self.memory.nbytes:#x}"
+            )
+        arena.reserve(insn_count)
+        arena.put("count", insn_count)
+        arena.put("dram_end", self.memory.nbytes)
+        self._counters[:] = 0
+        status = self._kernels.fetch(arena.address, self.memory.base_pointer + insn_address)
+        if status == Status.DONE:
+            status = self._kernels.run(arena.address)
+        self._totals += self._counters
+        if self._trace is not None:
+            self._report_trace(self._trace, origins)
+        if status == Status.FAILED:
+            raise self._failure(origins)
+        if status == Status.DEADLOCK:
+            raise self._deadlock()
+        self._launches += 1
+        return LaunchStats(statistics=_statistics(self._counters, 1))
+
+    def _report_trace(self, hook: TraceHook, origins: Sequence[Origin | None] | None) -> None:
+        executed = self._arena.fields()["executed"]
+        for index in self._arena.order[:executed].tolist():
+            word = self._arena.word(index)
+            origin = origins[index] if origins else None
+            hook(TraceEvent(index, decode(word, self.config).module, word, origin))
+
+    def _failure(self, origins: Sequence[Origin | None] | None) -> ExecutionError:
+        record = self._arena.fields()
+        index = record["index"]
+        micro_ops = self._arena.scratchpad(MemoryId.UOP)
+        text = failure_text(self.config, record, self._arena.word(index), lambda i: int(micro_ops[i]))
+        return ExecutionError(index, text, origins[index] if origins else None)
+
+    def _deadlock(self) -> DeadlockError:
+        record = self._arena.fields()
+        heads = []
+        for module in Module:
+            index = head_of(record, module)
+            awaits: tuple[TokenQueue, ...] = ()
+            if index is not None:
+                awaits = awaited_tokens(self.config, record, self._arena.word(index), module)
+            heads.append(ModuleHead(module, index, tuple(_ENDS[queue] for queue in awaits)))
+        return DeadlockError(heads)
+
+
+def _statistics(counters: npt.NDArray[np.uint64], launches: int) -> Statistics:
+    values = counters.tolist()
+    split = len(BYTE_COUNTERS)
+    kinds = InstructionCounts(**dict(zip(KIND_NAMES, values[split:], strict=True)))
+    upstream = dict(zip(BYTE_COUNTERS, values[:split], strict=True))
+    return Statistics(**upstream, instructions=kinds, launches=launches)

@@ -1,0 +1,160 @@
+"""ALU in native code: bounds and the five operations, one accumulator row after the other.
+
+Operand 0 is ``acc[dst]``, operand 1 the sign-extended immediate or ``acc[src]``. Operations with an immediate touch
+one element each, so they may run in any order; others may read what an earlier step wrote, so they keep the order
+of the program. A shift by 32 or more gives what the mathematical shift gives. Tests:
+``tests/runtime/kernels/test_alu.py``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+from isa.instructions import AluOpcode
+from isa.layout import instruction_layouts
+from runtime.kernels.decode import Fields
+from runtime.kernels.emit import I32, Emitter, Num, vector
+from runtime.kernels.failures import Failing
+from runtime.kernels.geometry import Geometry
+from runtime.kernels.loops import Loops
+from runtime.kernels.record import Operand, Status
+
+__all__ = ["emit_alu"]
+
+_SWEEP = ("arena", "dst", "src", "dst_step", "src_step", "count", "imm")
+_LANES = 16
+_UNROLLED = 4
+
+
+def emit_alu(module: Any, geometry: Geometry) -> Any:
+    """Write ``alu(arena, index, low, high)``, which returns a ``Status``."""
+    config = geometry.config
+    nests = [
+        (opcode, use_imm, _emit_nest(module, geometry, opcode, use_imm)) for opcode in AluOpcode for use_imm in (0, 1)
+    ]
+    emit = Emitter(module, "alu", ("arena", "index", "low", "high"), returns=True)
+    failing = Failing(emit)
+    halves = (emit.arguments["low"], emit.arguments["high"])
+    loops = Loops(emit, geometry, Fields(instruction_layouts(config)["ALU"], halves))
+    fields = loops.fields
+    trips = loops.trips
+    failing.count("alu", 1)
+    failing.count("alu_counter", trips)
+    failing.leave_if_skipping()
+    with emit.when(trips.equals(0)):
+        emit.give(Status.DONE)
+    depth = config.acc_depth
+    with emit.choose(fields["use_imm"].differs(0)) as (immediate, tensor):
+        with immediate:
+            loops.check(failing, {Operand.DST: depth})
+        with tensor:
+            loops.check(failing, {Operand.DST: depth, Operand.SRC: depth})
+    for opcode, use_imm, nest in nests:
+        with emit.when(fields["alu_opcode"].equals(opcode) & fields["use_imm"].equals(use_imm)):
+            emit.call(nest, *(emit.arguments[name] for name in ("arena", "low", "high")))
+            emit.give(Status.DONE)
+    return emit.finish(Status.DONE)
+
+
+def _emit_nest(module: Any, geometry: Geometry, opcode: AluOpcode, use_imm: int) -> Any:
+    """Write the loop nest of one operation, ``(arena, low, high)``, over rows whose bounds hold."""
+    name = f"alu_{opcode.name.lower()}{'_imm' if use_imm else ''}"
+    sweep = _emit_sweep(module, geometry, name, opcode, use_imm)
+    emit = Emitter(module, name, ("arena", "low", "high"))
+    halves = (emit.arguments["low"], emit.arguments["high"])
+    loops = Loops(emit, geometry, Fields(instruction_layouts(geometry.config)["ALU"], halves))
+    fields = loops.fields
+    imm = fields.signed("imm")
+    in_order = emit.num(0)
+    if not use_imm:
+        in_order = (fields["uop_end"] - fields["uop_bgn"] > 1).as_num()
+    # In any order: micro-ops outside, a sweep over the inner loop. In program order: micro-ops inside, sweeps of
+    # one row.
+    sweeps_of_one = in_order.differs(0)
+    turns = sweeps_of_one.select(fields["iter_in"], 1)
+    length = sweeps_of_one.select(1, fields["iter_in"])
+    with (
+        emit.loop(fields["iter_out"]) as i,
+        emit.loop(turns) as j,
+        emit.loop(fields["uop_end"], begin=fields["uop_bgn"]) as index,
+    ):
+        micro_op = loops.micro_op(index)
+        first, steps = [], []
+        for operand in (Operand.DST, Operand.SRC):
+            start = micro_op[operand.name.lower()]
+            first.append(start + i * loops.factor(operand, "out") + j * loops.factor(operand, "in"))
+            steps.append(loops.factor(operand, "in"))
+        emit.call(sweep, emit.arguments["arena"], *first, *steps, length, imm)
+    return emit.finish()
+
+
+def _emit_sweep(module: Any, geometry: Geometry, name: str, opcode: AluOpcode, use_imm: int) -> Any:
+    """Write a sweep over ``count`` rows, in order, that start at ``dst`` and ``src``."""
+    emit = Emitter(module, f"{name}_sweep", _SWEEP)
+    values = geometry.acc_elem // 4
+    kind = vector(min(_LANES, values), I32)
+    arguments = emit.arguments
+    start = arguments["arena"] + geometry.acc_at
+    operation = _Operation(emit, kind)
+    immediate = emit.splat(arguments["imm"].truncated(I32), kind) if use_imm else None
+    with emit.loop(arguments["count"]) as step:
+        dst = start + (arguments["dst"] + step * arguments["dst_step"]) * geometry.acc_elem
+        src = start + (arguments["src"] + step * arguments["src_step"]) * geometry.acc_elem
+        for offset in _chunks(emit, geometry.acc_elem, kind.count * 4):
+            left = emit.load(dst + offset, kind, 4)
+            right = emit.load(src + offset, kind, 4) if immediate is None else immediate
+            emit.store(dst + offset, operation.apply(opcode, left, right), 4)
+    return emit.finish()
+
+
+def _chunks(emit: Emitter, nbytes: int, chunk: int) -> Iterator[Num]:
+    """Yield the offsets of the chunks of a row: one after the other, or as a loop if there are many."""
+    if nbytes // chunk <= _UNROLLED:
+        yield from map(emit.num, range(0, nbytes, chunk))
+        return
+    with emit.loop(nbytes, step=chunk) as offset:
+        yield offset
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """The operations on vectors of type ``kind``."""
+
+    emit: Emitter
+    kind: Any
+
+    def apply(self, opcode: AluOpcode, left: Any, right: Any) -> Any:
+        """Return ``opcode(left, right)`` lane by lane."""
+        builder = self.emit.builder
+        match opcode:
+            case AluOpcode.MIN:
+                return builder.select(builder.icmp_signed("<", left, right), left, right)
+            case AluOpcode.MAX:
+                return builder.select(builder.icmp_signed(">", left, right), left, right)
+            case AluOpcode.ADD:
+                return builder.add(left, right)
+            case AluOpcode.MUL:
+                return builder.mul(left, right)
+            case AluOpcode.SHR:
+                return self._shift(left, right)
+
+    def _shift(self, left: Any, count: Any) -> Any:
+        """Return ``left >> count``, or ``left << -count`` where ``count`` is negative."""
+        builder = self.emit.builder
+        zero, most = self._constant(0), self._constant(31)
+        # Negating -2^31 gives 2^31, which counts as more than 31 unsigned: the mathematical result, zero.
+        opposite = builder.sub(zero, count)
+        right = builder.ashr(left, self._at_most(count, most))
+        kept = builder.icmp_unsigned("<=", opposite, most)
+        shifted = builder.shl(left, self._at_most(opposite, most))
+        leftwards = builder.select(kept, shifted, zero)
+        return builder.select(builder.icmp_signed("<", count, zero), leftwards, right)
+
+    def _at_most(self, value: Any, limit: Any) -> Any:
+        builder = self.emit.builder
+        return builder.select(builder.icmp_unsigned("<", value, limit), value, limit)
+
+    def _constant(self, value: int) -> Any:
+        return ir.Constant(self.kind, [value] * self.kind.count)

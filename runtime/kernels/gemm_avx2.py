@@ -1,0 +1,44 @@
+"""The dot product unit of AVX2: ``vpmaddwd`` multiplies and adds pairs of int16, exactly.
+
+``vpmaddubsw`` would take bytes, but it saturates the sum of two products at 16 bits, so it cannot be exact.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+from runtime.kernels.emit import I16, I32, Emitter, vector
+
+__all__ = ["Avx2Unit"]
+
+_INSTRUCTION = {8: "llvm.x86.avx2.pmadd.wd", 4: "llvm.x86.sse2.pmadd.wd"}
+
+
+@dataclass(frozen=True, slots=True)
+class Avx2Unit:
+    """``vpmaddwd`` and ``vpaddd`` on vectors of 8 or 4 accumulators."""
+
+    group: int = 2
+    offset: int = 0
+    max_lanes: int = 8
+    accumulators: int = 8
+
+    def stored(self, emit: Emitter, values: Any) -> Any:
+        """Return the activations as int16."""
+        return emit.builder.sext(values, vector(values.type.count, I16))
+
+    def stored_weights(self, emit: Emitter, values: Any) -> Any:
+        """Return the weights as int16."""
+        return self.stored(emit, values)
+
+    def multiply_add(self, emit: Emitter, total: Any, group: Any, weights: Any) -> Any:
+        """Return ``total + dot(group, weights)`` in each lane."""
+        lanes = total.type.count
+        operand = vector(2 * lanes, I16)
+        kind = ir.FunctionType(total.type, [operand, operand])
+        instruction = emit.declare(_INSTRUCTION[lanes], kind)
+        builder = emit.builder
+        repeated = builder.bitcast(emit.splat(group, vector(lanes, I32)), operand)
+        products = builder.call(instruction, [repeated, builder.bitcast(weights, operand)])
+        return builder.add(total, products)
