@@ -1,0 +1,272 @@
+"""What a schedule needs to know about the accelerator, under TVM-VTA's names: ``vta.get_env()``.
+
+An ``Environment`` is a read-only view of one ``VTAConfig``. ``with env:`` makes it the current one; only this TVM-style
+front has a current configuration, nothing below it looks here.
+May import ``isa``, ``vta.intrin``, ``vta.target``, ``vta.te``, ``vta.tir``. Tests: tests/vta/front/test_environment.py.
+"""
+
+import difflib
+import functools
+import os
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from isa.config import VTAConfig
+from isa.instructions import AluOpcode, MemoryId, Module
+from vta import intrin, te
+from vta.passes.coproc_axis import coproc_axis
+from vta.target import Target, arm_cpu, vta
+from vta.tir.dtype import HANDLE
+from vta.tir.expr import Builtin, Call, Expr, IterVar
+from vta.tir.scopes import ACC_SCOPE, GEMM_SYMBOL, INP_SCOPE, WGT_SCOPE
+
+__all__ = ["DevContext", "Environment", "EnvironmentTargetError", "get_env"]
+
+
+class EnvironmentTargetError(ValueError):
+    """A TARGET that has no host to compile for."""
+
+
+_HOST_TRIPLES: Mapping[str, str] = {
+    "sim": "llvm",
+    "tsim": "llvm",
+    "reference": "llvm",
+    "intelfocl": "llvm",
+    "pynq": "llvm -mtriple=armv7-none-linux-gnueabihf",
+    "de10nano": "llvm -mtriple=armv7-none-linux-gnueabihf",
+    "ultra96": "llvm -mtriple=aarch64-linux-gnu",
+    "zcu104": "llvm -mtriple=aarch64-linux-gnu",
+}
+"""TARGET -> the processor that drives the accelerator."""
+
+
+@dataclass(frozen=True, slots=True)
+class DevContext:
+    """Numbers and expressions that passes and intrinsics use: memory ids, ALU operations, module ids."""
+
+    vta_axis: IterVar
+    command_handle: Expr
+    vta_push_uop: str = GEMM_SYMBOL
+    DEBUG_NO_SYNC: bool = False
+
+    MEM_ID_UOP = int(MemoryId.UOP)
+    MEM_ID_WGT = int(MemoryId.WGT)
+    MEM_ID_INP = int(MemoryId.INP)
+    MEM_ID_ACC = int(MemoryId.ACC)
+    MEM_ID_OUT = int(MemoryId.OUT)
+    MEM_ID_ACC_8BIT = int(MemoryId.ACC_8BIT)
+    ALU_OPCODE_MIN = int(AluOpcode.MIN)
+    ALU_OPCODE_MAX = int(AluOpcode.MAX)
+    ALU_OPCODE_ADD = int(AluOpcode.ADD)
+    ALU_OPCODE_SHR = int(AluOpcode.SHR)
+    ALU_OPCODE_MUL = int(AluOpcode.MUL)
+    QID_LOAD_INP = int(Module.LOAD)
+    QID_LOAD_WGT = int(Module.LOAD)
+    QID_LOAD_OUT = int(Module.COMPUTE)
+    QID_COMPUTE = int(Module.COMPUTE)
+    QID_STORE_OUT = int(Module.STORE)
+
+    def get_task_qid(self, qid: int) -> int:
+        """Return the module id for ``qid``: always the first one while DEBUG_NO_SYNC is set."""
+        return 1 if self.DEBUG_NO_SYNC else qid
+
+
+_CURRENT: ContextVar[tuple["Environment", ...]] = ContextVar("vta_environment", default=())
+
+
+class Environment:
+    """One accelerator as schedules see it: sizes, types, scopes, pragma names, the GEMM intrinsic, targets.
+
+    Made from a ``VTAConfig``, the path of a configuration file, or its keys. Every key of the file is an attribute
+    too (``env.LOG_BLOCK``, ``env.TARGET``). Two environments with the same configuration and mode compare equal.
+    """
+
+    MAX_XFER = 1 << 22
+    DEBUG_DUMP_INSN = 1 << 1
+    DEBUG_DUMP_UOP = 1 << 2
+    DEBUG_SKIP_READ_BARRIER = 1 << 3
+    DEBUG_SKIP_WRITE_BARRIER = 1 << 4
+    DEBUG_FORCE_SERIAL = 1 << 5
+
+    inp_scope = INP_SCOPE
+    wgt_scope = WGT_SCOPE
+    acc_scope = ACC_SCOPE
+
+    TARGET: str
+    HW_VER: str
+    BITSTREAM: str
+    MODEL: str
+    BATCH: int
+    BLOCK_IN: int
+    BLOCK_OUT: int
+    INP_WIDTH: int
+    WGT_WIDTH: int
+    ACC_WIDTH: int
+    OUT_WIDTH: int
+    UOP_BUFF_SIZE: int
+    INP_BUFF_SIZE: int
+    WGT_BUFF_SIZE: int
+    ACC_BUFF_SIZE: int
+    OUT_BUFF_SIZE: int
+    INP_ELEM_BITS: int
+    WGT_ELEM_BITS: int
+    ACC_ELEM_BITS: int
+    OUT_ELEM_BITS: int
+    INP_ELEM_BYTES: int
+    WGT_ELEM_BYTES: int
+    ACC_ELEM_BYTES: int
+    OUT_ELEM_BYTES: int
+    LOG_INP_WIDTH: int
+    LOG_WGT_WIDTH: int
+    LOG_ACC_WIDTH: int
+    LOG_OUT_WIDTH: int
+    LOG_BATCH: int
+    LOG_BLOCK: int
+    LOG_BLOCK_IN: int
+    LOG_BLOCK_OUT: int
+    LOG_UOP_BUFF_SIZE: int
+    LOG_INP_BUFF_SIZE: int
+    LOG_WGT_BUFF_SIZE: int
+    LOG_ACC_BUFF_SIZE: int
+    LOG_OUT_BUFF_SIZE: int
+    inp_dtype: str
+    wgt_dtype: str
+    acc_dtype: str
+    out_dtype: str
+    config: VTAConfig
+    mock_mode: bool
+
+    def __init__(
+        self, config: VTAConfig | str | os.PathLike[str] | Mapping[str, object], *, mock_mode: bool = False
+    ) -> None:
+        match config:
+            case VTAConfig():
+                chosen = config
+            case Mapping():
+                chosen = VTAConfig.from_dict(config)
+            case _:
+                chosen = VTAConfig.from_json(config)
+        vars(self).update(config=chosen, mock_mode=mock_mode, **_facts(chosen))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(
+            f"environment attribute {name!r} cannot be set; make another one: "
+            "vta.Environment(dataclasses.replace(env.config, log_block=5))"
+        )
+
+    if not TYPE_CHECKING:  # so that mypy still finds misspelt attributes
+
+        def __getattr__(self, name: str) -> object:
+            close = difflib.get_close_matches(name, [*vars(self), *dir(type(self))], n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise AttributeError(f"the environment has no attribute {name!r}{hint}")
+
+    @property
+    def cfg_dict(self) -> dict[str, str | int]:
+        """The configuration as a new dict, with the keys that follow from others (LOG_OUT_WIDTH, ...) too."""
+        return _keys(self.config)
+
+    @property
+    def dma_copy(self) -> str:
+        """Pragma: this loop nest is a DMA transfer (left out in mock mode)."""
+        return "skip_dma_copy" if self.mock_mode else "dma_copy"
+
+    @property
+    def alu(self) -> str:
+        """Pragma: this loop nest is an operation of the tensor ALU (left out in mock mode)."""
+        return "skip_alu" if self.mock_mode else "alu"
+
+    @functools.cached_property
+    def gemm(self) -> te.TensorIntrin:
+        """The GEMM core's step as a tensor intrinsic (does nothing in mock mode)."""
+        return intrin.gemm(self.config, mock=self.mock_mode)
+
+    @functools.cached_property
+    def mock(self) -> "Environment":
+        """The same environment with pragmas and an intrinsic that do nothing, to measure the rest."""
+        return Environment(self.config, mock_mode=True)
+
+    @functools.cached_property
+    def dev(self) -> DevContext:
+        """Numbers and expressions that passes and intrinsics use."""
+        handle = Call(HANDLE, Builtin.THREAD_CONTEXT, (Call(HANDLE, Builtin.COMMAND_HANDLE),))
+        return DevContext(coproc_axis(), handle)
+
+    @property
+    def target(self) -> Target:
+        """The accelerator."""
+        return vta(self.MODEL)
+
+    @property
+    def target_host(self) -> str:
+        """The processor that drives it."""
+        return _HOST_TRIPLES[self.TARGET]
+
+    @property
+    def target_vta_cpu(self) -> Target:
+        """The processor, for operators that the accelerator does not take."""
+        return arm_cpu(self.TARGET)
+
+    def __enter__(self) -> Self:
+        _CURRENT.set((*_CURRENT.get(), self))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _CURRENT.set(_CURRENT.get()[:-1])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Environment):
+            return NotImplemented
+        return self.config == other.config and self.mock_mode == other.mock_mode
+
+    def __hash__(self) -> int:
+        return hash((self.config, self.mock_mode))
+
+    def __repr__(self) -> str:
+        return f"Environment({self.MODEL}{', mock' if self.mock_mode else ''})"
+
+
+def _keys(config: VTAConfig) -> dict[str, str | int]:
+    return {
+        **config.to_dict(),
+        "LOG_BLOCK_IN": config.block_in.bit_length() - 1,
+        "LOG_BLOCK_OUT": config.block_out.bit_length() - 1,
+        "LOG_OUT_WIDTH": config.log_inp_width,
+        "LOG_OUT_BUFF_SIZE": config.log_acc_buff_size + config.log_inp_width - config.log_acc_width,
+    }
+
+
+def _facts(config: VTAConfig) -> dict[str, str | int]:
+    """Return every size, type and name of ``config`` under the name that schedules use."""
+    facts = _keys(config)
+    for memory in ("inp", "wgt", "acc", "out"):
+        for name in ("width", "buff_bytes", "elem_bits", "elem_bytes"):
+            upper = name.upper().replace("BUFF_BYTES", "BUFF_SIZE")
+            facts[f"{memory.upper()}_{upper}"] = getattr(config, f"{memory}_{name}")
+        facts[f"{memory}_dtype"] = getattr(config, f"{memory}_dtype")
+    return {
+        **facts,
+        "UOP_BUFF_SIZE": config.uop_buff_bytes,
+        "BATCH": config.batch,
+        "BLOCK_IN": config.block_in,
+        "BLOCK_OUT": config.block_out,
+        "BITSTREAM": config.bitstream,
+        "MODEL": config.model,
+    }
+
+
+@functools.cache
+def _default() -> Environment:
+    """Return the one environment that holds outside of any ``with``: immutable, and equal to config/vta_config.json."""
+    return Environment(VTAConfig())
+
+
+def get_env() -> Environment:
+    """Return the environment of the innermost ``with env:``, the default configuration's outside of any."""
+    stack = _CURRENT.get()
+    return stack[-1] if stack else _default()
