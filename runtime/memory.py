@@ -37,9 +37,9 @@ class DeviceMemoryError(MemoryError):
     """An allocation, a release or an access of device memory that cannot be done."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Allocation:
-    """A block of device memory: ``nbytes`` bytes (as asked for) from physical ``address`` on."""
+    """A block of device memory: ``nbytes`` bytes (as asked for) from physical ``address`` on. Equal only to itself."""
 
     address: int
     nbytes: int
@@ -97,23 +97,17 @@ class DeviceMemory:
         """The live allocations, by address."""
         return tuple(self._live[address][0] for address in sorted(self._live))
 
-    def alloc(self, nbytes: int, alignment: int = PAGE_BYTES) -> Allocation:
-        """Return a zeroed block of ``nbytes`` at a multiple of ``alignment`` (a power of two, at
-        least a page).
+    def alloc(self, nbytes: int) -> Allocation:
+        """Return a zeroed block of ``nbytes`` that begins a page, so that elements of every size are aligned.
 
         Raises ``DeviceMemoryError`` when nothing is large enough.
         """
         if nbytes < 1:
             raise DeviceMemoryError(f"device memory: a block has at least one byte, not {nbytes}")
-        if alignment < PAGE_BYTES or alignment & (alignment - 1):
-            raise DeviceMemoryError(
-                f"device memory: an alignment is a power of two of at least {PAGE_BYTES}, "
-                f"not {alignment}"
-            )
         pages = -(-nbytes // PAGE_BYTES) * PAGE_BYTES
-        address = self._take_free(pages, alignment)
+        address = self._take_free(pages)
         if address is None:
-            address = self._grow(nbytes, pages, alignment)
+            address = self._grow(nbytes, pages)
         allocation = Allocation(address, nbytes)
         self._live[address] = (allocation, pages)
         return allocation
@@ -162,6 +156,10 @@ class DeviceMemory:
             )
         return self._bytes[address : address + nbytes]
 
+    def address_space(self) -> npt.NDArray[np.uint8]:
+        """Return all bytes from address 0 to ``nbytes``, sharing the memory, so that an index is an address."""
+        return self._bytes[: self._top]
+
     def write(self, allocation: Allocation, offset: int, data: bytes | memoryview) -> None:
         """Copy ``data`` into ``allocation`` from byte ``offset`` on."""
         self._span(allocation, offset, len(data))[:] = np.frombuffer(data, dtype=np.uint8)
@@ -184,49 +182,41 @@ class DeviceMemory:
 
     def _span(self, allocation: Allocation, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
         if not self.is_live(allocation):
-            raise DeviceMemoryError(
-                f"device memory: the block at {allocation.address:#x} is not allocated (any more)"
-            )
+            raise DeviceMemoryError(f"device memory: the block at {allocation.address:#x} is not allocated (any more)")
         if offset < 0 or nbytes < 0 or offset + nbytes > allocation.nbytes:
             raise DeviceMemoryError(
-                f"device memory: {nbytes} bytes from offset {offset} do not lie in a block of "
-                f"{allocation.nbytes} bytes"
+                f"device memory: {nbytes} bytes from offset {offset} do not lie in a block of {allocation.nbytes} bytes"
             )
         return self.view(allocation.address + offset, nbytes)
 
-    def _take_free(self, pages: int, alignment: int) -> int | None:
+    def _take_free(self, pages: int) -> int | None:
         for index, (begin, end) in enumerate(zip(self._free_begins, self._free_ends, strict=True)):
-            start = -(-begin // alignment) * alignment
-            if start + pages > end:
+            if begin + pages > end:
                 continue
-            del self._free_begins[index]
-            del self._free_ends[index]
-            self._insert_free(begin, start)
-            self._insert_free(start + pages, end)
-            return start
+            if begin + pages < end:
+                self._free_begins[index] = begin + pages
+            else:
+                del self._free_begins[index]
+                del self._free_ends[index]
+            return begin
         return None
 
-    def _grow(self, nbytes: int, pages: int, alignment: int) -> int:
-        # A free block that touches the top may serve as the beginning.
-        begin = self._top
-        if self._free_ends and self._free_ends[-1] == self._top:
-            begin = self._free_begins[-1]
-        start = -(-begin // alignment) * alignment
-        if start + pages > self.limit:
+    def _grow(self, nbytes: int, pages: int) -> int:
+        # A free block that touches the top serves as the beginning.
+        touches = bool(self._free_ends) and self._free_ends[-1] == self._top
+        begin = self._free_begins[-1] if touches else self._top
+        if begin + pages > self.limit:
             raise DeviceMemoryError(
-                f"device memory: no {nbytes} bytes free: {self.allocated_bytes} of "
-                f"{self.limit - FIRST_ADDRESS} bytes are allocated in {len(self._live)} blocks; free some of them"
+                f"device memory: no {nbytes} bytes free: {self.allocated_bytes} of {self.limit - FIRST_ADDRESS} bytes "
+                f"are allocated in {len(self._live)} blocks; free some of them"
             )
-        if begin != self._top:
+        if touches:
             self._free_begins.pop()
             self._free_ends.pop()
-        self._insert_free(begin, start)
-        self._top = start + pages
-        return start
+        self._top = begin + pages
+        return begin
 
     def _insert_free(self, begin: int, end: int) -> None:
-        if begin == end:
-            return
         index = bisect.bisect_left(self._free_begins, begin)
         if index < len(self._free_begins) and self._free_begins[index] == end:
             end = self._free_ends[index]

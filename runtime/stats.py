@@ -7,9 +7,14 @@ element counts a quarter of an ACC element.
 May import ``isa`` only. Tests: ``tests/runtime/test_statistics.py``.
 """
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
+from typing import assert_never
 
-__all__ = ["InstructionCounts", "LaunchStats", "Statistics"]
+from isa.instructions import Alu, Finish, Gemm, Instruction, Load, Store
+
+__all__ = ["InstructionCounts", "LaunchStats", "Statistics", "count_instructions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +47,7 @@ class InstructionCounts:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __add__(self, other: "InstructionCounts") -> "InstructionCounts":
-        return InstructionCounts(
-            **{name: count + getattr(other, name) for name, count in self.as_dict().items()}
-        )
+        return InstructionCounts(**{name: count + getattr(other, name) for name, count in self.as_dict().items()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,3 +125,26 @@ def _add_cycles(left: int | None, right: int | None) -> int | None:
     if left is None:
         return right
     return left if right is None else left + right
+
+
+def count_instructions(instructions: Iterable[Instruction]) -> InstructionCounts:
+    """Return how many instructions of each kind there are."""
+    return InstructionCounts(**Counter(_kind(instruction) for instruction in instructions))
+
+
+def _kind(instruction: Instruction) -> str:
+    match instruction:
+        case Load() | Store() if instruction.is_nop:
+            return f"nop_{instruction.module.name.lower()}"
+        case Load():
+            return f"load_{instruction.memory.name.lower()}"
+        case Store():
+            return "store"
+        case Gemm():
+            return "gemm_reset" if instruction.reset else "gemm"
+        case Alu():
+            return "alu"
+        case Finish():
+            return "finish"
+        case _:
+            assert_never(instruction)

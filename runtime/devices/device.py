@@ -1,8 +1,8 @@
 """The interface of everything that runs a launch: simulators, the RTL, boards.
 
-A launch is a range of instruction words in the device's memory, ended by FINISH. It starts with
-empty token queues and knows nothing about the scratchpads; ``launch`` returns when FINISH and every
-earlier instruction have completed.
+A launch is a range of instruction words in the device's memory, ended by FINISH. It starts with empty token queues and
+may rely on nothing in the scratchpads but what the same program's launches before it left there; ``launch`` returns
+when FINISH and every earlier instruction have completed.
 
 May import ``isa`` and the runtime's memory and statistics. Tests:
 ``tests/runtime/test_device_errors.py``.
@@ -15,7 +15,6 @@ from typing import Protocol, runtime_checkable
 
 from isa.config import VTAConfig
 from isa.instructions import Module
-
 from isa.origin import Origin
 from runtime.memory import DeviceMemory
 from runtime.stats import LaunchStats, Statistics
@@ -149,6 +148,8 @@ class Device(Protocol):
         """Run ``insn_count`` instructions (16 bytes each) from physical ``insn_address`` on, to the
         end.
 
+        The last instruction is FINISH (``DeviceError`` otherwise). Scratchpads keep their contents from one launch to
+        the next: a program that is too long for the instruction area goes on in a second launch.
         ``origins`` has one entry an instruction, for error messages and the trace. Raises
         ``DeviceError``, ``ExecutionError`` or ``DeadlockError``; the device can be used again
         afterwards.

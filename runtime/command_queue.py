@@ -1,0 +1,425 @@
+"""The command queue: runtime calls in, instruction streams out.
+
+Upstream's rules (``docs/runtime.md``) decide which instructions a sequence of calls becomes and where its tokens go. A
+launch's micro-ops and instructions lie in two areas of device memory that are allocated at first use. Nothing that was
+run before has an influence on a program's stream: kernels are captured anew, the on-chip micro-op buffer counts as
+empty at each launch, and tokens and pending pops end with the program.
+
+May import ``isa``. Tests: ``tests/runtime/test_command_queue.py`` and ``tests/runtime/test_golden_streams.py``.
+"""
+
+import sys
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from enum import IntFlag
+
+from isa.config import VTAConfig
+from isa.encoding import INSTRUCTION_BYTES
+from isa.instructions import AluOpcode, Finish, Load, MemoryId, MicroOp, Module, Store
+from isa.origin import Origin
+from runtime.devices.device import Device
+from runtime.dump import dump_launch
+from runtime.instruction_queue import InstructionQueue, Target
+from runtime.kernel_lowering import KernelStep, UopBlock, lower_kernel
+from runtime.launch import Launch, LaunchAddresses, build_launch, dram_base
+from runtime.memory import Allocation, DeviceMemory
+from runtime.serial import serialise
+from runtime.stats import LaunchStats
+from runtime.token_carry import TokenCarry
+from runtime.transfer import Copy, Piece, split_load, split_store
+from runtime.uop_cache import UopCache
+from runtime.uop_kernel import KernelError, KernelMode, KernelOperation, KernelRecorder, UopKernel
+
+__all__ = ["AREA_BYTES", "INSTRUCTION_LIMIT", "CommandQueue", "DebugFlag", "QueueError"]
+
+AREA_BYTES = 1 << 25
+"""Bytes of the instruction area and of the micro-op area (upstream's VTA_MAX_XFER)."""
+
+INSTRUCTION_LIMIT = AREA_BYTES // INSTRUCTION_BYTES - 6
+"""Instructions that may be collected; the rest of the area is for those that end a launch."""
+
+_ENDING = 7
+"""Instructions that a synchronise adds at most: two no-ops each for load and store, two for compute, FINISH."""
+
+
+class QueueError(RuntimeError):
+    """A use of the queue that is not a program."""
+
+
+class DebugFlag(IntFlag):
+    """Flags of ``VTASetDebugMode``, with upstream's numbers."""
+
+    NONE = 0
+    DUMP_INSN = 2
+    DUMP_UOP = 4
+    SKIP_READ_BARRIER = 8
+    SKIP_WRITE_BARRIER = 16
+    FORCE_SERIAL = 32
+
+
+class CommandQueue:
+    """Collects the calls of one program after the other and runs them on ``device``.
+
+    Parameters
+    ----------
+    instruction_limit:
+        Instructions that are collected before a launch is forced; a smaller number than the default is for tests.
+    record:
+        Whether to keep every launch in ``launches`` and its statistics in ``launch_stats``.
+
+    Attributes
+    ----------
+    origin:
+        Called once for each runtime call; what it returns is the origin of the instructions that the call makes.
+    listeners:
+        Called with each launch just before it runs.
+    write:
+        Takes the text of dumps.
+    """
+
+    def __init__(
+        self,
+        config: VTAConfig,
+        memory: DeviceMemory,
+        device: Device,
+        *,
+        instruction_limit: int = INSTRUCTION_LIMIT,
+        record: bool = False,
+    ) -> None:
+        if device.config.digest != config.digest:
+            raise QueueError(
+                f"command queue: programs are for {config.bitstream} (digest {config.digest}), and device "
+                f"{device.name!r} is {device.config.bitstream} (digest {device.config.digest})"
+            )
+        if not 4 * _ENDING <= instruction_limit <= INSTRUCTION_LIMIT:
+            raise QueueError(
+                f"command queue: the instruction limit is {4 * _ENDING} to {INSTRUCTION_LIMIT}, not {instruction_limit}"
+            )
+        self.config = config
+        self.memory = memory
+        self.device = device
+        self.origin: Callable[[], Origin | None] | None = None
+        self.listeners: list[Callable[[Launch], None]] = []
+        self.write: Callable[[str], object] = sys.stdout.write
+        self.launches: list[Launch] = []
+        self.launch_stats: list[LaunchStats] = []
+        self._record = record
+        self._limit = instruction_limit
+        self._debug = DebugFlag.NONE
+        self._areas: LaunchAddresses | None = None
+        self._zeros: Allocation | None = None
+        self._queue = InstructionQueue()
+        self._cache = UopCache(config.uop_depth)
+        self._carry = TokenCarry()
+        self._recorder: KernelRecorder | None = None
+        self._kernels: dict[tuple[Hashable, bytes], tuple[KernelMode | None, tuple[KernelStep, ...]]] = {}
+
+    # --- state -------------------------------------------------------------------------------------------------------
+
+    @property
+    def addresses(self) -> LaunchAddresses:
+        """Where micro-ops and instructions lie; the areas are allocated when this is first asked for."""
+        if self._areas is None:
+            uops = self.memory.alloc(AREA_BYTES)
+            instructions = self.memory.alloc(AREA_BYTES)
+            self._areas = LaunchAddresses(instructions.address, uops.address)
+        return self._areas
+
+    @property
+    def debug_mode(self) -> DebugFlag:
+        """The debug flags in force."""
+        return self._debug
+
+    @debug_mode.setter
+    def debug_mode(self, flags: DebugFlag) -> None:
+        flags = DebugFlag(flags)
+        if flags & DebugFlag.FORCE_SERIAL and len(self._queue) > self._serial_capacity:
+            self._launch_early()
+        self._debug = flags
+
+    # --- calls of a program ------------------------------------------------------------------------------------------
+
+    def load_buffer_2d(
+        self,
+        buffer: Allocation,
+        offset: int,
+        *,
+        x_size: int,
+        y_size: int,
+        x_stride: int,
+        x_pad_before: int = 0,
+        y_pad_before: int = 0,
+        x_pad_after: int = 0,
+        y_pad_after: int = 0,
+        sram_index: int,
+        memory: MemoryId,
+    ) -> None:
+        """Load a tile. ``offset`` (in ``buffer``), sizes, stride and pads count elements of ``memory``."""
+        copy = Copy(
+            memory=memory,
+            sram_base=sram_index,
+            offset=offset,
+            x_size=x_size,
+            y_size=y_size,
+            x_stride=x_stride,
+            x_pad_before=x_pad_before,
+            y_pad_before=y_pad_before,
+            x_pad_after=x_pad_after,
+            y_pad_after=y_pad_after,
+        )
+        self._append_copies(Load, split_load(copy, buffer.nbytes, self.config), buffer)
+
+    def store_buffer_2d(
+        self,
+        sram_index: int,
+        memory: MemoryId,
+        buffer: Allocation,
+        offset: int,
+        *,
+        x_size: int,
+        y_size: int,
+        x_stride: int,
+    ) -> None:
+        """Store a tile; units as in ``load_buffer_2d``."""
+        copy = Copy(memory=memory, sram_base=sram_index, offset=offset, x_size=x_size, y_size=y_size, x_stride=x_stride)
+        self._append_copies(Store, split_store(copy, buffer.nbytes, self.config), buffer)
+
+    def uop_loop_begin(self, extent: int, dst_factor: int, src_factor: int, wgt_factor: int) -> None:
+        """Open a loop of the kernel that is being captured."""
+        self._capturing("a loop begins").loop_begin(extent, dst_factor, src_factor, wgt_factor)
+
+    def uop_loop_end(self) -> None:
+        """Close the innermost loop of the kernel that is being captured."""
+        self._capturing("a loop ends").loop_end()
+
+    def uop_push(
+        self,
+        mode: int,
+        reset_out: bool,
+        dst: int,
+        src: int,
+        wgt: int,
+        opcode: int = 0,
+        use_imm: bool = False,
+        imm: int = 0,
+    ) -> None:
+        """Append a micro-op to the kernel that is being captured; ``mode`` is 0 for GEMM and 1 for ALU."""
+        recorder = self._capturing("a micro-op is pushed")
+        if mode not in (KernelMode.GEMM, KernelMode.ALU):
+            raise KernelError(f"micro-op kernel: mode {mode} is unknown; the modes are GEMM 0 and ALU 1")
+        if mode == KernelMode.GEMM:
+            operation = KernelOperation(mode=KernelMode.GEMM, reset=bool(reset_out))
+        else:
+            if opcode not in AluOpcode.__members__.values():
+                known = ", ".join(f"{entry.name} {entry.value}" for entry in AluOpcode)
+                raise KernelError(f"micro-op kernel: ALU operation {opcode} is unknown; the operations are {known}")
+            operation = KernelOperation(
+                mode=KernelMode.ALU,
+                alu_opcode=AluOpcode(opcode),
+                use_imm=bool(use_imm),
+                imm=imm if use_imm else 0,
+            )
+        recorder.push(MicroOp(dst=dst, src=src, wgt=wgt), operation)
+
+    def push_gemm(self, site: Hashable, record: Callable[[], None], signature: bytes = b"") -> None:
+        """Run the GEMM kernel of call site ``site`` for ``signature``, which are the values of its free variables.
+
+        ``record`` makes the calls that describe it; it is called where the program has not run this kernel before.
+        """
+        self._push_kernel(KernelMode.GEMM, site, record, signature)
+
+    def push_alu(self, site: Hashable, record: Callable[[], None], signature: bytes = b"") -> None:
+        """Run an ALU kernel; as ``push_gemm``."""
+        self._push_kernel(KernelMode.ALU, site, record, signature)
+
+    def dep_push(self, source: Module, target: Module) -> None:
+        """Let module ``source`` give ``target`` a token after everything it was asked to do so far."""
+        self._make_room(2)
+        self._queue.push(source, target, self._current_origin())
+
+    def dep_pop(self, source: Module, target: Module) -> None:
+        """Let the next work of module ``target`` wait for a token from ``source``."""
+        self._make_room(1)
+        self._queue.pop(source, target, self._current_origin())
+
+    def synchronize(self) -> None:
+        """Run what was collected and wait until it is done. Without anything collected, an empty launch runs."""
+        if len(self._queue) + _ENDING > self._capacity + 6:
+            self._launch_early()
+        self._end_launch()
+        self._kernels.clear()
+
+    def finish_program(self) -> None:
+        """End the program: run work that was not synchronised; drop pending pops and tokens."""
+        if self._queue.does_work:
+            self.synchronize()
+        self.abort_program()
+
+    def abort_program(self) -> None:
+        """Forget what was collected since the last launch, pending pops and tokens included."""
+        self._queue = InstructionQueue()
+        self._cache.clear()
+        self._carry = TokenCarry()
+        self._kernels.clear()
+        self._recorder = None
+
+    # --- launches ----------------------------------------------------------------------------------------------------
+
+    def submit(self, launch: Launch) -> LaunchStats:
+        """Copy a finished launch into device memory and run it."""
+        if launch.addresses != self.addresses:
+            raise QueueError("command queue: the launch was built for another queue's memory areas")
+        for address, words in ((self.addresses.uops, launch.uops), (self.addresses.instructions, launch.array)):
+            self.memory.view(address, words.nbytes)[:] = words.reshape(-1).view("u1")
+        for listener in self.listeners:
+            listener(launch)
+        if self._debug & DebugFlag.DUMP_INSN:
+            self.write(dump_launch(launch))
+        stats = self.device.launch(self.addresses.instructions, len(launch), origins=launch.origins)
+        if self._record:
+            self.launches.append(launch)
+            self.launch_stats.append(stats)
+        return stats
+
+    @property
+    def _serial(self) -> bool:
+        return bool(self._debug & DebugFlag.FORCE_SERIAL)
+
+    @property
+    def _capacity(self) -> int:
+        """Instructions that may be collected for this launch: no-ops that hand on tokens must fit too."""
+        return self._serial_capacity if self._serial else self._limit - self._carry.total
+
+    @property
+    def _serial_capacity(self) -> int:
+        """The same under force-serial, which may put a no-op between any two instructions."""
+        return (self._limit - self._carry.total) // 2 - _ENDING
+
+    def _make_room(self, count: int) -> None:
+        """Launch what was collected if ``count`` more instructions would not fit."""
+        if len(self._queue) + count <= self._capacity:
+            return
+        if len(self._queue):
+            self._launch_early()
+        if count > self._capacity:
+            raise QueueError(
+                f"command queue: {self._carry.total} tokens are on their way at once, and a launch has at most "
+                f"{self._limit} instructions; take tokens before giving more"
+            )
+
+    def _launch_early(self) -> None:
+        """Run what was collected in the middle of a program; pops that are pending stay so."""
+        pending = self._queue.take_pending()
+        self._end_launch()
+        self._queue.restore_pending(pending)
+
+    def _end_launch(self) -> None:
+        """Let compute wait for load and store, append FINISH, run, and begin the next launch."""
+        queue, origin = self._queue, self._current_origin()
+        queue.push(Module.STORE, Module.COMPUTE, origin)
+        queue.push(Module.LOAD, Module.COMPUTE, origin)
+        queue.pop(Module.STORE, Module.COMPUTE, origin)
+        queue.pop(Module.LOAD, Module.COMPUTE, origin)
+        queue.commit_pops(Module.COMPUTE, origin)
+        queue.append(Finish(), origin)
+        entries = self._carry.complete(queue.take_entries())
+        launch = build_launch(
+            serialise(entries) if self._serial else entries,
+            uops=self._cache.image,
+            resident=self._cache.resident,
+            addresses=self.addresses,
+            config=self.config,
+        )
+        self._cache.clear()
+        self.submit(launch)
+
+    # --- collecting --------------------------------------------------------------------------------------------------
+
+    def _current_origin(self) -> Origin | None:
+        return self.origin() if self.origin is not None else None
+
+    def _append_copies(self, kind: type[Load] | type[Store], pieces: Sequence[Piece], buffer: Allocation) -> None:
+        origin = self._current_origin()
+        for piece in pieces:
+            self._make_room(1)
+            copy = piece.copy
+            unit = self.config.elem_bytes(copy.memory)
+            source = self._zero_element() if piece.zeros else buffer
+            instruction = kind(
+                memory=copy.memory,
+                sram_base=copy.sram_base,
+                dram_base=dram_base(source, copy.offset, unit),
+                y_size=copy.y_size,
+                x_size=copy.x_size,
+                x_stride=copy.x_stride,
+                y_pad_0=copy.y_pad_before,
+                y_pad_1=copy.y_pad_after,
+                x_pad_0=copy.x_pad_before,
+                x_pad_1=copy.x_pad_after,
+            )
+            self._queue.append(instruction, origin, Target(source, copy.offset, copy.reach, unit))
+
+    def _zero_element(self) -> Allocation:
+        """Return a block that holds one element of zeros of any memory."""
+        if self._zeros is None:
+            self._zeros = self.memory.alloc(max(self.config.elem_bytes(memory) for memory in MemoryId))
+        return self._zeros
+
+    def _capturing(self, what: str) -> KernelRecorder:
+        if self._recorder is None:
+            raise KernelError(f"micro-op kernel: {what} outside of a kernel; push_gemm and push_alu open one")
+        return self._recorder
+
+    def _push_kernel(self, mode: KernelMode, site: Hashable, record: Callable[[], None], signature: bytes) -> None:
+        if self._recorder is not None:
+            raise KernelError("micro-op kernel: a kernel is pushed while another one is being captured")
+        key = (site, signature)
+        if key not in self._kernels:
+            kernel = self._capture(record)
+            found = None if kernel.operation is None else kernel.operation.mode
+            self._kernels[key] = (found, lower_kernel(kernel, self.config))
+        found, steps = self._kernels[key]
+        if found not in (mode, None):
+            raise KernelError(
+                f"micro-op kernel: an {mode.name} kernel is pushed, and its micro-ops are for {found.name}"
+            )
+        origin = self._current_origin()
+        for step in steps:
+            for instruction in step.instructions:
+                begin = self._resident(step.block, origin)
+                placed = replace(instruction, uop_bgn=begin, uop_end=begin + instruction.uop_end)
+                self._queue.append(placed, origin)
+
+    def _capture(self, record: Callable[[], None]) -> UopKernel:
+        self._recorder = KernelRecorder()
+        try:
+            record()
+            kernel = self._recorder.finish()
+        finally:
+            self._recorder = None
+        if self._debug & DebugFlag.DUMP_UOP:
+            self.write(str(kernel))
+        return kernel
+
+    def _resident(self, block: UopBlock, origin: Origin | None) -> int:
+        """Return where ``block`` begins on chip, loading it if need be, with room for one more instruction."""
+        self._make_room(2)
+        words = (len(self._cache.image) + self._cache.growth(block)) * self.config.uop_elem_bytes
+        if words > AREA_BYTES:
+            self._launch_early()
+        place = self._cache.find(block)
+        if place is not None:
+            return place.begin
+        place = self._cache.place(block)
+        count = place.end - place.begin
+        address = self.addresses.uops // self.config.uop_elem_bytes + self._cache.offset(block)
+        load = Load(
+            memory=MemoryId.UOP,
+            sram_base=place.begin,
+            dram_base=address,
+            y_size=1,
+            x_size=count,
+            x_stride=count,
+        )
+        self._queue.append(load, origin)
+        return place.begin

@@ -1,0 +1,119 @@
+"""Target ``reference``: the device that runs launches through the interpreter that defines the instruction set.
+
+Slow and obvious. Tokens decide which module goes on (always the ready one with the smallest index, so a valid program
+runs in program order), and a launch in which none can go on is reported as a deadlock.
+
+May import ``isa``. Tests: ``tests/runtime/test_reference_device.py``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import numpy as np
+
+from isa.bulk import array_to_words
+from isa.config import VTAConfig
+from isa.encoding import INSTRUCTION_BYTES, DecodingError, decode
+from isa.instructions import Finish, Instruction, Module
+from isa.origin import Origin
+from isa.reference import Counts, Reference
+from isa.reference import ExecutionError as InterpreterError
+from isa.tokens import Deadlock, TokenQueue, token_order
+from runtime.devices.device import (
+    DeadlockError,
+    DeviceDebug,
+    DeviceError,
+    ExecutionError,
+    ModuleHead,
+    TraceEvent,
+    TraceHook,
+)
+from runtime.memory import DeviceMemory
+from runtime.stats import InstructionCounts, LaunchStats, Statistics, count_instructions
+
+__all__ = ["ReferenceDevice"]
+
+
+class ReferenceDevice:
+    """A ``Device`` around ``isa.reference.Reference``; scratchpads keep their contents from launch to launch."""
+
+    def __init__(self, config: VTAConfig, memory: DeviceMemory) -> None:
+        self.config = config
+        self.memory = memory
+        self.name = "reference"
+        self._machine = Reference(config, memory.address_space())
+        self._stats = Statistics()
+        self._trace: TraceHook | None = None
+
+    @property
+    def stats(self) -> Statistics:
+        """Counters since the device was made or ``clear_stats`` was called."""
+        return self._stats
+
+    def clear_stats(self) -> None:
+        """Set all counters to zero."""
+        self._stats = Statistics()
+
+    def debug_mode(self, flag: int) -> None:
+        """Set the flags of ``DeviceDebug`` for the launches to come."""
+        self._machine.skip_execution = bool(DeviceDebug(flag) & DeviceDebug.SKIP_EXEC)
+
+    def set_trace(self, hook: TraceHook | None) -> None:
+        """Call ``hook`` for each instruction of the launches to come; None turns tracing off."""
+        self._trace = hook
+
+    def launch(
+        self, insn_address: int, insn_count: int, *, origins: Sequence[Origin | None] | None = None
+    ) -> LaunchStats:
+        """Run a launch, as ``Device.launch`` says."""
+        raw = self.memory.view(insn_address, insn_count * INSTRUCTION_BYTES)
+        words = array_to_words(raw.copy().view("<u8").reshape(-1, 2).astype(np.uint64))
+        sources: Sequence[Origin | None] = [None] * insn_count if origins is None else origins
+        instructions = [self._decode(index, word, sources) for index, word in enumerate(words)]
+        if not instructions or not isinstance(instructions[-1], Finish):
+            raise DeviceError(f"launch of {insn_count} instructions: the last one is FINISH, and here it is not")
+        self._machine.memory = self.memory.address_space()
+        self._machine.counts = Counts()
+        order = token_order(instructions)
+        for index in order.executed:
+            self._step(index, instructions[index], sources)
+            if self._trace is not None:
+                self._trace(TraceEvent(index, instructions[index].module, words[index], sources[index]))
+        if order.deadlock is not None:
+            raise DeadlockError(_heads(order.deadlock))
+        counts = count_instructions(instructions)
+        return self._account(counts)
+
+    def _decode(self, index: int, word: int, origins: Sequence[Origin | None]) -> Instruction:
+        try:
+            return decode(word, self.config)
+        except DecodingError as error:
+            raise ExecutionError(index, str(error), origins[index]) from None
+
+    def _step(self, index: int, instruction: Instruction, origins: Sequence[Origin | None]) -> None:
+        try:
+            self._machine.step(instruction)
+        except InterpreterError as error:
+            message = str(error).partition(": ")[2]  # without the index, which a single step does not know
+            raise ExecutionError(index, message, origins[index]) from None
+
+    def _account(self, counts: InstructionCounts) -> LaunchStats:
+        statistics = Statistics(**asdict(self._machine.counts), instructions=counts, launches=1)
+        self._stats = self._stats + statistics
+        return LaunchStats(statistics=statistics)
+
+
+_QUEUE_ENDS = {
+    TokenQueue.LOAD_TO_COMPUTE: (Module.LOAD, Module.COMPUTE),
+    TokenQueue.COMPUTE_TO_LOAD: (Module.COMPUTE, Module.LOAD),
+    TokenQueue.COMPUTE_TO_STORE: (Module.COMPUTE, Module.STORE),
+    TokenQueue.STORE_TO_COMPUTE: (Module.STORE, Module.COMPUTE),
+}
+
+
+def _heads(deadlock: Deadlock) -> list[ModuleHead]:
+    """Return the head of each module, those with nothing left included."""
+    heads = {module: ModuleHead(module, None) for module in Module}
+    for head in deadlock.heads:
+        heads[head.module] = ModuleHead(head.module, head.index, tuple(_QUEUE_ENDS[queue] for queue in head.awaits))
+    return list(heads.values())

@@ -1,0 +1,174 @@
+"""A finished launch: instruction words, micro-ops, where each instruction came from, and which words hold addresses.
+
+The words of loads and stores that touch a buffer have a ``Relocation``, so that a launch can be moved to other buffers
+(``Launch.moved``) without collecting it again.
+
+May import ``isa``. Tests: ``tests/runtime/test_launch.py``.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from isa.bulk import array_to_words, decode_all, encode_all
+from isa.config import VTAConfig
+from isa.instructions import Instruction
+from isa.layout import instruction_layouts
+from isa.origin import Origin
+from isa.program import MemoryImage, MemorySegment, Program
+from runtime.instruction_queue import Entry
+from runtime.memory import Allocation, DeviceMemory
+from runtime.uop_cache import Placement
+
+__all__ = ["Launch", "LaunchAddresses", "Relocation", "RelocationError", "build_launch", "dram_base"]
+
+
+class RelocationError(ValueError):
+    """A buffer that a launch cannot use in place of the one it was recorded with."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchAddresses:
+    """Physical addresses of the instruction area and the micro-op area."""
+
+    instructions: int
+    uops: int
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """Instruction ``index`` touches ``reach`` elements of ``buffer`` from element ``offset`` on."""
+
+    index: int
+    buffer: Allocation
+    offset: int
+    reach: int
+    element_bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Launch:
+    """What one launch consists of; ``array`` (n, 2) and ``uops`` are read-only words as they lie in DRAM.
+
+    ``resident`` are the micro-op blocks that are on chip at the end.
+    """
+
+    config: VTAConfig
+    array: npt.NDArray[np.uint64]
+    uops: npt.NDArray[np.uint32]
+    addresses: LaunchAddresses
+    origins: tuple[Origin | None, ...]
+    relocations: tuple[Relocation, ...]
+    resident: tuple[Placement, ...]
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def words(self) -> list[int]:
+        """The 128-bit instruction words."""
+        return array_to_words(self.array)
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """The instructions, decoded."""
+        return decode_all(self.array, self.config)
+
+    @property
+    def buffers(self) -> tuple[Allocation, ...]:
+        """The buffers that it touches, each once, in order of first use."""
+        return tuple({id(r.buffer): r.buffer for r in self.relocations}.values())
+
+    def moved(self, buffers: Mapping[Allocation, Allocation]) -> "Launch":
+        """Return the same launch on other buffers: each one that is a key is replaced by its value.
+
+        Raises ``RelocationError`` for a buffer that is too short or lies at an address that elements do not start at.
+        """
+        array = self.array.copy()
+        relocations = [replace(r, buffer=buffers.get(r.buffer, r.buffer)) for r in self.relocations]
+        bases = [_checked_base(r) for r in relocations]
+        if bases:
+            index = np.array([r.index for r in relocations])
+            shift, mask = _dram_base_bits(self.config)
+            cleared = array[index, 0] & ~(mask << shift)
+            array[index, 0] = cleared | (np.array(bases, np.uint64) << shift)
+        array.flags.writeable = False
+        return replace(self, array=array, relocations=tuple(relocations))
+
+    def program(self, memory: DeviceMemory) -> Program:
+        """Return a program that stands alone, with what the launch's buffers in ``memory`` hold now."""
+        segments = tuple(
+            MemorySegment(address=b.address, data=memory.read(b, 0, b.nbytes), name=f"buffer{i}")
+            for i, b in enumerate(self.buffers)
+        )
+        return Program(
+            config=self.config,
+            instructions=tuple(self.instructions),
+            uops=tuple(self.uops.tolist()),
+            uop_base=self.addresses.uops,
+            memory=MemoryImage(segments=segments),
+            origins=self.origins,
+        )
+
+
+def build_launch(
+    entries: Sequence[Entry],
+    *,
+    uops: Sequence[int],
+    resident: tuple[Placement, ...],
+    addresses: LaunchAddresses,
+    config: VTAConfig,
+) -> Launch:
+    """Encode collected instructions. ``EncodingError`` names a value that a field does not hold."""
+    array = encode_all([entry.instruction for entry in entries], config)
+    layout = instruction_layouts(config)["LOAD"]  # every layout has its flags in the same place
+    shift = layout.offsets[layout.fields.index(layout.field("pop_prev"))]
+    array[:, 0] |= np.array([entry.tokens for entry in entries], np.uint64) << np.uint64(shift)
+    words = np.array(uops, np.uint32)
+    array.flags.writeable = words.flags.writeable = False
+    return Launch(
+        config=config,
+        array=array,
+        uops=words,
+        addresses=addresses,
+        origins=tuple(entry.origin for entry in entries),
+        relocations=tuple(_relocations(entries)),
+        resident=resident,
+    )
+
+
+def dram_base(buffer: Allocation, offset: int, element_bytes: int) -> int:
+    """Return the ``dram_base`` of element ``offset`` of ``buffer``."""
+    base, rest = divmod(buffer.address, element_bytes)
+    if rest:
+        raise RelocationError(
+            f"buffer at {buffer.address:#x}: elements of {element_bytes} bytes start at multiples of their size"
+        )
+    return base + offset
+
+
+def _relocations(entries: Sequence[Entry]) -> list[Relocation]:
+    found = []
+    for index, entry in enumerate(entries):
+        target = entry.target
+        if target is not None:
+            found.append(Relocation(index, target.buffer, target.offset, target.reach, target.element_bytes))
+    return found
+
+
+def _checked_base(relocation: Relocation) -> int:
+    buffer, end = relocation.buffer, (relocation.offset + relocation.reach) * relocation.element_bytes
+    if end > buffer.nbytes:
+        raise RelocationError(
+            f"buffer at {buffer.address:#x}: it has {buffer.nbytes} bytes, and instruction {relocation.index} of the "
+            f"recorded launch reaches to byte {end}"
+        )
+    return dram_base(buffer, relocation.offset, relocation.element_bytes)
+
+
+def _dram_base_bits(config: VTAConfig) -> tuple[np.uint64, np.uint64]:
+    layout = instruction_layouts(config)["LOAD"]  # LOAD and STORE share it
+    field = layout.field("dram_base")
+    return np.uint64(layout.offsets[layout.fields.index(field)]), np.uint64(field.high)
