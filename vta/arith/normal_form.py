@@ -1,0 +1,160 @@
+"""Sums of integer expressions, see ``vta.arith.sums``: the part of the analyser that knows arithmetic.
+
+May import ``vta.tir`` and its siblings. Tests: tests/vta/arith/test_normal_form.py.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from vta.arith.const_bounds import is_index
+from vta.arith.division import floordiv, floormod, truncdiv, truncmod
+from vta.arith.extremes import extreme
+from vta.arith.knowledge import Knowledge
+from vta.arith.splits import merge_splits
+from vta.arith.sums import Sum, factors
+from vta.tir.dtype import Kind
+from vta.tir.expr import (
+    Add,
+    BufferLoad,
+    Builtin,
+    Call,
+    Cast,
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Select,
+    Sub,
+    Var,
+)
+from vta.tir.traverse import expr_children
+
+__all__ = ["NormalForm", "is_scalar_int"]
+
+_EXPANDED_PRODUCT = 8
+"""A product of sums is multiplied out if it has at most this many terms."""
+
+
+class NormalForm(Knowledge):
+    """Turns integer expressions into sums of simplified atoms."""
+
+    def sum_of(self, expr: Expr) -> Sum:
+        """Return the normal form of a scalar integer expression."""
+        total = Sum(expr.dtype)
+        self._accumulate(expr, 1, total)
+        return self._finish(total)
+
+    def _finish(self, total: Sum) -> Sum:
+        total = merge_splits(total, self) if total.has_division else total
+        if self._facts and not total.is_const:
+            bounds = self.bounds_of(total)
+            if bounds.is_point and bounds.lo is not None and total.index:
+                return Sum(total.dtype, bounds.lo)
+        return total
+
+    def _accumulate(self, expr: Expr, factor: int, total: Sum) -> None:
+        """Add ``factor * expr`` to ``total``."""
+        match expr:
+            case Var():
+                self._accumulate_var(expr, factor, total)
+            case IntImm():
+                total.const += factor * expr.value
+            case Add():
+                self._accumulate(expr.a, factor, total)
+                self._accumulate(expr.b, factor, total)
+            case Mul(b=IntImm(value=value)):
+                self._accumulate(expr.a, factor * value, total)
+            case Sub():
+                self._accumulate(expr.a, factor, total)
+                self._accumulate(expr.b, -factor, total)
+            case Mul():
+                total.add(self._product(self.sum_of(expr.a), self.sum_of(expr.b)), factor)
+            case FloorDiv() | FloorMod() | Div() | Mod() | Min() | Max():
+                total.add(self._operation(expr), factor)
+            case _:
+                self._accumulate_atom(self.simplify(expr), factor, total)
+
+    def _accumulate_var(self, var: Var, factor: int, total: Sum) -> None:
+        value = self._values.get(var)
+        if value is not None:
+            self._accumulate(value, factor, total)
+            return
+        bounds = self._bounds.get(var)
+        if bounds is not None and bounds.lo is not None and bounds.lo == bounds.hi:
+            total.const += factor * bounds.lo
+            return
+        total.add_term(var, factor, index=is_index(var.dtype))
+
+    def _accumulate_atom(self, atom: Expr, factor: int, total: Sum) -> None:
+        match atom:
+            case Select() | Cast() | Call() | Let() | BufferLoad():
+                total.add_term(atom, factor, index=_made_of_indices(atom))
+            case Var() | IntImm() | Add() | Sub() | Mul() | FloorDiv() | FloorMod() | Min() | Max() | Div() | Mod():
+                self._accumulate(atom, factor, total)
+            case _:
+                total.add_term(atom, factor, index=False)
+
+    def _operation(self, expr: FloorDiv | FloorMod | Div | Mod | Min | Max) -> Sum:
+        a, b = self.sum_of(expr.a), self.sum_of(expr.b)
+        match expr:
+            case FloorDiv():
+                return floordiv(a, b, self)
+            case FloorMod():
+                return floormod(a, b, self)
+            case Min() | Max():
+                return extreme(type(expr), a, b, self)
+            case Div():
+                return truncdiv(a, b, self)
+            case Mod():
+                return truncmod(a, b, self)
+
+    def _product(self, a: Sum, b: Sum) -> Sum:
+        if a.is_const or b.is_const:
+            return b.scaled(a.const) if a.is_const else a.scaled(b.const)
+        index = a.index and b.index
+        result = Sum(a.dtype, a.const * b.const)
+        size_a, size_b = len(a.terms) + bool(a.const), len(b.terms) + bool(b.const)
+        if size_a * size_b > _EXPANDED_PRODUCT:
+            result.const = 0
+            result.add_term(Mul(a.emit(), b.emit()), 1, index=index)
+            return result
+        for atom_a, c_a in a:
+            for atom_b, c_b in b:
+                product = factors(atom_a)[0]
+                for other in (*islice(factors(atom_a), 1, None), *factors(atom_b)):
+                    product = Mul(product, other)
+                result.add_term(product, c_a * c_b, index=index)
+            result.add_term(atom_a, c_a * b.const, index=index)
+        for atom_b, c_b in b:
+            result.add_term(atom_b, c_b * a.const, index=index)
+        return result
+
+
+def is_scalar_int(expr: Expr) -> bool:
+    """Whether ``expr`` is an integer of one lane, which has a sum."""
+    dtype = expr.dtype
+    return dtype.lanes == 1 and dtype.kind in (Kind.INT, Kind.UINT)
+
+
+def _made_of_indices(expr: Expr) -> bool:
+    """Whether only indices, constants and choices among them make the value (see ``vta.arith.const_bounds``)."""
+    match expr:
+        case Var():
+            return is_index(expr.dtype)
+        case IntImm():
+            return True
+        case Cast():
+            return is_index(expr.dtype) and expr.value.dtype.bits <= expr.dtype.bits and _made_of_indices(expr.value)
+        case Select() | Call(op=Builtin.IF_THEN_ELSE):
+            return all(_made_of_indices(operand) for operand in expr_children(expr)[1:])
+        case Add() | Sub() | Mul() | FloorDiv() | FloorMod() | Min() | Max() | Div() | Mod():
+            return is_index(expr.dtype) and _made_of_indices(expr.a) and _made_of_indices(expr.b)
+        case _:
+            return False

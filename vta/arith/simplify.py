@@ -1,0 +1,250 @@
+"""The arithmetic analyser: simplifies expressions, bounds them, and proves conditions about them.
+
+What it assumes: an index (int32 or int64 arithmetic on variables and constants, see ``vta.arith.const_bounds``) does
+not overflow. Values (buffer elements, narrow types) wrap, and their simplified form has the same machine value.
+Results depend on the expression and on what was bound alone: sums keep the order in which their terms first appear.
+May import ``vta.tir`` and its siblings. Tests: tests/vta/arith/test_simplify.py, test_simplify_properties.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+
+from vta.arith.comparison import NEGATED, compare, truth
+from vta.arith.const_bounds import const_bounds
+from vta.arith.const_interval import ConstInterval
+from vta.arith.normal_form import NormalForm, is_scalar_int
+from vta.tir.dtype import BOOL
+from vta.tir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    BufferLoad,
+    Builtin,
+    Call,
+    Cast,
+    Compare,
+    Div,
+    Expr,
+    ExprLike,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Range,
+    Reduce,
+    Select,
+    StringImm,
+    Sub,
+    Var,
+    cast_to,
+    convert,
+    same,
+)
+from vta.tir.traverse import expr_children, map_children, substitute
+
+__all__ = ["Analyzer", "simplify"]
+
+
+class Analyzer(NormalForm):
+    """Knows what variables stand for or lie between, and simplifies and proves with that."""
+
+    def const_bounds(self, expr: ExprLike) -> ConstInterval:
+        """Return bounds of an expression, see ``vta.arith.const_bounds``."""
+        simplified = self.simplify(expr)
+        if is_scalar_int(simplified):
+            total = self.sum_of(simplified)
+            if total.index:
+                return self.bounds_of(total)
+        return const_bounds(simplified, self._bounds)
+
+    def can_prove(self, condition: ExprLike) -> bool:
+        """Whether ``condition`` certainly holds; False says nothing."""
+        simplified = self.simplify(condition)
+        match simplified:
+            case IntImm():
+                return bool(simplified.value)
+            case And():
+                return self.can_prove(simplified.a) and self.can_prove(simplified.b)
+            case Or():
+                return self.can_prove(simplified.a) or self.can_prove(simplified.b)
+            case LT() | LE() if is_scalar_int(simplified.a):
+                a, b = self.sum_of(simplified.a), self.sum_of(simplified.b)
+                difference = b.minus(a)
+                difference.const -= isinstance(simplified, LT)
+                return a.index and b.index and self.proves_nonnegative(difference)
+            case _:
+                return False
+
+    def can_prove_equal(self, a: ExprLike, b: ExprLike) -> bool:
+        """Whether two expressions of one type certainly have the same value; False says nothing."""
+        x, y = self.simplify(a), self.simplify(b)
+        if x.dtype != y.dtype:
+            return False
+        if same(x, y):
+            return True
+        if not is_scalar_int(x):
+            return False
+        difference = self._finish(self.sum_of(x).minus(self.sum_of(y)))
+        if difference.is_const:
+            return difference.const == 0
+        bounds = self.bounds_of(difference)
+        return difference.index and bounds.is_point and bounds.lo == 0
+
+    def simplify(self, expr: ExprLike) -> Expr:
+        """Return an expression with the same value, in normal form; the same object if it is in that form already."""
+        old = convert(expr)
+        new = self._simplified(old)
+        return old if new is old or same(new, old) else new
+
+    def _simplified(self, expr: Expr) -> Expr:
+        match expr:
+            case IntImm() | FloatImm() | StringImm():
+                return expr
+            case Compare() | Not():
+                return self._condition(expr) if expr.dtype == BOOL else map_children(self.simplify, expr)
+            case Add() | Sub() | Mul() | FloorDiv() | FloorMod() | Min() | Max() | Div() | Mod() | Var():
+                if is_scalar_int(expr):
+                    return self.sum_of(expr).emit()
+                return self._values.get(expr, expr) if isinstance(expr, Var) else map_children(self.simplify, expr)
+            case BufferLoad():
+                return map_children(self.simplify, expr)
+            case Cast():
+                return self._cast(expr)
+            case Select() | Call(op=Builtin.IF_THEN_ELSE):
+                return self._choice(expr)
+            case Let():
+                return self._let(expr)
+            case Reduce():
+                return self._reduce(expr)
+            case Call(op=Builtin.LIKELY, args=(condition,)):
+                inner = self.simplify(condition)
+                return inner if isinstance(inner, IntImm) else Call(BOOL, Builtin.LIKELY, (inner,))
+            case _:
+                return map_children(self.simplify, expr)
+
+    def _condition(self, expr: LT | LE | GT | GE | EQ | NE | And | Or | Not) -> Expr:
+        match expr:
+            case And() | Or():
+                return self._connective(expr)
+            case Not():
+                return self._negation(self.simplify(expr.a))
+            case LT() | LE() | GT() | GE() | EQ() | NE() if is_scalar_int(expr.a):
+                result = compare(type(expr), self.sum_of(expr.a), self.sum_of(expr.b), self)
+            case _:
+                result = map_children(self.simplify, expr)
+        return self._known_truth(result)
+
+    def _known_truth(self, condition: Expr) -> Expr:
+        for known in self._known:
+            if same(condition, known):
+                return truth(True)
+            if isinstance(known, Not) and same(condition, known.a):
+                return truth(False)
+        return condition
+
+    def _negation(self, inner: Expr) -> Expr:
+        match inner:
+            case IntImm():
+                return truth(not inner.value)
+            case Not():
+                return inner.a
+            case And():
+                return self.simplify(Or(Not(inner.a), Not(inner.b)))
+            case Or():
+                return self.simplify(And(Not(inner.a), Not(inner.b)))
+            case LT() | LE() | GT() | GE() | EQ() | NE() if is_scalar_int(inner.a):
+                return self.simplify(NEGATED[type(inner)](inner.a, inner.b))
+            case _:
+                return Not(inner)
+
+    def _connective(self, expr: And | Or) -> Expr:
+        """Simplify each operand under the others' truth (for Or: falsity); what then holds anyway goes."""
+        kind = type(expr)
+        neutral = kind is And
+        parts: list[Expr] = []
+        for operand in _operands(kind, expr):
+            with self._given(parts, hold=neutral):
+                part = self.simplify(operand)
+            if isinstance(part, IntImm):
+                if bool(part.value) is neutral:
+                    continue
+                return part
+            parts.extend(_operands(kind, part))
+        for i in reversed(range(len(parts) - 1)):
+            with self._given(parts[i + 1 :], hold=neutral):
+                part = self.simplify(parts[i])
+            if isinstance(part, IntImm):
+                if bool(part.value) is not neutral:
+                    return part
+                del parts[i]
+        if not parts:
+            return truth(neutral)
+        result = parts[0]
+        for part in parts[1:]:
+            result = kind(result, part)
+        return result
+
+    def _given(self, conditions: list[Expr], *, hold: bool) -> AbstractContextManager[None]:
+        """Take all of ``conditions`` for true, or for false if not ``hold``."""
+        if not conditions:
+            return nullcontext()
+        return self.assuming(conditions if hold else [self._negation(condition) for condition in conditions])
+
+    def _choice(self, expr: Select | Call) -> Expr:
+        condition, first, second = expr_children(expr)
+        test = self.simplify(condition)
+        if isinstance(test, IntImm):
+            return self.simplify(first if test.value else second)
+        with self.assuming([test]):
+            x = self.simplify(first)
+        with self.assuming([self._negation(test)]):
+            y = self.simplify(second)
+        if same(x, y):
+            return x
+        return Select(test, x, y) if isinstance(expr, Select) else Call(expr.dtype, expr.op, (test, x, y))
+
+    def _cast(self, expr: Cast) -> Expr:
+        value = self.simplify(expr.value)
+        match value:
+            case Cast(value=inner) if is_scalar_int(value) and is_scalar_int(inner):
+                if const_bounds(inner, self._bounds).within(ConstInterval(*value.dtype.bounds)):
+                    return self.simplify(cast_to(inner, expr.dtype))
+            case _:
+                pass
+        return cast_to(value, expr.dtype)
+
+    def _let(self, expr: Let) -> Expr:
+        value = self.simplify(expr.value)
+        if isinstance(value, Var | IntImm | FloatImm):
+            return self.simplify(substitute(expr.body, {expr.var: value}))
+        body = self.simplify(expr.body)
+        return Let(expr.var, value, body)
+
+    def _reduce(self, expr: Reduce) -> Expr:
+        with self.within_axes(expr.axis):
+            return map_children(self.simplify, expr)
+
+
+def _operands(kind: type[Compare], expr: Expr) -> list[Expr]:
+    if type(expr) is kind and isinstance(expr, And | Or):
+        return [*_operands(kind, expr.a), *_operands(kind, expr.b)]
+    return [expr]
+
+
+def simplify(expr: ExprLike, env: Mapping[Var, Range | ConstInterval | Expr] | None = None) -> Expr:
+    """Simplify one expression, its variables bound as ``env`` says (see ``Analyzer.bind``)."""
+    return Analyzer(env).simplify(expr)

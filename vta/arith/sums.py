@@ -1,0 +1,189 @@
+"""The normal form of integer expressions: a constant plus coefficients times atoms.
+
+An atom is what addition and multiplication by constants do not see through: a variable, a product of atoms, a division,
+a minimum, a buffer element. Re-association of +, - and * is exact modulo 2^n, so a ``Sum`` always has the machine value
+of the expression it came from. Its value over the mathematical integers is the same only if ``exact`` says so.
+May import ``vta.tir`` and ``vta.arith.{const_bounds,const_interval}``. Tests: tests/vta/arith/test_sums.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from vta.arith.const_bounds import type_bounds
+from vta.arith.const_interval import ConstInterval
+from vta.tir.dtype import DType
+from vta.tir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub, Var, same
+
+__all__ = ["Context", "Sum", "exact", "factors", "wrapped"]
+
+
+def wrapped(value: int, dtype: DType) -> int:
+    """Return ``value`` as two's complement of ``dtype``."""
+    low, high = dtype.bounds
+    return value if low <= value <= high else (value - low) % (1 << dtype.bits) + low
+
+
+class Sum:
+    """``const`` plus the coefficients times the atoms of ``terms``, in order of first appearance.
+
+    ``terms`` is keyed by the identity of an atom (kept alive by its entry), equal atoms share one entry; no coefficient
+    is zero. ``index`` tells that only indices and constants take part (see ``const_bounds``).
+    """
+
+    __slots__ = ("const", "dtype", "has_division", "index", "terms")
+
+    def __init__(self, dtype: DType, const: int = 0) -> None:
+        self.dtype = dtype
+        self.const = const
+        self.terms: dict[int, tuple[Expr, int]] = {}
+        self.index = True
+        self.has_division = False
+
+    def __iter__(self) -> Iterator[tuple[Expr, int]]:
+        return iter(self.terms.values())
+
+    @property
+    def is_const(self) -> bool:
+        """Whether no atom is left."""
+        return not self.terms
+
+    def find(self, atom: Expr) -> int:
+        """Return the key under which ``atom`` is, or would be, kept."""
+        key = id(atom)
+        if key in self.terms or isinstance(atom, Var):
+            return key
+        kind = type(atom)
+        for other_key, (other, _) in self.terms.items():
+            if type(other) is kind and _same_atom(other, atom):
+                return other_key
+        return key
+
+    def coefficient(self, atom: Expr) -> int:
+        """Return the coefficient of ``atom``, 0 if it does not occur."""
+        entry = self.terms.get(self.find(atom))
+        return 0 if entry is None else entry[1]
+
+    def add_term(self, atom: Expr, coefficient: int, *, index: bool) -> None:
+        """Add ``coefficient * atom``; ``index`` tells whether the atom is made of indices."""
+        if coefficient == 0:
+            return
+        self.index = self.index and index
+        if isinstance(atom, FloorDiv | FloorMod):
+            self.has_division = True
+        key = self.find(atom)
+        entry = self.terms.get(key)
+        if entry is None:
+            self.terms[key] = (atom, coefficient)
+        elif entry[1] + coefficient == 0:
+            del self.terms[key]
+        else:
+            self.terms[key] = (entry[0], entry[1] + coefficient)
+
+    def add(self, other: Sum, factor: int = 1) -> Sum:
+        """Add ``factor * other`` to this sum, and return it."""
+        for atom, coefficient in other:
+            self.add_term(atom, coefficient * factor, index=other.index)
+        self.const += other.const * factor
+        self.index = self.index and other.index
+        return self
+
+    def copy(self) -> Sum:
+        """Return a sum of its own with the same contents."""
+        new = Sum(self.dtype, self.const)
+        new.terms, new.index, new.has_division = dict(self.terms), self.index, self.has_division
+        return new
+
+    def scaled(self, factor: int) -> Sum:
+        """Return ``factor`` times this sum."""
+        return Sum(self.dtype).add(self, factor)
+
+    def minus(self, other: Sum) -> Sum:
+        """Return the difference."""
+        return self.copy().add(other, -1)
+
+    def remove(self, atom: Expr) -> None:
+        """Drop the term of ``atom``."""
+        del self.terms[self.find(atom)]
+
+    def part(self, *, positive: bool) -> Sum:
+        """Return the terms with positive coefficients, or the negative ones negated; without the constant."""
+        new = Sum(self.dtype)
+        for atom, coefficient in self:
+            if (coefficient > 0) is positive:
+                new.add_term(atom, abs(coefficient), index=self.index)
+        return new
+
+    def emit(self) -> Expr:
+        """Return the expression: positive terms, a positive constant, negative terms, a negative constant."""
+        dtype, const = self.dtype, wrapped(self.const, self.dtype)
+        terms = [(atom, wrapped(c, dtype)) for atom, c in self]
+        result: Expr | None = None
+        for atom, c in terms:
+            if c > 0:
+                term = _times(atom, c, dtype)
+                result = term if result is None else Add(result, term)
+        if const > 0 or (result is None and not any(c < 0 for _, c in terms)):
+            literal = IntImm(const, dtype)
+            result = literal if result is None else Add(result, literal)
+        lowest = dtype.bounds[0]
+        for atom, c in terms:
+            if c >= 0:
+                continue
+            if result is None:
+                result = _times(atom, c, dtype)
+            elif c == lowest:
+                result = Add(result, _times(atom, c, dtype))
+            else:
+                result = Sub(result, _times(atom, -c, dtype))
+        if result is None:
+            return IntImm(const, dtype)
+        if const < 0 and not isinstance(result, IntImm):
+            return Add(result, IntImm(const, dtype)) if const == lowest else Sub(result, IntImm(-const, dtype))
+        return result
+
+
+def _times(atom: Expr, coefficient: int, dtype: DType) -> Expr:
+    return atom if coefficient == 1 else Mul(atom, IntImm(coefficient, dtype))
+
+
+def factors(atom: Expr) -> list[Expr]:
+    """Return the factors of a product of atoms, the atom itself if it is none."""
+    if isinstance(atom, Mul) and not isinstance(atom.b, IntImm):
+        return [*factors(atom.a), *factors(atom.b)]
+    return [atom]
+
+
+def _same_atom(a: Expr, b: Expr) -> bool:
+    """Whether two atoms are equal; the factors of a product in any order."""
+    if not isinstance(a, Mul):
+        return same(a, b)
+    rest = factors(b)
+    for factor in factors(a):
+        place = next((i for i, other in enumerate(rest) if same(factor, other)), None)
+        if place is None:
+            return False
+        del rest[place]
+    return not rest
+
+
+class Context(Protocol):
+    """What the rules ask of the analyser."""
+
+    def sum_of(self, expr: Expr) -> Sum:
+        """Return the normal form of an integer expression."""
+        ...
+
+    def bounds_of(self, total: Sum) -> ConstInterval:
+        """Return bounds of the mathematical value of a sum."""
+        ...
+
+    def proves_nonnegative(self, total: Sum) -> bool:
+        """Whether the mathematical value of a sum is at least 0, symbolic ranges of variables included."""
+        ...
+
+
+def exact(context: Context, total: Sum) -> bool:
+    """Whether the machine value of ``total`` is its mathematical value: made of indices, or too small to wrap."""
+    return total.index or context.bounds_of(total).within(type_bounds(total.dtype))
