@@ -86,7 +86,7 @@ def _signed(value: int) -> int:
 def run_on(
     program: HostProgram, name: str, arguments: Sequence[Any], runtime: FakeRuntime | None = None, level: int = 2
 ) -> str | None:
-    """Run one function; arrays go in by address, ints as int32, floats as float32; return the failure's text, if any."""
+    """Run one function; arrays go in by address, ints as int32, floats as float32; return a failure's text, if any."""
     runtime = runtime or FakeRuntime()
     data = compile_object(program.source, Machine(level=level))
     linked = link(data, runtime.symbols, [name, "__vta_origin"], where="test")

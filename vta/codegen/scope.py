@@ -127,13 +127,14 @@ class FunctionScope:
     def stack(self, kind: LlvmType, alignment: int = 0) -> Value:
         """Return memory of type ``kind`` that lives as long as the call (one slot, however often this code runs)."""
         slot = self._entry_builder.alloca(kind)
+        slot.type = POINTER  # llvmlite would remember what it points to, and insist on that type
         if alignment:
             slot.align = alignment
         return slot
 
     def heap_slot(self, free: str) -> Value:
         """Return a pointer variable, null at first; what it points to is released by ``free`` when the call ends."""
-        slot = self._entry_builder.alloca(POINTER)
+        slot = self.stack(POINTER)
         self._entry_builder.store(ir.Constant(POINTER, None), slot)
         self._heap.append((slot, free))
         return slot

@@ -38,7 +38,7 @@ from vta.tir.expr import (
     const,
 )
 from vta.tir.func import PrimFunc
-from vta.tir.stmt import BufferStore, For
+from vta.tir.stmt import BufferStore, For, seq
 
 N = 64
 
@@ -164,8 +164,6 @@ def test_shifts_beyond_the_width_behave_as_the_mathematical_shift(dtype: str) ->
     counts = (np.arange(N) % (bits + 4)).astype(dtype)
     params = [Var(n, HANDLE) for n in "xyz"]
     shifted = [Call(DType(dtype), op, (x.load(i), y.load(i))) for op in (Builtin.SHIFT_LEFT, Builtin.SHIFT_RIGHT)]
-    from vta.tir.stmt import seq
-
     body = seq([BufferStore(z, shifted[0], (i,)), BufferStore(z, shifted[1], (i + N,))])
     function = PrimFunc(
         "f", tuple(params), For(i, IntImm(0), IntImm(N), body), dict(zip(params, [x, y, z], strict=True))
