@@ -176,6 +176,11 @@ class Node(Operators):
         """Return the node itself."""
         return cast("Expr", self)
 
+    def __str__(self) -> str:
+        from vta.tir.printer import to_text  # the printer imports the nodes
+
+        return to_text(self.asexpr())
+
 
 @dataclass(frozen=True, slots=True)
 class PointerType:

@@ -32,6 +32,11 @@ class PrimFunc:
     attrs: Mapping[str, str | int | bool] = field(default_factory=dict)
     declared: Mapping[Var, Buffer] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        from vta.tir.printer import to_text  # the printer imports the nodes
+
+        return to_text(self)
+
 
 Pass: TypeAlias = Callable[[PrimFunc, VTAConfig], PrimFunc]
 """A transformation of one function for one configuration."""
@@ -46,3 +51,8 @@ class IRModule:
 
     def __getitem__(self, name: str) -> PrimFunc:
         return self.functions[name]
+
+    def __str__(self) -> str:
+        from vta.tir.printer import to_text  # the printer imports the nodes
+
+        return to_text(self)
