@@ -8,6 +8,7 @@ empty at each launch, and tokens and pending pops end with the program.
 May import ``isa``. Tests: ``tests/runtime/test_command_queue.py`` and ``tests/runtime/test_golden_streams.py``.
 """
 
+import ctypes
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
@@ -262,6 +263,27 @@ class CommandQueue:
         self._carry = TokenCarry()
         self._kernels.clear()
         self._recorder = None
+
+    def set_origin_source(self, address: int, table: Sequence[Origin | None]) -> None:
+        """Read origins from compiled code: the int32 at host pointer ``address`` is an index into ``table``.
+
+        An index outside of the table (a negative one, by convention) stands for an unknown origin.
+        """
+        index = ctypes.c_int32.from_address(address)
+        self.origin = lambda: table[index.value] if 0 <= index.value < len(table) else None
+
+    def close(self) -> None:
+        """Forget everything and give the memory areas back; the queue can be used again, with new areas."""
+        self.abort_program()
+        if self._areas is not None:
+            for address in (self._areas.uops, self._areas.instructions):
+                area = self.memory.starting_at(address)
+                assert area is not None
+                self.memory.free(area)
+            self._areas = None
+        if self._zeros is not None:
+            self.memory.free(self._zeros)
+            self._zeros = None
 
     # --- launches ----------------------------------------------------------------------------------------------------
 

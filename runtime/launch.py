@@ -1,6 +1,6 @@
 """A finished launch: instruction words, micro-ops, where each instruction came from, and which words hold addresses.
 
-The words of loads and stores that touch a buffer have a ``Relocation``, so that a launch can be moved to other buffers
+The words of loads and stores that touch a buffer have a relocation, so that a launch can be moved to other buffers
 (``Launch.moved``) without collecting it again.
 
 May import ``isa``. Tests: ``tests/runtime/test_launch.py``.
@@ -22,7 +22,7 @@ from runtime.instruction_queue import Entry
 from runtime.memory import Allocation, DeviceMemory
 from runtime.uop_cache import Placement
 
-__all__ = ["Launch", "LaunchAddresses", "Relocation", "RelocationError", "build_launch", "dram_base"]
+__all__ = ["Launch", "LaunchAddresses", "RelocationError", "Relocations", "build_launch", "dram_base"]
 
 
 class RelocationError(ValueError):
@@ -37,15 +37,46 @@ class LaunchAddresses:
     uops: int
 
 
-@dataclass(frozen=True, slots=True)
-class Relocation:
-    """Instruction ``index`` touches ``reach`` elements of ``buffer`` from element ``offset`` on."""
+Column = npt.NDArray[np.int64]
 
-    index: int
-    buffer: Allocation
-    offset: int
-    reach: int
-    element_bytes: int
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relocations:
+    """Which instructions hold addresses, as columns of one length.
+
+    Instruction ``index`` touches buffer number ``buffer`` of ``buffers`` from element ``offset`` up to (not including)
+    element ``end``; an element has ``unit`` bytes.
+    """
+
+    buffers: tuple[Allocation, ...]
+    index: Column
+    buffer: Column
+    offset: Column
+    end: Column
+    unit: Column
+
+    def bases(self, buffers: Sequence[Allocation]) -> Column:
+        """Return the ``dram_base`` of each instruction with ``buffers`` in place of the recorded ones.
+
+        Raises ``RelocationError`` for a buffer that is too short or lies where elements do not start.
+        """
+        if not self.index.size:
+            return self.index
+        sizes = np.array([buffer.nbytes for buffer in buffers])
+        short = np.flatnonzero(self.end * self.unit > sizes[self.buffer])
+        if short.size:
+            at = short[0]
+            buffer = buffers[self.buffer[at]]
+            raise RelocationError(
+                f"buffer at {buffer.address:#x}: it has {buffer.nbytes} bytes, and instruction {self.index[at]} of the "
+                f"recorded launch reaches to byte {self.end[at] * self.unit[at]}"
+            )
+        addresses = np.array([buffer.address for buffer in buffers])[self.buffer]
+        crooked = np.flatnonzero(addresses % self.unit)
+        if crooked.size:
+            raise RelocationError(_misaligned(int(addresses[crooked[0]]), int(self.unit[crooked[0]])))
+        bases: Column = addresses // self.unit + self.offset
+        return bases
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -60,7 +91,7 @@ class Launch:
     uops: npt.NDArray[np.uint32]
     addresses: LaunchAddresses
     origins: tuple[Origin | None, ...]
-    relocations: tuple[Relocation, ...]
+    relocations: Relocations
     resident: tuple[Placement, ...]
 
     def __len__(self) -> int:
@@ -79,23 +110,22 @@ class Launch:
     @property
     def buffers(self) -> tuple[Allocation, ...]:
         """The buffers that it touches, each once, in order of first use."""
-        return tuple({id(r.buffer): r.buffer for r in self.relocations}.values())
+        return self.relocations.buffers
 
     def moved(self, buffers: Mapping[Allocation, Allocation]) -> "Launch":
         """Return the same launch on other buffers: each one that is a key is replaced by its value.
 
         Raises ``RelocationError`` for a buffer that is too short or lies at an address that elements do not start at.
         """
-        array = self.array.copy()
-        relocations = [replace(r, buffer=buffers.get(r.buffer, r.buffer)) for r in self.relocations]
-        bases = [_checked_base(r) for r in relocations]
-        if bases:
-            index = np.array([r.index for r in relocations])
-            shift, mask = _dram_base_bits(self.config)
-            cleared = array[index, 0] & ~(mask << shift)
-            array[index, 0] = cleared | (np.array(bases, np.uint64) << shift)
+        moved = tuple(buffers.get(buffer, buffer) for buffer in self.buffers)
+        if moved == self.buffers:
+            return self
+        array, table = self.array.copy(), self.relocations
+        shift, mask = _dram_base_bits(self.config)
+        cleared = array[table.index, 0] & ~(mask << shift)
+        array[table.index, 0] = cleared | (table.bases(moved).astype(np.uint64) << shift)
         array.flags.writeable = False
-        return replace(self, array=array, relocations=tuple(relocations))
+        return replace(self, array=array, relocations=replace(table, buffers=moved))
 
     def program(self, memory: DeviceMemory) -> Program:
         """Return a program that stands alone, with what the launch's buffers in ``memory`` hold now."""
@@ -134,7 +164,7 @@ def build_launch(
         uops=words,
         addresses=addresses,
         origins=tuple(entry.origin for entry in entries),
-        relocations=tuple(_relocations(entries)),
+        relocations=_relocations(entries),
         resident=resident,
     )
 
@@ -143,29 +173,23 @@ def dram_base(buffer: Allocation, offset: int, element_bytes: int) -> int:
     """Return the ``dram_base`` of element ``offset`` of ``buffer``."""
     base, rest = divmod(buffer.address, element_bytes)
     if rest:
-        raise RelocationError(
-            f"buffer at {buffer.address:#x}: elements of {element_bytes} bytes start at multiples of their size"
-        )
+        raise RelocationError(_misaligned(buffer.address, element_bytes))
     return base + offset
 
 
-def _relocations(entries: Sequence[Entry]) -> list[Relocation]:
-    found = []
-    for index, entry in enumerate(entries):
-        target = entry.target
-        if target is not None:
-            found.append(Relocation(index, target.buffer, target.offset, target.reach, target.element_bytes))
-    return found
+def _misaligned(address: int, unit: int) -> str:
+    return f"buffer at {address:#x}: elements of {unit} bytes start at multiples of their size"
 
 
-def _checked_base(relocation: Relocation) -> int:
-    buffer, end = relocation.buffer, (relocation.offset + relocation.reach) * relocation.element_bytes
-    if end > buffer.nbytes:
-        raise RelocationError(
-            f"buffer at {buffer.address:#x}: it has {buffer.nbytes} bytes, and instruction {relocation.index} of the "
-            f"recorded launch reaches to byte {end}"
-        )
-    return dram_base(buffer, relocation.offset, relocation.element_bytes)
+def _relocations(entries: Sequence[Entry]) -> Relocations:
+    numbers: dict[Allocation, int] = {}
+    rows = [
+        (index, numbers.setdefault(t.buffer, len(numbers)), t.offset, t.offset + t.reach, t.element_bytes)
+        for index, entry in enumerate(entries)
+        if (t := entry.target) is not None
+    ]
+    columns = np.array(rows, np.int64).reshape(-1, 5).T
+    return Relocations(tuple(numbers), *columns)
 
 
 def _dram_base_bits(config: VTAConfig) -> tuple[np.uint64, np.uint64]:

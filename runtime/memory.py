@@ -112,6 +112,29 @@ class DeviceMemory:
         self._live[address] = (allocation, pages)
         return allocation
 
+    def claim(self, address: int, nbytes: int) -> Allocation:
+        """Return a zeroed block of ``nbytes`` at ``address``, which begins a page and may be 0.
+
+        For programs that bring their own addresses. Raises ``DeviceMemoryError`` where something is in use there.
+        """
+        end = address + -(-nbytes // PAGE_BYTES) * PAGE_BYTES
+        if nbytes < 1 or address < 0 or address % PAGE_BYTES or end > self.limit:
+            raise DeviceMemoryError(
+                f"device memory: {nbytes} bytes cannot be claimed at {address:#x}; a block begins a page "
+                f"and lies below {self.limit:#x}"
+            )
+        for other, pages in self._live.values():
+            if other.address < end and address < other.address + pages:
+                raise DeviceMemoryError(
+                    f"device memory: {nbytes} bytes cannot be claimed at {address:#x}, because the block of "
+                    f"{other.nbytes} bytes at {other.address:#x} is in use"
+                )
+        if end > FIRST_ADDRESS:
+            self._remove_free(max(address, FIRST_ADDRESS), end)
+        allocation = Allocation(address, nbytes)
+        self._live[address] = (allocation, end - address)
+        return allocation
+
     def free(self, allocation: Allocation) -> None:
         """Give a block back; it merges with the free blocks beside it.
 
@@ -127,16 +150,13 @@ class DeviceMemory:
         del self._live[allocation.address]
         begin, pages = allocation.address, live[1]
         self._clear(begin, begin + pages)
-        self._insert_free(begin, begin + pages)
+        if begin + pages > FIRST_ADDRESS:
+            self._insert_free(max(begin, FIRST_ADDRESS), begin + pages)
 
-    def owner(self, address: int) -> Allocation | None:
-        """Return the live allocation that has byte ``address`` among its pages, or None."""
-        starts = sorted(self._live)
-        position = bisect.bisect_right(starts, address) - 1
-        if position < 0:
-            return None
-        allocation, pages = self._live[starts[position]]
-        return allocation if address < allocation.address + pages else None
+    def starting_at(self, address: int) -> Allocation | None:
+        """Return the live allocation that begins at ``address``, or None."""
+        live = self._live.get(address)
+        return None if live is None else live[0]
 
     def is_live(self, allocation: Allocation) -> bool:
         """Tell whether ``allocation`` came from this memory and was not freed."""
@@ -149,10 +169,9 @@ class DeviceMemory:
 
         Raises ``DeviceMemoryError`` outside of what allocations have covered.
         """
-        if nbytes < 0 or address < FIRST_ADDRESS or address + nbytes > self._top:
+        if nbytes < 0 or address < 0 or address + nbytes > self._top:
             raise DeviceMemoryError(
-                f"device memory: {nbytes} bytes from {address:#x} are outside of the mapped range "
-                f"{FIRST_ADDRESS:#x} to {self._top:#x}"
+                f"device memory: {nbytes} bytes from {address:#x} are outside of the mapped range 0x0 to {self._top:#x}"
             )
         return self._bytes[address : address + nbytes]
 
@@ -215,6 +234,17 @@ class DeviceMemory:
             self._free_ends.pop()
         self._top = begin + pages
         return begin
+
+    def _remove_free(self, begin: int, end: int) -> None:
+        """Take the range, no part of which is in use, out of the free blocks and the space above the top."""
+        if end > self._top:
+            old_top, self._top = self._top, end
+            self._insert_free(old_top, end)
+        index = bisect.bisect_right(self._free_begins, begin) - 1
+        low, high = self._free_begins.pop(index), self._free_ends.pop(index)
+        for rest_begin, rest_end in ((low, begin), (end, high)):
+            if rest_begin < rest_end:
+                self._insert_free(rest_begin, rest_end)
 
     def _insert_free(self, begin: int, end: int) -> None:
         index = bisect.bisect_left(self._free_begins, begin)

@@ -7,7 +7,7 @@ May import ``isa``. Tests: ``tests/runtime/test_reference_device.py``.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from runtime.devices.device import (
     TraceHook,
 )
 from runtime.memory import DeviceMemory
-from runtime.stats import InstructionCounts, LaunchStats, Statistics, count_instructions
+from runtime.stats import LaunchStats, Statistics, count_instructions
 
 __all__ = ["ReferenceDevice"]
 
@@ -75,14 +75,20 @@ class ReferenceDevice:
         self._machine.memory = self.memory.address_space()
         self._machine.counts = Counts()
         order = token_order(instructions)
-        for index in order.executed:
-            self._step(index, instructions[index], sources)
-            if self._trace is not None:
-                self._trace(TraceEvent(index, instructions[index].module, words[index], sources[index]))
+        executed: list[Instruction] = []
+        try:
+            for index in order.executed:
+                self._step(index, instructions[index], sources)
+                executed.append(instructions[index])
+                if self._trace is not None:
+                    self._trace(TraceEvent(index, instructions[index].module, words[index], sources[index]))
+        finally:  # a launch that fails counts what it executed
+            done = Statistics(**asdict(self._machine.counts), instructions=count_instructions(executed))
+            self._stats = self._stats + done
         if order.deadlock is not None:
             raise DeadlockError(_heads(order.deadlock))
-        counts = count_instructions(instructions)
-        return self._account(counts)
+        self._stats = self._stats + Statistics(launches=1)
+        return LaunchStats(statistics=replace(done, launches=1))
 
     def _decode(self, index: int, word: int, origins: Sequence[Origin | None]) -> Instruction:
         try:
@@ -96,11 +102,6 @@ class ReferenceDevice:
         except InterpreterError as error:
             message = str(error).partition(": ")[2]  # without the index, which a single step does not know
             raise ExecutionError(index, message, origins[index]) from None
-
-    def _account(self, counts: InstructionCounts) -> LaunchStats:
-        statistics = Statistics(**asdict(self._machine.counts), instructions=counts, launches=1)
-        self._stats = self._stats + statistics
-        return LaunchStats(statistics=statistics)
 
 
 _QUEUE_ENDS = {

@@ -2,6 +2,7 @@
 text.
 """
 
+import itertools
 import re
 
 import numpy as np
@@ -55,17 +56,68 @@ def test_views_share_the_memory_and_the_base_pointer_reaches_it() -> None:
     assert memory.view(block.address + 10, 3).tolist() == [10, 11, 12]
 
 
-def test_the_owner_of_an_address_is_the_block_on_that_page() -> None:
+def test_an_allocation_is_found_by_its_first_address_while_it_lives() -> None:
     memory = DeviceMemory(SMALL)
     a, b = memory.alloc(5000), memory.alloc(1)
-    assert memory.owner(a.address + 8191) is a
-    assert memory.owner(b.address) is b
-    assert memory.owner(b.address + PAGE_BYTES) is None
-    assert memory.owner(0) is None
+    assert memory.starting_at(a.address) is a
+    assert memory.starting_at(a.address + PAGE_BYTES) is None
     memory.free(a)
-    assert memory.owner(a.address) is None
+    assert memory.starting_at(a.address) is None
     assert memory.allocations == (b,)
     assert memory.allocated_bytes == PAGE_BYTES
+
+
+def test_claimed_blocks_lie_where_they_are_asked_for_and_leave_the_rest_free() -> None:
+    memory = DeviceMemory(SMALL)
+    zero = memory.claim(0, 100)
+    far = memory.claim(8 * PAGE_BYTES, 2 * PAGE_BYTES)
+    assert memory.nbytes == 10 * PAGE_BYTES
+    assert memory.alloc(7 * PAGE_BYTES).address == FIRST_ADDRESS
+    assert memory.alloc(1).address == 10 * PAGE_BYTES
+    memory.free(far)
+    middle = memory.claim(9 * PAGE_BYTES, 1)
+    assert memory.alloc(1).address == 8 * PAGE_BYTES
+    memory.free(middle)
+    memory.free(zero)
+    low = memory.claim(0, PAGE_BYTES)
+    memory.write(low, 0, b"x")
+    assert memory.address_space()[0] == ord("x")
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says(
+            "device memory: 1 bytes cannot be claimed at 0x0, because the block of 4096 bytes at 0x0 is in use"
+        ),
+    ):
+        memory.claim(0, 1)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says("device memory: 1 bytes cannot be claimed at 0x10; a block begins a page and lies below 0x11000"),
+    ):
+        memory.claim(0x10, 1)
+
+
+def test_claims_and_allocations_mix_without_overlap() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        memory = DeviceMemory(SMALL)
+        live: list[Allocation] = []
+        for _ in range(30):
+            kind, page, count = rng.integers(3), int(rng.integers(17)), int(rng.integers(1, 5))
+            try:
+                if kind == 0:
+                    live.append(memory.alloc(count * PAGE_BYTES))
+                elif kind == 1:
+                    live.append(memory.claim(page * PAGE_BYTES, count * PAGE_BYTES))
+                elif live:
+                    memory.free(live.pop(page % len(live)))
+            except DeviceMemoryError:
+                continue
+            used = sorted((block.address, block.end) for block in live)
+            assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(used))
+            assert memory.allocated_bytes == sum(end - begin for begin, end in used)
+        for block in live:
+            memory.free(block)
+        assert memory.alloc(16 * PAGE_BYTES).address == FIRST_ADDRESS
 
 
 def test_br_021_copies_at_an_offset_move_the_right_bytes_and_freed_space_is_reused() -> None:
@@ -158,7 +210,7 @@ def test_errors_name_the_place_and_the_numbers() -> None:
         memory.alloc(16 * PAGE_BYTES)
     with pytest.raises(
         DeviceMemoryError,
-        match=_says("device memory: 2 bytes from 0x1fff are outside of the mapped range 0x1000 to 0x2000"),
+        match=_says("device memory: 2 bytes from 0x1fff are outside of the mapped range 0x0 to 0x2000"),
     ):
         memory.view(0x1FFF, 2)
     memory.free(block)

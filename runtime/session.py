@@ -1,0 +1,185 @@
+"""A session: one device, its memory, the command queue in front of it, and what runs on them.
+
+``Session.program`` surrounds everything that makes runtime calls: it gives the C API (``runtime.c_api``) a session to
+act on, ends the program, and raises what went wrong inside a callback, where no exception can pass.
+
+May import ``isa``. Tests: ``tests/runtime/test_session.py``.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from isa.config import VTAConfig
+from isa.program import Program
+from runtime.command_queue import INSTRUCTION_LIMIT, CommandQueue
+from runtime.devices.device import Device
+from runtime.devices.reference import ReferenceDevice
+from runtime.handles import Handles
+from runtime.memory import PAGE_BYTES, Allocation, DeviceMemory
+from runtime.program_run import ProgramRun, Recording
+from runtime.stats import LaunchStats
+
+__all__ = ["DEVICE_NAMES", "Session", "SessionError"]
+
+DEVICE_NAMES = ("sim", "reference")
+"""Devices that a session can make by name."""
+
+_ACTIVE: ContextVar["Session | None"] = ContextVar("active session", default=None)
+
+
+class SessionError(RuntimeError):
+    """A use of a session that is out of place, or a program for another configuration."""
+
+
+class Session:
+    """Owns memory, device and queue.
+
+    ``device`` is a name (``sim``, ``reference``) or a device with its memory. ``memory_limit`` bounds the addresses of
+    a device that is made here. ``record`` keeps every launch in ``queue.launches``.
+    """
+
+    def __init__(
+        self,
+        config: VTAConfig,
+        device: str | Device = "sim",
+        *,
+        memory_limit: int = 1 << 32,
+        instruction_limit: int = INSTRUCTION_LIMIT,
+        record: bool = False,
+    ) -> None:
+        self.config = config
+        self.device = _make_device(device, config, memory_limit) if isinstance(device, str) else device
+        self.memory = self.device.memory
+        self.queue = CommandQueue(config, self.memory, self.device, instruction_limit=instruction_limit, record=record)
+        self.handles = Handles(self.memory)
+        self._lock = threading.RLock()
+        self._run: ProgramRun | None = None
+
+    @classmethod
+    def current(cls) -> Self:
+        """Return the session whose program is running in this context."""
+        session = _ACTIVE.get()
+        if session is None:
+            raise SessionError(
+                "no session is running a program here; runtime calls belong into 'with session.program()'"
+            )
+        assert isinstance(session, cls)
+        return session
+
+    @property
+    def run(self) -> ProgramRun:
+        """The program that is running."""
+        if self._run is None:
+            raise SessionError("this session is not running a program; runtime calls belong into 'session.program()'")
+        return self._run
+
+    def require_config(self, config: VTAConfig, what: str) -> None:
+        """Raise ``SessionError`` unless ``what`` was made for this session's configuration."""
+        if config.digest != self.config.digest:
+            raise SessionError(
+                f"{what} is for {config.bitstream} (digest {config.digest}), and device {self.device.name!r} is "
+                f"{self.config.bitstream} (digest {self.config.digest}); build it for this configuration"
+            )
+
+    @contextmanager
+    def program(self, arguments: Sequence[Allocation] = ()) -> Iterator[ProgramRun]:
+        """Run a program: the calls that are made inside, on the queue or through the C API.
+
+        ``arguments`` are the buffers that it was given, for ``ProgramRun.recording``. On the way out its work is done,
+        and nothing of it is left in the queue. An exception inside, or an error that a C callback had to keep, ends the
+        program: work that was not launched is dropped, buffers that the C API allocated are freed.
+        """
+        with self._lock:
+            if self._run is not None:
+                raise SessionError("a program is running on this session, and a second one cannot run inside it")
+            self._run = run = ProgramRun(self.memory, tuple(arguments), self.queue.debug_mode)
+            self.queue.listeners.append(run.launches.append)
+            token = _ACTIVE.set(self)
+            try:
+                yield run
+                run.raise_error()
+                self.queue.finish_program()
+                run.complete = True
+            except BaseException:
+                self.queue.abort_program()
+                run.free_buffers()
+                run.raise_error()
+                raise
+            finally:
+                _ACTIVE.reset(token)
+                self.queue.listeners.remove(run.launches.append)
+                self.queue.origin = None
+                self._run = None
+
+    def replay(self, recording: Recording, arguments: Sequence[Allocation]) -> list[LaunchStats]:
+        """Run a recorded program again on other buffers, without its host code. See ``Recording.bind``."""
+        with self._lock:
+            if self._run is not None:
+                raise SessionError("a program is running on this session, and a recorded one cannot run inside it")
+            return [self.queue.submit(launch) for launch in recording.bind(arguments)]
+
+    def run_program(self, program: Program) -> dict[str, npt.NDArray[np.generic]]:
+        """Run a program that brings its own memory contents and addresses; return its outputs by name.
+
+        Raises ``SessionError`` for another configuration and ``DeviceMemoryError`` where its addresses are in use: a
+        fresh session has all of them free.
+        """
+        self.require_config(program.config, "the program")
+        with self._lock:
+            blocks = [self.memory.claim(begin, end - begin) for begin, end in _pages(program)]
+            try:
+                space = self.memory.address_space()
+                for address, data in _contents(program).items():
+                    space[address : address + len(data)] = np.frombuffer(data, np.uint8)
+                words = program.words
+                code = self.memory.alloc(max(words.nbytes, 1))
+                blocks.append(code)
+                self.memory.write(code, 0, words.tobytes())
+                self.device.launch(code.address, len(words), origins=program.origins)
+                return program.outputs(self.memory.address_space())
+            finally:
+                for block in blocks:
+                    self.memory.free(block)
+
+
+def _make_device(name: str, config: VTAConfig, memory_limit: int) -> Device:
+    match name:
+        case "reference":
+            return ReferenceDevice(config, DeviceMemory(memory_limit))
+        case "sim":
+            # Imported when it is asked for: it needs llvmlite, which takes long to load.
+            from runtime.devices.functional import FunctionalSimulator
+
+            return FunctionalSimulator(config, DeviceMemory(memory_limit))
+        case _:
+            raise SessionError(f"device {name!r} is unknown; the devices are {', '.join(DEVICE_NAMES)}")
+
+
+def _contents(program: Program) -> Mapping[int, bytes]:
+    contents = {segment.address: segment.data for segment in program.memory.segments}
+    if program.uops:
+        contents[program.uop_base] = np.array(program.uops, "<u4").tobytes()
+    return contents
+
+
+def _pages(program: Program) -> list[tuple[int, int]]:
+    """Return the page ranges that the program's segments, outputs and micro-ops lie in, merged."""
+    ranges = [(segment.address, segment.nbytes) for segment in program.memory.segments]
+    ranges += [(output.address, output.nbytes) for output in program.memory.outputs]
+    ranges.append((program.uop_base, program.uop_bytes))
+    merged: list[tuple[int, int]] = []
+    for address, nbytes in sorted(ranges):
+        if not nbytes:
+            continue
+        begin, end = address // PAGE_BYTES * PAGE_BYTES, -(-(address + nbytes) // PAGE_BYTES) * PAGE_BYTES
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((begin, end))
+    return merged
