@@ -10,15 +10,25 @@ from difflib import get_close_matches
 
 from isa.config import VTAConfig
 from vta.passes.annotate_alu_coproc_scope import annotate_alu_coproc_scope
+from vta.passes.common_subexpr_elim import common_subexpr_elim
+from vta.passes.cpu_access_rewrite import cpu_access_rewrite
+from vta.passes.early_rewrite import early_rewrite
+from vta.passes.fold_uop_loop import fold_uop_loop
 from vta.passes.hoist_if_then_else import hoist_if_then_else
+from vta.passes.inject_coproc_sync import inject_coproc_sync
 from vta.passes.inject_skip_copy import inject_skip_copy
 from vta.passes.inject_virtual_thread import inject_virtual_thread
 from vta.passes.lift_alloc_to_scope_begin import lift_alloc_to_scope_begin
+from vta.passes.lift_attr_scope import lift_attr_scope
+from vta.passes.lower_device_storage_access_info import lower_device_storage_access_info
 from vta.passes.remove_no_op import remove_no_op
 from vta.passes.set_debug_mode import set_debug_mode
+from vta.passes.simplify import simplify
+from vta.passes.storage_rewrite import storage_rewrite
 from vta.passes.unroll_loop import unroll_loop
 from vta.passes.vectorize_loop import vectorize_loop
 from vta.tir.func import Pass, PrimFunc
+from vta.tir.stmt import AttrKey
 
 __all__ = ["PIPELINE", "AfterEach", "NamedPass", "PassNameError", "pass_names", "passes", "run"]
 
@@ -43,14 +53,25 @@ class NamedPass:
 
 
 PIPELINE: tuple[NamedPass, ...] = (
+    NamedPass("Simplify", simplify),
     NamedPass("InjectSkipCopy", inject_skip_copy),
     NamedPass("AnnotateALUCoProcScope", annotate_alu_coproc_scope),
+    NamedPass("LiftAttrScope", lift_attr_scope(AttrKey.COPROC_UOP_SCOPE)),
     NamedPass("LiftAllocToScopeBegin", lift_alloc_to_scope_begin),
+    NamedPass("LiftAttrScope", lift_attr_scope(AttrKey.COPROC_SCOPE)),
+    NamedPass("InjectCoProcSync", inject_coproc_sync),
+    NamedPass(_AFTER_EARLY_REWRITE, early_rewrite),
     NamedPass("VectorizeLoop", vectorize_loop),
     NamedPass("InjectVirtualThread", inject_virtual_thread),
+    NamedPass("StorageRewrite", storage_rewrite),
     NamedPass("UnrollLoop", unroll_loop),
+    NamedPass("Simplify", simplify),
     NamedPass("RemoveNoOp", remove_no_op),
     NamedPass("HoistIfThenElse", hoist_if_then_else),
+    NamedPass("LowerDeviceStorageAccessInfo", lower_device_storage_access_info),
+    NamedPass("FoldUopLoop", fold_uop_loop),
+    NamedPass("CPUAccessRewrite", cpu_access_rewrite),
+    NamedPass("CommonSubexprElimTIR", common_subexpr_elim),
 )
 """From the scheduled loop nests to host code that calls the runtime. A name may stand at several places."""
 
