@@ -44,17 +44,29 @@ def compile_kernels(config: VTAConfig, machine: Machine) -> Kernels:
     llvm.initialize_native_asmprinter()
     cpu, features = machine.target()
     target = llvm.Target.from_default_triple()
-    options = target.create_target_machine(cpu=cpu, features=features, opt=2)
+    options = target.create_target_machine(cpu=cpu, features=features, opt=1)
     module = llvm.parse_assembly(module_text(config, machine))
     module.verify()
-    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-    passes = llvm.create_pass_builder(options, tuning)
-    passes.getModulePassManager().run(module, passes)
+    _optimise(module, options)
     engine = llvm.create_mcjit_compiler(module, options)
     engine.finalize_object()
     fetch = ctypes.CFUNCTYPE(_ADDRESS, _ADDRESS, _ADDRESS)(engine.get_function_address(FETCH))
     run = ctypes.CFUNCTYPE(_ADDRESS, _ADDRESS)(engine.get_function_address(RUN))
     return Kernels(Geometry(config, machine.unit(config.block_out)), machine, fetch, run, engine)
+
+
+def _optimise(module: Any, options: Any) -> None:
+    """Clean the module up.
+
+    What is worth vectorising, unrolling or keeping in registers is written that way, so LLVM's full pipeline takes ten
+    times as long and gains nothing.
+    """
+    builder = llvm.create_pass_builder(options, llvm.create_pipeline_tuning_options(speed_level=1))
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, builder)
 
 
 def module_text(config: VTAConfig, machine: Machine) -> str:

@@ -16,7 +16,7 @@ from runtime.kernels.gemm_avx2 import Avx2Unit
 from runtime.kernels.gemm_generic import GenericUnit
 from runtime.kernels.gemm_vnni import VnniUnit
 
-__all__ = ["Machine", "MachineError", "host_machine"]
+__all__ = ["Machine", "MachineError", "host_machine", "host_machines"]
 
 _NEEDED = {"vnni": ("avx512vnni", "avx512vl", "avx512bw"), "avx2": ("avx2",), "generic": ()}
 _FEWEST_LANES = {"vnni": 4, "avx2": 4, "generic": 1}
@@ -64,10 +64,15 @@ class Machine(Enum):
                 return "", ""
 
 
+def host_machines() -> tuple[Machine, ...]:
+    """Return every machine that this processor can be, best first."""
+    features = host_features()
+    return tuple(machine for machine in Machine if machine.supported(features))
+
+
 def host_machine() -> Machine:
     """Return the best machine that this processor is."""
-    features = host_features()
-    return next(machine for machine in Machine if machine.supported(features))
+    return host_machines()[0]
 
 
 @functools.cache

@@ -1,0 +1,111 @@
+"""Compare the functional simulator with the reference interpreter on random valid programs.
+
+    python -m bench.fuzz --seed 1 --programs 2000
+
+Every configuration of ``tests/support/configs.py`` runs on every code path that the host has (or those named with
+``--machine``). Program ``i`` depends on the seed, the configuration and ``i`` alone, so ``--only i`` runs it again; the
+first difference is printed with the program's text, and the exit status is 1.
+"""
+
+import argparse
+import os
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from isa.disassembler import disassemble
+from isa.program import Program
+from runtime.kernels.machine import Machine, host_machines
+from tests.support.configs import CONFIGS
+from tests.support.engine_comparison import first_difference, run_reference
+from tests.support.random_programs import random_program
+
+_BATCH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Programs ``begin`` to ``end - 1`` of one configuration."""
+
+    config: str
+    seed: int
+    begin: int
+    end: int
+    machines: tuple[Machine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How many programs and instructions of a batch agreed, and the first that did not."""
+
+    programs: int
+    instructions: int
+    difference: str | None
+
+
+def make_program(config: str, seed: int, index: int) -> Program:
+    """Return program ``index``."""
+    rng = np.random.default_rng([seed, zlib.crc32(config.encode()), index])
+    return random_program(rng, CONFIGS[config])
+
+
+def run_batch(batch: Batch) -> Result:
+    """Compare all programs of a batch, up to the first difference."""
+    instructions = 0
+    for index in range(batch.begin, batch.end):
+        program = make_program(batch.config, batch.seed, index)
+        expected = run_reference(program)
+        for machine in batch.machines:
+            difference = first_difference(program, machine, expected)
+            if difference is not None:
+                place = f"{batch.config}, program {index}, {machine.value} kernels"
+                return Result(index - batch.begin, instructions, f"{place}: {difference}\n{disassemble(program)}")
+        instructions += len(program.instructions)
+    return Result(batch.end - batch.begin, instructions, None)
+
+
+def _batches(config: str, arguments: argparse.Namespace) -> Iterator[Batch]:
+    machines = tuple(arguments.machine or host_machines())
+    begin, end = 0, arguments.programs
+    if arguments.only is not None:
+        begin, end = arguments.only, arguments.only + 1
+    for first in range(begin, end, _BATCH):
+        yield Batch(config, arguments.seed, first, min(end, first + _BATCH), machines)
+
+
+def main() -> int:
+    """Run the command line; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--programs", type=int, default=2000, help="programs per configuration")
+    parser.add_argument("--only", type=int, help="run this one program of each configuration")
+    parser.add_argument("--config", action="append", choices=list(CONFIGS), help="default: all")
+    parser.add_argument("--machine", action="append", type=Machine, help="vnni, avx2 or generic; default: all")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    arguments = parser.parse_args()
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        for config in arguments.config or CONFIGS:
+            start = time.perf_counter()
+            results = list(pool.map(run_batch, _batches(config, arguments)))
+            differences = [result.difference for result in results if result.difference is not None]
+            if differences:
+                print(differences[0])
+                return 1
+            programs = sum(result.programs for result in results)
+            instructions = sum(result.instructions for result in results)
+            seconds = time.perf_counter() - start
+            paths = ", ".join(machine.value for machine in arguments.machine or host_machines())
+            print(
+                f"{config}: {programs} programs, {instructions} instructions agree ({paths}), {seconds:.0f} s",
+                flush=True,
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""The functional simulator against the reference interpreter, on one program: everything that can be seen must be equal."""
+
+from dataclasses import asdict
+
+import numpy as np
+
+from isa.instructions import MemoryId
+from isa.program import Program
+from isa.reference import Reference
+from runtime.devices.functional import FunctionalSimulator
+from runtime.kernels.machine import Machine
+from runtime.memory import DeviceMemory
+from runtime.stats import Statistics, count_instructions
+from tests.support.launching import MEMORY_LIMIT, place_program
+
+__all__ = ["first_difference", "run_reference"]
+
+
+def run_reference(program: Program) -> Reference:
+    """Return the reference after the program."""
+    reference = Reference(program.config, program.dram())
+    reference.run(program)
+    return reference
+
+
+def first_difference(program: Program, machine: Machine, expected: Reference) -> str | None:
+    """Run a valid ``program`` on the functional simulator; say where it differs from ``expected``, or return None.
+
+    Compared: all of DRAM, the four scratchpads, the counters, and that the order of execution is program order.
+    """
+    memory = DeviceMemory(MEMORY_LIMIT)
+    placed = place_program(memory, program)
+    simulator = FunctionalSimulator(program.config, memory, machine=machine)
+    order: list[int] = []
+    simulator.set_trace(lambda event: order.append(event.index))
+    launch = simulator.launch(placed.address, placed.count)
+    arrays = {
+        "DRAM": (memory.address_space()[: expected.memory.size], expected.memory),
+        "UOP": (simulator.scratchpad(MemoryId.UOP), expected.uop),
+        "INP": (simulator.scratchpad(MemoryId.INP), expected.inp),
+        "WGT": (simulator.scratchpad(MemoryId.WGT), expected.wgt),
+        "ACC": (simulator.scratchpad(MemoryId.ACC), expected.acc),
+    }
+    for name, (found, wanted) in arrays.items():
+        wrong = np.argwhere(found != wanted)
+        if wrong.size:
+            place = tuple(wrong[0].tolist())
+            return f"{name}{list(place)} is {found[place]}, the reference has {wanted[place]}"
+    counters = Statistics(**asdict(expected.counts), instructions=count_instructions(program.instructions), launches=1)
+    if launch.statistics != counters:
+        return f"counters are {launch.statistics}, the reference has {counters}"
+    if order != list(range(placed.count)):
+        return f"the order of execution is {order}, a valid program has program order"
+    return None
