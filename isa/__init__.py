@@ -3,6 +3,7 @@
 Needs nothing but the standard library and numpy. The names that other packages use most are re-exported here.
 """
 
+from isa.assembler import AssemblyError, assemble, assemble_file
 from isa.bulk import (
     array_to_words,
     decode_all,
@@ -11,7 +12,9 @@ from isa.bulk import (
     encode_fields,
     words_to_array,
 )
+from isa.checker import Finding, Severity, check, is_valid
 from isa.config import ConfigError, VTAConfig
+from isa.disassembler import disassemble, format_instruction
 from isa.encoding import (
     DecodingError,
     EncodingError,
@@ -35,36 +38,62 @@ from isa.instructions import (
     Store,
 )
 from isa.layout import Field, Layout, instruction_layouts, uop_layout
+from isa.origin import Origin
+from isa.program import MemoryImage, MemorySegment, OutputRegion, Program, ProgramError
+from isa.program_file import load_program, save_program
+from isa.reference import ExecutionError, Reference, execute
+from isa.tokens import token_order
 
 __all__ = [
     "Alu",
     "AluOpcode",
+    "AssemblyError",
     "ConfigError",
     "DecodingError",
     "Deps",
     "EncodingError",
+    "ExecutionError",
     "Field",
+    "Finding",
     "Finish",
     "Gemm",
     "Instruction",
     "Layout",
     "Load",
     "MemoryId",
+    "MemoryImage",
+    "MemorySegment",
     "MicroOp",
     "Module",
     "Opcode",
+    "Origin",
+    "OutputRegion",
+    "Program",
+    "ProgramError",
+    "Reference",
+    "Severity",
     "Store",
     "VTAConfig",
     "array_to_words",
+    "assemble",
+    "assemble_file",
+    "check",
     "decode",
     "decode_all",
     "decode_fields",
     "decode_uop",
+    "disassemble",
     "encode",
     "encode_all",
     "encode_fields",
     "encode_uop",
+    "execute",
+    "format_instruction",
     "instruction_layouts",
+    "is_valid",
+    "load_program",
+    "save_program",
+    "token_order",
     "uop_layout",
     "words_to_array",
 ]

@@ -45,22 +45,22 @@ class _Slot:
         fields = tuple(layout.field(name) for name in operand.fields)
         return cls(operand, fields, tuple((field.name, field.low, field.high) for field in fields))
 
-    def numbers(self, text: str) -> tuple[int, ...]:
-        """Return the numbers in ``text``, one for each field."""
+    def parse(self, text: str) -> Pairs:
+        """Return the fields that ``text`` gives: one number each, in the range that its field holds."""
         parts = text.split(self.operand.separator) if len(self.fields) > 1 else [text]
         if len(parts) != len(self.fields):
             raise LineError(f"expected {_form(self.operand)}, not {self.operand.name}={text}")
-        return tuple([parse_number(part) for part in parts])
+        return self.pairs([parse_number(part) for part in parts])
 
-    def pairs(self, numbers: tuple[int, ...]) -> Pairs:
+    def pairs(self, numbers: Sequence[int]) -> Pairs:
         """Return field names with values, refusing a value that its field does not hold."""
-        found = []
+        found = list(self.operand.implies)
         for (name, low, high), number in zip(self.ranges, numbers, strict=True):
             if not low <= number <= high:
                 refusal = next(field for field in self.fields if field.name == name).refusal(number)
                 raise LineError(f"{refusal}; {self.operand.name}= takes {low} to {high}")
             found.append((name, number))
-        return (*found, *self.operand.implies)
+        return tuple(found)
 
 
 class LineParser:
@@ -114,8 +114,8 @@ class LineParser:
             return _without_value(mnemonic, word)
         if name == "dram":
             assert mnemonic.memory is not None
-            return slot.pairs((self._dram(text, mnemonic.memory),))
-        return slot.pairs(slot.numbers(text))
+            return slot.pairs([self._dram(text, mnemonic.memory)])
+        return slot.parse(text)
 
     def _dram(self, text: str, memory: MemoryId) -> int:
         """Return the element that ``LABEL``, ``LABEL+N`` or a number stands for."""
@@ -153,7 +153,7 @@ class LineParser:
             slot = self._uop_slots.get(name)
             if slot is None or not equals:
                 raise LineError(f"expected dst=, src=, wgt= or word= of a micro-op, not {word!r}; is .text missing?")
-            pairs += slot.pairs(slot.numbers(text))
+            pairs += slot.parse(text)
         given = dict(pairs)
         if len(given) < len(pairs):
             raise LineError(f"{_repeated(pairs)!r} is given twice")

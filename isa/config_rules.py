@@ -164,8 +164,8 @@ _RULES: tuple[_Rule, ...] = (
 def check_values(values: Mapping[str, int]) -> None:
     """Raise ``ConfigError`` for the first rule that ``values`` breaks.
 
-    ``values`` has every key of ``DEFAULTS`` and optionally LOG_BLOCK_IN and LOG_BLOCK_OUT. The error names the key
-    whose change is smallest, those that were left at their default last.
+    ``values`` has every key of ``DEFAULTS`` and optionally LOG_BLOCK_IN and LOG_BLOCK_OUT. The error names the
+    key that is furthest from the default, and of those the one whose change is smallest.
     """
     sizes = Sizes.of(values)
     for rule in _RULES:
@@ -185,12 +185,25 @@ def _nearest(rule: _Rule, values: Mapping[str, int]) -> tuple[str, int]:
             fits = [v for v in _SEARCH if _all_hold(rules, {**values, key: v})]
             if fits:
                 best = min(fits, key=lambda v: (abs(v - values[key]), v))
-                untouched = values[key] == DEFAULTS.get(key)
-                found.append((untouched, abs(best - values[key]), order, key, best))
+                found.append((-_departure(key, values), abs(best - values[key]), order, key, best))
         if found:
             *_, key, best = min(found)
             return key, best
     raise AssertionError("every rule can be kept by changing one of its keys")
+
+
+def _departure(key: str, values: Mapping[str, int]) -> int:
+    """Return how far ``key`` is from its default: a buffer by its depth, others by having been changed at all."""
+    sizes, usual = Sizes.of(values), Sizes.of(DEFAULTS)
+    match key:
+        case "LOG_ACC_BUFF_SIZE":
+            return sizes.acc_depth - usual.acc_depth
+        case "LOG_INP_BUFF_SIZE":
+            return sizes.inp_depth - usual.inp_depth
+        case "LOG_WGT_BUFF_SIZE":
+            return sizes.wgt_depth - usual.wgt_depth
+        case _:
+            return int(values[key] != DEFAULTS.get(key))
 
 
 def _all_hold(rules: tuple[_Rule, ...], values: Mapping[str, int]) -> bool:
