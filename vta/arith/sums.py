@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from vta.arith.const_bounds import type_bounds
+from vta.arith.const_bounds import is_index, type_bounds
 from vta.arith.const_interval import ConstInterval
 from vta.tir.dtype import DType
 from vta.tir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub, Var, same
@@ -38,7 +38,7 @@ class Sum:
         self.dtype = dtype
         self.const = const
         self.terms: dict[int, tuple[Expr, int]] = {}
-        self.index = True
+        self.index = is_index(dtype)
         self.has_division = False
 
     def __iter__(self) -> Iterator[tuple[Expr, int]]:

@@ -45,6 +45,7 @@ from vta.tir.expr import (
     convert,
 )
 from vta.tir.func import IRModule, PrimFunc
+from vta.tir.interpreter import run_func
 from vta.tir.ops import (
     abs,  # noqa: A004
     all,  # noqa: A004
@@ -85,6 +86,8 @@ from vta.tir.stmt import (
     SeqStmt,
     Stmt,
 )
+from vta.tir.structural import structural_equal
+from vta.tir.verify import verify
 
 __all__ = [
     "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "Allocate", "And", "AssertStmt", "AttrStmt", "Broadcast", "Buffer",
@@ -92,6 +95,6 @@ __all__ = [
     "FloorDiv", "FloorMod", "For", "IRModule", "IfThenElse", "IntImm", "IterVar", "Let", "LetStmt", "Max", "Min", "Mod",
     "Mul", "Not", "Or", "PrimFunc", "ProducerLoad", "Ramp", "Range", "Reduce", "Select", "SeqStmt", "Stmt", "StringImm",
     "Sub", "Var", "abs", "all", "any", "ceil", "const", "convert", "decl_buffer", "exp", "floor", "floordiv",
-    "floormod", "if_then_else", "likely", "log", "max", "max_value", "min", "min_value", "power", "round", "select",
-    "sigmoid", "sqrt", "tanh", "to_text", "trunc", "truncdiv", "truncmod",
+    "floormod", "if_then_else", "likely", "log", "max", "max_value", "min", "min_value", "power", "round", "run_func",
+    "select", "sigmoid", "sqrt", "structural_equal", "tanh", "to_text", "trunc", "truncdiv", "truncmod", "verify",
 ]  # fmt: skip

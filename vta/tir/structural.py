@@ -1,0 +1,179 @@
+"""Structural equality of programs, up to the names and identities of variables and buffers.
+
+Origins take no part. May import the node modules of ``vta.tir`` and the printer.
+Tests: tests/vta/tir/test_structural.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+from itertools import zip_longest
+from typing import TypeAlias
+
+from vta.tir.buffer import Buffer
+from vta.tir.expr import Expr, IterVar, Node, Var
+from vta.tir.func import PrimFunc
+from vta.tir.printer import to_text
+from vta.tir.stmt import Stmt
+
+__all__ = ["StructuralDifferenceError", "first_difference", "require_equal", "structural_equal"]
+
+Program: TypeAlias = PrimFunc | Stmt | Expr
+
+
+class StructuralDifferenceError(AssertionError):
+    """Two programs that should be equal are not."""
+
+
+def structural_equal(a: Program, b: Program) -> bool:
+    """Whether two programs are the same up to renaming, see ``first_difference``."""
+    return first_difference(a, b) is None
+
+
+def require_equal(a: Program, b: Program) -> None:
+    """Raise ``StructuralDifferenceError``, saying what differs, unless the programs are the same up to renaming."""
+    difference = first_difference(a, b)
+    if difference is not None:
+        raise StructuralDifferenceError(difference)
+
+
+def first_difference(a: Program, b: Program) -> str | None:
+    """Return where two programs first differ and how, None if they are the same up to renaming.
+
+    Variables and buffers that the programs define correspond one to one. What is free in a statement or expression
+    must be the same object in both; every variable of a function is its own.
+    """
+    return next(_Comparison().compare(a, b, type(a).__name__), None)
+
+
+@dataclass(slots=True)
+class _Comparison:
+    """Which variable or buffer of one program stands for which of the other."""
+
+    left: dict[object, object] = field(default_factory=dict)
+    right: dict[object, object] = field(default_factory=dict)
+
+    def define(self, a: object, b: object) -> None:
+        """Let ``a`` and ``b`` stand for each other from now on."""
+        self.left[a], self.right[b] = b, a
+
+    def compare(self, a: object, b: object, path: str) -> Iterator[str]:
+        """Yield differences, the first one first."""
+        if type(a) is not type(b):
+            yield f"{path}: {_shown(a)} is not {_shown(b)}"
+            return
+        match a, b:
+            case Var(), Var():
+                yield from self._identity(a, b, path)
+            case Buffer(), Buffer():
+                yield from self._buffer(a, b, path)
+            case PrimFunc(), PrimFunc():
+                yield from self._function(a, b, path)
+            case IterVar(), IterVar():
+                yield from self._fields(a, b, path, ("kind", "thread_tag", "dom", "var"))
+            case tuple(), tuple():
+                yield from self._sequence(a, b, path)
+            case _ if is_dataclass(a) and not isinstance(a, Enum):
+                self._define_inside(a, b)
+                yield from self._fields(a, b, path, _ordered_fields(a))
+            case _ if a != b:
+                yield f"{path}: {_shown(a)} is not {_shown(b)}"
+            case _:
+                return
+
+    def _identity(self, a: Var, b: Var, path: str) -> Iterator[str]:
+        if a.dtype != b.dtype:
+            yield f"{path}: {a.name!r} is {a.dtype}, {b.name!r} is {b.dtype}"
+        elif self.left.get(a, a) is not b or self.right.get(b, b) is not a:
+            yield f"{path}: {a.name!r} does not correspond to {b.name!r}"
+
+    def _buffer(self, a: Buffer, b: Buffer, path: str) -> Iterator[str]:
+        if a is b or self.left.get(a) is b:
+            return
+        if a in self.left or b in self.right:
+            yield f"{path}: buffer {a.name!r} does not correspond to {b.name!r}"
+            return
+        self.define(a, b)
+        names = ("data", "dtype", "shape", "strides", "elem_offset", "scope", "data_alignment", "offset_factor")
+        yield from self._fields(a, b, f"{path} (buffers {a.name!r}, {b.name!r})", names)
+
+    def _function(self, a: PrimFunc, b: PrimFunc, path: str) -> Iterator[str]:
+        if len(a.params) != len(b.params):
+            yield f"{path}: {len(a.params)} parameters are not {len(b.params)}"
+            return
+        for p, q in zip(a.params, b.params, strict=True):
+            self.define(p, q)
+            yield from self._identity(p, q, f"{path}.params")
+            x, y = a.buffer_map.get(p), b.buffer_map.get(q)
+            if x is not None and y is not None:
+                self.define(x.data, y.data)
+                for e, f in zip(x.shape, y.shape, strict=False):
+                    if isinstance(e, Var) and isinstance(f, Var):
+                        self.define(e, f)
+            yield from self.compare(x, y, f"{path}.buffer_map[{p.name}]")
+            yield from self.compare(a.declared.get(p), b.declared.get(q), f"{path}.declared[{p.name}]")
+        yield from self.compare(tuple(sorted(a.attrs.items())), tuple(sorted(b.attrs.items())), f"{path}.attrs")
+        yield from self.compare(a.body, b.body, f"{path}.body")
+
+    def _sequence(self, a: Sequence[object], b: Sequence[object], path: str) -> Iterator[str]:
+        missing = object()
+        for i, (x, y) in enumerate(zip_longest(a, b, fillvalue=missing)):
+            if x is missing or y is missing:
+                extra = _shown(y if x is missing else x)
+                yield f"{path}: {len(a)} items are not {len(b)}; the first one more is {extra}"
+                return
+            yield from self.compare(x, y, f"{path}[{i}]")
+
+    def _fields(self, a: object, b: object, path: str, names: Sequence[str]) -> Iterator[str]:
+        for name in names:
+            yield from self.compare(getattr(a, name), getattr(b, name), f"{path}.{name}")
+
+    def _define_inside(self, a: object, b: object) -> None:
+        """Let the variables that these two nodes define stand for each other."""
+        for x, y in zip(_definitions(a), _definitions(b), strict=False):
+            self.define(x, y)
+
+
+def _definitions(node: object) -> Iterator[Var]:
+    """Yield the variables that a node defines for what is inside it, in order."""
+    for name in ("loop_var", "var", "buffer_var"):
+        value = getattr(node, name, None)
+        if isinstance(value, Var):
+            yield value
+    buffer, bounds = getattr(node, "buffer", None), getattr(node, "bounds", None)
+    if isinstance(buffer, Buffer) and bounds is not None:
+        yield buffer.data
+    about = getattr(node, "node", None)
+    match about:
+        case IterVar():
+            yield about.var
+        case (Buffer() as view, Buffer()):
+            yield view.data
+            yield from (e for e in (view.elem_offset, *view.strides) if isinstance(e, Var))
+        case _:
+            pass
+    for axis in getattr(node, "axis", ()):
+        yield axis.var
+    yield from (*getattr(node, "lhs", ()), *getattr(node, "rhs", ()))
+
+
+def _ordered_fields(node: object) -> list[str]:
+    """Return the fields that take part: what is small first, bodies last, no origin."""
+    names = [f.name for f in fields(node) if f.name != "origin"]  # type: ignore[arg-type]  # a dataclass
+    return sorted(names, key=lambda name: name in ("body", "then_case", "else_case"))
+
+
+def _shown(value: object) -> str:
+    match value:
+        case Node():
+            return str(value)
+        case Buffer():
+            return f"buffer {value.name!r}"
+        case PrimFunc():
+            return f"function {value.name!r}"
+        case _ if isinstance(value, Stmt):
+            return to_text(value).splitlines()[0].strip()
+        case _:
+            return repr(value) if isinstance(value, str) else str(value)
