@@ -1,1 +1,52 @@
-"""vta."""
+"""A toolchain for VTA, the Versatile Tensor Accelerator: from tensor expressions to simulated hardware.
+
+The names are TVM's and TVM-VTA's: ``te``, ``topi``, ``lower``, ``build``, ``build_config``, ``get_env``, ``nd``,
+``rpc``, ``target``, ``testing.simulator``. They are imported when they are first used, so that a tool that needs a
+part of the toolchain does not wait for all of it.
+"""
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vta import nd, rpc, target, te, testing, tir, topi, transform
+    from vta.build_module import BuildError, build, build_config, lower
+    from vta.codegen import Module, load_module
+    from vta.environment import Environment, get_env
+    from vta.rpc.hardware import program_fpga, reconfig_runtime
+    from vta.transform import PassContext
+
+__all__ = [
+    "BuildError", "Environment", "Module", "PassContext", "build", "build_config", "get_env", "load_module", "lower",
+    "nd", "program_fpga", "reconfig_runtime", "rpc", "target", "te", "testing", "tir", "topi", "transform",
+]  # fmt: skip
+
+_MODULES = ("nd", "rpc", "target", "te", "testing", "tir", "topi", "transform")
+
+_HOME: Mapping[str, str] = {
+    "BuildError": "vta.build_module",
+    "Environment": "vta.environment",
+    "Module": "vta.codegen",
+    "PassContext": "vta.transform",
+    "build": "vta.build_module",
+    "build_config": "vta.build_module",
+    "get_env": "vta.environment",
+    "load_module": "vta.codegen",
+    "lower": "vta.build_module",
+    "program_fpga": "vta.rpc.hardware",
+    "reconfig_runtime": "vta.rpc.hardware",
+}
+"""Name -> the module that defines it."""
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return importlib.import_module(f"vta.{name}")
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'vta' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

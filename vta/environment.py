@@ -2,7 +2,8 @@
 
 An ``Environment`` is a read-only view of one ``VTAConfig``. ``with env:`` makes it the current one; only this TVM-style
 front has a current configuration, nothing below it looks here.
-May import ``isa``, ``vta.intrin``, ``vta.target``, ``vta.te``, ``vta.tir``. Tests: tests/vta/front/test_environment.py.
+May import ``isa``, ``runtime.session``, ``vta.intrin``, ``vta.target``, ``vta.te``, ``vta.tir``.
+Tests: tests/vta/front/test_environment.py.
 """
 
 import difflib
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from isa.config import VTAConfig
 from isa.instructions import AluOpcode, MemoryId, Module
+from runtime.session import Session
 from vta import intrin, te
 from vta.passes.coproc_axis import coproc_axis
 from vta.target import Target, arm_cpu, vta
@@ -194,6 +196,11 @@ class Environment:
         """Numbers and expressions that passes and intrinsics use."""
         handle = Call(HANDLE, Builtin.THREAD_CONTEXT, (Call(HANDLE, Builtin.COMMAND_HANDLE),))
         return DevContext(coproc_axis(), handle)
+
+    @functools.cached_property
+    def session(self) -> Session:
+        """The device that this process has for the environment: made at first use, shared by all that use it."""
+        return Session(self.config, self.TARGET)
 
     @property
     def target(self) -> Target:

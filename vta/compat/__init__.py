@@ -1,1 +1,4 @@
-"""vta/compat."""
+"""Runs scripts that were written for TVM's VTA, unmodified: ``python -m vta.compat SCRIPT.py``.
+
+Tests: tests/vta/compat.
+"""

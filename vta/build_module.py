@@ -1,0 +1,196 @@
+"""From a schedule to a compiled module, under TVM's names: ``lower``, ``build``, ``build_config``.
+
+``lower`` and ``build`` run the accelerator's passes for the current environment, with the settings of the current
+``PassContext``; with a CPU target, ``build`` runs the passes that any target needs (``lower_generic``) and no others.
+May import everything of ``vta`` below the front. Tests: tests/vta/front/test_build_module.py.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeAlias
+
+from vta import te
+from vta.codegen import Machine, Module, emit_host
+from vta.environment import get_env
+from vta.passes import pipeline
+from vta.target import Target, TargetError
+from vta.te.lower import Argument, schedule_to_func
+from vta.tir.buffer import Buffer
+from vta.tir.func import IRModule, PrimFunc
+from vta.transform import DEBUG_FLAG, PassContext
+
+__all__ = ["BuildError", "build", "build_config", "build_generic", "lower", "lower_generic"]
+
+Lowerable: TypeAlias = te.Schedule | PrimFunc | IRModule
+
+_ACCELERATOR_PASSES = (
+    "InjectConv2DTransposeSkip",
+    "InjectDMAIntrin",
+    "InjectSkipCopy",
+    "AnnotateALUCoProcScope",
+    "LiftAttrScope",
+    "LiftAllocToScopeBegin",
+    "InjectCoProcSync",
+    "EarlyRewrite",
+    "InjectALUIntrin",
+    "LowerDeviceStorageAccessInfo",
+    "FoldUopLoop",
+    "CPUAccessRewrite",
+)
+"""Passes that only a program of the accelerator needs."""
+
+
+class BuildError(ValueError):
+    """Something that cannot be lowered or built as it was asked for."""
+
+
+def build_config(
+    debug_flag: int = 0,
+    *,
+    opt_level: int = 2,
+    required_pass: Collection[str] = (),
+    disabled_pass: Collection[str] = (),
+    config: Mapping[str, object] | None = None,
+) -> PassContext:
+    """Return the settings for building accelerator programs, to use with ``with``.
+
+    ``debug_flag`` is what programs tell the runtime at their start (``Environment.DEBUG_*``). Options and disabled
+    passes add to those of a context around; the accelerator's passes are always run.
+    """
+    options = dict(config or {})
+    if debug_flag:
+        options[DEBUG_FLAG] = debug_flag
+    return PassContext(opt_level=opt_level, required_pass=required_pass, disabled_pass=disabled_pass, config=options)
+
+
+def lower(
+    inp: Lowerable,
+    args: Sequence[Argument] | None = None,
+    name: str = "main",
+    binds: Mapping[te.Tensor, Buffer] | None = None,
+    simple_mode: bool = False,  # noqa: ARG001  # TVM's signature; loops are never partitioned here
+) -> IRModule:
+    """Return the program of a schedule, lowered for the accelerator of the current environment; it prints.
+
+    ``args`` are the function's arguments: tensors, variables, buffers. Raises the errors of the schedule and of the
+    passes, which name the stage.
+    """
+    return _lowered(inp, args, name, binds, skipped=())
+
+
+def lower_generic(
+    inp: Lowerable,
+    args: Sequence[Argument] | None = None,
+    name: str = "main",
+    binds: Mapping[te.Tensor, Buffer] | None = None,
+    simple_mode: bool = False,  # noqa: ARG001  # TVM's signature; loops are never partitioned here
+) -> IRModule:
+    """Return the program of a schedule after the passes that every target needs: what TVM's own ``lower`` shows."""
+    return _lowered(inp, args, name, binds, skipped=_ACCELERATOR_PASSES)
+
+
+def _lowered(
+    inp: Lowerable,
+    args: Sequence[Argument] | None,
+    name: str,
+    binds: Mapping[te.Tensor, Buffer] | None,
+    skipped: Collection[str],
+) -> IRModule:
+    config, context = get_env().config, PassContext.current()
+    functions = _functions(inp, args, name, binds)
+    disabled = {*context.disabled_pass, *skipped}
+
+    def after_each(pass_name: str, func: PrimFunc) -> None:
+        for instrument in context.instruments:
+            instrument(pass_name, func)
+
+    flag = 0 if skipped else context.debug_flag
+    done = [pipeline.run(func, config, disabled=disabled, after_each=after_each, debug_flag=flag) for func in functions]
+    return IRModule({func.name: func for func in done}, config)
+
+
+def _functions(
+    inp: Lowerable, args: Sequence[Argument] | None, name: str, binds: Mapping[te.Tensor, Buffer] | None
+) -> list[PrimFunc]:
+    match inp:
+        case te.Schedule():
+            if args is None:
+                raise BuildError("a schedule has no arguments of its own; give args=[A, B, C]")
+            return [schedule_to_func(inp, args, name, binds)]
+        case PrimFunc() | IRModule() if args is not None:
+            raise BuildError("a function has its arguments already; args= goes with a schedule")
+        case PrimFunc():
+            return [inp]
+        case IRModule():
+            return list(inp.functions.values())
+        case _:
+            raise BuildError(f"expected a schedule, a function or a module, got {type(inp).__name__}")
+
+
+def build(
+    inputs: Lowerable,
+    args: Sequence[Argument] | None = None,
+    target: str | Target | None = None,
+    target_host: str | Target | None = None,
+    runtime: object = None,
+    name: str = "default_function",
+    binds: Mapping[te.Tensor, Buffer] | None = None,
+) -> Module:
+    """Return the compiled module of a schedule, or of what ``lower`` returned.
+
+    ``target`` is the accelerator ("ext_dev", ``env.target``; the default) or the CPU ("llvm"); ``target_host`` is what
+    the host code runs on, this computer if left out. ``runtime`` is TVM's and must be None.
+    """
+    chosen = Target(target or Target.current() or get_env().target, target_host)
+    return _build(inputs, args, chosen, runtime, name, binds)
+
+
+def build_generic(
+    inputs: Lowerable,
+    args: Sequence[Argument] | None = None,
+    target: str | Target | None = None,
+    target_host: str | Target | None = None,
+    runtime: object = None,
+    name: str = "default_function",
+    binds: Mapping[te.Tensor, Buffer] | None = None,
+) -> Module:
+    """Return the compiled module, as ``build`` does, for the CPU where no target is given: TVM's own ``build``."""
+    chosen = Target(target or Target.current() or "llvm", target_host)
+    return _build(inputs, args, chosen, runtime, name, binds)
+
+
+def _build(
+    inputs: Lowerable,
+    args: Sequence[Argument] | None,
+    target: Target,
+    runtime: object,
+    name: str,
+    binds: Mapping[te.Tensor, Buffer] | None,
+) -> Module:
+    if runtime is not None:
+        raise BuildError(f"runtime {runtime!r}: host code runs on this toolchain's own runtime; leave runtime= out")
+    if isinstance(inputs, IRModule):
+        module = inputs
+    else:
+        _check_model(target)
+        lower_for = lower if target.is_accelerator else lower_generic
+        module = lower_for(inputs, args, name, binds)
+    host = target.host or (Target("llvm") if target.is_accelerator else target)
+    machine = _machine(host)
+    return Module.compile(emit_host(list(module.functions.values()), module.config, triple=machine.triple), machine)
+
+
+def _check_model(target: Target) -> None:
+    """Refuse the target of another environment: the program would be for the wrong sizes."""
+    env = get_env()
+    if target.device_name == "vta" and target.model not in ("unknown", env.MODEL):
+        raise BuildError(
+            f"the target is for {target.model}, and the current environment is {env.MODEL}; "
+            "build inside `with env:` of the environment that the target came from"
+        )
+
+
+def _machine(host: Target) -> Machine:
+    if host.kind != "llvm":
+        raise TargetError(f"host code is made with llvm, not {host.kind!r}; use target_host='llvm'")
+    triple, cpu, features = (host.attrs.get(key, "") for key in ("mtriple", "mcpu", "mattr"))
+    return Machine(triple, cpu, features, min(PassContext.current().opt_level, 3))

@@ -1,0 +1,253 @@
+"""A compiled module: callable functions, saving to and loading from object files.
+
+The runtime functions that host code calls are given to the linker by address, so nothing is registered for the whole
+process, and any number of modules and devices live side by side. A function that ran once on a device replays its
+instruction stream with the new buffers' addresses, without its host code, unless that code looks at data.
+May import ``isa``, ``runtime`` and the rest of ``vta.codegen``. Tests: tests/vta/codegen/test_module.py.
+"""
+
+import ctypes
+import os
+import tempfile
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from isa.config import VTAConfig
+from isa.origin import Origin
+from runtime import c_api
+from runtime.program_run import ProgramRun
+from runtime.session import Session
+from runtime.stream_cache import StreamCache
+from vta.codegen.arguments import Argument, BoundArguments, bind_arguments, c_signature
+from vta.codegen.host import HostProgram
+from vta.codegen.metadata import FunctionInfo, Metadata, MetadataError, unpack
+from vta.codegen.native import LinkedObject, Machine, assembly_of, compile_object, host_triple, link
+from vta.codegen.scope import ORIGIN_SYMBOL
+from vta.codegen.timing import Evaluator
+
+__all__ = ["Function", "HostCodeError", "Module", "ModuleError", "load_module"]
+
+
+class ModuleError(ValueError):
+    """A module that cannot be saved, loaded or called the way it was asked for."""
+
+
+class HostCodeError(RuntimeError):
+    """Host code ended with a failure: an assertion of the program, a division by zero, no memory."""
+
+
+class Function:
+    """One function of a module. Arguments are arrays (outputs too) and numbers; it returns nothing."""
+
+    __slots__ = ("_module", "_native", "info")
+
+    def __init__(self, module: "Module", info: FunctionInfo) -> None:
+        self._module = module
+        self.info = info
+        self._native: Any = None
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.info.name
+
+    def __call__(self, *arguments: Argument) -> None:
+        """Run on ``arguments``; raises ``ArgumentError`` before anything runs if they do not fit.
+
+        A function of the accelerator runs on the device that its arrays are on; ``SessionError`` if that has another
+        configuration.
+        """
+        bound = bind_arguments(self.info, arguments)
+        if not self.info.uses_device:
+            self._run_host_code(bound)
+            return
+        session = bound.session or Session.current()
+        session.require_config(self._module.config, f"function {self.name!r}")
+
+        def host_code(run: ProgramRun) -> None:
+            session.queue.origin = self._module.origin
+            if not self._module.replays:
+                run.depends_on_host("replay is off for this module")
+            self._run_host_code(bound)
+
+        self._module.streams(session).call((self.name, bound.scalars), bound.buffers, host_code)
+
+    def _run_host_code(self, bound: BoundArguments) -> None:
+        if self._native is None:
+            address = self._module.linked.address[self.name]
+            self._native = ctypes.CFUNCTYPE(ctypes.c_int32, *c_signature(self.info))(address)
+        code = self._native(*bound.values)
+        if code:
+            raise HostCodeError(self._module.metadata.messages[code - 1])
+
+    def __repr__(self) -> str:
+        return f"<function {self.info}>"
+
+
+class Module:
+    """Functions compiled for one configuration.
+
+    Made from a program (``Module.compile``) or a file (``load_module``). ``replays`` may be set to False to run host
+    code at every call. ``module(...)`` calls the first function, ``module["name"]`` is the one called so.
+    """
+
+    def __init__(self, metadata: Metadata, source: str | None, machine: Machine, data: bytes | None) -> None:
+        self.metadata = metadata
+        self.replays = True
+        self._source = source
+        self._machine = machine
+        self._data = data
+        self._functions = {info.name: Function(self, info) for info in metadata.functions}
+        self._streams: tuple[Session, StreamCache] | None = None
+
+    @classmethod
+    def compile(cls, program: HostProgram, machine: Machine | None = None) -> "Module":
+        """Return the module of a host program; its code is made when it is first called or saved.
+
+        ``machine`` without a processor means: this computer's own for calls, any of its kind for saved objects.
+        """
+        return cls(program.metadata, program.source, machine or Machine(cpu=""), None)
+
+    @property
+    def config(self) -> VTAConfig:
+        """The configuration that it was compiled for."""
+        return self.metadata.config
+
+    @property
+    def functions(self) -> Mapping[str, Function]:
+        """The functions by name, in the order of the program."""
+        return self._functions
+
+    @property
+    def entry_func(self) -> Function:
+        """The first function."""
+        return next(iter(self._functions.values()))
+
+    @property
+    def entry_name(self) -> str:
+        """The first function's name."""
+        return self.entry_func.name
+
+    def get_function(self, name: str) -> Function:
+        """Return the function called ``name``; raises ``ModuleError``, which lists what there is."""
+        if name not in self._functions:
+            raise ModuleError(f"the module has no function {name!r}; it has {', '.join(self._functions)}")
+        return self._functions[name]
+
+    def __getitem__(self, name: str) -> Function:
+        return self.get_function(name)
+
+    def __call__(self, *arguments: Argument) -> None:
+        """Call the first function."""
+        self.entry_func(*arguments)
+
+    def __repr__(self) -> str:
+        functions = "; ".join(str(info) for info in self.metadata.functions)
+        return f"<module for {self.config.bitstream}: {functions}>"
+
+    @cached_property
+    def linked(self) -> LinkedObject:
+        """The machine code in this process."""
+        data = self._data if self._data is not None else compile_object(self._program, self._for_this_computer)
+        exports = [*self._functions, ORIGIN_SYMBOL]
+        return link(data, c_api.symbols(), exports, where=f"module {self.entry_name!r}")
+
+    def origin(self) -> Origin | None:
+        """Return where the statement came from whose runtime call is under way."""
+        index = ctypes.c_int32.from_address(self.linked.address[ORIGIN_SYMBOL]).value
+        return self.metadata.origins[index] if 0 <= index < len(self.metadata.origins) else None
+
+    def streams(self, session: Session) -> StreamCache:
+        """Return the kept instruction streams for ``session``; those of the session before are dropped."""
+        if self._streams is None or self._streams[0] is not session:
+            self._streams = (session, StreamCache(session))
+        return self._streams[1]
+
+    def get_source(self, fmt: str = "ll") -> str:
+        """Return the host program as text: LLVM assembly ("ll") or the machine's ("s")."""
+        match fmt:
+            case "ll":
+                return self._program
+            case "s" | "asm":
+                return assembly_of(self._program, self._for_saving)
+            case _:
+                raise ModuleError(f"source format {fmt!r} is unknown; there are 'll' and 's'")
+
+    def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:
+        """Write the module to a file, all or nothing; the suffix (or ``fmt``) says how.
+
+        "o": an object file, which ``load_module`` reads and whose runtime functions are undefined symbols; "ll": LLVM
+        assembly; "s": the machine's assembly.
+        """
+        target = Path(path)
+        match fmt or target.suffix.removeprefix("."):
+            case "o" | "obj":
+                data = self._data if self._data is not None else compile_object(self._program, self._for_saving)
+            case ("ll" | "s") as text:
+                data = self.get_source(text).encode()
+            case other:
+                raise ModuleError(f"{target}: cannot save as {other or 'a file without suffix'!r}; use .o, .ll or .s")
+        _write_whole(target, data)
+
+    def time_evaluator(
+        self,
+        func_name: str,
+        dev: object = None,  # noqa: ARG002  # TVM's signature
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: int = 0,
+    ) -> Evaluator:
+        """Return what calls a function ``repeat`` times ``number`` times and gives the seconds of each call.
+
+        ``dev`` is TVM's: the device follows from the arguments.
+        """
+        return Evaluator(self.get_function(func_name), number=number, repeat=repeat, min_repeat_ms=min_repeat_ms)
+
+    @property
+    def _program(self) -> str:
+        if self._source is None:
+            raise ModuleError("the module was loaded from an object file; it has no source any more")
+        return self._source
+
+    @property
+    def _for_this_computer(self) -> Machine:
+        machine = self._machine
+        if machine.triple not in ("", host_triple()):
+            raise ModuleError(f"the module is for {machine.triple}; it can be saved here, but not called")
+        return machine if machine.cpu else Machine(machine.triple, "native", machine.features, machine.level)
+
+    @property
+    def _for_saving(self) -> Machine:
+        machine = self._machine
+        return machine if machine.cpu else Machine(machine.triple, "generic", machine.features, machine.level)
+
+
+def _write_whole(target: Path, data: bytes) -> None:
+    """Write a file so that nobody ever sees half of it."""
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=target.name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        os.chmod(name, 0o644)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def load_module(path: str | os.PathLike[str]) -> Module:
+    """Read an object file that ``Module.save`` wrote; raises ``ModuleError`` for anything else."""
+    target = Path(path)
+    try:
+        data = target.read_bytes()
+    except OSError as error:
+        raise ModuleError(f"{target}: cannot be read: {error.strerror}") from None
+    try:
+        metadata = unpack(data, str(target))
+    except MetadataError as error:
+        raise ModuleError(str(error)) from None
+    if not data.startswith((b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86")):
+        raise ModuleError(f"{target}: is not an object file; save the module with the suffix .o to load it")
+    return Module(metadata, None, Machine(metadata.triple), data)

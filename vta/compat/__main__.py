@@ -1,0 +1,48 @@
+"""``python -m vta.compat SCRIPT.py [ARGUMENTS]``: run a script that imports ``tvm``.
+
+May import ``vta.compat``. Tests: tests/vta/compat/test_scripts.py.
+"""
+
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from vta.compat.answer import install
+from vta.compat.tvm_names import tvm_names
+
+__all__ = ["main", "run_script"]
+
+_USAGE = "usage: python -m vta.compat SCRIPT.py [ARGUMENTS]\n"
+
+
+def run_script(path: Path, arguments: Sequence[str]) -> None:
+    """Run the script as the main program, with its folder on the path and ``tvm`` answered by this toolchain."""
+    finder = install("tvm", tvm_names())
+    argv, search = sys.argv, sys.path[:]
+    try:
+        sys.argv = [str(path), *arguments]
+        sys.path.insert(0, str(path.resolve().parent))
+        runpy.run_path(str(path), run_name="__main__")
+    finally:
+        sys.argv, sys.path[:] = argv, search
+        sys.meta_path.remove(finder)
+        for name in [n for n in sys.modules if n == "tvm" or n.startswith("tvm.")]:
+            del sys.modules[name]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the script that the command line names; return the exit status."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        sys.stderr.write(_USAGE)
+        return 0 if arguments else 2
+    path = Path(arguments[0])
+    if not path.is_file():
+        sys.stderr.write(f"vta.compat: {path} is not a file\n{_USAGE}")
+        return 2
+    run_script(path, arguments[1:])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

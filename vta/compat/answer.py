@@ -1,0 +1,81 @@
+"""Stand-ins for modules of TVM: what this toolchain has under TVM's names, and a clear error for the rest.
+
+Imports the standard library alone. Tests: tests/vta/compat/test_answer.py.
+"""
+
+import difflib
+import sys
+from collections.abc import Mapping
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TypeAlias
+
+__all__ = ["Answer", "Finder", "install"]
+
+Tree: TypeAlias = Mapping[str, object]
+"""Attributes of a module by name; a ``Mapping`` among them is a module below it."""
+
+
+class Answer(ModuleType):
+    """A module that answers for one of TVM's."""
+
+    def __init__(self, name: str, attributes: Tree) -> None:
+        super().__init__(name, f"Answers for {name} with this toolchain.")
+        self.__path__: list[str] = []
+        for key, value in attributes.items():
+            setattr(self, key, Answer(f"{name}.{key}", value) if isinstance(value, Mapping) else value)
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        public = sorted(key for key in vars(self) if not key.startswith("_"))
+        close = difflib.get_close_matches(name, public, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there is {', '.join(public)}"
+        raise AttributeError(f"{self.__name__}.{name} is not among what vta.compat answers for TVM; {hint}")
+
+
+class Finder(MetaPathFinder, Loader):
+    """Finds the stand-ins when a script imports them, and says clearly which modules of TVM have none."""
+
+    def __init__(self, root: Answer) -> None:
+        self._root = root
+        self._modules = dict(_below(root))
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:  # noqa: ARG002
+        """Return the spec of a stand-in; None for other packages."""
+        if fullname != self._root.__name__ and not fullname.startswith(f"{self._root.__name__}."):
+            return None
+        if fullname not in self._modules:
+            known = ", ".join(sorted(self._modules))
+            raise ModuleNotFoundError(
+                f"{fullname} is not among what vta.compat answers for TVM; there is {known}", name=fullname
+            )
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the stand-in itself."""
+        return self._modules[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing: a stand-in is complete when it is made."""
+
+
+def _below(module: ModuleType) -> list[tuple[str, ModuleType]]:
+    found = [(module.__name__, module)]
+    for value in vars(module).values():
+        if isinstance(value, Answer):
+            found += _below(value)
+    return found
+
+
+def install(name: str, attributes: Tree) -> Finder:
+    """Make ``import name`` and what is below it give stand-ins from now on; return the finder, to take it back.
+
+    Raises ``ImportError`` if another package of that name is imported already.
+    """
+    if name in sys.modules:
+        raise ImportError(f"{name} is imported already; run the script in a process of its own")
+    finder = Finder(Answer(name, attributes))
+    sys.meta_path.insert(0, finder)
+    return finder

@@ -1,0 +1,142 @@
+"""Arrays under TVM's names: ``vta.nd.array(a, device)``, ``vta.nd.empty(shape, dtype, device)``, devices.
+
+An array lies in host memory (``cpu()``) or in the memory of a session's accelerator (``ext_dev()``).
+May import ``runtime`` and ``vta.environment``. Tests: tests/vta/front/test_nd.py.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from runtime.array import ArrayError, DeviceArray, HostArray
+from runtime.session import Session
+from vta.environment import get_env
+from vta.tir.expr import ExprLike, IntImm
+
+__all__ = ["CPU", "EXT_DEV", "Device", "DeviceError", "NDArray", "array", "cpu", "device", "empty", "ext_dev"]
+
+CPU, EXT_DEV = 1, 12
+"""Device types, with the numbers of TVM (and DLPack)."""
+
+
+class DeviceError(ValueError):
+    """A device that is not there."""
+
+
+class HostNDArray(HostArray):
+    """An array in host memory."""
+
+    @property
+    def device(self) -> "Device":
+        """Where it is."""
+        return cpu(0)
+
+    ctx = device
+
+    def asnumpy(self) -> npt.NDArray[np.generic]:
+        """Return the contents, a copy (the old name of ``numpy``)."""
+        return self.numpy()
+
+
+class DeviceNDArray(DeviceArray):
+    """An array in device memory."""
+
+    @property
+    def device(self) -> "Device":
+        """Where it is."""
+        return Device(EXT_DEV, 0, self.session)
+
+    ctx = device
+
+    def asnumpy(self) -> npt.NDArray[np.generic]:
+        """Return the contents, a copy (the old name of ``numpy``)."""
+        return self.numpy()
+
+
+NDArray: TypeAlias = HostNDArray | DeviceNDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A place for arrays: host memory, or the accelerator of ``session``."""
+
+    device_type: int
+    device_id: int = 0
+    session: Session | None = None
+
+    def __post_init__(self) -> None:
+        if self.device_type not in (CPU, EXT_DEV):
+            raise DeviceError(
+                f"device type {self.device_type} is unknown; there are cpu ({CPU}) and ext_dev ({EXT_DEV})"
+            )
+        if self.device_id != 0:
+            raise DeviceError(f"device {self} is not there; there is one device of each kind, number 0")
+
+    @property
+    def exist(self) -> bool:
+        """Whether it can be used."""
+        return True
+
+    def sync(self) -> None:
+        """Wait until it is idle, which it always is: a function returns when its work is done."""
+
+    def __str__(self) -> str:
+        return f"{'cpu' if self.device_type == CPU else 'ext_dev'}({self.device_id})"
+
+
+def cpu(dev_id: int = 0) -> Device:
+    """Return the host's memory."""
+    return Device(CPU, dev_id)
+
+
+def ext_dev(dev_id: int = 0) -> Device:
+    """Return the accelerator of the current environment."""
+    return Device(EXT_DEV, dev_id, get_env().session)
+
+
+def device(dev_type: str | int, dev_id: int = 0) -> Device:
+    """Return a device by TVM's name or number: "cpu" (also "llvm") or "ext_dev"."""
+    match dev_type:
+        case "cpu" | "llvm" | "c" | 1:
+            return cpu(dev_id)
+        case "ext_dev" | "vta" | 12:
+            return ext_dev(dev_id)
+        case _:
+            raise DeviceError(f"device {dev_type!r} is unknown; there are 'cpu' and 'ext_dev'")
+
+
+def empty(shape: ExprLike | Sequence[ExprLike], dtype: str = "float32", device: Device | None = None) -> NDArray:
+    """Return a new array on ``device`` (host memory if left out), filled with whatever lay there."""
+    extents = [_extent(e) for e in (shape if isinstance(shape, Sequence) and not isinstance(shape, str) else [shape])]
+    place = device or cpu()
+    if place.session is None:
+        return HostNDArray(extents, str(dtype))
+    return DeviceNDArray(place.session, extents, str(dtype))
+
+
+def array(arr: npt.ArrayLike | NDArray, device: Device | None = None, *, dtype: str | None = None) -> NDArray:
+    """Return a copy of ``arr`` on ``device`` (host memory if left out).
+
+    ``dtype`` names a type that numpy does not have ("int4"); the values must fit it.
+    """
+    if isinstance(arr, HostArray | DeviceArray):
+        result = empty(arr.shape, dtype or arr.dtype, device)
+        result.copyfrom(arr)
+        return result
+    values = np.asarray(arr)
+    result = empty(values.shape, dtype or str(values.dtype), device)
+    result.copyfrom(values)
+    return result
+
+
+def _extent(value: object) -> int:
+    match value:
+        case IntImm():
+            return value.value
+        case int() | np.integer():
+            return int(value)
+        case _:
+            raise ArrayError(f"array: an extent is a number, not {value!r}")

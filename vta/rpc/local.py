@@ -1,0 +1,98 @@
+"""The session of a simulator in this process, with the interface of a remote one.
+
+May import ``runtime``, ``vta.codegen``, ``vta.environment``, ``vta.nd``. Tests: tests/vta/front/test_rpc.py.
+"""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from runtime.session import Session
+from vta.codegen.module import Module, load_module
+from vta.environment import Environment, get_env
+from vta.nd import CPU, EXT_DEV, Device
+
+__all__ = ["LocalSession", "RpcError"]
+
+
+class RpcError(ValueError):
+    """Something that a session does not have: a file, a function."""
+
+
+class LocalSession:
+    """A device in this process, with a folder of its own for uploaded files.
+
+    ``session`` is the runtime's: that of ``env`` (the current environment if left out), shared with everybody who uses
+    this environment.
+    """
+
+    def __init__(self, env: Environment | None = None) -> None:
+        self.env = env or get_env()
+        self.session: Session = self.env.session
+        self._folder = tempfile.TemporaryDirectory(prefix="vta-session-", ignore_cleanup_errors=True)
+
+    def upload(self, data: str | Path | bytes | bytearray, target: str | None = None) -> None:
+        """Copy a file (or bytes, then with a ``target`` name) into the session's folder."""
+        if isinstance(data, bytes | bytearray):
+            if target is None:
+                raise RpcError("upload of bytes: give the file a name with target=")
+            content = bytes(data)
+        else:
+            source = Path(data)
+            if not source.is_file():
+                raise RpcError(f"upload: {source} is not a file")
+            content = source.read_bytes()
+            target = target or source.name
+        self._path(target).write_bytes(content)
+
+    def download(self, path: str) -> bytearray:
+        """Return the bytes of an uploaded file."""
+        return bytearray(self._existing(path).read_bytes())
+
+    def remove(self, path: str) -> None:
+        """Delete an uploaded file."""
+        self._existing(path).unlink()
+
+    def load_module(self, path: str) -> Module:
+        """Load an uploaded object file; its configuration must be that of the device."""
+        module = load_module(self._existing(path))
+        self.session.require_config(module.config, f"module {path!r}")
+        return module
+
+    def ext_dev(self, dev_id: int = 0) -> Device:
+        """Return the accelerator."""
+        return Device(EXT_DEV, dev_id, self.session)
+
+    def cpu(self, dev_id: int = 0) -> Device:
+        """Return the memory of the processor that drives it."""
+        return Device(CPU, dev_id)
+
+    def device(self, dev_type: str | int, dev_id: int = 0) -> Device:
+        """Return a device by TVM's name or number."""
+        return self.cpu(dev_id) if dev_type in ("cpu", "llvm", CPU) else self.ext_dev(dev_id)
+
+    context = device
+
+    def get_function(self, name: str) -> Callable[..., object]:
+        """Return a function of the session by TVM's global name: the profiler's of ``vta.simulator``."""
+        device = self.session.device
+        functions: dict[str, Callable[..., object]] = {
+            "vta.simulator.profiler_clear": device.clear_stats,
+            "vta.simulator.profiler_status": lambda: device.stats.as_dict(),
+            "vta.simulator.profiler_debug_mode": device.debug_mode,
+        }
+        if name not in functions:
+            raise RpcError(f"the session has no function {name!r}; it has {', '.join(functions)}")
+        return functions[name]
+
+    def _path(self, name: str) -> Path:
+        if Path(name).name != name:
+            raise RpcError(f"{name!r}: files of a session have plain names, without folders")
+        return Path(self._folder.name) / name
+
+    def _existing(self, name: str) -> Path:
+        path = self._path(name)
+        if not path.is_file():
+            uploaded = ", ".join(sorted(p.name for p in path.parent.iterdir())) or "nothing"
+            raise RpcError(f"no file {name!r} was uploaded to this session; there is {uploaded}")
+        return path

@@ -1,0 +1,33 @@
+"""The counters of the simulator that the current environment runs on, under TVM-VTA's names.
+
+May import ``vta.environment``. Tests: tests/vta/front/test_testing.py.
+"""
+
+from vta.environment import get_env
+
+__all__ = ["DEBUG_SKIP_EXEC", "clear_stats", "debug_mode", "enabled", "stats"]
+
+DEBUG_SKIP_EXEC = 1
+"""Flag of ``debug_mode``: decode and count, but move and compute nothing except micro-ops."""
+
+_SIMULATORS = ("sim", "reference", "tsim")
+
+
+def enabled() -> bool:
+    """Whether programs run on a simulator."""
+    return get_env().TARGET in _SIMULATORS
+
+
+def clear_stats() -> None:
+    """Set all counters to zero."""
+    get_env().session.device.clear_stats()
+
+
+def stats() -> dict[str, int]:
+    """Return the counters since they were cleared: bytes moved by kind of memory, tensor operations."""
+    return get_env().session.device.stats.as_dict()
+
+
+def debug_mode(flag: int) -> None:
+    """Set the debug flags (``DEBUG_SKIP_EXEC`` or 0) for the launches to come."""
+    get_env().session.device.debug_mode(flag)
