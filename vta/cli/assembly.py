@@ -1,0 +1,47 @@
+"""``vta asm`` and ``vta disasm``: between text assembly and binary programs.
+
+May import isa, typer, rich. Tests: tests/vta/cli/test_assembly_commands.py.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isa.assembler import assemble_file
+from isa.disassembler import disassemble
+from isa.program_file import save_program
+from vta.cli.options import ConfigOption, given_config
+from vta.cli.program_file import read_program
+from vta.cli.reporting import reported
+
+__all__ = ["asm", "disasm"]
+
+
+def asm(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="Text assembly.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Where to write (default: FILE with the suffix .vtab).")
+    ] = None,
+    config: ConfigOption = None,
+) -> None:
+    """Assemble a text program into a binary one."""
+    with reported():
+        program = assemble_file(source, config=given_config(config))
+        target = output or source.with_suffix(".vtab")
+        save_program(program, target)
+        typer.echo(f"{target}: {len(program.instructions)} instructions, {len(program.uops)} micro-ops")
+
+
+def disasm(
+    program_file: Annotated[Path, typer.Argument(metavar="FILE", help="A program, binary or text.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Where to write (default: the screen).")] = None,
+) -> None:
+    """Print a program as text assembly, which `vta asm` reads back."""
+    with reported():
+        text = disassemble(read_program(program_file))
+        if output is None:
+            sys.stdout.write(text)
+        else:
+            output.write_text(text, encoding="utf-8")

@@ -1,0 +1,37 @@
+"""``vta check``: what can be said about a program without running it.
+
+May import isa, typer, rich. Tests: tests/vta/cli/test_check_command.py.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isa.checker import Severity
+from isa.checker import check as findings_of
+from vta.cli.options import ConfigOption, given_config
+from vta.cli.program_file import read_program
+from vta.cli.reporting import reported
+
+__all__ = ["check"]
+
+
+def check(
+    program_file: Annotated[Path, typer.Argument(metavar="FILE", help="A program, text assembly or binary.")],
+    config: ConfigOption = None,
+) -> None:
+    """Check a program's encoding, bounds, tokens and order; exit code 1 if something is wrong."""
+    with reported():
+        program = read_program(program_file, config=given_config(config))
+        findings = findings_of(program)
+        for finding in findings:
+            typer.echo(f"{program_file}: {finding}")
+        errors = sum(finding.severity is Severity.ERROR for finding in findings)
+        typer.echo(f"{program_file}: {len(program.instructions)} instructions, {_counted(errors, 'error')}")
+        if errors:
+            raise typer.Exit(1)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"no {noun}s" if number == 0 else f"{number} {noun}" + ("s" if number > 1 else "")

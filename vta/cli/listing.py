@@ -1,0 +1,29 @@
+"""The listing of a launch: one line an instruction, with its index and the schedule line that it came from.
+
+May import isa and runtime. Tests: tests/vta/cli/test_listing.py.
+"""
+
+from isa.disassembler import format_instruction
+from isa.instructions import Instruction
+from isa.origin import Origin
+from runtime.launch import Launch
+
+__all__ = ["launch_listing"]
+
+_WIDTH = 84
+
+
+def launch_listing(launch: Launch, number: int) -> str:
+    """Return the text of launch ``number`` (counted from 0) of a run."""
+    instructions = launch.instructions
+    head = f"launch {number}: {len(instructions)} instructions, {len(launch.uops)} micro-ops, {launch.config.bitstream}"
+    lines = [
+        _line(index, instruction, launch, origin)
+        for index, (instruction, origin) in enumerate(zip(instructions, launch.origins, strict=True))
+    ]
+    return "\n".join([head, *lines]) + "\n"
+
+
+def _line(index: int, instruction: Instruction, launch: Launch, origin: Origin | None) -> str:
+    text = f"{index:5d}  {format_instruction(instruction, launch.config)}"
+    return f"{text:<{_WIDTH}}  ; {origin}" if origin is not None else text

@@ -1,0 +1,27 @@
+"""Reading a program from a file, whichever of its two forms the file has: text assembly or the binary form.
+
+May import isa. Tests: tests/vta/cli/test_program_file.py.
+"""
+
+from pathlib import Path
+
+from isa.assembler import assemble_file
+from isa.config import VTAConfig
+from isa.program import Program
+from isa.program_file import MAGIC, load_program
+from vta.cli.reporting import UserError
+
+__all__ = ["read_program"]
+
+
+def read_program(path: Path, *, config: VTAConfig | None = None) -> Program:
+    """Return the program in ``path``. ``config`` is for assembly that names none; otherwise it must mean the same."""
+    with path.open("rb") as file:
+        is_binary = file.read(len(MAGIC)) == MAGIC
+    program = load_program(path) if is_binary else assemble_file(path, config=config)
+    if config is not None and config.digest != program.config.digest:
+        raise UserError(
+            f"{path}: the program is for {program.config.bitstream}, not for {config.bitstream}; "
+            "leave --config out (the program carries its own), or assemble it again"
+        )
+    return program

@@ -1,0 +1,103 @@
+"""``vta run``: a Python script, an assembly text or a binary program, on a device.
+
+May import everything below, typer and rich. Tests: tests/vta/cli/test_run_command.py.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import numpy as np
+import numpy.typing as npt
+import typer
+from rich.console import Console
+
+from isa.disassembler import disassemble
+from runtime.launch import Launch
+from runtime.session import Session
+from vta.cli.listing import launch_listing
+from vta.cli.options import ConfigOption, TargetOption, chosen_config, given_config
+from vta.cli.program_file import read_program
+from vta.cli.reporting import reported, stats_table
+from vta.cli.script import run_script
+
+__all__ = ["run"]
+
+
+def run(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .py script, a .vta assembly or a binary program.")],
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...", help="Arguments of a script.")] = None,
+    target: TargetOption = None,
+    config: ConfigOption = None,
+    stats: Annotated[bool, typer.Option("--stats", help="Print the device's counters at the end.")] = False,
+    trace: Annotated[
+        str | None, typer.Option("--trace", metavar="FILE", help="Write each launch's instructions; - is the screen.")
+    ] = None,
+) -> None:
+    """Run a script or a program, and say what it computed or what went wrong."""
+    with reported():
+        _require_file(file)
+        if file.suffix == ".py":
+            counters = _run_script(file, arguments or [], target, config, trace)
+        else:
+            counters = _run_program(file, arguments or [], target, config, trace)
+        if stats:
+            Console().print(stats_table(counters, title="statistics of the run"))
+
+
+def _require_file(file: Path) -> None:
+    if not file.is_file():
+        raise FileNotFoundError(
+            2, "no such file; expected a .py script, a .vta assembly or a binary program", str(file)
+        )
+
+
+def _run_script(
+    file: Path, arguments: list[str], target: str | None, config: Path | None, trace: str | None
+) -> Mapping[str, int]:
+    chosen = chosen_config(config, target)
+    if trace is None:
+        return run_script(file, chosen, arguments)
+    with _trace_file(trace) as output:
+        number = 0
+
+        def write(launch: Launch) -> None:
+            nonlocal number
+            output.write(launch_listing(launch, number))
+            output.flush()
+            number += 1
+
+        return run_script(file, chosen, arguments, on_launch=write)
+
+
+def _run_program(
+    file: Path, arguments: list[str], target: str | None, config: Path | None, trace: str | None
+) -> Mapping[str, int]:
+    if arguments:
+        raise typer.BadParameter(f"a program takes no arguments, got {' '.join(arguments)}")
+    program = read_program(file, config=given_config(config))
+    if trace is not None:
+        with _trace_file(trace) as output:
+            output.write(disassemble(program))
+    session = Session(program.config, target or program.config.target)
+    outputs = session.run_program(program)
+    for name, array in outputs.items():
+        typer.echo(f"{name}: {array.dtype}{list(array.shape)}\n{_text(array)}")
+    if not outputs:
+        typer.echo(f"{file}: finished; the program names no output")
+    return session.device.stats.as_dict()
+
+
+def _text(array: npt.NDArray[np.generic]) -> str:
+    return np.array2string(array, max_line_width=100, threshold=256)
+
+
+@contextmanager
+def _trace_file(name: str) -> Iterator[TextIO]:
+    if name == "-":
+        yield sys.stdout
+        return
+    with open(name, "w", encoding="utf-8") as file:
+        yield file

@@ -1,0 +1,63 @@
+"""Running a user's Python script inside this process, with an environment and a watch on what it compiles and launches.
+
+May import the front and the runtime. Tests: tests/vta/cli/test_run_command.py, test_lower_command.py.
+"""
+
+import runpy
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from isa.config import VTAConfig
+from runtime.launch import Launch
+from vta.cli.reporting import reported
+from vta.environment import Environment
+from vta.transform import PassContext
+
+__all__ = ["run_script"]
+
+
+def run_script(
+    path: Path,
+    config: VTAConfig,
+    arguments: Sequence[str] = (),
+    *,
+    on_launch: Callable[[Launch], None] | None = None,
+    after_pass: Callable[[str, object], None] | None = None,
+) -> dict[str, int]:
+    """Run the script as ``__main__`` with ``config`` as the current environment; return the device's counters.
+
+    ``on_launch`` sees each launch before it runs, ``after_pass`` each function after each pass.
+    """
+    with ExitStack() as stack:
+        env = stack.enter_context(Environment(config))
+        if after_pass is not None:
+            stack.enter_context(PassContext(instruments=(after_pass,)))
+        if on_launch is not None:
+            stack.enter_context(_listening(env, on_launch))
+        stack.enter_context(_as_main(path, arguments))
+        with reported(script=str(path)):
+            runpy.run_path(str(path), run_name="__main__")
+        return env.session.device.stats.as_dict()
+
+
+@contextmanager
+def _listening(env: Environment, on_launch: Callable[[Launch], None]) -> Iterator[None]:
+    listeners = env.session.queue.launcher.listeners
+    listeners.append(on_launch)
+    try:
+        yield
+    finally:
+        listeners.remove(on_launch)
+
+
+@contextmanager
+def _as_main(path: Path, arguments: Sequence[str]) -> Iterator[None]:
+    """Give the script the arguments and the import path that ``python SCRIPT`` would."""
+    argv, search = sys.argv, sys.path
+    sys.argv, sys.path = [str(path), *arguments], [str(path.resolve().parent), *search]
+    try:
+        yield
+    finally:
+        sys.argv, sys.path = argv, search
