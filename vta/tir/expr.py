@@ -604,7 +604,7 @@ Expr: TypeAlias = (
     | Let | Call | Reduce
 )  # fmt: skip
 
-ExprLike: TypeAlias = "Operators | Equality | int | float | str | np.generic"
+ExprLike: TypeAlias = Operators | Equality | int | float | str | np.generic
 """Whatever ``convert`` turns into an expression."""
 
 
