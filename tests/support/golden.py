@@ -41,11 +41,7 @@ class Case:
     @property
     def norm_words(self) -> list[int]:
         """The words with DRAM addresses made relative to their buffers."""
-        return [
-            int(i.get("norm_hex", i["hex"]), 16)
-            for launch in self.record["launches"]
-            for i in launch["insns"]
-        ]
+        return [int(i.get("norm_hex", i["hex"]), 16) for launch in self.record["launches"] for i in launch["insns"]]
 
     @property
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
