@@ -48,9 +48,12 @@ from vta.tir.expr import (
 __all__ = ["combine", "const_bounds", "decide", "is_index", "type_bounds"]
 
 
+_INDEX_TYPES = frozenset((INT32, INT64))
+
+
 def is_index(dtype: DType) -> bool:
     """Whether variables of ``dtype`` are indices, whose arithmetic is taken not to overflow."""
-    return dtype in (INT32, INT64)
+    return dtype in _INDEX_TYPES
 
 
 def type_bounds(dtype: DType) -> ConstInterval:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from vta.arith.const_bounds import const_bounds
+from vta.arith.const_bounds import const_bounds, is_index
 from vta.arith.const_interval import EVERYTHING, ConstInterval
 from vta.arith.facts import Fact, conjuncts, fact_of
 from vta.arith.sums import Sum
@@ -96,18 +96,22 @@ class Knowledge:
         facts, known, bounds = len(self._facts), len(self._known), self._bounds
         self._bounds = dict(bounds)
         for condition in conditions:
-            for part in conjuncts(condition):
-                self._learn(part)
+            self.learn(condition)
         try:
             yield
         finally:
             del self._facts[facts:], self._known[known:]
             self._bounds = bounds
 
-    def _learn(self, condition: Expr) -> None:
-        self._known.append(condition)
+    def learn(self, condition: Expr) -> None:
+        """Take one more simplified condition for true, inside an ``assuming`` block."""
+        for part in conjuncts(condition):
+            self._learn_comparison(part)
+
+    def _learn_comparison(self, condition: Expr) -> None:
         fact = fact_of(condition, self)
         if fact is None:
+            self._known.append(condition)
             return
         if len(fact.total.terms) == 1:
             ((atom, c),) = fact.total
@@ -130,9 +134,10 @@ class Knowledge:
     def _plain_bounds(self, total: Sum) -> ConstInterval:
         lo: int | None = total.const
         hi: int | None = total.const
-        for atom, c in total:
-            bounds = self._bounds.get(atom) if isinstance(atom, Var) else None
-            if bounds is None:
+        for atom, c in total.terms.values():
+            if isinstance(atom, Var) and is_index(atom.dtype):
+                bounds = self._bounds.get(atom, EVERYTHING)
+            else:
                 bounds = const_bounds(atom, self._bounds)
             low, high = (bounds.lo, bounds.hi) if c > 0 else (bounds.hi, bounds.lo)
             lo = None if lo is None or low is None else lo + c * low

@@ -9,7 +9,6 @@ May import ``vta.tir`` and its siblings. Tests: tests/vta/arith/test_simplify.py
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 
 from vta.arith.comparison import NEGATED, compare, truth
 from vta.arith.const_bounds import const_bounds
@@ -114,12 +113,14 @@ class Analyzer(NormalForm):
         match expr:
             case IntImm() | FloatImm() | StringImm():
                 return expr
+            case Var():
+                return self._variable(expr)
             case Compare() | Not():
                 return self._condition(expr) if expr.dtype == BOOL else map_children(self.simplify, expr)
-            case Add() | Sub() | Mul() | FloorDiv() | FloorMod() | Min() | Max() | Div() | Mod() | Var():
+            case Add() | Sub() | Mul() | FloorDiv() | FloorMod() | Min() | Max() | Div() | Mod():
                 if is_scalar_int(expr):
                     return self.sum_of(expr).emit()
-                return self._values.get(expr, expr) if isinstance(expr, Var) else map_children(self.simplify, expr)
+                return map_children(self.simplify, expr)
             case BufferLoad():
                 return map_children(self.simplify, expr)
             case Cast():
@@ -136,6 +137,15 @@ class Analyzer(NormalForm):
             case _:
                 return map_children(self.simplify, expr)
 
+    def _variable(self, var: Var) -> Expr:
+        value = self._values.get(var)
+        if value is not None:
+            return value
+        bounds = self._bounds.get(var)
+        if bounds is not None and bounds.lo is not None and bounds.lo == bounds.hi and is_scalar_int(var):
+            return IntImm(bounds.lo, var.dtype)
+        return var
+
     def _condition(self, expr: LT | LE | GT | GE | EQ | NE | And | Or | Not) -> Expr:
         match expr:
             case And() | Or():
@@ -143,17 +153,22 @@ class Analyzer(NormalForm):
             case Not():
                 return self._negation(self.simplify(expr.a))
             case LT() | LE() | GT() | GE() | EQ() | NE() if is_scalar_int(expr.a):
-                result = compare(type(expr), self.sum_of(expr.a), self.sum_of(expr.b), self)
+                return self._known_truth(compare(type(expr), self.sum_of(expr.a), self.sum_of(expr.b), self))
             case _:
-                result = map_children(self.simplify, expr)
-        return self._known_truth(result)
+                return self._known_truth(map_children(self.simplify, expr))
 
     def _known_truth(self, condition: Expr) -> Expr:
+        """Decide a condition that was assumed as it stands, or whose opposite was."""
         for known in self._known:
             if same(condition, known):
                 return truth(True)
-            if isinstance(known, Not) and same(condition, known.a):
-                return truth(False)
+            match known, condition:
+                case (Not(a=opposite), _) if same(condition, opposite):
+                    return truth(False)
+                case NE(), EQ() if same(known.a, condition.a) and same(known.b, condition.b):
+                    return truth(False)
+                case _:
+                    continue
         return condition
 
     def _negation(self, inner: Expr) -> Expr:
@@ -174,35 +189,32 @@ class Analyzer(NormalForm):
     def _connective(self, expr: And | Or) -> Expr:
         """Simplify each operand under the others' truth (for Or: falsity); what then holds anyway goes."""
         kind = type(expr)
-        neutral = kind is And
         parts: list[Expr] = []
-        for operand in _operands(kind, expr):
-            with self._given(parts, hold=neutral):
+        neutral = kind is And
+        with self.assuming(()):
+            for operand in _operands(kind, expr):
                 part = self.simplify(operand)
-            if isinstance(part, IntImm):
-                if bool(part.value) is neutral:
+                if isinstance(part, IntImm):
+                    if bool(part.value) is not neutral:
+                        return part
                     continue
-                return part
-            parts.extend(_operands(kind, part))
-        for i in reversed(range(len(parts) - 1)):
-            with self._given(parts[i + 1 :], hold=neutral):
-                part = self.simplify(parts[i])
-            if isinstance(part, IntImm):
-                if bool(part.value) is not neutral:
-                    return part
-                del parts[i]
-        if not parts:
+                parts.extend(_operands(kind, part))
+                self.learn(part if neutral else self._negation(part))
+        kept: list[Expr] = []
+        with self.assuming(()):
+            for part in reversed(parts):
+                again = self.simplify(part) if kept else part
+                if not isinstance(again, IntImm):
+                    kept.insert(0, part)
+                    self.learn(part if neutral else self._negation(part))
+                elif bool(again.value) is not neutral:
+                    return again
+        if not kept:
             return truth(neutral)
-        result = parts[0]
-        for part in parts[1:]:
+        result = kept[0]
+        for part in kept[1:]:
             result = kind(result, part)
         return result
-
-    def _given(self, conditions: list[Expr], *, hold: bool) -> AbstractContextManager[None]:
-        """Take all of ``conditions`` for true, or for false if not ``hold``."""
-        if not conditions:
-            return nullcontext()
-        return self.assuming(conditions if hold else [self._negation(condition) for condition in conditions])
 
     def _choice(self, expr: Select | Call) -> Expr:
         condition, first, second = expr_children(expr)

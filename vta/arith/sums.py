@@ -16,6 +16,8 @@ from vta.arith.const_interval import ConstInterval
 from vta.tir.dtype import DType
 from vta.tir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub, Var, same
 
+_DIVISIONS = (FloorDiv, FloorMod)
+
 __all__ = ["Context", "Sum", "exact", "factors", "wrapped"]
 
 
@@ -70,7 +72,7 @@ class Sum:
         if coefficient == 0:
             return
         self.index = self.index and index
-        if isinstance(atom, FloorDiv | FloorMod):
+        if isinstance(atom, _DIVISIONS):
             self.has_division = True
         key = self.find(atom)
         entry = self.terms.get(key)
@@ -83,9 +85,13 @@ class Sum:
 
     def add(self, other: Sum, factor: int = 1) -> Sum:
         """Add ``factor * other`` to this sum, and return it."""
-        for atom, coefficient in other:
-            self.add_term(atom, coefficient * factor, index=other.index)
         self.const += other.const * factor
+        if self.terms or factor == 0:
+            for atom, coefficient in other.terms.values():
+                self.add_term(atom, coefficient * factor, index=other.index)
+        else:
+            self.terms = {key: (atom, c * factor) for key, (atom, c) in other.terms.items()}
+            self.has_division = other.has_division
         self.index = self.index and other.index
         return self
 
@@ -110,37 +116,39 @@ class Sum:
     def part(self, *, positive: bool) -> Sum:
         """Return the terms with positive coefficients, or the negative ones negated; without the constant."""
         new = Sum(self.dtype)
-        for atom, coefficient in self:
-            if (coefficient > 0) is positive:
-                new.add_term(atom, abs(coefficient), index=self.index)
+        new.index, new.has_division = self.index, self.has_division
+        new.terms = {k: (atom, abs(c)) for k, (atom, c) in self.terms.items() if (c > 0) is positive}
         return new
 
     def emit(self) -> Expr:
         """Return the expression: positive terms, a positive constant, negative terms, a negative constant."""
-        dtype, const = self.dtype, wrapped(self.const, self.dtype)
-        terms = [(atom, wrapped(c, dtype)) for atom, c in self]
+        dtype = self.dtype
+        const = wrapped(self.const, dtype)
+        if not self.terms:
+            return IntImm(const, dtype)
+        low, high = dtype.bounds
         result: Expr | None = None
-        for atom, c in terms:
-            if c > 0:
-                term = _times(atom, c, dtype)
+        negative: list[tuple[Expr, int]] = []
+        for atom, c in self.terms.values():
+            coefficient = c if low <= c <= high else wrapped(c, dtype)
+            if coefficient > 0:
+                term = _times(atom, coefficient, dtype)
                 result = term if result is None else Add(result, term)
-        if const > 0 or (result is None and not any(c < 0 for _, c in terms)):
+            elif coefficient < 0:
+                negative.append((atom, coefficient))
+        if const > 0:
             literal = IntImm(const, dtype)
             result = literal if result is None else Add(result, literal)
-        lowest = dtype.bounds[0]
-        for atom, c in terms:
-            if c >= 0:
-                continue
-            if result is None:
-                result = _times(atom, c, dtype)
-            elif c == lowest:
-                result = Add(result, _times(atom, c, dtype))
+        for atom, coefficient in negative:
+            if result is None or coefficient == low:
+                term = _times(atom, coefficient, dtype)
+                result = term if result is None else Add(result, term)
             else:
-                result = Sub(result, _times(atom, -c, dtype))
+                result = Sub(result, _times(atom, -coefficient, dtype))
         if result is None:
             return IntImm(const, dtype)
-        if const < 0 and not isinstance(result, IntImm):
-            return Add(result, IntImm(const, dtype)) if const == lowest else Sub(result, IntImm(-const, dtype))
+        if const < 0:
+            return Add(result, IntImm(const, dtype)) if const == low else Sub(result, IntImm(-const, dtype))
         return result
 
 

@@ -615,6 +615,8 @@ def same(a: object, b: object) -> bool:
     if isinstance(a, Node):
         if type(a) is not type(b) or isinstance(a, Var):
             return False
+        if isinstance(a, _Pair):
+            return same(a.a, b.a) and same(a.b, b.b)  # type: ignore[attr-defined]  # b is of the same type
         return all(same(getattr(a, f), getattr(b, f)) for f in a.__match_args__)
     if isinstance(a, tuple):
         return isinstance(b, tuple) and len(a) == len(b) and all(map(same, a, b))

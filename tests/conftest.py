@@ -1,0 +1,14 @@
+"""Options of the whole test suite."""
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--update-golden``: golden files are written instead of compared."""
+    parser.addoption("--update-golden", action="store_true", help="write the golden text files instead of comparing")
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    """Whether golden files are to be written."""
+    return bool(request.config.getoption("--update-golden"))
