@@ -1,0 +1,48 @@
+"""Inlining: the bodies that remain when inlined stages have replaced the reads of their outputs.
+
+May import ``vta.tir`` and ``vta.te``'s operations and schedules. Tests: tests/vta/te/test_inline.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vta.te.operation import ComputeOp, load_tensor
+from vta.te.schedule import Schedule
+from vta.te.stage import Stage
+from vta.te.tensor import Tensor
+from vta.tir.expr import Expr, ProducerLoad, Reduce
+from vta.tir.traverse import map_expr, substitute
+
+__all__ = ["inlined_bodies"]
+
+
+def inlined_bodies(schedule: Schedule) -> dict[Stage, tuple[Expr, ...]]:
+    """Return the body of every computed stage that is not inlined, with inlined stages put into it."""
+    ready: dict[Tensor, tuple[ComputeOp, Expr]] = {}
+    result: dict[Stage, tuple[Expr, ...]] = {}
+
+    def redirect(expr: Expr) -> Expr:
+        if not isinstance(expr, ProducerLoad) or load_tensor(expr) not in ready:
+            return expr
+        op, body = ready[load_tensor(expr)]
+        return substitute(body, {axis.var: index for axis, index in zip(op.axis, expr.indices, strict=True)})
+
+    for stage in schedule.stages:
+        op = stage.op
+        if not isinstance(op, ComputeOp):
+            continue
+        body = op.body if not ready else _shared(tuple(map_expr(redirect, expr) for expr in op.body))
+        if stage.is_inlined:
+            ready.update({tensor: (op, expr) for tensor, expr in zip(op.outputs, body, strict=True)})
+        else:
+            result[stage] = body
+    return result
+
+
+def _shared(body: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Return ``body`` with the outputs of one reduction sharing one source again."""
+    first = body[0]
+    if not isinstance(first, Reduce):
+        return body
+    return tuple(replace(first, value_index=i) for i in range(len(body)))

@@ -1,0 +1,44 @@
+"""Scalars of tensor expressions: variables, constants, and the divisions that TVM has several names for.
+
+May import ``vta.tir``. Tests: tests/vta/te/test_scalars.py.
+"""
+
+from __future__ import annotations
+
+from vta.tir import ops
+from vta.tir.dtype import DType
+from vta.tir.expr import Expr, ExprLike, Var, convert
+from vta.tir.expr import const as typed_const
+
+__all__ = ["const", "div", "indexdiv", "indexmod", "size_var", "var"]
+
+
+def var(name: str = "tindex", dtype: str = "int32") -> Var:
+    """Return a new variable, for example a size that is known when the function is called."""
+    return Var(name, DType(dtype))
+
+
+def size_var(name: str = "size", dtype: str = "int32") -> Var:
+    """Return a new variable for a size."""
+    return Var(name, DType(dtype))
+
+
+def const(value: float, dtype: str | None = None) -> Expr:
+    """Return a constant: int32 or float32 by the kind of ``value`` if no type is given."""
+    return convert(value) if dtype is None else typed_const(value, dtype)
+
+
+def div(a: ExprLike, b: ExprLike) -> Expr:
+    """Return a / b: exact for floats, rounded towards zero for integers."""
+    x, y = convert(a), convert(b)
+    return x / y if x.dtype.is_float or y.dtype.is_float else ops.truncdiv(x, y)
+
+
+def indexdiv(a: ExprLike, b: ExprLike) -> Expr:
+    """Return the quotient of indices, rounded down."""
+    return ops.floordiv(a, b)
+
+
+def indexmod(a: ExprLike, b: ExprLike) -> Expr:
+    """Return the remainder of indices, with the sign of ``b``."""
+    return ops.floormod(a, b)
