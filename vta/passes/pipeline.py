@@ -15,6 +15,7 @@ from vta.passes.cpu_access_rewrite import cpu_access_rewrite
 from vta.passes.early_rewrite import early_rewrite
 from vta.passes.fold_uop_loop import fold_uop_loop
 from vta.passes.hoist_if_then_else import hoist_if_then_else
+from vta.passes.inject_alu_intrin import inject_alu_intrin
 from vta.passes.inject_coproc_sync import inject_coproc_sync
 from vta.passes.inject_skip_copy import inject_skip_copy
 from vta.passes.inject_virtual_thread import inject_virtual_thread
@@ -65,6 +66,7 @@ PIPELINE: tuple[NamedPass, ...] = (
     NamedPass("InjectVirtualThread", inject_virtual_thread),
     NamedPass("StorageRewrite", storage_rewrite),
     NamedPass("UnrollLoop", unroll_loop),
+    NamedPass("InjectALUIntrin", inject_alu_intrin),
     NamedPass("Simplify", simplify),
     NamedPass("RemoveNoOp", remove_no_op),
     NamedPass("HoistIfThenElse", hoist_if_then_else),

@@ -1,0 +1,150 @@
+"""Which operands of an ALU stage are its result, which lie elsewhere, and in which order its iterations may run.
+
+Kernels run one after the other, each over all iterations. That is the stage's meaning only where no iteration reads
+what another one writes, and each result is stored once; or where the stage accumulates with a single operation, whose
+iterations run in order.
+May import ``vta.arith``, ``vta.passes.{alu_expression,alu_nest}``, ``vta.tir``.
+Tests: tests/vta/passes/test_alu_hazards.py.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from isa.origin import Origin
+from vta.arith.simplify import Analyzer
+from vta.passes.alu_expression import (
+    AluError,
+    AluKind,
+    AluTree,
+    Location,
+    Operation,
+    Scalar,
+    Tile,
+    leaves,
+    map_leaves,
+)
+from vta.passes.alu_nest import AluNest
+from vta.tir.expr import Range, Var
+from vta.tir.traverse import substitute
+
+__all__ = ["Form", "Plan", "plan_order"]
+
+
+class Form(Enum):
+    """How a stage is executed."""
+
+    STORE = "every result is stored once"
+    ACCUMULATE = "an operation is applied to the result again and again"
+    SPLIT = "some loops must go to the host first"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to execute a stage; ``host`` are the loops that must go to the host first (``Form.SPLIT``)."""
+
+    form: Form
+    tree: AluTree
+    host: tuple[Var, ...] = ()
+
+
+class _Relation(Enum):
+    SAME = "same"
+    APART = "apart"
+    UNKNOWN = "unknown"
+
+
+def plan_order(nest: AluNest, name: str, analyzer: Analyzer, origin: Origin | None) -> Plan:
+    """Return how ``nest``, the stage into buffer ``name``, is executed; raises ``AluError`` if no order is right."""
+    renamed = _other_iteration(nest, analyzer)
+    unknown: list[str] = []
+
+    def settle(leaf: Tile | Scalar) -> AluTree:
+        if isinstance(leaf, Scalar):
+            return leaf
+        relation = _relation(leaf.place, nest, renamed, analyzer)
+        if relation is _Relation.UNKNOWN:
+            unknown.append(leaf.name)
+        return replace(leaf, is_result=relation is _Relation.SAME)
+
+    tree = map_leaves(settle, nest.tree)
+    update = _accumulation(tree)
+    if unknown:
+        if update is not None and isinstance(update.b, Tile) and update.kind in _IN_ORDER and nest.keeps_order:
+            return Plan(Form.ACCUMULATE, update)
+        raise AluError(
+            f"ALU stage into {name!r}",
+            expected="operands that are the result's own elements, or other memory",
+            got=f"{unknown[0]!r}, which may overlap the result",
+            hint="write to another buffer, in a stage of its own",
+            origin=origin,
+        )
+    if _is_injective(nest.result.steps, [loop.size for loop in nest.loops]):
+        return Plan(Form.STORE, tree)
+    if update is not None:
+        return Plan(Form.ACCUMULATE, update)
+    return Plan(Form.SPLIT, tree, _loops_to_host(nest))
+
+
+_IN_ORDER = (AluKind.ADD, AluKind.MUL, AluKind.MIN, AluKind.MAX, AluKind.SHR)
+"""Operations that one kernel does on a result and an operand, iteration after iteration."""
+
+
+def _other_iteration(nest: AluNest, analyzer: Analyzer) -> dict[Var, Var]:
+    """Return new variables for the hosted loops, that stand for another iteration."""
+    renamed = {loop.loop_var: Var(loop.loop_var.name, loop.loop_var.dtype) for loop in nest.hosted}
+    for loop in nest.hosted:
+        analyzer.bind(renamed[loop.loop_var], Range(loop.min, substitute(loop.extent, dict(renamed))))
+    return renamed
+
+
+def _relation(place: Location, nest: AluNest, renamed: dict[Var, Var], analyzer: Analyzer) -> _Relation:
+    result = nest.result
+    if place.steps == result.steps and analyzer.can_prove_equal(place.base, result.base):
+        return _Relation.SAME
+    sizes = [loop.size for loop in nest.loops]
+    distance = analyzer.const_bounds(place.base - substitute(result.base, dict(renamed)))
+    ahead, behind = _reach(place.steps, sizes), _reach(result.steps, sizes)
+    if distance.lo is not None and distance.lo + ahead[0] - behind[1] > 0:
+        return _Relation.APART
+    if distance.hi is not None and distance.hi + ahead[1] - behind[0] < 0:
+        return _Relation.APART
+    return _Relation.UNKNOWN
+
+
+def _reach(steps: Sequence[int], sizes: Sequence[int]) -> tuple[int, int]:
+    """Return the smallest and the largest offset over all iterations."""
+    ends = [step * (size - 1) for step, size in zip(steps, sizes, strict=True)]
+    return sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
+
+
+def _accumulation(tree: AluTree) -> Operation | None:
+    """Return ``tree`` as ``result kind other`` with an ``other`` that does not read the result, or None."""
+    if not isinstance(tree, Operation):
+        return None
+    for kind, a, b in ((tree.kind, tree.a, tree.b), (tree.kind, tree.b, tree.a)):
+        reads = any(isinstance(leaf, Tile) and leaf.is_result for leaf in leaves(b))
+        if isinstance(a, Tile) and a.is_result and not reads:
+            return Operation(kind, a, b)
+        if not kind.commutes:
+            return None
+    return None
+
+
+def _is_injective(steps: Sequence[int], sizes: Sequence[int]) -> bool:
+    """Whether every iteration has an element of its own."""
+    reach = 0
+    for step, size in sorted((abs(step), size) for step, size in zip(steps, sizes, strict=True) if size > 1):
+        if step <= reach:
+            return False
+        reach += step * (size - 1)
+    return True
+
+
+def _loops_to_host(nest: AluNest) -> tuple[Var, ...]:
+    """Return the loops over which the result stands still; all of them if others repeat elements too."""
+    moving = [(step, loop.size) for step, loop in zip(nest.result.steps, nest.loops, strict=True) if step]
+    still = tuple(loop.var for step, loop in zip(nest.result.steps, nest.loops, strict=True) if not step)
+    if still and _is_injective([step for step, _ in moving], [size for _, size in moving]):
+        return still
+    return tuple(loop.var for loop in nest.loops)
