@@ -32,6 +32,7 @@ from isa.legality import Condition, Rule, legality_rules
 __all__ = [
     "FieldTable",
     "array_to_words",
+    "broken",
     "decode_all",
     "decode_fields",
     "decode_uop_fields",
@@ -82,7 +83,7 @@ def decode_fields(array: WordArray, config: VTAConfig) -> dict[str, FieldTable]:
             if field.unused:
                 bad[index] |= columns.pop(field.name) != 0
         for rule in legality_rules(config)[name]:
-            bad[index] |= _broken(rule, columns)
+            bad[index] |= broken(rule, columns)
         tables[name] = FieldTable(name, index, columns)
     if bad.any():
         place = int(np.argmax(bad))
@@ -124,7 +125,7 @@ def _condition(condition: Condition, columns: Mapping[str, Column]) -> Mask:
     return ~hit if condition.negated else hit
 
 
-def _broken(rule: Rule, columns: Mapping[str, Column]) -> Mask:
+def broken(rule: Rule, columns: Mapping[str, Column]) -> Mask:
     """Return where words with these columns break ``rule``."""
     first, *rest = (_condition(condition, columns) for condition in rule.conditions)
     for mask in rest:
@@ -143,7 +144,7 @@ def encode_fields(tables: Mapping[str, FieldTable], config: VTAConfig) -> WordAr
     for name, table in tables.items():
         words, wrong = _pack(instruction_layouts(config)[name], table)
         for rule in legality_rules(config)[name]:
-            wrong |= _broken(rule, table.columns)
+            wrong |= broken(rule, table.columns)
         array[table.index] = words
         bad[table.index] = wrong
     if bad.any():

@@ -326,6 +326,6 @@ class VTAConfig:
         """Return the keys of the file; LOG_BLOCK_IN and LOG_BLOCK_OUT only where the blocks differ."""
         keys: dict[str, str | int] = {"TARGET": self.target, "HW_VER": self.hw_ver}
         keys |= self._values()
-        if "LOG_BLOCK_OUT" in keys:
+        if self.log_block_out is not None:
             keys["LOG_BLOCK_IN"] = self.log_block
-        return keys
+        return {key: keys[key] for key in FIELD_OF_KEY if key in keys}

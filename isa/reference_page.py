@@ -41,8 +41,8 @@ saturates: 128 becomes -128), to rows of DRAM.
 counter j; an index is the micro-op's plus `i * factor_out + j * factor_in`. GEMM adds the products of input `src`
 (batch rows of block_in lanes) and weight `wgt` (block_out rows) to accumulator `dst`, modulo 2^32; with `reset` it
 zeroes `dst` and looks at neither operand. ALU does `acc[dst] = op(acc[dst], operand 1)` lane by lane, where operand 1
-is the sign-extended immediate or `acc[src]`. ADD and MUL wrap. SHR by y >= 0 is an arithmetic shift to the right, by y < 0 a
-shift to the left by -y; a count of 32 or more leaves only sign bits, or zero.
+is the sign-extended immediate or `acc[src]`. ADD and MUL wrap. SHR by y >= 0 is an arithmetic shift to the right, by
+y < 0 a shift to the left by -y; a count of 32 or more leaves only sign bits, or zero.
 
 A size, an iteration count or a micro-op range of zero means no work, and no padding either. Numbers narrower than a
 byte are packed lowest bits first. Every index and address that is used is checked; one out of range is an error that
