@@ -1,0 +1,119 @@
+"""The recorded spine cases from te schedule to simulated result: what our stack does is what upstream's did.
+
+Every case is built in its own configuration, with common subexpressions eliminated and not, and called twice. Runtime
+calls, instruction words (addresses included), micro-ops, statistics and outputs equal the recording.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import vta
+from runtime.session import Session
+from tests.support.call_log import CallLog
+from tests.support.golden import SPINE_PREFIXES, Case, case_names, load_case
+from tests.support.spine_cases import schedule_case
+from vta.nd import EXT_DEV, Device, NDArray, empty
+
+CASES = case_names(*SPINE_PREFIXES)
+WITH_CALLS = [case for case in CASES if load_case(*case).calls]
+UNFILLED = ("gemm_unittest", "alu_unittest")
+"""Benchmarks that compute on scratchpads which nobody filled: their outputs mean nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    case: Case
+    session: Session
+    module: vta.Module
+    arrays: dict[str, NDArray]
+
+    def call(self) -> None:
+        self.module(*self.arrays.values())
+
+
+def place_arrays(case: Case, session: Session) -> dict[str, NDArray]:
+    """Allocate the case's arrays, and the queue's areas, at the recorded physical addresses."""
+    [uop_address] = {launch["uop_phy"] for launch in case.record["launches"]}
+    names = {entry["phy"]: entry["name"] for entry in case.record["buffers"]}
+    kinds = {name: (shape, dtype) for name, shape, dtype in case.record["args"]}
+    placed: dict[str, NDArray] = {}
+    memory = session.memory
+    for address in sorted([*names, uop_address]):
+        if memory.nbytes < address:
+            memory.alloc(address - memory.nbytes)
+        if address == uop_address:
+            assert session.queue.launcher.addresses.uops == uop_address
+            continue
+        shape, dtype = kinds[names[address]]
+        array = empty(shape, dtype, Device(EXT_DEV, 0, session))
+        assert array.allocation.address == address
+        placed[names[address]] = array
+    return {name: placed[name] for name, _, _ in case.record["args"]}
+
+
+def prepare(folder: str, name: str, *, cse: bool, device: str) -> Run:
+    case = load_case(folder, name)
+    session = Session(case.config, device, record=True)
+    disabled = set() if cse else {"tir.CommonSubexprElimTIR"}
+    with vta.Environment(case.config) as env, vta.build_config(disabled_pass=disabled):
+        scheduled = schedule_case(case, env)
+        module = vta.build(scheduled.schedule, scheduled.args, target=env.target, name="main")
+    arrays = place_arrays(case, session)
+    for key, values in case.arrays.items():
+        if key.startswith("in_"):
+            arrays[key.removeprefix("in_")].copyfrom(values)
+    return Run(case, session, module, arrays)
+
+
+def test_every_spine_case_is_here() -> None:
+    assert len(CASES) == 57
+    assert len(WITH_CALLS) == 57
+
+
+@pytest.mark.parametrize("cse", [True, False], ids=["cse", "no_cse"])
+@pytest.mark.parametrize(("folder", "name"), WITH_CALLS)
+def test_runtime_calls_equal_the_recorded_ones(
+    folder: str, name: str, cse: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = prepare(folder, name, cse=cse, device="sim")
+    run.module.replays = False
+    with CallLog().installed(monkeypatch) as log:
+        run.call()
+        first = log.take()
+        run.call()
+        second = log.take()
+    assert first == list(run.case.calls)
+    assert second == first
+
+
+@pytest.mark.parametrize("replays", [True, False], ids=["replay", "again"])
+@pytest.mark.parametrize("cse", [True, False], ids=["cse", "no_cse"])
+@pytest.mark.parametrize(("folder", "name"), CASES)
+def test_the_stream_equals_the_recorded_one_at_every_call(folder: str, name: str, cse: bool, replays: bool) -> None:
+    run = prepare(folder, name, cse=cse, device="sim")
+    run.module.replays = replays
+    run.call()
+    statistics = run.session.device.stats.as_dict()
+    run.call()
+    [recorded] = run.case.record["launches"]
+    for launch in run.session.queue.launcher.launches:
+        assert launch.words == run.case.words
+        assert [f"{word:08x}" for word in launch.uops.tolist()] == recorded["uop_dram_hex"]
+        layout = [(place["sram_begin"], place["sram_end"]) for place in recorded["uop_layout"]]
+        assert [(place.begin, place.end) for place in launch.resident] == layout
+    assert len(run.session.queue.launcher.launches) == 2
+    assert statistics == run.case.record["profiler"]
+
+
+@pytest.mark.parametrize("device", ["sim", "reference"])
+@pytest.mark.parametrize(("folder", "name"), [case for case in CASES if load_case(*case).arrays])
+def test_outputs_equal_the_recorded_ones(folder: str, name: str, device: str) -> None:
+    if name.endswith(UNFILLED):
+        return
+    run = prepare(folder, name, cse=True, device=device)
+    run.call()
+    for key, expected in run.case.arrays.items():
+        if key.startswith("out_"):
+            np.testing.assert_array_equal(run.arrays[key.removeprefix("out_")].numpy(), expected)

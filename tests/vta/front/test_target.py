@@ -1,0 +1,63 @@
+"""Targets: parsing, printing, the current one."""
+
+import pytest
+
+from vta.target import Target, TargetError, arm_cpu, ext_dev, vta
+
+
+def test_a_target_string_is_read() -> None:
+    target = Target("ext_dev -device=vta -keys=vta,cpu -model=sim_1x16", host="llvm -mcpu=generic")
+    assert target.kind == "ext_dev"
+    assert target.kind.name == "ext_dev"
+    assert target.keys == ("vta", "cpu")
+    assert (target.device_name, target.model, target.is_accelerator) == ("vta", "sim_1x16", True)
+    assert target.host == Target("llvm -mcpu=generic")
+    assert repr(target) == (
+        "Target('ext_dev -keys=vta,cpu -device=vta -model=sim_1x16', host='llvm -keys=cpu -mcpu=generic')"
+    )
+
+
+def test_a_target_survives_being_made_again() -> None:
+    target = Target("ext_dev -device=vta -keys=vta,cpu", host="llvm")
+    assert Target(target) == target
+    assert hash(Target(target)) == hash(target)
+    assert Target(str(Target("llvm"))) == Target("llvm")
+    assert Target({"kind": "llvm", "mcpu": "generic"}) == Target("llvm -mcpu=generic")
+    assert Target("llvm") != "llvm"
+    assert Target(target, host=Target("llvm -mcpu=a")).host != target.host
+
+
+def test_short_forms() -> None:
+    assert vta("m").device_name == "vta"
+    assert (vta().model, ext_dev().model) == ("unknown", "unknown")
+    assert arm_cpu("pynq").keys == ("arm_cpu", "cpu")
+    assert not Target("llvm").is_accelerator
+    assert repr(Target("llvm")) == "Target('llvm -keys=cpu')"
+
+
+def test_the_current_target_is_that_of_the_innermost_with() -> None:
+    assert Target.current() is None
+    with Target("llvm") as outer:
+        with ext_dev() as inner:
+            assert Target.current() is inner
+        assert Target.current() is outer
+    with pytest.raises(TargetError) as error:
+        Target.current(allow_none=False)
+    assert str(error.value) == "there is no current target; use `with vta.target.Target(...):`"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cuda", "unknown target kind 'cuda'; known are c, ext_dev, llvm"),
+        ("", "'' is not a target; expected for example 'llvm' or 'ext_dev -device=vta'"),
+        ("llvm mcpu", "target 'llvm mcpu': expected options like -model=NAME, found 'mcpu'"),
+        ("llvm -mcqu=x", "target 'llvm -mcqu=x': unknown option -mcqu; did you mean -mcpu?"),
+    ],
+)
+def test_what_is_no_target_is_refused(text: str, message: str) -> None:
+    with pytest.raises(TargetError) as error:
+        Target(text)
+    assert str(error.value) == message
+    with pytest.raises(TargetError, match=r"unknown option -zz; known are device"):
+        Target("llvm -zz=1")
