@@ -112,12 +112,15 @@ def _uop_labels(sections: Sections, cursor: Cursor) -> tuple[dict[str, int], lis
     lines: list[tuple[int, str]] = []
     for cursor.line, text in sections.uops:
         name, colon, rest = text.partition(":")
+        name = name.strip()
         if colon:
-            if not is_label(name.strip()):
-                raise LineError(f"expected a label before the colon, not {name.strip()!r}")
+            if not is_label(name):
+                raise LineError(f"expected a label before the colon, not {name!r}")
+            if name == RESERVED_LABEL:
+                raise LineError(f"{name!r} is the label of the first micro-op already")
             if name in labels:
                 raise LineError(f"the label {name!r} is given twice")
-            labels[name.strip()] = len(lines)
+            labels[name] = len(lines)
         if rest.strip() or not colon:
             lines.append((cursor.line, rest if colon else text))
     return labels, lines

@@ -20,8 +20,9 @@ __all__ = ["LineError", "RegionHeader", "contents", "describe", "parse_header", 
 _NUMBER = re.compile(r"[-+]?[0-9][0-9a-zA-Z]*")
 _NUMBERS_PER_LINE = 16
 _BYTES_PER_LINE = 48
-_SHOWN_AS_NUMBERS = 256
-_LARGEST = 1 << 32
+_SHOWN_AS_NUMBERS = 1024
+_LARGEST = 1 << 28
+"""Elements of a region: enough for any network, and a slip of the finger does not fill the memory."""
 
 
 class LineError(ValueError):
@@ -58,7 +59,7 @@ def parse_header(text: str, directive: str) -> RegionHeader:
     """
     name, rest = _name(text.strip())
     words = rest.split()
-    if name is None or "=" in name:
+    if name is None:
         raise LineError(f"expected a name after {directive}, as in {directive} A address=0x1000 type=int8 shape=4,16")
     given: dict[str, str] = {}
     while words and "=" in words[0]:
@@ -78,9 +79,11 @@ def parse_header(text: str, directive: str) -> RegionHeader:
 
 def _name(text: str) -> tuple[str | None, str]:
     """Return the name that ``text`` starts with (in quotes or not) and the rest."""
+    if not text:
+        return None, ""
     if not text.startswith('"'):
-        word, _, rest = text.partition(" ")
-        return word or None, rest
+        word, *rest = text.split(None, 1)
+        return (None, "") if "=" in word else (word, " ".join(rest))
     try:
         name, end = json.JSONDecoder().raw_decode(text)
     except json.JSONDecodeError:
@@ -98,7 +101,7 @@ def _shape(text: str) -> tuple[int, ...]:
         return ()
     shape = tuple(parse_number(part) for part in text.split(","))
     if min(shape) < 0 or math.prod(shape) > _LARGEST:
-        raise LineError(f"shape {text} has a negative extent or more than 2^32 elements")
+        raise LineError(f"shape {text} has a negative extent or more than 2^28 elements")
     return shape
 
 
@@ -155,14 +158,28 @@ def _numbers(words: Sequence[str], dtype: str) -> npt.NDArray[np.generic]:
     return np.array(values, kind.newbyteorder("<"))
 
 
+def _series(values: npt.NDArray[np.generic]) -> str | None:
+    """Return ``fill V`` or ``arange START STEP`` if that is what three or more whole numbers are."""
+    first, second = (int(number) for number in values[:2].tolist())
+    step = second - first
+    wrapped = (first + step * np.arange(values.size, dtype=np.int64)).astype(values.dtype)
+    if not np.array_equal(wrapped, values):
+        return None
+    return f"arange {first} {step}" if step else f"fill {first}"
+
+
 def describe(data: bytes, dtype: str) -> list[str]:
     """Return the lines that ``contents`` reads back as ``data``."""
     if data.count(0) == len(data):
         return ["zeros"]
     kind = np.dtype(dtype).newbyteorder("<")
-    if kind.kind == "f" or len(data) > _SHOWN_AS_NUMBERS * kind.itemsize:
+    values = np.frombuffer(data, kind)
+    series = _series(values) if kind.kind != "f" and values.size > 2 else None
+    if series is not None:
+        return [series]
+    if kind.kind == "f" or values.size > _SHOWN_AS_NUMBERS:
         text = data.hex()
         width = 2 * _BYTES_PER_LINE
         return ["hex", *(text[at : at + width] for at in range(0, len(text), width))]
-    numbers = [str(number) for number in np.frombuffer(data, kind).tolist()]
+    numbers = [str(number) for number in values.tolist()]
     return [" ".join(numbers[at : at + _NUMBERS_PER_LINE]) for at in range(0, len(numbers), _NUMBERS_PER_LINE)]

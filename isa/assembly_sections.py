@@ -56,7 +56,7 @@ def split_sections(text: str, cursor: Cursor) -> Sections:
     """
     sections = Sections()
     current = ".text"
-    for cursor.line, line in enumerate(text.splitlines(), 1):
+    for cursor.line, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()
         if not stripped or stripped[0] in ";#":
             continue
@@ -82,7 +82,8 @@ def without_comment(text: str) -> str:
 
 def _directive(sections: Sections, text: str, line: int) -> str:
     """Take in a directive; return the section that the following lines belong to."""
-    name, _, rest = text.partition(" ")
+    name, *tail = text.split(None, 1)
+    rest = " ".join(tail)
     match name:
         case ".config":
             _config(sections, rest.split(), line)

@@ -8,6 +8,7 @@ project but ``isa.config_rules``, ``isa.config_file`` and the enumerations. Test
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self, assert_never
@@ -49,7 +50,7 @@ class VTAConfig:
         """Check every rule, then bring the three block fields to their normal form."""
         if self.target not in TARGETS:
             raise ConfigError(f"TARGET is {self.target!r}, but it must be one of {', '.join(TARGETS)}")
-        if not isinstance(self.hw_ver, str) or not self.hw_ver:
+        if not isinstance(self.hw_ver, str) or not re.fullmatch(r"[\w.+-]+", self.hw_ver, re.ASCII):
             raise ConfigError(f"HW_VER is {self.hw_ver!r}, but it must be a text like '0.0.2'")
         values = self._values()
         for key, value in values.items():

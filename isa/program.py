@@ -30,8 +30,8 @@ __all__ = [
 DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "float32")
 """Number types that DRAM contents can be declared with; narrower tensors are declared as bytes."""
 
-ADDRESS_LIMIT = 1 << 36
-"""One past the highest byte that any dram_base reaches, far above any memory of today: guards against typing errors."""
+ADDRESS_LIMIT = 1 << 32
+"""Physical addresses have 32 bits."""
 
 
 class ProgramError(ValueError):
