@@ -214,6 +214,12 @@ class IntImm(Node):
         if not low <= self.value <= high:
             raise ExprError(f"constant {self.value} does not fit {self.dtype}, which holds {low} to {high}")
 
+    def __int__(self) -> int:
+        return self.value
+
+    def __index__(self) -> int:
+        return self.value
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FloatImm(Node):
