@@ -75,7 +75,7 @@ def _host(pointer: int | None) -> int:
 
 
 def _command_handle(session: Session) -> int:
-    _ = session.queue.addresses  # the memory areas exist from the first use on
+    _ = session.queue.launcher.addresses  # the memory areas exist from the first use on
     return session.handles.command
 
 

@@ -9,7 +9,6 @@ May import ``isa``. Tests: ``tests/runtime/test_command_queue.py`` and ``tests/r
 """
 
 import ctypes
-import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from enum import IntFlag
@@ -19,25 +18,24 @@ from isa.encoding import INSTRUCTION_BYTES
 from isa.instructions import AluOpcode, Finish, Load, MemoryId, MicroOp, Module, Store
 from isa.origin import Origin
 from runtime.devices.device import Device
-from runtime.dump import dump_launch
 from runtime.instruction_queue import InstructionQueue, Target
 from runtime.kernel_lowering import KernelStep, UopBlock, lower_kernel
-from runtime.launch import Launch, LaunchAddresses, build_launch, dram_base
+from runtime.launch import build_launch, dram_base
+from runtime.launcher import AREA_BYTES, Launcher
 from runtime.memory import Allocation, DeviceMemory
 from runtime.serial import serialise
-from runtime.stats import LaunchStats
 from runtime.token_carry import TokenCarry
 from runtime.transfer import Copy, Piece, split_load, split_store
 from runtime.uop_cache import UopCache
 from runtime.uop_kernel import KernelError, KernelMode, KernelOperation, KernelRecorder, UopKernel
 
-__all__ = ["AREA_BYTES", "INSTRUCTION_LIMIT", "CommandQueue", "DebugFlag", "QueueError"]
-
-AREA_BYTES = 1 << 25
-"""Bytes of the instruction area and of the micro-op area (upstream's VTA_MAX_XFER)."""
+__all__ = ["INSTRUCTION_LIMIT", "UOP_LIMIT", "CommandQueue", "DebugFlag", "QueueError"]
 
 INSTRUCTION_LIMIT = AREA_BYTES // INSTRUCTION_BYTES - 6
 """Instructions that may be collected; the rest of the area is for those that end a launch."""
+
+UOP_LIMIT = AREA_BYTES // 4
+"""Micro-ops that the micro-op area holds."""
 
 _ENDING = 7
 """Instructions that a synchronise adds at most: two no-ops each for load and store, two for compute, FINISH."""
@@ -65,17 +63,17 @@ class CommandQueue:
     ----------
     instruction_limit:
         Instructions that are collected before a launch is forced; a smaller number than the default is for tests.
+    uop_limit:
+        Micro-ops that are collected before a launch is forced; at least as many as fit on chip.
     record:
-        Whether to keep every launch in ``launches`` and its statistics in ``launch_stats``.
+        Whether to keep every launch in ``launcher.launches``.
 
     Attributes
     ----------
+    launcher:
+        Memory areas, the launches that ran, and who is told of them.
     origin:
         Called once for each runtime call; what it returns is the origin of the instructions that the call makes.
-    listeners:
-        Called with each launch just before it runs.
-    write:
-        Takes the text of dumps.
     """
 
     def __init__(
@@ -85,13 +83,9 @@ class CommandQueue:
         device: Device,
         *,
         instruction_limit: int = INSTRUCTION_LIMIT,
+        uop_limit: int = UOP_LIMIT,
         record: bool = False,
     ) -> None:
-        if device.config.digest != config.digest:
-            raise QueueError(
-                f"command queue: programs are for {config.bitstream} (digest {config.digest}), and device "
-                f"{device.name!r} is {device.config.bitstream} (digest {device.config.digest})"
-            )
         if not 4 * _ENDING <= instruction_limit <= INSTRUCTION_LIMIT:
             raise QueueError(
                 f"command queue: the instruction limit is {4 * _ENDING} to {INSTRUCTION_LIMIT}, not {instruction_limit}"
@@ -99,16 +93,13 @@ class CommandQueue:
         self.config = config
         self.memory = memory
         self.device = device
+        self.launcher = Launcher(config, memory, device, record=record)
         self.origin: Callable[[], Origin | None] | None = None
-        self.listeners: list[Callable[[Launch], None]] = []
-        self.write: Callable[[str], object] = sys.stdout.write
-        self.launches: list[Launch] = []
-        self.launch_stats: list[LaunchStats] = []
-        self._record = record
+        if not config.uop_depth <= uop_limit <= UOP_LIMIT:
+            raise QueueError(f"command queue: the micro-op limit is {config.uop_depth} to {UOP_LIMIT}, not {uop_limit}")
         self._limit = instruction_limit
+        self._uop_limit = uop_limit
         self._debug = DebugFlag.NONE
-        self._areas: LaunchAddresses | None = None
-        self._zeros: Allocation | None = None
         self._queue = InstructionQueue()
         self._cache = UopCache(config.uop_depth)
         self._carry = TokenCarry()
@@ -116,15 +107,6 @@ class CommandQueue:
         self._kernels: dict[tuple[Hashable, bytes], tuple[KernelMode | None, tuple[KernelStep, ...]]] = {}
 
     # --- state -------------------------------------------------------------------------------------------------------
-
-    @property
-    def addresses(self) -> LaunchAddresses:
-        """Where micro-ops and instructions lie; the areas are allocated when this is first asked for."""
-        if self._areas is None:
-            uops = self.memory.alloc(AREA_BYTES)
-            instructions = self.memory.alloc(AREA_BYTES)
-            self._areas = LaunchAddresses(instructions.address, uops.address)
-        return self._areas
 
     @property
     def debug_mode(self) -> DebugFlag:
@@ -137,6 +119,7 @@ class CommandQueue:
         if flags & DebugFlag.FORCE_SERIAL and len(self._queue) > self._serial_capacity:
             self._launch_early()
         self._debug = flags
+        self.launcher.dump = bool(flags & DebugFlag.DUMP_INSN)
 
     # --- calls of a program ------------------------------------------------------------------------------------------
 
@@ -275,33 +258,9 @@ class CommandQueue:
     def close(self) -> None:
         """Forget everything and give the memory areas back; the queue can be used again, with new areas."""
         self.abort_program()
-        if self._areas is not None:
-            for address in (self._areas.uops, self._areas.instructions):
-                area = self.memory.starting_at(address)
-                assert area is not None
-                self.memory.free(area)
-            self._areas = None
-        if self._zeros is not None:
-            self.memory.free(self._zeros)
-            self._zeros = None
+        self.launcher.close()
 
     # --- launches ----------------------------------------------------------------------------------------------------
-
-    def submit(self, launch: Launch) -> LaunchStats:
-        """Copy a finished launch into device memory and run it."""
-        if launch.addresses != self.addresses:
-            raise QueueError("command queue: the launch was built for another queue's memory areas")
-        for address, words in ((self.addresses.uops, launch.uops), (self.addresses.instructions, launch.array)):
-            self.memory.view(address, words.nbytes)[:] = words.reshape(-1).view("u1")
-        for listener in self.listeners:
-            listener(launch)
-        if self._debug & DebugFlag.DUMP_INSN:
-            self.write(dump_launch(launch))
-        stats = self.device.launch(self.addresses.instructions, len(launch), origins=launch.origins)
-        if self._record:
-            self.launches.append(launch)
-            self.launch_stats.append(stats)
-        return stats
 
     @property
     def _serial(self) -> bool:
@@ -349,11 +308,11 @@ class CommandQueue:
             serialise(entries) if self._serial else entries,
             uops=self._cache.image,
             resident=self._cache.resident,
-            addresses=self.addresses,
+            addresses=self.launcher.addresses,
             config=self.config,
         )
         self._cache.clear()
-        self.submit(launch)
+        self.launcher.submit(launch)
 
     # --- collecting --------------------------------------------------------------------------------------------------
 
@@ -366,7 +325,7 @@ class CommandQueue:
             self._make_room(1)
             copy = piece.copy
             unit = self.config.elem_bytes(copy.memory)
-            source = self._zero_element() if piece.zeros else buffer
+            source = self.launcher.zero_element if piece.zeros else buffer
             instruction = kind(
                 memory=copy.memory,
                 sram_base=copy.sram_base,
@@ -380,12 +339,6 @@ class CommandQueue:
                 x_pad_1=copy.x_pad_after,
             )
             self._queue.append(instruction, origin, Target(source, copy.offset, copy.reach, unit))
-
-    def _zero_element(self) -> Allocation:
-        """Return a block that holds one element of zeros of any memory."""
-        if self._zeros is None:
-            self._zeros = self.memory.alloc(max(self.config.elem_bytes(memory) for memory in MemoryId))
-        return self._zeros
 
     def _capturing(self, what: str) -> KernelRecorder:
         if self._recorder is None:
@@ -402,9 +355,7 @@ class CommandQueue:
             self._kernels[key] = (found, lower_kernel(kernel, self.config))
         found, steps = self._kernels[key]
         if found not in (mode, None):
-            raise KernelError(
-                f"micro-op kernel: an {mode.name} kernel is pushed, and its micro-ops are for {found.name}"
-            )
+            raise KernelError(f"micro-op kernel: it is pushed for {mode.name}, and its micro-ops are for {found.name}")
         origin = self._current_origin()
         for step in steps:
             for instruction in step.instructions:
@@ -420,21 +371,20 @@ class CommandQueue:
         finally:
             self._recorder = None
         if self._debug & DebugFlag.DUMP_UOP:
-            self.write(str(kernel))
+            self.launcher.write(str(kernel))
         return kernel
 
     def _resident(self, block: UopBlock, origin: Origin | None) -> int:
         """Return where ``block`` begins on chip, loading it if need be, with room for one more instruction."""
         self._make_room(2)
-        words = (len(self._cache.image) + self._cache.growth(block)) * self.config.uop_elem_bytes
-        if words > AREA_BYTES:
+        if self._cache.image_size + self._cache.growth(block) > self._uop_limit:
             self._launch_early()
         place = self._cache.find(block)
         if place is not None:
             return place.begin
         place = self._cache.place(block)
         count = place.end - place.begin
-        address = self.addresses.uops // self.config.uop_elem_bytes + self._cache.offset(block)
+        address = self.launcher.addresses.uops // self.config.uop_elem_bytes + self._cache.offset(block)
         load = Load(
             memory=MemoryId.UOP,
             sram_base=place.begin,

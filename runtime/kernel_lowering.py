@@ -12,9 +12,11 @@ import dataclasses
 import functools
 from dataclasses import dataclass
 
+import numpy as np
+
 from isa.config import VTAConfig
-from isa.encoding import encode_uop
-from isa.instructions import Alu, AluOpcode, Gemm, MemoryId, MicroOp
+from isa.instructions import Alu, AluOpcode, Gemm, MemoryId
+from isa.layout import uop_layout
 from runtime.alu_immediate import ImmediateStep, split_immediate
 from runtime.loop_fitting import (
     Indices,
@@ -120,7 +122,7 @@ def _step(
 ) -> KernelStep:
     operation = kernel.operation
     assert operation is not None
-    block = UopBlock(tuple(_encode_uop(uop, limits, config) for uop in nest.uops))
+    block = UopBlock(_encode_uops(nest, limits, config))
     if operation.alu_opcode is None:
         return KernelStep(block, (_gemm(nest, reset=operation.reset),))
     alu = _alu(nest, operation.alu_opcode)
@@ -131,11 +133,15 @@ def _step(
     return KernelStep(block, tuple(instructions))
 
 
-def _encode_uop(uop: MicroOp, limits: LoopLimits, config: VTAConfig) -> int:
-    # An operand without meaning (the source of a reset, say) may exceed its field; it is then as good as zero.
-    src = uop.src if uop.src <= limits.uop_src else 0
-    wgt = uop.wgt if uop.wgt <= limits.uop_wgt else 0
-    return encode_uop(MicroOp(dst=uop.dst, src=src, wgt=wgt), config)
+def _encode_uops(nest: Nest, limits: LoopLimits, config: VTAConfig) -> tuple[int, ...]:
+    words = np.zeros(len(nest.uops), np.int64)
+    layout = uop_layout(config)
+    for name, limit in (("dst", limits.dst), ("src", limits.uop_src), ("wgt", limits.uop_wgt)):
+        values = np.array([getattr(uop, name) for uop in nest.uops], np.int64)
+        # Indices that matter were checked; one without meaning (the source of a reset, say) is as good as zero.
+        values[values > limit] = 0
+        words |= values << layout.offsets[layout.fields.index(layout.field(name))]
+    return tuple(words.tolist())
 
 
 _ONE_TRIP = UopLoop(1, 0, 0, 0)

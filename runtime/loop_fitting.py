@@ -35,8 +35,8 @@ __all__ = [
     "visits_each_once",
 ]
 
-_MAX_UOPS = 1 << 23
-"""Micro-ops that an expanded kernel may have: as many as the micro-op area in DRAM (32 MiB) holds."""
+_MAX_UOPS = 1 << 20
+"""Micro-ops that an expanded kernel may have (4 MiB): a guard against tiles that would take minutes to describe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def fit_loops(nest: Nest, limits: LoopLimits, indices: Indices, *, is_sum: bool)
     """Return nests that each fit one instruction and that, run in turn, do what ``nest`` does.
 
     ``is_sum`` says that the operation only adds to (or only zeroes) ``dst`` and reads nothing that it writes, so that
-    any order gives the same result. Raises ``KernelError`` where the expansion has more micro-ops than DRAM holds.
+    any order gives the same result. Raises ``KernelError`` where the expansion has more than 2^20 micro-ops.
     """
     if fits_one_instruction(nest, limits):
         return (nest,)

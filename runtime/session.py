@@ -41,7 +41,7 @@ class Session:
     """Owns memory, device and queue.
 
     ``device`` is a name (``sim``, ``reference``) or a device with its memory. ``memory_limit`` bounds the addresses of
-    a device that is made here. ``record`` keeps every launch in ``queue.launches``.
+    a device that is made here. ``record`` keeps every launch in ``queue.launcher.launches``.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Session:
             if self._run is not None:
                 raise SessionError("a program is running on this session, and a second one cannot run inside it")
             self._run = run = ProgramRun(self.memory, tuple(arguments), self.queue.debug_mode)
-            self.queue.listeners.append(run.launches.append)
+            self.queue.launcher.listeners.append(run.launches.append)
             token = _ACTIVE.set(self)
             try:
                 yield run
@@ -113,7 +113,7 @@ class Session:
                 raise
             finally:
                 _ACTIVE.reset(token)
-                self.queue.listeners.remove(run.launches.append)
+                self.queue.launcher.listeners.remove(run.launches.append)
                 self.queue.origin = None
                 self._run = None
 
@@ -122,7 +122,7 @@ class Session:
         with self._lock:
             if self._run is not None:
                 raise SessionError("a program is running on this session, and a recorded one cannot run inside it")
-            return [self.queue.submit(launch) for launch in recording.bind(arguments)]
+            return [self.queue.launcher.submit(launch) for launch in recording.bind(arguments)]
 
     def run_program(self, program: Program) -> dict[str, npt.NDArray[np.generic]]:
         """Run a program that brings its own memory contents and addresses; return its outputs by name.

@@ -46,6 +46,11 @@ class UopCache:
         return tuple(self._image)
 
     @property
+    def image_size(self) -> int:
+        """Words of the image."""
+        return len(self._image)
+
+    @property
     def resident(self) -> tuple[Placement, ...]:
         """The blocks on chip now, by position."""
         return tuple(self._resident)

@@ -51,7 +51,7 @@ def test_all_cases_but_the_three_without_calls_are_here() -> None:
 @pytest.mark.parametrize(("folder", "name"), CASES)
 def test_calls_give_the_recorded_words_micro_ops_and_statistics(folder: str, name: str) -> None:
     run = replay(folder, name, execute=False)
-    [launch] = run.queue.launches
+    [launch] = run.queue.launcher.launches
     [recorded] = run.case.record["launches"]
     assert launch.words == run.case.words
     assert [f"{word:08x}" for word in launch.uops.tolist()] == recorded["uop_dram_hex"]
@@ -76,7 +76,7 @@ def expected_statistics(case: Case) -> dict[str, int]:
 def test_a_second_call_gives_the_same_stream(folder: str, name: str) -> None:
     run = replay(folder, name, execute=False)
     run.again()
-    first, second = run.queue.launches
+    first, second = run.queue.launcher.launches
     assert first.words == second.words
     assert first.uops.tolist() == second.uops.tolist()
 

@@ -27,7 +27,7 @@ def lay_out(case: Case, queue: CommandQueue) -> dict[str, Allocation]:
     for address in sorted([*buffers, uop_address]):
         _fill_up_to(memory, address)
         if address == uop_address:
-            assert queue.addresses.uops == uop_address
+            assert queue.launcher.addresses.uops == uop_address
         else:
             placed[buffers[address]["name"]] = block = memory.alloc(buffers[address]["bytes"])
             assert block.address == address

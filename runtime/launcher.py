@@ -1,0 +1,106 @@
+"""Where launches lie in device memory, and how they get to the device.
+
+Micro-ops and instructions have an area of 32 MiB each, allocated one after the other at first use, as upstream's
+runtime does, so that addresses can be compared.
+
+May import ``isa``. Tests: ``tests/runtime/test_launcher.py``.
+"""
+
+import sys
+from collections.abc import Callable
+
+from isa.config import VTAConfig
+from isa.instructions import MemoryId
+from runtime.devices.device import Device
+from runtime.dump import dump_launch
+from runtime.launch import Launch, LaunchAddresses
+from runtime.memory import Allocation, DeviceMemory, DeviceMemoryError
+from runtime.stats import LaunchStats
+
+__all__ = ["AREA_BYTES", "Launcher", "LauncherError"]
+
+AREA_BYTES = 1 << 25
+"""Bytes of the instruction area and of the micro-op area (upstream's VTA_MAX_XFER)."""
+
+
+class LauncherError(RuntimeError):
+    """A launch that does not belong to this device."""
+
+
+class Launcher:
+    """Runs launches on one device.
+
+    Attributes
+    ----------
+    listeners:
+        Called with each launch just before it runs.
+    write:
+        Takes the text of dumps (standard output by default).
+    dump:
+        Whether to write the text of each launch before it runs.
+    launches, launch_stats:
+        What ran, and what it did, if ``record`` was asked for.
+    """
+
+    def __init__(self, config: VTAConfig, memory: DeviceMemory, device: Device, *, record: bool = False) -> None:
+        if device.config.digest != config.digest:
+            raise LauncherError(
+                f"programs are for {config.bitstream} (digest {config.digest}), and device {device.name!r} is "
+                f"{device.config.bitstream} (digest {device.config.digest})"
+            )
+        self.config = config
+        self.memory = memory
+        self.device = device
+        self.listeners: list[Callable[[Launch], None]] = []
+        self.write: Callable[[str], object] = sys.stdout.write
+        self.dump = False
+        self.launches: list[Launch] = []
+        self.launch_stats: list[LaunchStats] = []
+        self._record = record
+        self._areas: tuple[Allocation, Allocation] | None = None
+        self._zeros: Allocation | None = None
+
+    @property
+    def addresses(self) -> LaunchAddresses:
+        """Where micro-ops and instructions lie; the areas are allocated when this is first asked for."""
+        if self._areas is None:
+            uops = self.memory.alloc(AREA_BYTES)
+            try:
+                self._areas = (uops, self.memory.alloc(AREA_BYTES))
+            except DeviceMemoryError:
+                self.memory.free(uops)
+                raise
+        return LaunchAddresses(instructions=self._areas[1].address, uops=self._areas[0].address)
+
+    @property
+    def zero_element(self) -> Allocation:
+        """A block that holds one element of zeros of any memory, allocated when it is first asked for."""
+        if self._zeros is None:
+            self._zeros = self.memory.alloc(max(self.config.elem_bytes(memory) for memory in MemoryId))
+        return self._zeros
+
+    def submit(self, launch: Launch) -> LaunchStats:
+        """Copy a finished launch into device memory and run it."""
+        addresses = self.addresses
+        if launch.addresses != addresses:
+            raise LauncherError(
+                f"the launch has its micro-ops at {launch.addresses.uops:#x}, and this queue's are at "
+                f"{addresses.uops:#x}; it belongs to another session"
+            )
+        for address, words in ((addresses.uops, launch.uops), (addresses.instructions, launch.array)):
+            self.memory.view(address, words.nbytes)[:] = words.reshape(-1).view("u1")
+        for listener in self.listeners:
+            listener(launch)
+        if self.dump:
+            self.write(dump_launch(launch))
+        stats = self.device.launch(addresses.instructions, len(launch), origins=launch.origins)
+        if self._record:
+            self.launches.append(launch)
+            self.launch_stats.append(stats)
+        return stats
+
+    def close(self) -> None:
+        """Give the memory areas back; the next use allocates new ones."""
+        for block in (*(self._areas or ()), *((self._zeros,) if self._zeros else ())):
+            self.memory.free(block)
+        self._areas = self._zeros = None
