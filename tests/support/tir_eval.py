@@ -1,42 +1,43 @@
-"""A reference evaluator of TIR expressions on Python integers, and random expressions to try things on.
+"""A reference evaluator of TIR expressions on whole domains, and random expressions to try things on.
 
 Deliberately separate from ``vta.tir.interpreter`` and from the constant folder: it is what they are compared with.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
+import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from vta.tir import expr as tir
 from vta.tir.dtype import BOOL, DType
 from vta.tir.expr import Expr, IntImm, Var
 
+Values = NDArray[np.int64]
+"""One integer (or truth value) for each point of a domain."""
 
-def wrap(value: int, dtype: DType) -> int:
+
+def wrap(values: Values, dtype: DType) -> Values:
     """Two's complement of ``dtype``."""
     low, _ = dtype.bounds
-    return (value - low) % (1 << dtype.bits) + low
+    return (values - low) % (1 << dtype.bits) + low
 
 
-def evaluate(expr: Expr, env: Mapping[Var, int]) -> int:
-    """The value of an integer or bool expression; raises ZeroDivisionError as Python does."""
+def evaluate(expr: Expr, env: Mapping[Var, Values]) -> Values:
+    """The values of an integer or bool expression at every point; divisors must not be zero."""
     match expr:
         case Var():
             return env[expr]
         case IntImm():
-            return expr.value
-        case tir.And():
-            return int(evaluate(expr.a, env) and evaluate(expr.b, env))
-        case tir.Or():
-            return int(evaluate(expr.a, env) or evaluate(expr.b, env))
+            return np.asarray(expr.value)
         case tir.Not():
             return 1 - evaluate(expr.a, env)
         case tir.Select():
-            return evaluate(expr.true_value if evaluate(expr.condition, env) else expr.false_value, env)
+            return _choose(expr.condition, expr.true_value, expr.false_value, env)
         case tir.Call(op=tir.Builtin.IF_THEN_ELSE, args=(condition, first, second)):
-            return evaluate(first if evaluate(condition, env) else second, env)
+            return _choose(condition, first, second, env)
         case tir.Call(op=tir.Builtin.LIKELY, args=(condition,)):
             return evaluate(condition, env)
         case tir.Call(op=tir.Builtin.SHIFT_RIGHT, args=(a, b)):
@@ -47,33 +48,39 @@ def evaluate(expr: Expr, env: Mapping[Var, int]) -> int:
             return evaluate(expr.body, {**env, expr.var: evaluate(expr.value, env)})
         case tir.Binary() | tir.Compare():
             a, b = evaluate(expr.a, env), evaluate(expr.b, env)
-            result = _binary(type(expr), a, b)
+            result = _OPERATIONS[type(expr)](a, b).astype(np.int64)
             return result if expr.dtype == BOOL else wrap(result, expr.dtype)
         case _:
             raise NotImplementedError(type(expr).__name__)
 
 
-def _binary(kind: type[Expr], a: int, b: int) -> int:
-    quotient = abs(a) // abs(b) if kind in (tir.Div, tir.Mod) else 0
-    signed = quotient if (a < 0) == (b < 0) else -quotient
-    table = {
-        tir.Add: lambda: a + b,
-        tir.Sub: lambda: a - b,
-        tir.Mul: lambda: a * b,
-        tir.Div: lambda: signed,
-        tir.Mod: lambda: a - signed * b,
-        tir.FloorDiv: lambda: a // b,
-        tir.FloorMod: lambda: a % b,
-        tir.Min: lambda: min(a, b),
-        tir.Max: lambda: max(a, b),
-        tir.EQ: lambda: int(a == b),
-        tir.NE: lambda: int(a != b),
-        tir.LT: lambda: int(a < b),
-        tir.LE: lambda: int(a <= b),
-        tir.GT: lambda: int(a > b),
-        tir.GE: lambda: int(a >= b),
-    }
-    return table[kind]()
+def _choose(condition: Expr, first: Expr, second: Expr, env: Mapping[Var, Values]) -> Values:
+    return np.where(evaluate(condition, env), evaluate(first, env), evaluate(second, env))
+
+
+def _truncated(a: Values, b: Values) -> Values:
+    return np.abs(a) // np.abs(b) * np.where((a < 0) == (b < 0), 1, -1)
+
+
+_OPERATIONS: dict[type[Expr], Callable[[Values, Values], Values]] = {
+    tir.Add: lambda a, b: a + b,
+    tir.Sub: lambda a, b: a - b,
+    tir.Mul: lambda a, b: a * b,
+    tir.Div: _truncated,
+    tir.Mod: lambda a, b: a - _truncated(a, b) * b,
+    tir.FloorDiv: lambda a, b: a // b,
+    tir.FloorMod: lambda a, b: a % b,
+    tir.Min: np.minimum,
+    tir.Max: np.maximum,
+    tir.EQ: lambda a, b: a == b,
+    tir.NE: lambda a, b: a != b,
+    tir.LT: lambda a, b: a < b,
+    tir.LE: lambda a, b: a <= b,
+    tir.GT: lambda a, b: a > b,
+    tir.GE: lambda a, b: a >= b,
+    tir.And: lambda a, b: a & b,
+    tir.Or: lambda a, b: a | b,
+}
 
 
 @dataclass(frozen=True)
@@ -82,56 +89,70 @@ class Domain:
 
     values: Mapping[Var, range]
 
-    def assignments(self) -> Iterator[dict[Var, int]]:
-        """Every combination of values."""
-        for point in product(*self.values.values()):
-            yield dict(zip(self.values, point, strict=True))
+    def points(self) -> dict[Var, Values]:
+        """Every combination of values: arrays that broadcast to one array over the whole domain."""
+        grid = np.meshgrid(*(np.array(r, dtype=np.int64) for r in self.values.values()), indexing="ij", sparse=True)
+        return dict(zip(self.values, grid, strict=True))
+
+    def first_difference(self, a: Expr, b: Expr) -> str | None:
+        """Where two expressions have different values; None if nowhere."""
+        points = self.points()
+        x, y = np.broadcast_arrays(evaluate(a, points), evaluate(b, points), *points.values())[:2]
+        wrong = np.argwhere(x != y)
+        if not len(wrong):
+            return None
+        at = tuple(wrong[0])
+        values = ", ".join(f"{v.name} = {r[i]}" for (v, r), i in zip(self.values.items(), at, strict=True))
+        return f"{a} is {x[at]}, but {b} is {y[at]} with {values}"
 
 
-@st.composite
-def domains(draw: st.DrawFn, names: Sequence[str] = ("x", "y", "z"), dtype: str = "int32") -> Domain:
-    """Small ranges for a few variables."""
-    values = {}
-    for name in names:
-        low = draw(st.integers(-9, 9))
-        values[Var(name, DType(dtype))] = range(low, low + draw(st.integers(1, 9)))
-    return Domain(values)
+X, Y, Z = (Var(name) for name in "xyz")
+SMALL = tuple(Var(name, DType("int8")) for name in "abc")
+"""The variables of random expressions: int32 indices, int8 values. (Strategies are built once, so they are fixed.)"""
+
+_RANGES = st.tuples(st.integers(-9, 9), st.integers(1, 9)).map(lambda pair: range(pair[0], pair[0] + pair[1]))
 
 
-_NONZERO = st.sampled_from([1, 2, 3, 4, 6, 8, 12, 16, -1, -2, -3, -8])
-_CONSTANTS = st.sampled_from([0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 24, -1, -2, -3, -4, -7, -8, -16])
+def domains(variables: Sequence[Var]) -> st.SearchStrategy[Domain]:
+    """Small ranges for each of ``variables``."""
+    return st.tuples(*(_RANGES for _ in variables)).map(lambda r: Domain(dict(zip(variables, r, strict=True))))
 
 
-def integers(variables: Sequence[Var], dtype: str = "int32", depth: int = 3) -> st.SearchStrategy[Expr]:
-    """Integer expressions over ``variables``; divisors are constants, so that they always have a value."""
-    kind = DType(dtype)
-    low, high = kind.bounds
-    leaf = st.one_of(st.sampled_from(list(variables)), _CONSTANTS.map(lambda v: IntImm(min(max(v, low), high), kind)))
+def _constants(dtype: DType, values: Sequence[int]) -> st.SearchStrategy[Expr]:
+    low, high = dtype.bounds
+    return st.sampled_from([IntImm(value, dtype) for value in values if low <= value <= high])
+
+
+_DIVISORS = (1, 2, 3, 4, 6, 8, 12, 16, -1, -2, -3, -8)
+_NUMBERS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 24, -1, -2, -3, -4, -7, -8, -16)
+
+
+@functools.cache
+def integers(variables: tuple[Var, ...], depth: int = 3) -> st.SearchStrategy[Expr]:
+    """Integer expressions over ``variables`` of one type; divisors are constants, so that they always have a value."""
+    dtype = variables[0].dtype
+    leaf = st.one_of(st.sampled_from(variables), _constants(dtype, _NUMBERS))
     if depth == 0:
         return leaf
-    below = integers(variables, dtype, depth - 1)
-    literals = _NONZERO.filter(lambda v: low <= v <= high).map(lambda v: IntImm(v, kind))
+    below, literals = integers(variables, depth - 1), _constants(dtype, _DIVISORS)
+    kinds = [tir.FloorDiv, tir.FloorMod, tir.FloorDiv, tir.FloorMod, tir.Div, tir.Mod]
     sums = st.builds(lambda k, a, b: k(a, b), st.sampled_from([tir.Add, tir.Sub]), below, below)
     scaled = st.builds(tir.Mul, below, literals)
     products = st.builds(tir.Mul, below, below)
-    divisions = st.builds(
-        lambda k, a, b: k(a, b),
-        st.sampled_from([tir.FloorDiv, tir.FloorMod, tir.FloorDiv, tir.FloorMod, tir.Div, tir.Mod]),
-        below,
-        literals,
-    )
+    divisions = st.builds(lambda k, a, b: k(a, b), st.sampled_from(kinds), below, literals)
     extremes = st.builds(lambda k, a, b: k(a, b), st.sampled_from([tir.Min, tir.Max]), below, below)
-    choices = st.builds(tir.Select, conditions(variables, dtype, depth - 1), below, below)
+    choices = st.builds(tir.Select, conditions(variables, depth - 1), below, below)
     return st.one_of(leaf, sums, sums, scaled, scaled, divisions, divisions, extremes, products, choices)
 
 
-def conditions(variables: Sequence[Var], dtype: str = "int32", depth: int = 2) -> st.SearchStrategy[Expr]:
-    """Conditions over ``variables``."""
-    below = integers(variables, dtype, max(depth - 1, 0))
+@functools.cache
+def conditions(variables: tuple[Var, ...], depth: int = 2) -> st.SearchStrategy[Expr]:
+    """Conditions over ``variables`` of one type."""
+    below = integers(variables, max(depth - 1, 0))
     kinds = [tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE]
     comparison = st.builds(lambda k, a, b: k(a, b), st.sampled_from(kinds), below, below)
     if depth <= 0:
         return comparison
-    part = conditions(variables, dtype, depth - 1)
+    part = conditions(variables, depth - 1)
     connected = st.builds(lambda k, a, b: k(a, b), st.sampled_from([tir.And, tir.Or]), part, part)
     return st.one_of(comparison, connected, st.builds(tir.Not, part))
