@@ -132,7 +132,13 @@ def _placed(sections: Sections, uop_count: int, cursor: Cursor) -> tuple[list[Re
     What has no address gets pages behind everything that has one, in order of appearance, micro-ops last.
     """
     data = [_typed(region, {}, cursor) for region in sections.data]
-    named = {region.header.name: region for region in data if region.header.name}
+    named: dict[str, Region] = {}
+    for region in data:
+        cursor.line = region.line
+        if region.header.name in named:
+            raise LineError(f"the name {region.header.name!r} is given to two regions")
+        if region.header.name:
+            named[region.header.name] = region
     outputs = [_typed(region, named, cursor) for region in sections.outputs]
     ends = [_PAGE]
     for region in (*data, *outputs):

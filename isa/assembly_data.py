@@ -128,7 +128,8 @@ def contents(words: Sequence[str], dtype: str, shape: tuple[int, ...]) -> bytes:
             return _hex("".join(digits), count * kind.itemsize)
         case numbers:
             if len(numbers) != count:
-                raise LineError(f"a {dtype} region of shape {shape} holds {count} numbers, not {len(numbers)}")
+                extents = ",".join(map(str, shape)) or "()"
+                raise LineError(f"type={dtype} shape={extents} holds {count} numbers, not {len(numbers)}")
             return _numbers(numbers, dtype).tobytes()
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from isa.assembly_data import LineError, RegionHeader, parse_header, parse_number
 from isa.assembly_line import suggestion
+from isa.syntax import MNEMONICS
 
 __all__ = ["Cursor", "Region", "Sections", "split_sections", "without_comment"]
 
@@ -67,7 +68,10 @@ def split_sections(text: str, cursor: Cursor) -> Sections:
         elif current == ".uop":
             sections.uops.append((cursor.line, without_comment(stripped)))
         else:
-            sections.data[-1].words.extend(without_comment(stripped).replace(",", " ").split())
+            words = without_comment(stripped).replace(",", " ").split()
+            if words and words[0] in MNEMONICS:
+                raise LineError(f"{words[0]} is an instruction, write .text before the first one")
+            sections.data[-1].words.extend(words)
     return sections
 
 
