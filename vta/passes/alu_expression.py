@@ -173,7 +173,7 @@ _HINTS: dict[type[Expr], str] = {
 def parse_store(store: BufferStore, config: VTAConfig, origin: Origin | None) -> AluTree:
     """Return what ``store`` computes; raises ``AluError`` naming what the ALU does not have."""
     parser = _Parser(config, origin)
-    parser.check_access(store.buffer, len(store.indices), "result")
+    parser.check_access(store.buffer, len(store.indices), "a result")
     return parser.parse(store.value)
 
 
@@ -222,27 +222,27 @@ class _Parser:
         return Scalar(expr.astype(self.config.acc_dtype))
 
     def _tile(self, load: BufferLoad) -> Tile:
-        self.check_access(load.buffer, len(load.indices), "operand")
+        self.check_access(load.buffer, len(load.indices), "an operand")
         return Tile(load.buffer.name, load.indices[0])
 
     def check_access(self, buffer: Buffer, dimensions: int, role: str) -> None:
         """Raise ``AluError`` unless ``buffer`` is flat accumulator memory."""
         if buffer.scope != ACC_SCOPE:
             raise self._error(
-                expected=f"a {role} in {ACC_SCOPE!r}",
+                expected=f"{role} in {ACC_SCOPE!r}",
                 got=f"{buffer.name!r} in {buffer.scope!r}",
                 hint="the ALU works on the accumulator alone; copy with stages that have env.dma_copy",
             )
         if dimensions != 1:
             raise self._error(
-                expected=f"a one-dimensional {role}",
+                expected=f"{role} of one dimension",
                 got=f"{buffer.name!r} with {dimensions} dimensions",
                 hint="run StorageFlatten first",
             )
         if buffer.dtype != self.config.acc_dtype:
             raise self._error(
                 expected=f"numbers of {self.config.acc_dtype} in the accumulator",
-                got=f"{role} {buffer.name!r} of {buffer.dtype}",
+                got=f"{buffer.name!r} of {buffer.dtype}",
                 hint="cast where the data leaves the accumulator (the store keeps the low bits), or where it comes in",
             )
 
