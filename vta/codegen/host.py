@@ -16,6 +16,7 @@ from isa.config import VTAConfig
 from vta.codegen.expressions import emit_expr
 from vta.codegen.llvm_types import I8, I32, POINTER, CodegenError, LlvmType, Value, register_type
 from vta.codegen.metadata import FunctionInfo, Metadata, ParameterInfo, pack
+from vta.codegen.native import host_triple
 from vta.codegen.runtime_calls import C_LIBRARY, RUNTIME_CALLS
 from vta.codegen.scope import FunctionScope, Unit
 from vta.codegen.statements import emit_stmt
@@ -47,7 +48,11 @@ class HostProgram:
 
 
 def emit_host(functions: Sequence[PrimFunc], config: VTAConfig, *, triple: str = "") -> HostProgram:
-    """Write ``functions`` as one LLVM module for the machine ``triple``; raises ``CodegenError``."""
+    """Write ``functions`` as one LLVM module for the machine ``triple`` (empty: this computer's).
+
+    Raises ``CodegenError`` naming function, stage and line.
+    """
+    triple = triple or host_triple()
     unit = Unit("vta_host")
     unit.module.triple = triple
     infos: list[FunctionInfo] = []

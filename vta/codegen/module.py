@@ -150,7 +150,8 @@ class Module:
     @cached_property
     def linked(self) -> LinkedObject:
         """The machine code in this process."""
-        data = self._data if self._data is not None else compile_object(self._program, self._for_this_computer)
+        machine = self._for_this_computer
+        data = self._data if self._data is not None else compile_object(self._program, machine)
         exports = [*self._functions, ORIGIN_SYMBOL]
         return link(data, c_api.symbols(), exports, where=f"module {self.entry_name!r}")
 

@@ -109,5 +109,8 @@ def link(data: bytes, symbols: Mapping[str, int], exports: Sequence[str], *, whe
     try:
         tracker = library.add_current_process().link(jit, "host")
     except RuntimeError as error:
-        raise NativeError(f"{where}: cannot be linked: {str(error).strip()}") from None
+        text = str(error).strip()
+        if "materialize" in text:  # LLVM does not say which symbol it missed
+            text = "a function that it calls is neither the runtime's nor in this process"
+        raise NativeError(f"{where}: cannot be linked: {text}") from None
     return LinkedObject(jit, tracker, {name: tracker[name] for name in exports})

@@ -1,14 +1,13 @@
 """Matrix multiply on VTA, written for TVM: nothing but TVM's own imports."""
 
-from __future__ import absolute_import, print_function
-
 import os
 
 import numpy as np
 import tvm
-import vta
 from tvm import rpc, te
 from tvm.contrib import utils
+
+import vta
 from vta.testing import simulator
 
 env = vta.get_env()
@@ -53,9 +52,7 @@ s[B_buf].pragma(s[B_buf].op.axis[0], env.dma_copy)
 s[C].pragma(s[C].op.axis[0], env.dma_copy)
 print(tvm.lower(s, [A, B, C], simple_mode=True))
 
-s[C_buf].reorder(
-    ko, s[C_buf].op.axis[0], s[C_buf].op.axis[1], s[C_buf].op.axis[2], s[C_buf].op.axis[3], ki
-)
+s[C_buf].reorder(ko, s[C_buf].op.axis[0], s[C_buf].op.axis[1], s[C_buf].op.axis[2], s[C_buf].op.axis[3], ki)
 s[C_buf].tensorize(s[C_buf].op.axis[2], env.gemm)
 print(vta.lower(s, [A, B, C], simple_mode=True))
 
@@ -86,5 +83,5 @@ if env.TARGET in ["sim", "tsim"]:
     sim_stats = simulator.stats()
     print("Execution statistics:")
     for k, v in sim_stats.items():
-        print("\t{:<16}: {:>16}".format(k, v))
+        print(f"\t{k:<16}: {v:>16}")
 print("Successful matrix multiply test!")

@@ -1,14 +1,13 @@
 """Blocked matrix multiply on VTA, written for TVM: nothing but TVM's own imports."""
 
-from __future__ import absolute_import, print_function
-
 import os
 
 import numpy as np
 import tvm
-import vta
 from tvm import rpc, te, topi
 from tvm.contrib import utils
+
+import vta
 from vta.testing import simulator
 
 env = vta.get_env()
@@ -100,9 +99,9 @@ f = remote.load_module("gemm.o")
 ctx = remote.ext_dev(0)
 data_np = np.random.randint(-128, 128, size=(batch_size, in_channels)).astype(data.dtype)
 weight_np = np.random.randint(-128, 128, size=(out_channels, in_channels)).astype(weight.dtype)
-data_packed = data_np.reshape(
-    batch_size // env.BATCH, env.BATCH, in_channels // env.BLOCK_IN, env.BLOCK_IN
-).transpose((0, 2, 1, 3))
+data_packed = data_np.reshape(batch_size // env.BATCH, env.BATCH, in_channels // env.BLOCK_IN, env.BLOCK_IN).transpose(
+    (0, 2, 1, 3)
+)
 weight_packed = weight_np.reshape(
     out_channels // env.BLOCK_OUT, env.BLOCK_OUT, in_channels // env.BLOCK_IN, env.BLOCK_IN
 ).transpose((0, 2, 1, 3))
@@ -118,15 +117,15 @@ res_ref = np.dot(data_np.astype(env.acc_dtype), weight_np.T.astype(env.acc_dtype
 res_ref = res_ref >> env.INP_WIDTH
 res_ref = np.clip(res_ref, 0, inp_max)
 res_ref = res_ref.astype(res.dtype)
-res_ref = res_ref.reshape(
-    batch_size // env.BATCH, env.BATCH, out_channels // env.BLOCK_OUT, env.BLOCK_OUT
-).transpose((0, 2, 1, 3))
+res_ref = res_ref.reshape(batch_size // env.BATCH, env.BATCH, out_channels // env.BLOCK_OUT, env.BLOCK_OUT).transpose(
+    (0, 2, 1, 3)
+)
 np.testing.assert_equal(res_ref, res_nd.numpy())
 
 if env.TARGET in ["sim", "tsim"]:
     sim_stats = simulator.stats()
     print("Execution statistics:")
     for k, v in sim_stats.items():
-        print("\t{:<16}: {:>16}".format(k, v))
+        print(f"\t{k:<16}: {v:>16}")
 print("Successful blocked matrix multiply test!")
 print(num_ops, topi.nn.pad.__name__)

@@ -1,15 +1,13 @@
 """Vector add on VTA, written for TVM: nothing but TVM's own imports."""
 
-from __future__ import absolute_import, print_function
-
 import os
 
 import numpy as np
 import tvm
-import vta
 from tvm import rpc, te
 from tvm.contrib import utils
-from vta.testing import simulator
+
+import vta
 
 env = vta.get_env()
 

@@ -1,0 +1,184 @@
+"""``lower``, ``build`` and ``build_config``. BR-071: the tutorials compile. BR-151: with an empty environment too."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vta
+from isa.config import VTAConfig
+from tests.support.configs import CONFIGS
+from tests.support.golden import load_case
+from tests.support.host_call import defined_and_undefined
+from tests.support.spine_cases import matrix_multiply, schedule_case, vector_add
+from vta import te
+from vta.build_module import BuildError, build_generic, lower_generic
+from vta.passes.pipeline import PassNameError
+from vta.target import Target, TargetError
+from vta.transform import PassContext
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def add_on_the_cpu(n: object) -> tuple[te.Schedule, list[te.Tensor]]:
+    a, b = te.placeholder((n,), name="A", dtype="int32"), te.placeholder((n,), name="B", dtype="int32")
+    c = te.compute((n,), lambda i: a[i] * 2 + b[i], name="C")
+    s = te.create_schedule(c.op)
+    outer, inner = s[c].split(c.op.axis[0], factor=4)
+    s[c].vectorize(inner)
+    s[c].parallel(outer)
+    return s, [a, b, c]
+
+
+def test_a_lowered_module_prints() -> None:
+    scheduled = vector_add(vta.get_env())
+    text = str(vta.lower(scheduled.schedule, scheduled.args, simple_mode=True))
+    assert text.startswith("@main = primfn(A_1: handle, B_1: handle, C_1: handle) -> ()")
+    for line in (
+        '@tir.call_extern("VTALoadBuffer2D"', "@tir.vta.uop_push(1, 0, 0, 64, 0, 2, 0, 0, dtype=int32)",
+        '@tir.call_extern("VTAStoreBuffer2D"', "@tir.vta.coproc_sync(, dtype=int32)",
+    ):  # fmt: skip
+        assert line in text
+
+
+def test_the_generic_passes_show_the_loops() -> None:
+    scheduled = matrix_multiply(vta.get_env())
+    text = str(lower_generic(scheduled.schedule, scheduled.args, simple_mode=True))
+    assert '"pragma_dma_copy"' in text
+    assert "VTALoadBuffer2D" not in text
+    assert "for (ko: int32, 0, 16)" in text
+
+
+@pytest.mark.parametrize("n", [12, 13, te.var("n")])
+def test_a_program_of_the_cpu_runs(n: object) -> None:
+    s, args = add_on_the_cpu(n)
+    f = build_generic(s, args, "llvm", name="add")
+    size = 13 if isinstance(n, te.Var) else int(n)
+    a, b = np.arange(size, dtype=np.int32), np.full(size, 5, np.int32)
+    c = vta.nd.empty((size,), "int32", vta.nd.cpu())
+    f(vta.nd.array(a), vta.nd.array(b), c)
+    np.testing.assert_array_equal(c.numpy(), a * 2 + b)
+    assert not f.entry_func.info.uses_device
+
+
+def test_vta_build_takes_a_cpu_target_too() -> None:
+    s, args = add_on_the_cpu(8)
+    for target in ("llvm", Target("llvm -mcpu=generic")):
+        assert not vta.build(s, args, target).entry_func.info.uses_device
+    with Target("llvm"):
+        assert not vta.build(s, args).entry_func.info.uses_device
+
+
+def test_tvms_positional_arguments() -> None:
+    env = vta.get_env()
+    scheduled = vector_add(env)
+    for module in (
+        vta.build(scheduled.schedule, scheduled.args, "ext_dev", env.target_host, name="my_vadd"),
+        vta.build(scheduled.schedule, scheduled.args, Target("ext_dev", host=env.target_host), name="my_vadd"),
+        vta.build(scheduled.schedule, scheduled.args, name="my_vadd"),
+    ):
+        assert module.entry_name == "my_vadd"
+        assert module.entry_func.info.uses_device
+
+
+def test_a_lowered_module_can_be_built() -> None:
+    scheduled = vector_add(vta.get_env())
+    module = vta.build(vta.lower(scheduled.schedule, scheduled.args, name="f"))
+    assert module.entry_name == "f"
+
+
+def test_br_071_a_saved_tutorial_needs_the_recorded_runtime_functions(tmp_path: Path) -> None:
+    scheduled = matrix_multiply(vta.get_env())
+    vta.build(scheduled.schedule, scheduled.args, name="my_gemm").save(tmp_path / "gemm.o")
+    defined, undefined = defined_and_undefined((tmp_path / "gemm.o").read_bytes())
+    assert "my_gemm" in defined
+    assert undefined == {
+        "VTADepPop", "VTADepPush", "VTALoadBuffer2D", "VTAPushGEMMOp", "VTAStoreBuffer2D", "VTASynchronize",
+        "VTATLSCommandHandle", "VTAUopLoopBegin", "VTAUopLoopEnd", "VTAUopPush",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("tutorial", ["tut.vta_get_started", "tut.matrix_multiply", "tut.matrix_multiply_opt"])
+def test_br_071_every_tutorial_compiles_in_every_configuration(tutorial: str, name: str) -> None:
+    if tutorial.endswith("_opt") and CONFIGS[name].batch > 1:
+        return  # its batch is one row
+    with vta.Environment(CONFIGS[name]) as env:
+        scheduled = schedule_case(load_case("default", tutorial), env)
+        assert vta.build(scheduled.schedule, scheduled.args).config == CONFIGS[name]
+
+
+def test_br_151_a_program_needs_no_environment_variable() -> None:
+    script = "import vta, vta.testing; print(vta.get_env().MODEL, vta.rpc.LocalSession().session.device.name)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env={}, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stderr == ""
+    assert done.stdout.split() == ["sim_1x16_i8w8a32_15_15_18_17", "sim"]
+    assert "VTA_HW_PATH" not in os.environ
+
+
+def test_the_debug_flag_reaches_the_runtime(capsys: pytest.CaptureFixture[str]) -> None:
+    env = vta.Environment(VTAConfig())
+    with env, vta.build_config(debug_flag=env.DEBUG_DUMP_INSN):
+        scheduled = vector_add(env)
+        text = str(vta.lower(scheduled.schedule, scheduled.args))
+        module = vta.build(scheduled.schedule, scheduled.args)
+    assert '@tir.call_extern("VTASetDebugMode"' in text
+    device = vta.nd.Device(12, 0, env.session)
+    shape = (1, 64, 1, 16)
+    module(*(vta.nd.array(np.zeros(shape, t), device) for t in ("int32", "int32", "int8")))
+    assert "There are 8 instructions" in capsys.readouterr().out
+
+
+def test_instruments_see_every_pass() -> None:
+    seen: list[str] = []
+    scheduled = vector_add(vta.get_env())
+    with PassContext(instruments=(lambda *result: seen.append(result[0]),)):
+        vta.lower(scheduled.schedule, scheduled.args)
+    assert "InjectDMAIntrin" in seen
+    assert seen.index("InjectDMAIntrin") < seen.index("InjectCoProcSync") < seen.index("InjectALUIntrin")
+
+
+def test_passes_can_be_left_out_and_unknown_ones_are_refused() -> None:
+    scheduled = vector_add(vta.get_env())
+    seen: list[str] = []
+    with vta.build_config(disabled_pass={"tir.CommonSubexprElimTIR"}):
+        with PassContext(instruments=(lambda *result: seen.append(result[0]),)):
+            vta.lower(scheduled.schedule, scheduled.args)
+        assert "CommonSubexprElimTIR" not in seen
+    with vta.build_config(disabled_pass={"tir.CommonSubexpr"}), pytest.raises(PassNameError):
+        vta.lower(scheduled.schedule, scheduled.args)
+
+
+def test_the_target_of_another_environment_is_refused() -> None:
+    other = vta.Environment(CONFIGS["b1k8"])
+    scheduled = vector_add(vta.get_env())
+    with pytest.raises(BuildError) as error:
+        vta.build(scheduled.schedule, scheduled.args, other.target)
+    assert str(error.value) == (
+        f"the target is for {other.MODEL}, and the current environment is {vta.get_env().MODEL}; "
+        "build inside `with env:` of the environment that the target came from"
+    )
+
+
+def test_what_cannot_be_built_is_refused() -> None:
+    scheduled = vector_add(vta.get_env())
+    with pytest.raises(BuildError) as error:
+        vta.lower(scheduled.schedule)
+    assert str(error.value) == "a schedule has no arguments of its own; give args=[A, B, C]"
+    with pytest.raises(BuildError) as error:
+        vta.lower(vta.lower(scheduled.schedule, scheduled.args), scheduled.args)
+    assert str(error.value) == "a function has its arguments already; args= goes with a schedule"
+    with pytest.raises(BuildError) as error:
+        vta.lower([1, 2])  # type: ignore[arg-type]
+    assert str(error.value) == "expected a schedule, a function or a module, got list"
+    with pytest.raises(BuildError) as error:
+        vta.build(scheduled.schedule, scheduled.args, runtime="crt")
+    assert str(error.value) == ("runtime 'crt': host code runs on this toolchain's own runtime; leave runtime= out")
+    with pytest.raises(TargetError) as error:
+        vta.build(scheduled.schedule, scheduled.args, "ext_dev", "c")
+    assert str(error.value) == "host code is made with llvm, not 'c'; use target_host='llvm'"
