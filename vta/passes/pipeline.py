@@ -17,6 +17,8 @@ from vta.passes.fold_uop_loop import fold_uop_loop
 from vta.passes.hoist_if_then_else import hoist_if_then_else
 from vta.passes.inject_alu_intrin import inject_alu_intrin
 from vta.passes.inject_coproc_sync import inject_coproc_sync
+from vta.passes.inject_dma_intrin import inject_dma_intrin
+from vta.passes.inject_dma_intrin import inject_dma_intrin
 from vta.passes.inject_skip_copy import inject_skip_copy
 from vta.passes.inject_virtual_thread import inject_virtual_thread
 from vta.passes.lift_alloc_to_scope_begin import lift_alloc_to_scope_begin
@@ -25,6 +27,8 @@ from vta.passes.lower_device_storage_access_info import lower_device_storage_acc
 from vta.passes.remove_no_op import remove_no_op
 from vta.passes.set_debug_mode import set_debug_mode
 from vta.passes.simplify import simplify
+from vta.passes.storage_flatten import storage_flatten
+from vta.passes.storage_flatten import storage_flatten
 from vta.passes.storage_rewrite import storage_rewrite
 from vta.passes.unroll_loop import unroll_loop
 from vta.passes.vectorize_loop import vectorize_loop
@@ -54,7 +58,9 @@ class NamedPass:
 
 
 PIPELINE: tuple[NamedPass, ...] = (
+    NamedPass("StorageFlatten", storage_flatten),
     NamedPass("Simplify", simplify),
+    NamedPass("InjectDMAIntrin", inject_dma_intrin),
     NamedPass("InjectSkipCopy", inject_skip_copy),
     NamedPass("AnnotateALUCoProcScope", annotate_alu_coproc_scope),
     NamedPass("LiftAttrScope", lift_attr_scope(AttrKey.COPROC_UOP_SCOPE)),
