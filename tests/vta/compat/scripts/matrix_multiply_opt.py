@@ -1,4 +1,7 @@
 """Blocked matrix multiply on VTA, written for TVM: nothing but TVM's own imports."""
+# ruff: noqa: UP010
+
+from __future__ import absolute_import, print_function
 
 import os
 

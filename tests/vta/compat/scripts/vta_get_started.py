@@ -1,4 +1,7 @@
 """Vector add on VTA, written for TVM: nothing but TVM's own imports."""
+# ruff: noqa: UP010, F401
+
+from __future__ import absolute_import, print_function
 
 import os
 
@@ -8,6 +11,7 @@ from tvm import rpc, te
 from tvm.contrib import utils
 
 import vta
+from vta.testing import simulator
 
 env = vta.get_env()
 
