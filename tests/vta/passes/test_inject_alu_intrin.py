@@ -113,8 +113,8 @@ def test_temporaries_that_do_not_fit_are_refused() -> None:
         lower(acc, stage(elementwise(lambda x: ops.min(x, 40000), 8, 0, 0)(acc)))
     assert str(error.value) == (
         "the function: memory 'local.acc_buffer' is too small for the stages' buffers (2048 elements) and the "
-        "temporaries of ALU stages (1): expected at most 2048 elements (131072 bytes), got 2049 elements (131136 bytes); "
-        "use smaller tiles, or compute the stage in several stages of one operation each"
+        "temporaries of ALU stages (1): expected at most 2048 elements (131072 bytes), got 2049 elements (131136 "
+        "bytes); use smaller tiles, or compute the stage in several stages of one operation each"
     )
 
 
