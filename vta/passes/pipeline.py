@@ -18,7 +18,6 @@ from vta.passes.hoist_if_then_else import hoist_if_then_else
 from vta.passes.inject_alu_intrin import inject_alu_intrin
 from vta.passes.inject_coproc_sync import inject_coproc_sync
 from vta.passes.inject_dma_intrin import inject_dma_intrin
-from vta.passes.inject_dma_intrin import inject_dma_intrin
 from vta.passes.inject_skip_copy import inject_skip_copy
 from vta.passes.inject_virtual_thread import inject_virtual_thread
 from vta.passes.lift_alloc_to_scope_begin import lift_alloc_to_scope_begin
@@ -27,7 +26,6 @@ from vta.passes.lower_device_storage_access_info import lower_device_storage_acc
 from vta.passes.remove_no_op import remove_no_op
 from vta.passes.set_debug_mode import set_debug_mode
 from vta.passes.simplify import simplify
-from vta.passes.storage_flatten import storage_flatten
 from vta.passes.storage_flatten import storage_flatten
 from vta.passes.storage_rewrite import storage_rewrite
 from vta.passes.unroll_loop import unroll_loop
