@@ -26,6 +26,8 @@ Loops around a two-dimensional transfer, and conditions that split axes bring, a
 not limited here: the command queue cuts what an instruction's fields do not hold (rows beyond 65535, pads beyond 15),
 and where no data is left it writes the pads alone.
 
+The scopes of tensor intrinsics, each of which brings an axis of the accelerator, get the one that the copies use.
+
 May import ``vta.passes.{coproc_axis,dma_calls,dma_copy,dma_pattern,memory_info,pragma}``, ``vta.arith``, ``vta.tir``.
 Tests: tests/vta/passes/test_inject_dma_intrin.py.
 """
@@ -38,7 +40,7 @@ from isa.config import VTAConfig
 from isa.instructions import MemoryId
 from isa.origin import Origin
 from vta.arith.simplify import Analyzer
-from vta.passes.coproc_axis import coproc_scope, find_coproc_axis
+from vta.passes.coproc_axis import coproc_scope, find_coproc_axis, is_coproc_axis
 from vta.passes.dma_calls import TransferCalls
 from vta.passes.dma_copy import Copy, DmaError, match_copy
 from vta.passes.dma_pattern import plan_transfer
@@ -84,6 +86,8 @@ class _Injector:
         match stmt:
             case AttrStmt() if is_pragma(stmt, DMA_PRAGMA):
                 return self._transfer(stmt)
+            case AttrStmt() if is_coproc_axis(stmt.node) and stmt.node is not self.axis:
+                return self.visit(replace(stmt, node=self.axis))
             case For():
                 self.analyzer.bind(stmt.loop_var, Range(stmt.min, stmt.extent))
             case AttrStmt(node=IterVar(var=var), key=AttrKey.VIRTUAL_THREAD):
