@@ -252,6 +252,10 @@ class _StmtWriter:
                 return
             case (view, target) if stmt.key == AttrKey.BUFFER_BIND_SCOPE:
                 self._bind_view(view, target, stmt)
+                self.statement(stmt.body)
+                if view.data in self._source.stored:
+                    self._source.stored.add(target.data)
+                return
             case _:
                 pass
         self.statement(stmt.body)
