@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from vta.arith.bounds import Interval, eval_interval
 from vta.arith.simplify import Analyzer
@@ -18,10 +19,12 @@ from vta.te.inline import inlined_bodies
 from vta.te.iteration import Iteration, Loop, iterate, root_intervals
 from vta.te.operation import ComputeOp, domain, load_tensor, tensor_loads
 from vta.te.relations import Fuse, Split, whole
-from vta.te.schedule import Schedule
 from vta.te.stage import AttachAt, ScheduleError, Stage
 from vta.tir.expr import Expr, IterVar, ProducerLoad, Range, Var, const
 from vta.tir.traverse import uses_var
+
+if TYPE_CHECKING:
+    from vta.te.schedule import Schedule
 
 __all__ = ["Bounds", "InferBound", "Placed", "infer_bounds"]
 

@@ -6,13 +6,16 @@ May import ``vta.tir`` and ``vta.te``'s operations and schedules. Tests: tests/v
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from vta.te.operation import ComputeOp, load_tensor
-from vta.te.schedule import Schedule
 from vta.te.stage import Stage
 from vta.te.tensor import Tensor
 from vta.tir.expr import Expr, ProducerLoad, Reduce
 from vta.tir.traverse import map_expr, substitute
+
+if TYPE_CHECKING:
+    from vta.te.schedule import Schedule
 
 __all__ = ["inlined_bodies"]
 

@@ -40,8 +40,8 @@ from vta.tir.expr import (
 from vta.tir.traverse import walk
 
 __all__ = [
-    "ComputeError", "ComputeOp", "Operation", "PlaceholderOp", "Scalar", "compute", "placeholder", "reduce_axis", "tag_scope",
-    "thread_axis",
+    "ComputeError", "ComputeOp", "Operation", "PlaceholderOp", "Scalar", "compute", "placeholder", "reduce_axis",
+    "tag_scope", "thread_axis",
 ]  # fmt: skip
 
 

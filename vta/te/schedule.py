@@ -11,13 +11,14 @@ from typing import TypeAlias
 
 from vta.te.auto_inline import AutoInlineBroadcast, AutoInlineElemWise, AutoInlineInjective
 from vta.te.cache import cached_reader, cached_writer, read_cache
+from vta.te.infer_bound import InferBound
 from vta.te.operation import ComputeOp, Operation, PlaceholderOp
 from vta.te.stage import Attach, AttachAt, ScheduleError, Stage
 from vta.te.tensor import Tensor
 
 __all__ = [
-    "AutoInlineBroadcast", "AutoInlineElemWise", "AutoInlineInjective", "Schedule", "ScheduleError", "Stage",
-    "create_schedule",
+    "AutoInlineBroadcast", "AutoInlineElemWise", "AutoInlineInjective", "InferBound", "Schedule", "ScheduleError",
+    "Stage", "create_schedule",
 ]  # fmt: skip
 
 _Named: TypeAlias = Tensor | Operation

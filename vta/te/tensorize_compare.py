@@ -9,8 +9,31 @@ from collections.abc import Sequence
 
 from vta.arith.simplify import Analyzer
 from vta.tir import ops
-from vta.tir.expr import And, Builtin, Call, CommReducer, Expr, Reduce, Select, Var, binary, same
-from vta.tir.traverse import map_expr, substitute
+from vta.tir.expr import (
+    EQ,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Builtin,
+    Call,
+    CommReducer,
+    Expr,
+    FloatImm,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    Or,
+    ProducerLoad,
+    Reduce,
+    Select,
+    Var,
+    binary,
+    same,
+)
+from vta.tir.traverse import expr_children, map_expr, substitute
 
 __all__ = ["same_bodies"]
 
@@ -22,19 +45,14 @@ def same_bodies(own: Sequence[Expr], target: Sequence[Expr], conditions: Sequenc
 
 
 def _same_body(own: Expr, target: Expr, conditions: Sequence[Expr], analyzer: Analyzer) -> bool:
-    if isinstance(own, Reduce) or isinstance(target, Reduce):
-        return (
-            isinstance(own, Reduce)
-            and isinstance(target, Reduce)
-            and _same_reduction(own, target, conditions, analyzer)
-        )
-    if not conditions:
-        return same(_canonical(own, analyzer), _canonical(target, analyzer))
+    if isinstance(own, Reduce) and isinstance(target, Reduce):
+        return _same_reduction(own, target, conditions, analyzer)
     wanted = _canonical(target, analyzer)
-    if not isinstance(wanted, Call) or wanted.op is not Builtin.IF_THEN_ELSE:
-        return False
-    guarded = ops.if_then_else(ops.all(*conditions), own, wanted.args[2])
-    return same(_canonical(guarded, analyzer), wanted)
+    if conditions:
+        if not isinstance(wanted, Call) or wanted.op is not Builtin.IF_THEN_ELSE:
+            return False
+        own = ops.if_then_else(ops.all(*conditions), own, wanted.args[2])
+    return _equal(_canonical(own, analyzer), wanted, analyzer)
 
 
 def _same_reduction(own: Reduce, target: Reduce, conditions: Sequence[Expr], analyzer: Analyzer) -> bool:
@@ -44,7 +62,35 @@ def _same_reduction(own: Reduce, target: Reduce, conditions: Sequence[Expr], ana
     for extra in conditions:
         condition = binary(And, condition, extra)
     pairs = [(condition, target.condition), *zip(own.source, target.source, strict=True)]
-    return all(same(_canonical(a, analyzer), _canonical(b, analyzer)) for a, b in pairs)
+    return all(_equal(_canonical(a, analyzer), _canonical(b, analyzer), analyzer) for a, b in pairs)
+
+
+def _equal(a: Expr, b: Expr, analyzer: Analyzer) -> bool:
+    """Whether two simplified expressions agree: by structure, operands of a sum or product in any order."""
+    if same(a, b):
+        return True
+    if type(a) is not type(b) or a.dtype != b.dtype:
+        return False
+    match a, b:
+        case (LT() | LE(), LT() | LE()) if a.a.dtype == b.a.dtype and analyzer.can_prove_equal(a.b - a.a, b.b - b.a):
+            return True
+        case ProducerLoad(), ProducerLoad():
+            agree = a.producer is b.producer
+        case Call(), Call():
+            agree = a.op is b.op
+        case (Var() | IntImm() | FloatImm(), _):
+            return False
+        case _:
+            agree = True
+    if a.dtype.is_int and analyzer.can_prove_equal(a, b):
+        return True
+    ours, theirs = expr_children(a), expr_children(b)
+    if not agree or len(ours) != len(theirs):
+        return False
+    if all(_equal(x, y, analyzer) for x, y in zip(ours, theirs, strict=True)):
+        return True
+    commutes = isinstance(a, Add | Mul | Min | Max | And | Or | EQ | NE)
+    return commutes and _equal(ours[0], theirs[1], analyzer) and _equal(ours[1], theirs[0], analyzer)
 
 
 def _same_combiner(a: CommReducer, b: CommReducer) -> bool:
