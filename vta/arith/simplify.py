@@ -151,7 +151,8 @@ class Analyzer(NormalForm):
             case And() | Or():
                 return self._connective(expr)
             case Not():
-                return self._negation(self.simplify(expr.a))
+                result = self._negation(self.simplify(expr.a))
+                return self._known_truth(result) if isinstance(result, Not) else result
             case LT() | LE() | GT() | GE() | EQ() | NE() if is_scalar_int(expr.a):
                 return self._known_truth(compare(type(expr), self.sum_of(expr.a), self.sum_of(expr.b), self))
             case _:

@@ -123,33 +123,39 @@ class Sum:
     def emit(self) -> Expr:
         """Return the expression: positive terms, a positive constant, negative terms, a negative constant."""
         dtype = self.dtype
-        const = wrapped(self.const, dtype)
         if not self.terms:
-            return IntImm(const, dtype)
-        low, high = dtype.bounds
+            return IntImm(wrapped(self.const, dtype), dtype)
         result: Expr | None = None
         negative: list[tuple[Expr, int]] = []
         for atom, c in self.terms.values():
-            coefficient = c if low <= c <= high else wrapped(c, dtype)
+            coefficient = _signed(c, dtype)
             if coefficient > 0:
                 term = _times(atom, coefficient, dtype)
                 result = term if result is None else Add(result, term)
             elif coefficient < 0:
                 negative.append((atom, coefficient))
+        const = _signed(self.const, dtype)
         if const > 0:
             literal = IntImm(const, dtype)
             result = literal if result is None else Add(result, literal)
         for atom, coefficient in negative:
-            if result is None or coefficient == low:
-                term = _times(atom, coefficient, dtype)
-                result = term if result is None else Add(result, term)
+            if result is None:
+                result = _times(atom, wrapped(coefficient, dtype), dtype)
+            elif coefficient == dtype.bounds[0]:
+                result = Add(result, _times(atom, coefficient, dtype))
             else:
                 result = Sub(result, _times(atom, -coefficient, dtype))
         if result is None:
-            return IntImm(const, dtype)
-        if const < 0:
-            return Add(result, IntImm(const, dtype)) if const == low else Sub(result, IntImm(-const, dtype))
-        return result
+            return IntImm(wrapped(const, dtype), dtype)
+        if const == dtype.bounds[0] < 0:
+            return Add(result, IntImm(const, dtype))
+        return Sub(result, IntImm(-const, dtype)) if const < 0 else result
+
+
+def _signed(value: int, dtype: DType) -> int:
+    """Return what ``value`` is modulo the type's size: a constant of the type, or (in a difference) a negated one."""
+    high = dtype.bounds[1]
+    return value if -high <= value <= high else wrapped(value, dtype)
 
 
 def _times(atom: Expr, coefficient: int, dtype: DType) -> Expr:
