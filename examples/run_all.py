@@ -25,7 +25,7 @@ def main() -> int:
     results: list[tuple[str, bool]] = []
     for name, options in TUTORIALS:
         console.rule(f"[bold]{name}")
-        command = [sys.executable, "-c", "from vta.cli import main; main()", "run", str(HERE / name), *options]
+        command = [sys.executable, "-m", "vta.cli", "run", str(HERE / name), *options]
         results.append((name, subprocess.run(command, check=False).returncode == 0))
     console.rule("[bold]results")
     for name, passed in results:

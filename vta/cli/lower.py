@@ -14,7 +14,7 @@ import typer
 from vta.cli.options import ConfigOption, chosen_config
 from vta.cli.reporting import UserError, reported
 from vta.cli.script import run_script
-from vta.passes.pipeline import pass_names
+from vta.passes.pipeline import PIPELINE, pass_names
 from vta.tir.func import PrimFunc
 from vta.tir.printer import to_text
 
@@ -35,6 +35,7 @@ def lower(
         printer = _Printer(_known_pass(after))
         with contextlib.redirect_stdout(sys.stderr):
             run_script(file, chosen_config(config, None), arguments or [], after_pass=printer.see)
+        printer.finish()
         if not printer.printed:
             raise UserError(f"{file}: nothing was lowered; the script calls neither vta.lower nor vta.build")
 
@@ -45,20 +46,30 @@ class _Printer:
     def __init__(self, after: str | None) -> None:
         self._after = after
         self._out = sys.stdout
-        self._last = ""
-        self._final = pass_names()[-1]
+        self._last_text = ""
+        self._latest: PrimFunc | None = None
         self.printed = False
 
     def see(self, name: str, func: object) -> None:
         """Take the function that pass ``name`` returned."""
         assert isinstance(func, PrimFunc)
-        if self._after == "all":
+        if self._after is None:
+            if name == PIPELINE[0].name:  # another function begins, so the one before is at its end
+                self.finish()
+            self._latest = func
+        elif self._after == "all":
             text = to_text(func)
-            if text != self._last:
+            if text != self._last_text:
                 self._print(f"=== after {name}\n{text}")
-            self._last = text
-        elif name == (self._after or self._final):
+            self._last_text = text
+        elif name == self._after:
             self._print(to_text(func))
+
+    def finish(self) -> None:
+        """Print the function that went through its last pass, if there is one."""
+        if self._latest is not None:
+            self._print(to_text(self._latest))
+        self._latest = None
 
     def _print(self, text: str) -> None:
         self._out.write(text.rstrip("\n") + "\n\n")
