@@ -104,11 +104,13 @@ class Selector:
     # --- whole stages ------------------------------------------------------------------------------------------------
 
     def store(self, tree: AluTree) -> None:
-        """Compute ``tree`` into the result, each element of which is stored once."""
-        if isinstance(tree, Tile) and tree.is_result:
-            self._emit(AluOpcode.SHR, self._result, imm=0)
-            return
+        """Compute ``tree`` into the result, each element of which is stored once.
+
+        A stage that changes nothing is still an instruction, as upstream has it: a shift by 0.
+        """
         self._into(tree, self._result)
+        if not self.ops:
+            self._emit(AluOpcode.SHR, self._result, imm=0)
 
     def accumulate(self, tree: Operation) -> None:
         """Compute ``result = result kind b`` over and over; ``b`` must not read the result."""

@@ -90,7 +90,13 @@ def test_br_010_the_element_with_the_constant_lies_behind_the_block() -> None:
 
 
 def test_limits_that_change_nothing_cost_nothing() -> None:
-    assert opcodes(elementwise(lambda x: ops.min(ops.max(x, -(1 << 31)), (1 << 31) - 1), 8, 0, 0)) == []
+    make = elementwise(lambda x: ops.min(ops.max(x + 1, -(1 << 31)), (1 << 31) - 1), 8, 0, 0)
+    assert opcodes(make) == [(ADD, 1, 1)]
+
+
+@pytest.mark.parametrize("fn", [lambda x: x, lambda x: x >> 0, lambda x: x << 0, lambda x: ops.max(x, -(1 << 31))])
+def test_a_stage_that_changes_nothing_shifts_by_nothing(fn: Callable[[Expr], Expr]) -> None:
+    assert opcodes(elementwise(fn, 8, 0, 0)) == [(SHR, 1, 0)]
 
 
 @pytest.mark.parametrize("factor", [1 << 15, 1 << 20, 1 << 30, -(1 << 15), -(1 << 16), -(1 << 31), 12345678, -7654321])
