@@ -6,6 +6,7 @@ of the program. A shift by 32 or more gives what the mathematical shift gives. T
 ``tests/runtime/kernels/test_alu.py``.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from runtime.kernels.record import Operand, Status
 
 __all__ = ["emit_alu"]
 
-_SWEEP = ("arena", "dst", "src", "dst_step", "src_step", "count", "imm")
+_SWEEP = ("arena", "opcode", "use_imm", "imm", "dst", "src", "dst_step", "src_step", "count")
 _LANES = 16
 _UNROLLED = 4
 
@@ -31,50 +32,34 @@ _UNROLLED = 4
 def emit_alu(module: Any, geometry: Geometry) -> Any:
     """Write ``alu(arena, index, low, high)``, which returns a ``Status``."""
     config = geometry.config
-    nests = [
-        (opcode, use_imm, _emit_nest(module, geometry, opcode, use_imm)) for opcode in AluOpcode for use_imm in (0, 1)
-    ]
+    sweep = _emit_sweep(module, geometry)
     emit = Emitter(module, "alu", ("arena", "index", "low", "high"), returns=True)
     failing = Failing(emit)
     halves = (emit.arguments["low"], emit.arguments["high"])
     loops = Loops(emit, geometry, Fields(instruction_layouts(config)["ALU"], halves))
-    fields = loops.fields
     trips = loops.trips
     failing.count("alu", 1)
     failing.count("alu_counter", trips)
     failing.leave_if_skipping()
     with emit.when(trips.equals(0)):
         emit.give(Status.DONE)
-    depth = config.acc_depth
-    with emit.choose(fields["use_imm"].differs(0)) as (immediate, tensor):
+    with emit.choose(loops.fields["use_imm"].differs(0)) as (immediate, tensor):
         with immediate:
-            loops.check(failing, {Operand.DST: depth})
+            loops.check(failing, {Operand.DST: config.acc_depth})
         with tensor:
-            loops.check(failing, {Operand.DST: depth, Operand.SRC: depth})
-    for opcode, use_imm, nest in nests:
-        with emit.when(fields["alu_opcode"].equals(opcode) & fields["use_imm"].equals(use_imm)):
-            emit.call(nest, *(emit.arguments[name] for name in ("arena", "low", "high")))
-            emit.give(Status.DONE)
+            loops.check(failing, {Operand.DST: config.acc_depth, Operand.SRC: config.acc_depth})
+    _emit_nest(loops, sweep)
     return emit.finish(Status.DONE)
 
 
-def _emit_nest(module: Any, geometry: Geometry, opcode: AluOpcode, use_imm: int) -> Any:
-    """Write the loop nest of one operation, ``(arena, low, high)``, over rows whose bounds hold."""
-    name = f"alu_{opcode.name.lower()}{'_imm' if use_imm else ''}"
-    sweep = _emit_sweep(module, geometry, name, opcode, use_imm)
-    emit = Emitter(module, name, ("arena", "low", "high"))
-    halves = (emit.arguments["low"], emit.arguments["high"])
-    loops = Loops(emit, geometry, Fields(instruction_layouts(geometry.config)["ALU"], halves))
-    fields = loops.fields
-    imm = fields.signed("imm")
-    in_order = emit.num(0)
-    if not use_imm:
-        in_order = (fields["uop_end"] - fields["uop_bgn"] > 1).as_num()
-    # In any order: micro-ops outside, a sweep over the inner loop. In program order: micro-ops inside, sweeps of
-    # one row.
-    sweeps_of_one = in_order.differs(0)
-    turns = sweeps_of_one.select(fields["iter_in"], 1)
-    length = sweeps_of_one.select(1, fields["iter_in"])
+def _emit_nest(loops: Loops, sweep: Any) -> None:
+    """Run the loop nest as sweeps; indices are in range."""
+    emit, fields = loops.emit, loops.fields
+    # With an immediate or a single micro-op, it sweeps over the whole inner loop; else each sweep is one row.
+    in_order = (fields["use_imm"].equals(0)) & (fields["uop_end"] - fields["uop_bgn"] > 1)
+    turns = in_order.select(fields["iter_in"], 1)
+    length = in_order.select(1, fields["iter_in"])
+    operation = (fields["alu_opcode"], fields["use_imm"], fields.signed("imm"))
     with (
         emit.loop(fields["iter_out"]) as i,
         emit.loop(turns) as j,
@@ -86,26 +71,27 @@ def _emit_nest(module: Any, geometry: Geometry, opcode: AluOpcode, use_imm: int)
             start = micro_op[operand.name.lower()]
             first.append(start + i * loops.factor(operand, "out") + j * loops.factor(operand, "in"))
             steps.append(loops.factor(operand, "in"))
-        emit.call(sweep, emit.arguments["arena"], *first, *steps, length, imm)
-    return emit.finish()
+        emit.call(sweep, emit.arguments["arena"], *operation, *first, *steps, length)
 
 
-def _emit_sweep(module: Any, geometry: Geometry, name: str, opcode: AluOpcode, use_imm: int) -> Any:
-    """Write a sweep over ``count`` rows, in order, that start at ``dst`` and ``src``."""
-    emit = Emitter(module, f"{name}_sweep", _SWEEP)
+def _emit_sweep(module: Any, geometry: Geometry) -> Any:
+    """Write ``alu_sweep``: one operation on ``count`` rows, in order, that start at ``dst`` and ``src``."""
+    emit = Emitter(module, "alu_sweep", _SWEEP)
     values = geometry.acc_elem // 4
     kind = vector(min(_LANES, values), I32)
     arguments = emit.arguments
     start = arguments["arena"] + geometry.acc_at
     operation = _Operation(emit, kind)
-    immediate = emit.splat(arguments["imm"].truncated(I32), kind) if use_imm else None
-    with emit.loop(arguments["count"]) as step:
-        dst = start + (arguments["dst"] + step * arguments["dst_step"]) * geometry.acc_elem
-        src = start + (arguments["src"] + step * arguments["src_step"]) * geometry.acc_elem
-        for offset in _chunks(emit, geometry.acc_elem, kind.count * 4):
-            left = emit.load(dst + offset, kind, 4)
-            right = emit.load(src + offset, kind, 4) if immediate is None else immediate
-            emit.store(dst + offset, operation.apply(opcode, left, right), 4)
+    immediate = emit.splat(arguments["imm"].truncated(I32), kind)
+    for opcode, use_imm in itertools.product(AluOpcode, (False, True)):
+        wanted = arguments["opcode"].equals(opcode) & arguments["use_imm"].equals(int(use_imm))
+        with emit.when(wanted), emit.loop(arguments["count"]) as step:
+            dst = start + (arguments["dst"] + step * arguments["dst_step"]) * geometry.acc_elem
+            src = start + (arguments["src"] + step * arguments["src_step"]) * geometry.acc_elem
+            for offset in _chunks(emit, geometry.acc_elem, kind.count * 4):
+                left = emit.load(dst + offset, kind, 4)
+                right = immediate if use_imm else emit.load(src + offset, kind, 4)
+                emit.store(dst + offset, operation.apply(opcode, left, right), 4)
     return emit.finish()
 
 

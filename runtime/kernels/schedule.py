@@ -19,7 +19,7 @@ from runtime.kernels.failures import Failing
 from runtime.kernels.geometry import Geometry
 from runtime.kernels.record import Failure, Status, head_field, token_field
 
-__all__ = ["FETCH", "RUN", "emit_fetch", "emit_run"]
+__all__ = ["FETCH", "RUN", "emit_fetch", "emit_run", "token_flags"]
 
 FETCH = "vta_fetch"
 """``fetch(arena, program)``: ``program`` is the host address of the ``count`` words; returns a ``Status``."""
@@ -27,12 +27,20 @@ FETCH = "vta_fetch"
 RUN = "vta_run"
 """``run(arena)``: runs what was fetched; returns a ``Status``."""
 
-_FLAGS: Mapping[Module, tuple[Deps, ...]] = {
-    Module.LOAD: (Deps(pop_next=True), Deps(push_next=True)),
-    Module.COMPUTE: (Deps(pop_prev=True), Deps(pop_next=True), Deps(push_prev=True), Deps(push_next=True)),
-    Module.STORE: (Deps(pop_prev=True), Deps(push_prev=True)),
+_FLAGS: Mapping[Module, tuple[str, ...]] = {
+    Module.LOAD: ("pop_next", "push_next"),
+    Module.COMPUTE: ("pop_prev", "pop_next", "push_prev", "push_next"),
+    Module.STORE: ("pop_prev", "push_prev"),
 }
-"""The flags that each module can have, one at a time."""
+"""The flags that each module can have."""
+
+
+def token_flags(module: Module) -> Iterator[tuple[str, TokenQueue]]:
+    """Yield the flags of ``module`` by name, and the queue that each one pops or pushes."""
+    for name in _FLAGS[module]:
+        deps = Deps(**{name: True})
+        (queue,) = (*pops(module, deps), *pushes(module, deps))
+        yield name, queue
 
 
 def emit_fetch(module: Any, geometry: Geometry, functions: Mapping[str, Any]) -> Any:
@@ -123,11 +131,12 @@ def _heads(emit: Emitter, failing: Failing, geometry: Geometry, words: Num, coun
     heads = []
     for stage in Module:
         index = failing.get(head_field(stage))
-        # Beyond the end there is a word of zeros, so that this load is always possible.
+        # The index of a module that is through is the count, where the buffer has room for one more word.
         fields = Fields(layout, _word(emit, words, index))
         ready = index < count
-        for flag, queue in _tokens(stage, "pop"):
-            ready = ready & (failing.get(token_field(queue)) >= fields[flag])
+        for flag, queue in token_flags(stage):
+            if flag.startswith("pop"):
+                ready = ready & (failing.get(token_field(queue)) >= fields[flag])
         heads.append(_Head(stage, index, ready))
     return heads
 
@@ -135,18 +144,11 @@ def _heads(emit: Emitter, failing: Failing, geometry: Geometry, words: Num, coun
 def _move_tokens(emit: Emitter, failing: Failing, fields: Fields, stage: Num, direction: str) -> None:
     for candidate in Module:
         with emit.when(stage.equals(candidate)):
-            for flag, queue in _tokens(candidate, direction):
+            for flag, queue in token_flags(candidate):
+                if not flag.startswith(direction):
+                    continue
                 tokens = failing.get(token_field(queue))
                 failing.put(token_field(queue), tokens - fields[flag] if direction == "pop" else tokens + fields[flag])
-
-
-def _tokens(module: Module, direction: str) -> Iterator[tuple[str, TokenQueue]]:
-    """Yield the flags of ``module`` that pop or push, by name, and the queue that each one speaks of."""
-    for deps in _FLAGS[module]:
-        for name in ("pop_prev", "pop_next", "push_prev", "push_next"):
-            if getattr(deps, name) and name.startswith(direction):
-                (queue,) = pops(module, deps) if direction == "pop" else pushes(module, deps)
-                yield name, queue
 
 
 def _execute(

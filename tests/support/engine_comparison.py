@@ -1,8 +1,10 @@
-"""The functional simulator against the reference interpreter, on one program: everything that can be seen must be equal."""
+"""The functional simulator against the reference interpreter: everything that one program shows must be equal."""
 
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from isa.instructions import MemoryId
 from isa.program import Program
@@ -14,6 +16,10 @@ from runtime.stats import Statistics, count_instructions
 from tests.support.launching import MEMORY_LIMIT, place_program
 
 __all__ = ["first_difference", "run_reference"]
+
+Numbers = npt.NDArray[np.integer[Any]]
+
+_SCRATCHPADS = (MemoryId.UOP, MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
 
 
 def run_reference(program: Program) -> Reference:
@@ -34,18 +40,15 @@ def first_difference(program: Program, machine: Machine, expected: Reference) ->
     order: list[int] = []
     simulator.set_trace(lambda event: order.append(event.index))
     launch = simulator.launch(placed.address, placed.count)
-    arrays = {
-        "DRAM": (memory.address_space()[: expected.memory.size], expected.memory),
-        "UOP": (simulator.scratchpad(MemoryId.UOP), expected.uop),
-        "INP": (simulator.scratchpad(MemoryId.INP), expected.inp),
-        "WGT": (simulator.scratchpad(MemoryId.WGT), expected.wgt),
-        "ACC": (simulator.scratchpad(MemoryId.ACC), expected.acc),
-    }
-    for name, (found, wanted) in arrays.items():
-        wrong = np.argwhere(found != wanted)
+    found: dict[str, Numbers] = {memory.name: simulator.scratchpad(memory) for memory in _SCRATCHPADS}
+    found["DRAM"] = memory.address_space()[: expected.memory.size]
+    wanted: dict[str, Numbers] = {memory.name: getattr(expected, memory.name.lower()) for memory in _SCRATCHPADS}
+    wanted["DRAM"] = expected.memory
+    for name, numbers in wanted.items():
+        wrong = np.argwhere(found[name] != numbers)
         if wrong.size:
             place = tuple(wrong[0].tolist())
-            return f"{name}{list(place)} is {found[place]}, the reference has {wanted[place]}"
+            return f"{name}{list(place)} is {found[name][place]}, the reference has {numbers[place]}"
     counters = Statistics(**asdict(expected.counts), instructions=count_instructions(program.instructions), launches=1)
     if launch.statistics != counters:
         return f"counters are {launch.statistics}, the reference has {counters}"
