@@ -119,10 +119,14 @@ def contents(words: Sequence[str], dtype: str, shape: tuple[int, ...]) -> bytes:
         case ["fill", value]:
             return _numbers([value], dtype).tobytes() * count
         case ["arange", *range_words] if len(range_words) <= 2:
-            start, step = ([parse_number(word) for word in range_words] + [0, 1][len(range_words) :])[:2]
+            start, step = [parse_number(word) for word in range_words] + [0, 1][len(range_words) :]
+            if max(abs(start), abs(step)) > 1 << 32:
+                raise LineError("START and STEP of arange are -2^32 to 2^32")
             wrapped = start + step * np.arange(count, dtype=np.int64)
             return wrapped.astype(kind).tobytes()
         case ["random", seed]:
+            if parse_number(seed) < 0:
+                raise LineError(f"SEED of random is not negative, as {seed} is")
             return np.random.default_rng(parse_number(seed)).bytes(count * kind.itemsize)
         case ["hex", *digits]:
             return _hex("".join(digits), count * kind.itemsize)
@@ -148,9 +152,13 @@ def _numbers(words: Sequence[str], dtype: str) -> npt.NDArray[np.generic]:
     kind = np.dtype(dtype)
     if kind.kind == "f":
         try:
-            return np.array([float(word) for word in words], "<f4")
+            floats = [float(word) for word in words]
         except ValueError:
             raise LineError(f"expected {dtype} numbers, not {' '.join(words[:4])}") from None
+        for word, number in zip(words, floats, strict=True):
+            if math.isfinite(number) and abs(number) > float(np.finfo(kind).max):
+                raise LineError(f"{dtype} does not hold {word}")
+        return np.array(floats, "<f4")
     limits = np.iinfo(kind)
     values = [parse_number(word) for word in words]
     for value in values:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 __all__ = ["DEFAULTS", "ConfigError", "Sizes", "check_values"]
 
-PAGE_BYTES = 4096
+LOG_PAGE_BYTES = 12
+PAGE_BYTES = 1 << LOG_PAGE_BYTES
 """DRAM is handed out in pages of this size, so an element may not be larger."""
 
 _SEARCH = range(64)
@@ -78,6 +79,10 @@ def _within(key: str, low: int, high: int, why: str) -> _Rule:
     return _Rule((key,), lambda v, _: v.get(key, low) in range(low, high + 1), lambda _: why)
 
 
+def _at_least_one(key: str, why: str) -> _Rule:
+    return _Rule((key,), lambda v, _: v.get(key, 0) >= 0, lambda _: why)
+
+
 def _whole_bytes(name: str, keys: tuple[str, ...], bits: Callable[[Sizes], int]) -> _Rule:
     return _Rule(
         keys,
@@ -86,11 +91,16 @@ def _whole_bytes(name: str, keys: tuple[str, ...], bits: Callable[[Sizes], int])
     )
 
 
+def _power(log: int) -> str:
+    """Return 2 to the power of ``log`` in a readable form."""
+    return str(1 << log) if log < 20 else f"2^{log}"
+
+
 def _fits_page(name: str, keys: tuple[str, ...], bits: Callable[[Sizes], int]) -> _Rule:
     return _Rule(
         keys,
-        lambda _, s: 1 << bits(s) <= 8 * PAGE_BYTES,
-        lambda s: f"{name} element of {1 << (bits(s) - 3)} bytes is larger than a page of {PAGE_BYTES} bytes",
+        lambda _, s: bits(s) - 3 <= LOG_PAGE_BYTES,
+        lambda s: f"{name} element of {_power(bits(s) - 3)} bytes is larger than a page of {PAGE_BYTES} bytes",
     )
 
 
@@ -118,10 +128,10 @@ _RULES: tuple[_Rule, ...] = (
     _within("LOG_INP_WIDTH", 0, 3, "inputs have 1, 2, 4 or 8 bits (0 to 3)"),
     _within("LOG_WGT_WIDTH", 0, 3, "weights have 1, 2, 4 or 8 bits (0 to 3)"),
     _within("LOG_ACC_WIDTH", 5, 5, "accumulators have 32 bits"),
-    _within("LOG_BATCH", 0, 63, "a batch has at least one row"),
-    _within("LOG_BLOCK", 0, 63, "a block has at least one lane"),
-    _within("LOG_BLOCK_IN", 0, 63, "a block has at least one lane"),
-    _within("LOG_BLOCK_OUT", 0, 63, "a block has at least one lane"),
+    _at_least_one("LOG_BATCH", "a batch has at least one row"),
+    _at_least_one("LOG_BLOCK", "a block has at least one lane"),
+    _at_least_one("LOG_BLOCK_IN", "a block has at least one lane"),
+    _at_least_one("LOG_BLOCK_OUT", "a block has at least one lane"),
     _whole_bytes("an input", (*_BATCH_IN, "LOG_INP_WIDTH"), lambda s: s.inp_bits),
     _whole_bytes("a weight", (*_BLOCKS, "LOG_WGT_WIDTH"), lambda s: s.wgt_bits),
     _whole_bytes("an output", (*_BATCH_OUT, "LOG_INP_WIDTH"), lambda s: s.out_bits),

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from isa.bulk import encode_all
 from isa.config import VTAConfig
-from isa.encoding import DecodingError, decode, decode_uop
+from isa.encoding import DecodingError, EncodingError, decode, decode_uop
 from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, Store
 from isa.program import Program
 
@@ -72,12 +73,9 @@ class Reference:
 
         A program's micro-ops and memory image must lie in ``memory`` already (``execute`` sees to that).
         """
-        if isinstance(program, Program) and program.config.digest != self.config.digest:
-            raise ExecutionError(
-                f"the program is for {program.config.bitstream} and this machine is {self.config.bitstream}"
-            )
-        stream = program.instructions if isinstance(program, Program) else program
-        for self._index, entry in enumerate(stream):
+        stream = self._legal(program)
+        for index, entry in enumerate(stream):
+            self._index = index
             instruction = self._decode(entry) if isinstance(entry, int) else entry
             if isinstance(instruction, Finish):
                 break
@@ -211,6 +209,19 @@ class Reference:
         return Uops(*(np.array(column) for column in zip(*((u.dst, u.src, u.wgt) for u in uops), strict=True)))
 
     # --- checks ------------------------------------------------------------------------------------------------------
+
+    def _legal(self, program: Program | Sequence[int]) -> Sequence[Instruction | int]:
+        """Return what to execute; a program must be for this configuration and legal (words are decoded one by one)."""
+        if not isinstance(program, Program):
+            return program
+        if program.config.digest != self.config.digest:
+            names = f"{program.config.bitstream} and this machine is {self.config.bitstream}"
+            raise ExecutionError(f"the program is for {names}")
+        try:
+            encode_all(program.instructions, self.config)
+        except EncodingError as error:
+            raise ExecutionError(str(error)) from None
+        return program.instructions
 
     def _decode(self, word: int) -> Instruction:
         try:

@@ -90,6 +90,9 @@ LINES: list[tuple[str, str]] = [
     (".data A type=int8 shape=2 hex 0g", "expected pairs of hexadecimal digits after hex"),
     (".data A type=int8 shape=2 hex 00", "the region has 2 bytes, not 1"),
     (".data A type=int8 shape=2 arange x", "expected a number such as 12, -3 or 0x1f, not 'x'"),
+    (".data A type=int8 shape=2 arange 4294967297", "START and STEP of arange are -2^32 to 2^32"),
+    (".data A type=int8 shape=2 random -1", "SEED of random is not negative, as -1 is"),
+    (".data A type=float32 shape=1 1e39", "float32 does not hold 1e39"),
     (".output A type=int8 shape=2 zeros", "expected nothing after the keys of .output, not 'zeros'"),
     (".uop base=3", "expected .uop or .uop address=A, not 'base=3'"),
     (".uop address=3 4", "expected .uop or .uop address=A, not 'address=3 4'"),
@@ -111,7 +114,7 @@ def test_a_bad_line_is_named(line: str, message: str) -> None:
 TEXTS: list[tuple[str, str]] = [
     (
         ".data A address=8 type=int8 shape=8 zeros\nload.inp x=1",
-        ":2: expected a number such as 12, -3 or 0x1f, not 'load.inp'",
+        ":2: load.inp is an instruction, write .text before the first one",
     ),
     (".uop\nload.uop x=1", ":2: expected dst=, src=, wgt= or word= of a micro-op, not 'load.uop'; is .text missing?"),
     (".uop\ndst=1 dst=2", ":2: 'dst' is given twice"),

@@ -117,6 +117,16 @@ BROKEN: list[tuple[dict[str, object], str]] = [
         "the nearest value that fits is 6",
     ),
     (
+        {"log_block": 10**9},
+        "LOG_BLOCK is 1000000000, but a weight element of 2^2000000000 bytes is larger than a page of 4096 bytes; "
+        "the nearest value that fits is 6",
+    ),
+    (
+        {"log_inp_buff_size": 10**9},
+        "LOG_INP_BUFF_SIZE is 1000000000, but the input buffer has 2^999999996 elements and sram_base (16 bits) "
+        "reaches 2^16; the nearest value that fits is 15",
+    ),
+    (
         {"log_batch": 7},
         "LOG_BATCH is 7, but an accumulator element of 8192 bytes is larger than a page of 4096 bytes; "
         "the nearest value that fits is 6",

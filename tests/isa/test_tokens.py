@@ -66,12 +66,13 @@ def test_both_pops_must_be_there() -> None:
 
 
 def test_tokens_that_nobody_takes_are_counted() -> None:
-    order = token_order([*[_load(push_next=True)] * 300, Finish()])
+    stream: list[Instruction] = [_load(push_next=True) for _ in range(300)]
+    order = token_order(stream)
     assert order.leftover == {L2G: 300, G2L: 0, G2S: 0, S2G: 0}
 
 
 def test_a_deadlock_names_every_head_and_what_it_waits_for() -> None:
-    stream = [
+    stream: list[Instruction] = [
         _load(pop_next=True),
         _gemm(pop_prev=True, pop_next=True, push_prev=True),
         _store(pop_prev=True, push_prev=True),

@@ -7,7 +7,6 @@ or DRAM bytes are ordered by tokens, other instructions are not; tokens are also
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from isa.config import VTAConfig
 from isa.encoding import encode_uop
@@ -24,6 +23,7 @@ from isa.instructions import (
     Store,
 )
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program
+from tests.support.random_memory import Accesses, Indices, random_bytes
 from tests.support.token_planner import QUEUES, TokenPlanner
 
 __all__ = ["random_program"]
@@ -31,8 +31,6 @@ __all__ = ["random_program"]
 ARENA_BYTES = 1 << 17
 STEPS_AT_MOST = 96
 """Tensor operations of one instruction, so that thousands of programs take seconds."""
-
-Indices = npt.NDArray[np.int64]
 
 
 def random_program(rng: np.random.Generator, config: VTAConfig, *, length: int | None = None) -> Program:
@@ -43,19 +41,6 @@ def random_program(rng: np.random.Generator, config: VTAConfig, *, length: int |
         builder.random_tokens()
     builder.probe()
     return builder.finish()
-
-
-class _Accesses:
-    """For each element of a memory, the index of the last instruction of each kind of access, or -1."""
-
-    def __init__(self, size: int, kinds: tuple[str, ...]) -> None:
-        self._last = {kind: np.full(size, -1, np.int32) for kind in kinds}
-
-    def record(self, kind: str, where: Indices, index: int) -> None:
-        self._last[kind][where] = index
-
-    def latest(self, kind: str, where: Indices) -> int:
-        return int(self._last[kind][where].max(initial=-1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +61,11 @@ class _Builder:
         self.uop_image: list[int] = []
         self.kernels: list[_Kernel] = []
         self.sram = {
-            MemoryId.INP: _Accesses(config.inp_depth, ("write", "read")),
-            MemoryId.WGT: _Accesses(config.wgt_depth, ("write", "read")),
-            MemoryId.ACC: _Accesses(config.acc_depth, ("write", "read")),
+            MemoryId.INP: Accesses(config.inp_depth, ("write", "read")),
+            MemoryId.WGT: Accesses(config.wgt_depth, ("write", "read")),
+            MemoryId.ACC: Accesses(config.acc_depth, ("write", "read")),
         }
-        self.dram = _Accesses(ARENA_BYTES, ("load", "compute", "store"))
+        self.dram = Accesses(ARENA_BYTES, ("load", "compute", "store"))
 
     # --- choices -----------------------------------------------------------------------------------------------------
 
@@ -399,26 +384,13 @@ class _Builder:
         self.uop_image.append(word)
         return self.uop_base // 4 + len(self.uop_image) - 1
 
-    def _arena(self) -> bytes:
-        """Return DRAM contents: any bytes, small 32-bit numbers (useful shift counts), and extremes."""
-        parts = np.empty((ARENA_BYTES // 1024, 256), "<i4")
-        for part in parts:
-            match self._int(0, 3):
-                case 0:
-                    part[:] = self.rng.integers(-40, 41, 256)
-                case 1:
-                    part[:] = self.rng.choice([-(2**31), 2**31 - 1, -1, 0, 1, 127, -128, 32768], 256)
-                case _:
-                    part[:] = self.rng.integers(-(2**31), 2**31, 256)
-        return parts.tobytes()
-
     def finish(self) -> Program:
         """Append FINISH, which sometimes pops, and return the program."""
         for queue in ((Module.LOAD, Module.COMPUTE), (Module.STORE, Module.COMPUTE)):
             if self.plan.outstanding(queue) and self._chance(0.5):
                 self.plan.pop(queue)
         self.plan.emit(Finish())
-        segment = MemorySegment(address=self.base, data=self._arena(), name="arena")
+        segment = MemorySegment(address=self.base, data=random_bytes(self.rng, ARENA_BYTES), name="arena")
         output = OutputRegion(name="arena", address=self.base, dtype="uint8", shape=(ARENA_BYTES,))
         return Program(
             config=self.config,

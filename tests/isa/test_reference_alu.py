@@ -1,0 +1,161 @@
+"""ALU semantics: every operation at the edges, in plain integers, and the order of dependent steps."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isa.config import VTAConfig
+from isa.encoding import encode_uop
+from isa.instructions import Alu, AluOpcode, MicroOp
+from isa.reference import Reference, alu_operation
+from tests.support.configs import CONFIGS
+
+MIN, MAX, ADD, SHR, MUL = AluOpcode
+
+Acc = npt.NDArray[np.int32]
+
+
+def _wrap(value: int) -> int:
+    return (value + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def _expected(operation: AluOpcode, x: int, y: int) -> int:
+    match operation:
+        case AluOpcode.MIN:
+            return min(x, y)
+        case AluOpcode.MAX:
+            return max(x, y)
+        case AluOpcode.ADD:
+            return _wrap(x + y)
+        case AluOpcode.MUL:
+            return _wrap(x * y)
+        case AluOpcode.SHR:
+            return x >> y if y >= 0 else (_wrap(x << -y) if y > -64 else 0)
+
+
+EDGES = [0, 1, -1, 2, 7, -7, 31, -31, 32, -32, 33, -33, 63, -64, 127, -128, 32767, -32768, 2**31 - 1, -(2**31)]
+
+
+@pytest.mark.parametrize("operation", AluOpcode)
+def test_an_operation_is_that_of_whole_numbers(operation: AluOpcode) -> None:
+    for x in EDGES:
+        lanes = alu_operation(operation, np.full(len(EDGES), x, np.int32), np.array(EDGES, np.int32))
+        assert lanes.tolist() == [_expected(operation, x, y) for y in EDGES]
+
+
+INT32 = st.integers(-(2**31), 2**31 - 1)
+
+
+@given(operation=st.sampled_from(AluOpcode), x=INT32, y=INT32 | st.integers(-70, 70))
+@settings(max_examples=500, deadline=None)
+def test_an_operation_on_any_numbers(operation: AluOpcode, x: int, y: int) -> None:
+    result = alu_operation(operation, np.array([x], np.int32), np.array([y], np.int32))
+    assert result.tolist() == [_expected(operation, x, y)]
+    assert result.dtype == np.int32
+
+
+def _machine(config: VTAConfig, *uops: MicroOp) -> Reference:
+    machine = Reference(config, np.zeros(0, np.uint8))
+    machine.uop[: len(uops)] = [encode_uop(uop, config) for uop in uops]
+    rng = np.random.default_rng(8)
+    machine.acc[:] = rng.integers(-(2**31), 2**31, machine.acc.shape)
+    return machine
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_both_forms_read_operand_0_at_dst(name: str) -> None:
+    machine = _machine(CONFIGS[name], MicroOp(dst=3, src=5))
+    before = machine.acc.copy()
+    machine.step(Alu(alu_opcode=ADD, uop_end=1))
+    assert np.array_equal(machine.acc[3], before[3] + before[5])
+    machine = _machine(CONFIGS[name], MicroOp(dst=3, src=5))
+    machine.step(Alu(alu_opcode=ADD, use_imm=True, imm=-9, uop_end=1))
+    assert np.array_equal(machine.acc[3], before[3] - np.int32(9))
+    assert np.array_equal(np.delete(machine.acc, 3, 0), np.delete(before, 3, 0))
+
+
+def test_loops_run_outer_then_inner_then_micro_ops() -> None:
+    machine = _machine(VTAConfig(), MicroOp(dst=1, src=0), MicroOp(dst=100, src=1))
+    acc = machine.acc.copy()
+    machine.step(
+        Alu(
+            alu_opcode=ADD,
+            uop_end=2,
+            iter_out=3,
+            iter_in=4,
+            dst_factor_out=4,
+            dst_factor_in=1,
+            src_factor_out=4,
+            src_factor_in=1,
+        )
+    )
+    for i in range(3):
+        for j in range(4):
+            for dst, src in ((1, 0), (100, 1)):
+                acc[dst + 4 * i + j] += acc[src + 4 * i + j]
+    assert np.array_equal(machine.acc, acc)
+    assert machine.counts.alu_counter == 24
+
+
+@pytest.mark.parametrize("operation", AluOpcode)
+def test_steps_that_depend_on_each_other_run_in_order(operation: AluOpcode) -> None:
+    rng = np.random.default_rng(int(operation))
+    for _ in range(40):
+        uops = [MicroOp(dst=int(d), src=int(s)) for d, s in rng.integers(0, 5, (4, 2))]
+        machine = _machine(VTAConfig(), *uops)
+        machine.acc[:] = rng.integers(-40, 40, machine.acc.shape)
+        acc = machine.acc.tolist()
+        factors = [int(f) for f in rng.integers(0, 3, 4)]
+        machine.step(
+            Alu(
+                alu_opcode=operation,
+                uop_end=4,
+                iter_out=2,
+                iter_in=3,
+                dst_factor_out=factors[0],
+                dst_factor_in=factors[1],
+                src_factor_out=factors[2],
+                src_factor_in=factors[3],
+            )
+        )
+        for i in range(2):
+            for j in range(3):
+                for uop in uops:
+                    dst = uop.dst + i * factors[0] + j * factors[1]
+                    src = uop.src + i * factors[2] + j * factors[3]
+                    pairs = zip(acc[dst][0], acc[src][0], strict=True)
+                    acc[dst] = [[_expected(operation, x, y) for x, y in pairs]]
+        assert machine.acc.tolist() == acc
+
+
+def test_the_immediate_form_looks_at_no_source() -> None:
+    config = CONFIGS["in16out32"]
+    machine = _machine(config, MicroOp(dst=0, src=config.inp_depth - 1))
+    machine.step(Alu(alu_opcode=MAX, use_imm=True, imm=5, uop_end=1, iter_in=2, src_factor_in=config.acc_depth - 1))
+    assert machine.acc[0].min() >= 5
+
+
+# --- user reports ----------------------------------------------------------------------------------------------------
+
+V = [-7, -1, 0, 1, 7, 100, -100, 2147483647, -2147483648, 3, 4, 5, 6, 8, 9, 10]
+ADDED = [v + 32767 for v in V]
+ADDED[7] = -2147450882
+CASES = [
+    (MAX, -5, [-5, -1, 0, 1, 7, 100, -5, 2147483647, -5, 3, 4, 5, 6, 8, 9, 10]),
+    (MIN, -5, [-7, -5, -5, -5, -5, -5, -100, -5, -2147483648, -5, -5, -5, -5, -5, -5, -5]),
+    (ADD, -1, [-8, -2, -1, 0, 6, 99, -101, 2147483646, 2147483647, 2, 3, 4, 5, 7, 8, 9]),
+    (SHR, 3, [-1, -1, 0, 0, 0, 12, -13, 268435455, -268435456, 0, 0, 0, 0, 1, 1, 1]),
+    (SHR, -3, [-56, -8, 0, 8, 56, 800, -800, -8, 0, 24, 32, 40, 48, 64, 72, 80]),
+    (MAX, -32768, [max(v, -32768) for v in V]),
+    (ADD, 32767, ADDED),
+]
+
+
+@pytest.mark.parametrize(("operation", "imm", "expected"), CASES)
+def test_br_002_negative_immediates_are_negative(operation: AluOpcode, imm: int, expected: list[int]) -> None:
+    machine = _machine(VTAConfig(), MicroOp(dst=4, src=4))
+    machine.acc[4, 0] = V
+    machine.step(Alu(alu_opcode=operation, use_imm=True, imm=imm, uop_end=1))
+    assert machine.acc[4, 0].tolist() == expected
