@@ -1,5 +1,4 @@
-"""The runtime's C API: what compiled host code calls, under upstream's names and signatures (``spec/runtime.md``
-section 2).
+"""The runtime's C API: what compiled host code calls, under upstream's names and signatures (``docs/runtime.md``).
 
 Each function is a ctypes callback that acts on the session whose program is running (``Session.current``). An exception
 cannot pass through compiled code, so it is kept in the run, and calls that follow do nothing; ``Session.program``
@@ -18,6 +17,7 @@ from typing import Any
 
 from isa.instructions import MemoryId, Module
 from runtime.command_queue import DebugFlag, QueueError
+from runtime.devices.device import DeviceError
 from runtime.session import Session
 
 __all__ = ["CFunction", "functions", "symbols"]
@@ -287,10 +287,19 @@ def _guarded(action: Callable[..., object], on_failure: int | None) -> Callable[
         try:
             return action(session, *arguments)
         except BaseException as error:  # an interrupt must not get lost in compiled code either
-            run.keep_error(error)
+            if run.error is None:
+                run.keep_error(_located(session, error))
             return on_failure
 
     return call
+
+
+def _located(session: Session, error: BaseException) -> BaseException:
+    """Put the statement that asked in front of the error's text; a device's error names its instruction already."""
+    origin = session.queue.origin() if session.queue.origin is not None else None
+    if origin is not None and len(error.args) == 1 and not isinstance(error, DeviceError):
+        error.args = (f"{origin}: {error.args[0]}",)
+    return error
 
 
 @functools.cache

@@ -320,6 +320,11 @@ class CommandQueue:
         return self.origin() if self.origin is not None else None
 
     def _append_copies(self, kind: type[Load] | type[Store], pieces: Sequence[Piece], buffer: Allocation) -> None:
+        if not self.memory.is_live(buffer):
+            raise QueueError(
+                f"command queue: the buffer at {buffer.address:#x} is not allocated (any more), or belongs to another "
+                "memory"
+            )
         origin = self._current_origin()
         for piece in pieces:
             self._make_room(1)

@@ -1,4 +1,4 @@
-"""The classic text of an instruction stream, as ``DUMP_INSN`` prints it (``spec/runtime.md`` section 9).
+"""The classic text of an instruction stream, as ``DUMP_INSN`` prints it (``docs/runtime.md``).
 
 Scripts read this format, so it stays as upstream's, with one exception: a load of ACC_8BIT says so.
 

@@ -1,6 +1,6 @@
 """The instructions of one launch while they are being collected, and the dependency tokens between their modules.
 
-Upstream's rules (``spec/runtime.md`` section 5) decide where tokens go: a pop waits (pending) for the next instruction
+Upstream's rules (``docs/runtime.md``) decide where tokens go: a pop waits (pending) for the next instruction
 of its module; a push goes onto the last instruction of the whole stream if that is of its module and has the flag free;
 otherwise no-ops carry them.
 

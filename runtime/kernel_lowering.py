@@ -1,6 +1,6 @@
 """From a captured micro-op kernel to GEMM or ALU instructions and the micro-ops that they run.
 
-A kernel that fits one instruction becomes that instruction as upstream forms it (``spec/runtime.md`` section 6): a
+A kernel that fits one instruction becomes that instruction as upstream forms it (``docs/runtime.md``): a
 single loop goes to the outer fields of a GEMM and to the inner fields of an ALU instruction. Everything else is
 expanded, to as few instructions as possible and then to as few micro-ops: ``runtime.loop_fitting`` brings the loops
 down to two, and ``runtime.alu_immediate`` brings immediates down to 16 bits.

@@ -3,7 +3,7 @@
 Micro-ops and instructions have an area of 32 MiB each, allocated one after the other at first use, as upstream's
 runtime does, so that addresses can be compared.
 
-May import ``isa``. Tests: ``tests/runtime/test_launcher.py``.
+May import ``isa``. Tests: ``tests/runtime/test_launch.py``.
 """
 
 import sys

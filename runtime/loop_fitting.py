@@ -8,7 +8,7 @@ turns a nest into nests that fit, keeping the order in which iterations run unle
 3. two loops stay loops, and the others become micro-ops (inner loops) or separate instructions (outer loops). All
    choices are compared; the one with the fewest instructions wins, then the one with the fewest micro-ops.
 
-May import ``isa``. Tests: ``tests/runtime/test_loop_fitting.py``.
+May import ``isa``. Tests: ``tests/runtime/test_kernel_lowering.py``.
 """
 
 import dataclasses

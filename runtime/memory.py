@@ -1,7 +1,7 @@
 """The DRAM of a device: one address space that host code, drivers and simulators share, and its
 page allocator.
 
-Physical addresses look as upstream's driver hands them out (``spec/runtime.md`` section 11): pages
+Physical addresses look as upstream's driver hands them out (``docs/runtime.md``): pages
 of 4 KiB, the first one at 0x1000, so that address 0 is never valid. The bytes lie in one anonymous
 mapping that is reserved once at its full size and filled by the system page by page, so the base
 pointer that native code holds never moves.
@@ -113,15 +113,15 @@ class DeviceMemory:
         return allocation
 
     def claim(self, address: int, nbytes: int) -> Allocation:
-        """Return a zeroed block of ``nbytes`` at ``address``, which begins a page and may be 0.
+        """Return a zeroed block of ``nbytes`` at ``address``, which begins a page.
 
         For programs that bring their own addresses. Raises ``DeviceMemoryError`` where something is in use there.
         """
         end = address + -(-nbytes // PAGE_BYTES) * PAGE_BYTES
-        if nbytes < 1 or address < 0 or address % PAGE_BYTES or end > self.limit:
+        if nbytes < 1 or address < FIRST_ADDRESS or address % PAGE_BYTES or end > self.limit:
             raise DeviceMemoryError(
-                f"device memory: {nbytes} bytes cannot be claimed at {address:#x}; a block begins a page "
-                f"and lies below {self.limit:#x}"
+                f"device memory: {nbytes} bytes cannot be claimed at {address:#x}; a block begins a page and lies "
+                f"between {FIRST_ADDRESS:#x} and {self.limit:#x} (the first page is never mapped)"
             )
         for other, pages in self._live.values():
             if other.address < end and address < other.address + pages:
@@ -129,8 +129,7 @@ class DeviceMemory:
                     f"device memory: {nbytes} bytes cannot be claimed at {address:#x}, because the block of "
                     f"{other.nbytes} bytes at {other.address:#x} is in use"
                 )
-        if end > FIRST_ADDRESS:
-            self._remove_free(max(address, FIRST_ADDRESS), end)
+        self._remove_free(address, end)
         allocation = Allocation(address, nbytes)
         self._live[address] = (allocation, end - address)
         return allocation
@@ -150,8 +149,7 @@ class DeviceMemory:
         del self._live[allocation.address]
         begin, pages = allocation.address, live[1]
         self._clear(begin, begin + pages)
-        if begin + pages > FIRST_ADDRESS:
-            self._insert_free(max(begin, FIRST_ADDRESS), begin + pages)
+        self._insert_free(begin, begin + pages)
 
     def starting_at(self, address: int) -> Allocation | None:
         """Return the live allocation that begins at ``address``, or None."""
@@ -169,9 +167,10 @@ class DeviceMemory:
 
         Raises ``DeviceMemoryError`` outside of what allocations have covered.
         """
-        if nbytes < 0 or address < 0 or address + nbytes > self._top:
+        if nbytes < 0 or address < FIRST_ADDRESS or address + nbytes > self._top:
             raise DeviceMemoryError(
-                f"device memory: {nbytes} bytes from {address:#x} are outside of the mapped range 0x0 to {self._top:#x}"
+                f"device memory: {nbytes} bytes from {address:#x} are outside of the mapped range "
+                f"{FIRST_ADDRESS:#x} to {self._top:#x}"
             )
         return self._bytes[address : address + nbytes]
 

@@ -40,13 +40,16 @@ class Recording:
         """Return the launches with ``arguments`` in place of the recorded ones.
 
         Raises ``ReplayError`` where the same two arguments are not the same buffer as when it was recorded, or a buffer
-        that is no argument was freed; ``RelocationError`` where a buffer is too short.
+        was freed; ``RelocationError`` where a buffer is too short.
         """
         if alias_pattern(arguments) != alias_pattern(self.arguments):
             raise ReplayError(
                 f"recorded program: its arguments shared buffers as {alias_pattern(self.arguments)} says, and these as "
                 f"{alias_pattern(arguments)}; run it again to record it for them"
             )
+        dead = [buffer for buffer in arguments if not self.memory.is_live(buffer)]
+        if dead:
+            raise ReplayError(f"recorded program: the buffer at {dead[0].address:#x} is not allocated (any more)")
         if not self.is_live:
             raise ReplayError("recorded program: a buffer that it uses besides its arguments was freed; run it again")
         buffers = dict(zip(self.arguments, arguments, strict=True))

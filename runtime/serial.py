@@ -4,7 +4,7 @@ A debugging aid. Every token and no-op that the program had is replaced: an inst
 the next one, which waits for it. LOAD and STORE are not neighbours, so between them a compute no-op hands the token on
 (upstream leaves such pairs unordered). Instructions of one module are ordered by the module itself.
 
-May import ``isa``. Tests: ``tests/runtime/test_serial.py``.
+May import ``isa``. Tests: ``tests/runtime/test_command_queue.py``.
 """
 
 from collections.abc import Sequence

@@ -92,13 +92,15 @@ class Session:
         """Run a program: the calls that are made inside, on the queue or through the C API.
 
         ``arguments`` are the buffers that it was given, for ``ProgramRun.recording``. On the way out its work is done,
-        and nothing of it is left in the queue. An exception inside, or an error that a C callback had to keep, ends the
-        program: work that was not launched is dropped, buffers that the C API allocated are freed.
+        and nothing of it is left in the queue, a debug mode that it set included. An exception inside, or an error that
+        a C callback had to keep, ends the program: work that was not launched is dropped, buffers that the C API
+        allocated are freed.
         """
         with self._lock:
             if self._run is not None:
                 raise SessionError("a program is running on this session, and a second one cannot run inside it")
-            self._run = run = ProgramRun(self.memory, tuple(arguments), self.queue.debug_mode)
+            flags = self.queue.debug_mode
+            self._run = run = ProgramRun(self.memory, tuple(arguments), flags)
             self.queue.launcher.listeners.append(run.launches.append)
             token = _ACTIVE.set(self)
             try:
@@ -115,6 +117,7 @@ class Session:
                 _ACTIVE.reset(token)
                 self.queue.launcher.listeners.remove(run.launches.append)
                 self.queue.origin = None
+                self.queue.debug_mode = flags
                 self._run = None
 
     def replay(self, recording: Recording, arguments: Sequence[Allocation]) -> list[LaunchStats]:
@@ -132,8 +135,9 @@ class Session:
         """
         self.require_config(program.config, "the program")
         with self._lock:
-            blocks = [self.memory.claim(begin, end - begin) for begin, end in _pages(program)]
+            blocks: list[Allocation] = []
             try:
+                blocks += (self.memory.claim(begin, end - begin) for begin, end in _pages(program))
                 space = self.memory.address_space()
                 for address, data in _contents(program).items():
                     space[address : address + len(data)] = np.frombuffer(data, np.uint8)

@@ -1,6 +1,6 @@
 """What a device did: bytes moved, instructions and tensor operations, cycles where there are any.
 
-The seven counters of upstream's simulator keep their names (``spec/runtime.md`` section 11); bytes
+The seven counters of upstream's simulator keep their names (``docs/runtime.md``); bytes
 are those that moved between DRAM and a scratchpad, so padding counts nothing and an ACC_8BIT
 element counts a quarter of an ACC element.
 

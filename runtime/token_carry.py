@@ -4,7 +4,7 @@ A launch starts with empty token queues. Where a program is cut in two, by a syn
 is full, tokens that the first part gave and did not take must be there for the second: what they stood for has
 happened, so no-ops at its beginning give them again, as many as it takes before it gives its own.
 
-May import ``isa``. Tests: ``tests/runtime/test_token_carry.py``.
+May import ``isa``. Tests: ``tests/runtime/test_command_queue.py``.
 """
 
 from isa.instructions import Module

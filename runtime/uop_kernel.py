@@ -5,7 +5,7 @@ result is a value that says nothing about encodings (``runtime.kernel_lowering``
 of loops is accepted, and so are micro-ops that name one accumulator several times in a row: engines execute them in
 order.
 
-May import ``isa``. Tests: ``tests/runtime/test_uop_kernel.py``. Rules: ``spec/runtime.md`` section 4.
+May import ``isa``. Tests: ``tests/runtime/test_uop_kernel.py``. Rules: ``docs/runtime.md``.
 """
 
 from dataclasses import dataclass

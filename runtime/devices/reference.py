@@ -3,7 +3,7 @@
 Slow and obvious. Tokens decide which module goes on (always the ready one with the smallest index, so a valid program
 runs in program order), and a launch in which none can go on is reported as a deadlock.
 
-May import ``isa``. Tests: ``tests/runtime/test_reference_device.py``.
+May import ``isa``. Tests: ``tests/runtime/test_device_errors.py``.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ import numpy as np
 from isa.bulk import array_to_words
 from isa.config import VTAConfig
 from isa.encoding import INSTRUCTION_BYTES, DecodingError, decode
-from isa.instructions import Finish, Instruction, Module
+from isa.instructions import Finish, Instruction, Load, Module, Store
 from isa.origin import Origin
 from isa.reference import Counts, Reference
 from isa.reference import ExecutionError as InterpreterError
@@ -28,7 +28,7 @@ from runtime.devices.device import (
     TraceEvent,
     TraceHook,
 )
-from runtime.memory import DeviceMemory
+from runtime.memory import FIRST_ADDRESS, DeviceMemory
 from runtime.stats import LaunchStats, Statistics, count_instructions
 
 __all__ = ["ReferenceDevice"]
@@ -97,6 +97,12 @@ class ReferenceDevice:
             raise ExecutionError(index, str(error), origins[index]) from None
 
     def _step(self, index: int, instruction: Instruction, origins: Sequence[Origin | None]) -> None:
+        if isinstance(instruction, Load | Store) and instruction.x_size and instruction.y_size:
+            begin = instruction.dram_base * self.config.elem_bytes(instruction.memory)
+            if begin < FIRST_ADDRESS:  # the interpreter's memory begins at 0, a device's first page is never mapped
+                end = begin + instruction.x_size * self.config.elem_bytes(instruction.memory)
+                message = f"DRAM bytes {begin:#x} to {end - 1:#x} are out of range, memory begins at {FIRST_ADDRESS:#x}"
+                raise ExecutionError(index, message, origins[index])
         try:
             self._machine.step(instruction)
         except InterpreterError as error:

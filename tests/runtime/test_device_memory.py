@@ -69,7 +69,6 @@ def test_an_allocation_is_found_by_its_first_address_while_it_lives() -> None:
 
 def test_claimed_blocks_lie_where_they_are_asked_for_and_leave_the_rest_free() -> None:
     memory = DeviceMemory(SMALL)
-    zero = memory.claim(0, 100)
     far = memory.claim(8 * PAGE_BYTES, 2 * PAGE_BYTES)
     assert memory.nbytes == 10 * PAGE_BYTES
     assert memory.alloc(7 * PAGE_BYTES).address == FIRST_ADDRESS
@@ -78,22 +77,22 @@ def test_claimed_blocks_lie_where_they_are_asked_for_and_leave_the_rest_free() -
     middle = memory.claim(9 * PAGE_BYTES, 1)
     assert memory.alloc(1).address == 8 * PAGE_BYTES
     memory.free(middle)
-    memory.free(zero)
-    low = memory.claim(0, PAGE_BYTES)
-    memory.write(low, 0, b"x")
-    assert memory.address_space()[0] == ord("x")
-    with pytest.raises(
-        DeviceMemoryError,
-        match=_says(
-            "device memory: 1 bytes cannot be claimed at 0x0, because the block of 4096 bytes at 0x0 is in use"
-        ),
-    ):
-        memory.claim(0, 1)
-    with pytest.raises(
-        DeviceMemoryError,
-        match=_says("device memory: 1 bytes cannot be claimed at 0x10; a block begins a page and lies below 0x11000"),
-    ):
-        memory.claim(0x10, 1)
+    again = memory.claim(9 * PAGE_BYTES, PAGE_BYTES)
+    memory.write(again, 0, b"x")
+    assert memory.address_space()[9 * PAGE_BYTES] == ord("x")
+    message = "device memory: 8192 bytes cannot be claimed at 0x8000, because the block of 1 bytes at 0x8000 is in use"
+    with pytest.raises(DeviceMemoryError, match=_says(message)):
+        memory.claim(8 * PAGE_BYTES, 8192)
+
+
+@pytest.mark.parametrize(("address", "nbytes"), [(0, 1), (0x1010, 1), (0x1000, 0), (0x10000, 4097)])
+def test_a_claim_outside_of_the_pages_is_refused(address: int, nbytes: int) -> None:
+    message = (
+        f"device memory: {nbytes} bytes cannot be claimed at {address:#x}; a block begins a page and lies between "
+        "0x1000 and 0x11000 (the first page is never mapped)"
+    )
+    with pytest.raises(DeviceMemoryError, match=_says(message)):
+        DeviceMemory(SMALL).claim(address, nbytes)
 
 
 def test_claims_and_allocations_mix_without_overlap() -> None:
@@ -210,7 +209,7 @@ def test_errors_name_the_place_and_the_numbers() -> None:
         memory.alloc(16 * PAGE_BYTES)
     with pytest.raises(
         DeviceMemoryError,
-        match=_says("device memory: 2 bytes from 0x1fff are outside of the mapped range 0x0 to 0x2000"),
+        match=_says("device memory: 2 bytes from 0x1fff are outside of the mapped range 0x1000 to 0x2000"),
     ):
         memory.view(0x1FFF, 2)
     memory.free(block)
