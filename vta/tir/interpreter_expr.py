@@ -55,16 +55,15 @@ class InterpreterError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Python source of a value; ``lo`` and ``hi`` bound an integer, and mean nothing for other types."""
+    """Python source of a value; ``lo`` and ``hi`` bound an integer, and mean nothing for other types.
+
+    ``value`` is the integer of a literal. (What has a range of one integer may still have to be computed: for a check.)
+    """
 
     text: str
     lo: int = 0
     hi: int = 0
-
-    @property
-    def value(self) -> int | None:
-        """The integer, if it is known."""
-        return self.lo if self.lo == self.hi else None
+    value: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ def lane(expr: Expr, number: int) -> Expr:
 
 def number(value: int) -> Code:
     """Return the code of a known integer."""
-    return Code(str(value) if value >= 0 else f"({value})", value, value)
+    return Code(str(value) if value >= 0 else f"({value})", value, value, value)
 
 
 def combine(sign: str, a: Code, b: Code) -> Code:

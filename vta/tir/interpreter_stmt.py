@@ -267,7 +267,8 @@ class _StmtWriter:
         skipped = len(place.dims) - len(view.shape)
         if len(region) != len(place.dims) or skipped < 0:
             raise InterpreterError(
-                f"view {view.name!r} does not fit the {len(place.dims)} dimensions of {target.name!r}"
+                f"view {view.name!r} of {len(view.shape)} dimensions and {len(region)} region entries does not fit the "
+                f"{len(place.dims)} dimensions of {target.name!r}"
             )
         offset = place.offset
         for low, dim in zip(region, place.dims, strict=True):
