@@ -44,8 +44,20 @@ class Equality:
         self.negated = negated
 
     def __bool__(self) -> bool:
-        other = self.b.asexpr() if isinstance(self.b, Operators) else self.b
-        return same(self.a, other) is not self.negated
+        return same(self.a, self._other()) is not self.negated
+
+    def _other(self) -> object:
+        """Return the other side; a number as a constant of the expression's type, if it fits there."""
+        match self.b:
+            case Operators():
+                return self.b.asexpr()
+            case int() | float() | np.generic():
+                try:
+                    return _constant_like(self.b, self.a.dtype)
+                except ExprError:
+                    return self.b
+            case _:
+                return self.b
 
     def asexpr(self) -> Expr:
         """Return the comparison as an expression."""
@@ -214,10 +226,13 @@ class IntImm(Node):
         if not low <= self.value <= high:
             raise ExprError(f"constant {self.value} does not fit {self.dtype}, which holds {low} to {high}")
 
-    def __int__(self) -> int:
+    def __index__(self) -> int:
         return self.value
 
-    def __index__(self) -> int:
+    def __bool__(self) -> bool:
+        return self.value != 0
+
+    def __int__(self) -> int:
         return self.value
 
 
