@@ -137,7 +137,7 @@ def test_a_program_that_overwrites_its_instructions_runs_as_it_was_launched(mach
     rig = Rig(VTAConfig(), machine)
     placed = place_words(rig.memory, [0] * 4)
     ones = rig.array(np.full(16, -1, np.int32), MemoryId.ACC)
-    program = [
+    program: list[Instruction] = [
         Load(memory=MemoryId.ACC, dram_base=ones, y_size=1, x_size=1, deps=Deps(push_next=True)),
         Store(dram_base=placed.address // 16 + 3, y_size=1, x_size=1, deps=Deps(pop_prev=True)),
         Load(memory=MemoryId.INP, y_size=1),
