@@ -90,12 +90,14 @@ class _Comparison:
             yield f"{path}: {a.name!r} does not correspond to {b.name!r}"
 
     def _buffer(self, a: Buffer, b: Buffer, path: str) -> Iterator[str]:
-        if a is b or self.left.get(a) is b:
+        if self.left.get(a) is b:
             return
         if a in self.left or b in self.right:
             yield f"{path}: buffer {a.name!r} does not correspond to {b.name!r}"
             return
         self.define(a, b)
+        if a is b:
+            return
         names = ("data", "dtype", "shape", "strides", "elem_offset", "scope", "data_alignment", "offset_factor")
         yield from self._fields(a, b, f"{path} (buffers {a.name!r}, {b.name!r})", names)
 
@@ -173,6 +175,8 @@ def _shown(value: object) -> str:
             return f"buffer {value.name!r}"
         case PrimFunc():
             return f"function {value.name!r}"
+        case Enum():
+            return str(value.value)
         case _ if isinstance(value, Stmt):
             return to_text(value).splitlines()[0].strip()
         case _:
