@@ -1,0 +1,254 @@
+"""Expressions: what operators build and fold, equality, types of operands, and what is refused."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.tir_eval import evaluate
+from vta.tir import expr as tir
+from vta.tir.buffer import decl_buffer
+from vta.tir.dtype import BOOL, FLOAT32, INT8, DType
+from vta.tir.expr import (
+    Add,
+    Binary,
+    Cast,
+    Compare,
+    Expr,
+    ExprError,
+    FloatImm,
+    IntImm,
+    IterVar,
+    Range,
+    Select,
+    StringImm,
+    Var,
+    binary,
+    cast_to,
+    const,
+    convert,
+    same,
+)
+
+x, y = Var("x"), Var("y")
+small, unsigned, wide = Var("s", INT8), Var("u", DType("uint8")), Var("w", DType("int64"))
+f, g = Var("f", FLOAT32), Var("g", FLOAT32)
+flag = Var("flag", BOOL)
+A = decl_buffer((8,), "int8", "A")
+
+
+def test_a_variable_equals_only_itself() -> None:
+    assert x == x  # equality of a variable with itself is the claim
+    assert x != Var("x")
+    assert len({x, Var("x")}) == 2
+
+
+def test_expressions_are_equal_by_structure() -> None:
+    assert x + 1 == x + 1
+    assert x + 1 != x + 2
+    assert x + y != y + x
+    assert hash(x + 1) == hash(x + 1)
+    assert A.load(x) == A.load(x)
+    assert x + 1 in [y, x + 1]
+
+
+def test_an_equality_is_an_expression_where_one_is_wanted() -> None:
+    assert str((x == y).asexpr()) == "(x == y)"
+    assert str((x != 3).asexpr()) == "(x != 3)"
+    assert str(convert(x == 3)) == "(x == 3)"
+    assert isinstance(Select(convert(x == y), x, y), Select)
+
+
+def test_constants_compare_with_numbers() -> None:
+    assert const(16) == 16
+    assert const(16) != 17
+    assert const(-1, "int8") == np.int64(-1)
+    assert const(1, "int8") != 300
+    assert const(0.5, "float32") == 0.5
+    assert x != 16
+    assert const(16) != "16"
+    assert const(1) != None  # noqa: E711  # the operator is what is tested
+    assert int(const(16)) == 16
+    assert list(range(10))[const(3)] == 3  # type: ignore[call-overload]  # an index
+    assert bool(const(1))
+    assert not const(0)
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        (x + 0, "x"),
+        (0 + x, "x"),
+        (x - 0, "x"),
+        (x * 1, "x"),
+        (1 * x, "x"),
+        (x * 0, "0"),
+        (0 * x, "0"),
+        (x // 1, "x"),
+        (x % 1, "0"),
+        (x + 1 - 1, "((x + 1) - 1)"),
+        (5 - x, "(5 - x)"),
+        (7 // x, "floordiv(7, x)"),
+        (7 % x, "floormod(7, x)"),
+        (-x, "(0 - x)"),
+        (f / 2, "(f / 2.0f32)"),
+        (1 / f, "(1.0f32 / f)"),
+        (x < y, "(x < y)"),
+        (x > 3, "(x > 3)"),
+        (x >= 3, "(x >= 3)"),
+        (x <= 3, "(x <= 3)"),
+        (x << 2, "@tir.shift_left(x, 2, dtype=int32)"),
+        (1 << x, "@tir.shift_left(1, x, dtype=int32)"),
+        (x >> 2, "@tir.shift_right(x, 2, dtype=int32)"),
+        (8 >> x, "@tir.shift_right(8, x, dtype=int32)"),
+        (x & 3, "@tir.bitwise_and(x, 3, dtype=int32)"),
+        (x | 3, "@tir.bitwise_or(x, 3, dtype=int32)"),
+        (x ^ 3, "@tir.bitwise_xor(x, 3, dtype=int32)"),
+        (~x, "@tir.bitwise_not(x, dtype=int32)"),
+        (~flag, "!flag"),
+        (flag & (x < 3), "(flag && (x < 3))"),
+        (flag | (x < 3), "(flag || (x < 3))"),
+        (flag & True, "flag"),
+        (flag & False, "False"),
+        (flag | True, "True"),
+        (flag | False, "flag"),
+        (binary(tir.And, True, flag), "flag"),
+        (binary(tir.And, False, flag), "False"),
+        (binary(tir.Or, False, flag), "flag"),
+        (binary(tir.Or, True, flag), "True"),
+        (x.astype("int8"), "cast(int8, x)"),
+        (x.astype("int32"), "x"),
+        (small + 1, "(s + 1i8)"),
+        (small + x, "(cast(int32, s) + x)"),
+        (x + wide, "(cast(int64, x) + w)"),
+        (unsigned + small, "(u + cast(uint8, s))"),
+        (f + x, "(f + cast(float32, x))"),
+        (x + f, "(cast(float32, x) + f)"),
+        (x + 0.5, "(cast(float32, x) + 0.5f32)"),
+        (flag + x, "(cast(int32, flag) + x)"),
+        (x + np.int64(3), "(x + 3)"),
+        (np.int8(3) + x, "(3 + x)"),
+        (x + True, "(x + 1)"),
+        (tir.Broadcast(x, 4) + 1, "(broadcast(x, 4) + broadcast(1, 4))"),
+        (tir.Broadcast(x, 4) + y, "(broadcast(x, 4) + broadcast(y, 4))"),
+    ],
+)
+def test_operators_match_types_and_fold_neutral_elements(expr: Expr, expected: str) -> None:
+    assert str(expr) == expected
+
+
+KINDS = [
+    tir.Add, tir.Sub, tir.Mul, tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max, tir.EQ, tir.NE, tir.LT,
+    tir.LE, tir.GT, tir.GE,
+]  # fmt: skip
+
+
+@given(st.sampled_from(KINDS), st.integers(-128, 127), st.integers(-128, 127))
+def test_folded_constants_have_the_machine_value(kind: type[Binary | Compare], a: int, b: int) -> None:
+    divides = kind in (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod)
+    p, q = const(a, "int8"), const(b or 1 if divides else b, "int8")
+    folded = binary(kind, p, q)
+    assert isinstance(folded, IntImm)
+    assert folded.value == evaluate(kind(p, q), {})  # type: ignore[arg-type]  # one of the closed family
+
+
+def test_types_of_nodes_follow_their_operands() -> None:
+    vector = tir.Ramp(x, const(1), 4)
+    assert vector.dtype == "int32x4"
+    assert tir.LT(vector, vector).dtype == "boolx4"
+    assert tir.BufferLoad(A, (vector,)).dtype == "int8x4"
+    assert A.load(x).dtype == "int8"
+    assert tir.Let(x, const(1), small).dtype == "int8"
+    assert Select(x < 1, small, small).dtype == "int8"
+    assert StringImm("a").dtype == "handle"
+    assert tir.Not(flag).dtype == "bool"
+
+
+def test_conversion_takes_scalars_strings_and_axes() -> None:
+    axis = IterVar(Range(const(0), const(8)), x)
+    assert convert(axis) is x
+    assert axis.name == "x"
+    assert str(axis + 1) == "(x + 1)"
+    assert convert(3).dtype == "int32"
+    assert convert(2**40).dtype == "int64"
+    assert convert(np.uint8(3)).dtype == "int32"
+    assert convert(True).dtype == "bool"
+    assert convert(np.bool_(False)).dtype == "bool"
+    assert convert(0.5).dtype == "float32"
+    assert convert(np.float64(0.5)).dtype == "float32"
+    assert convert(3, "int8").dtype == "int8"
+    assert same(convert("text"), StringImm("text"))
+    assert len({axis, IterVar(None, x)}) == 2
+
+
+def test_constants_of_each_type() -> None:
+    assert isinstance(const(2, "float32"), FloatImm)
+    assert same(const(3.0), IntImm(3))
+    assert str(const(3, "int32x4")) == "broadcast(3, 4)"
+
+
+def test_casts_of_constants_fold() -> None:
+    assert same(cast_to(const(300), INT8), const(44, "int8"))
+    assert same(cast_to(const(3), FLOAT32), FloatImm(3.0))
+    assert str(cast_to(x, DType("int8x4"))) == "broadcast(cast(int8, x), 4)"
+    assert isinstance(cast_to(FloatImm(1.5), INT8), Cast)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: IntImm(128, INT8), "constant 128 does not fit int8, which holds -128 to 127"),
+        (lambda: x + 2**40, f"constant {2**40} does not fit int32, which holds -2147483648 to 2147483647"),
+        (lambda: const(1.5), "constant 1.5 is not an integer, but int32 was asked for"),
+        (lambda: x / 2, "/ between integers is ambiguous; use // (floor) or tir.truncdiv"),
+        (lambda: f >> 1, "tir.shift_right needs integer operands, not float32"),
+        (lambda: f & g, "tir.bitwise_and needs integer operands, not float32"),
+        (lambda: const(7) // const(0), "FloorDiv of 7 by zero"),
+        (lambda: const(7) % 0, "FloorMod of 7 by zero"),
+        (lambda: StringImm("a") + x, "operands of types handle and int32 do not go together"),
+        (lambda: convert([1]), "[1] (list) is not an expression"),
+        (lambda: x + None, "None (NoneType) is not an expression"),
+        (lambda: list(x), "Var is one scalar; it cannot be iterated"),
+        (
+            lambda: bool(x < 3),
+            "LT has no truth value while a program is described; use te.if_then_else, "
+            "tir.all, tir.any or tir.Select instead of if, and, or",
+        ),
+    ],
+)
+def test_what_makes_no_expression_is_refused(build: Callable[[], object], message: str) -> None:
+    with pytest.raises(ExprError) as caught:
+        build()
+    assert str(caught.value) == message
+
+
+def test_an_object_without_a_value_says_so() -> None:
+    with pytest.raises(NotImplementedError):
+        tir.Operators().asexpr()
+
+
+def test_numpy_integers_are_accepted_like_plain_ones() -> None:
+    """BR-095 at this layer: sizes from numpy or ONNX mix with int32 indices without becoming int64."""
+    for size in (np.int64(4), np.int32(4), np.uint8(4), 4):
+        assert same(x * size + size, x * 4 + 4)
+        assert (x * size).dtype == "int32"
+        assert same(const(size), const(4))
+
+
+def test_int8_differences_wrap_and_wide_ones_do_not() -> None:
+    """BR-142 at this layer: an int8 node minus a plain int stays int8, one that was widened does not wrap."""
+    assert same(const(127, "int8") - const(-128, "int8"), const(-1, "int8"))
+    assert same(const(127, "int8").astype("int32") - (-128), const(255))
+    with pytest.raises(ExprError, match="constant 171 does not fit int8, which holds -128 to 127"):
+        const(171, "int8")
+
+
+def test_similar_nodes_of_different_kinds_differ() -> None:
+    assert not same(Add(x, y), tir.Sub(x, y))
+    assert not same(const(1), const(1, "int8"))
+    assert not same(x, "x")
+    assert not same((x, y), (x,))
+    assert not same("x", x)
+    assert same((x, 1, "a"), (x, 1, "a"))
