@@ -4,6 +4,7 @@ Every case is built in its own configuration, with common subexpressions elimina
 calls, instruction words (addresses included), micro-ops, statistics and outputs equal the recording.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,6 @@ from tests.support.spine_cases import schedule_case
 from vta.nd import EXT_DEV, Device, NDArray, empty
 
 CASES = case_names(*SPINE_PREFIXES)
-WITH_CALLS = [case for case in CASES if load_case(*case).calls]
 UNFILLED = ("gemm_unittest", "alu_unittest")
 """Benchmarks that compute on scratchpads which nobody filled: their outputs mean nothing."""
 
@@ -53,13 +53,20 @@ def place_arrays(case: Case, session: Session) -> dict[str, NDArray]:
     return {name: placed[name] for name, _, _ in case.record["args"]}
 
 
-def prepare(folder: str, name: str, *, cse: bool, device: str) -> Run:
+@functools.cache
+def scheduled_and_lowered(folder: str, name: str, cse: bool) -> vta.tir.IRModule:
+    """Return a case's lowered module; its compiled one is made for each test, so that it can be listened to."""
     case = load_case(folder, name)
-    session = Session(case.config, device, record=True)
     disabled = set() if cse else {"tir.CommonSubexprElimTIR"}
     with vta.Environment(case.config) as env, vta.build_config(disabled_pass=disabled):
         scheduled = schedule_case(case, env)
-        module = vta.build(scheduled.schedule, scheduled.args, target=env.target, name="main")
+        return vta.lower(scheduled.schedule, scheduled.args)
+
+
+def prepare(folder: str, name: str, *, cse: bool = True, device: str = "sim") -> Run:
+    case = load_case(folder, name)
+    session = Session(case.config, device, record=True)
+    module = vta.build(scheduled_and_lowered(folder, name, cse))
     arrays = place_arrays(case, session)
     for key, values in case.arrays.items():
         if key.startswith("in_"):
@@ -67,44 +74,45 @@ def prepare(folder: str, name: str, *, cse: bool, device: str) -> Run:
     return Run(case, session, module, arrays)
 
 
-def test_every_spine_case_is_here() -> None:
-    assert len(CASES) == 57
-    assert len(WITH_CALLS) == 57
-
-
-@pytest.mark.parametrize("cse", [True, False], ids=["cse", "no_cse"])
-@pytest.mark.parametrize(("folder", "name"), WITH_CALLS)
-def test_runtime_calls_equal_the_recorded_ones(
-    folder: str, name: str, cse: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = prepare(folder, name, cse=cse, device="sim")
-    run.module.replays = False
-    with CallLog().installed(monkeypatch) as log:
-        run.call()
-        first = log.take()
-        run.call()
-        second = log.take()
-    assert first == list(run.case.calls)
-    assert second == first
-
-
-@pytest.mark.parametrize("replays", [True, False], ids=["replay", "again"])
-@pytest.mark.parametrize("cse", [True, False], ids=["cse", "no_cse"])
-@pytest.mark.parametrize(("folder", "name"), CASES)
-def test_the_stream_equals_the_recorded_one_at_every_call(folder: str, name: str, cse: bool, replays: bool) -> None:
-    run = prepare(folder, name, cse=cse, device="sim")
-    run.module.replays = replays
-    run.call()
-    statistics = run.session.device.stats.as_dict()
-    run.call()
+def check_launches(run: Run, count: int) -> None:
+    """Compare words and micro-ops of the launches so far with the recording."""
     [recorded] = run.case.record["launches"]
-    for launch in run.session.queue.launcher.launches:
+    launches = run.session.queue.launcher.launches
+    assert len(launches) == count
+    for launch in launches:
         assert launch.words == run.case.words
         assert [f"{word:08x}" for word in launch.uops.tolist()] == recorded["uop_dram_hex"]
         layout = [(place["sram_begin"], place["sram_end"]) for place in recorded["uop_layout"]]
         assert [(place.begin, place.end) for place in launch.resident] == layout
-    assert len(run.session.queue.launcher.launches) == 2
-    assert statistics == run.case.record["profiler"]
+
+
+def test_every_spine_case_is_here() -> None:
+    assert len(CASES) == 65
+    assert all(load_case(*case).calls for case in CASES)
+
+
+@pytest.mark.parametrize("cse", [True, False], ids=["cse", "no_cse"])
+@pytest.mark.parametrize(("folder", "name"), CASES)
+def test_calls_words_micro_ops_and_statistics_equal_the_recorded_ones(
+    folder: str, name: str, cse: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = prepare(folder, name, cse=cse)
+    run.module.replays = False
+    with CallLog().installed(monkeypatch) as log:
+        run.call()
+        assert log.take() == list(run.case.calls)
+        assert run.session.device.stats.as_dict() == run.case.record["profiler"]
+        run.call()
+        assert log.take() == list(run.case.calls)
+    check_launches(run, 2)
+
+
+@pytest.mark.parametrize(("folder", "name"), CASES)
+def test_a_replayed_stream_equals_the_recorded_one(folder: str, name: str) -> None:
+    run = prepare(folder, name)
+    run.call()
+    run.call()
+    check_launches(run, 2)
 
 
 @pytest.mark.parametrize("device", ["sim", "reference"])
@@ -112,7 +120,7 @@ def test_the_stream_equals_the_recorded_one_at_every_call(folder: str, name: str
 def test_outputs_equal_the_recorded_ones(folder: str, name: str, device: str) -> None:
     if name.endswith(UNFILLED):
         return
-    run = prepare(folder, name, cse=True, device=device)
+    run = prepare(folder, name, device=device)
     run.call()
     for key, expected in run.case.arrays.items():
         if key.startswith("out_"):

@@ -375,7 +375,7 @@ class _Builder:
             self.sram[MemoryId.ACC].record("read", where, index)
             self.plan.require(Module.COMPUTE, Module.STORE, index)
             shift = Alu(alu_opcode=AluOpcode.SHR, use_imm=True, imm=config.out_width, uop_end=1)
-            shift = replace(shift, iter_in=count, dst_factor_in=1, src_factor_in=1)
+            shift = replace(shift, iter_in=count, dst_factor_in=min(1, count - 1), src_factor_in=min(1, count - 1))
             index = self.plan.emit(shift)
             self.sram[MemoryId.ACC].record("write", where, index)
 
