@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from runtime.memory import Allocation
+from runtime.memory import Allocation, DeviceMemory
 from runtime.session import Session
 
 __all__ = ["ArrayError", "DeviceArray", "ElementType", "HostArray"]
@@ -165,12 +165,12 @@ class DeviceArray(_Array):
         self.session = session
         self.allocation: Allocation = session.memory.alloc(max(self.nbytes, 1))
         self.handle = session.handles.of(self.allocation)
-        self._release = weakref.finalize(self, session.memory.free, self.allocation)
+        self._release = weakref.finalize(self, _free_if_live, session.memory, self.allocation)
         # Device memory does not outlive the process, so there is nothing to do at its end.
         self._release.atexit = False
 
     def _raw(self) -> Bytes:
-        if not self._release.alive:
+        if not self.session.memory.is_live(self.allocation):
             raise ArrayError(f"device array of shape {self.shape}: it was freed")
         return self.session.memory.view(self.allocation.address, self.nbytes)
 
@@ -183,3 +183,9 @@ class DeviceArray(_Array):
     def pointer(self) -> ctypes.c_void_p:
         """The handle as a ctypes argument."""
         return ctypes.c_void_p(self.handle)
+
+
+def _free_if_live(memory: DeviceMemory, allocation: Allocation) -> None:
+    # Compiled code may have freed the buffer through its handle.
+    if memory.is_live(allocation):
+        memory.free(allocation)

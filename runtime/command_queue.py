@@ -25,7 +25,7 @@ from runtime.launcher import AREA_BYTES, Launcher
 from runtime.memory import Allocation, DeviceMemory
 from runtime.serial import serialise
 from runtime.token_carry import TokenCarry
-from runtime.transfer import Copy, Piece, split_load, split_store
+from runtime.transfer import Copy, Piece, TransferLimits, split_load, split_store
 from runtime.uop_cache import UopCache
 from runtime.uop_kernel import KernelError, KernelMode, KernelOperation, KernelRecorder, UopKernel
 
@@ -100,6 +100,7 @@ class CommandQueue:
         self._limit = instruction_limit
         self._uop_limit = uop_limit
         self._debug = DebugFlag.NONE
+        self._transfers = TransferLimits.of(config)
         self._queue = InstructionQueue()
         self._cache = UopCache(config.uop_depth)
         self._carry = TokenCarry()
@@ -151,7 +152,7 @@ class CommandQueue:
             x_pad_after=x_pad_after,
             y_pad_after=y_pad_after,
         )
-        self._append_copies(Load, split_load(copy, buffer.nbytes, self.config), buffer)
+        self._append_copies(Load, split_load(copy, buffer.nbytes, self._transfers), buffer)
 
     def store_buffer_2d(
         self,
@@ -166,7 +167,7 @@ class CommandQueue:
     ) -> None:
         """Store a tile; units as in ``load_buffer_2d``."""
         copy = Copy(memory=memory, sram_base=sram_index, offset=offset, x_size=x_size, y_size=y_size, x_stride=x_stride)
-        self._append_copies(Store, split_store(copy, buffer.nbytes, self.config), buffer)
+        self._append_copies(Store, split_store(copy, buffer.nbytes, self._transfers), buffer)
 
     def uop_loop_begin(self, extent: int, dst_factor: int, src_factor: int, wgt_factor: int) -> None:
         """Open a loop of the kernel that is being captured."""
@@ -329,7 +330,7 @@ class CommandQueue:
         for piece in pieces:
             self._make_room(1)
             copy = piece.copy
-            unit = self.config.elem_bytes(copy.memory)
+            unit = self._transfers.unit[copy.memory]
             source = self.launcher.zero_element if piece.zeros else buffer
             instruction = kind(
                 memory=copy.memory,

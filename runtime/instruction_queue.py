@@ -7,7 +7,6 @@ otherwise no-ops carry them.
 May import ``isa``. Tests: ``tests/runtime/test_instruction_queue.py``.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntFlag
 
@@ -15,7 +14,7 @@ from isa.instructions import Finish, Instruction, Load, MemoryId, Module, Store
 from isa.origin import Origin
 from runtime.memory import Allocation
 
-__all__ = ["Entry", "InstructionQueue", "Target", "Token", "TokenError", "nop", "token_steps"]
+__all__ = ["Entry", "InstructionQueue", "Target", "Token", "TokenError", "TokenStep", "nop", "token_steps"]
 
 
 class TokenError(ValueError):
@@ -88,17 +87,35 @@ _QUEUES = (
 """The token queues, as (from, to)."""
 
 
-def token_steps(entry: Entry) -> Iterator[tuple[tuple[Module, Module], int]]:
-    """Yield each token queue that ``entry`` touches, as (from, to), with -1 for a pop and 1 for a push, pops first."""
-    module, tokens = entry.module, entry.tokens
-    if tokens & Token.POP_PREV:
-        yield (Module(module - 1), module), -1
-    if tokens & Token.POP_NEXT:
-        yield (Module(module + 1), module), -1
-    if tokens & Token.PUSH_PREV:
-        yield (module, Module(module - 1)), 1
-    if tokens & Token.PUSH_NEXT:
-        yield (module, Module(module + 1)), 1
+TokenStep = tuple[tuple[Module, Module], int]
+"""A token queue as (from, to), and -1 for a pop or 1 for a push."""
+
+
+def _steps(module: Module, tokens: int) -> tuple[TokenStep, ...]:
+    found: list[TokenStep] = []
+    for token, offset in ((Token.POP_PREV, -1), (Token.POP_NEXT, 1)):
+        if tokens & token:
+            found.append(((Module(module + offset), module), -1))
+    for token, offset in ((Token.PUSH_PREV, -1), (Token.PUSH_NEXT, 1)):
+        if tokens & token:
+            found.append(((module, Module(module + offset)), 1))
+    return tuple(found)
+
+
+_LEGAL = {Module.LOAD: 0b1010, Module.COMPUTE: 0b1111, Module.STORE: 0b0101}
+"""The flags that instructions of a module may have."""
+
+_STEPS = {
+    (module, tokens): _steps(module, tokens)
+    for module in Module
+    for tokens in range(16)
+    if not tokens & ~_LEGAL[module]
+}
+
+
+def token_steps(entry: Entry) -> tuple[TokenStep, ...]:
+    """Return each token queue that ``entry`` touches, pops first."""
+    return _STEPS[entry.module, int(entry.tokens)]
 
 
 class InstructionQueue:

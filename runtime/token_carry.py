@@ -33,6 +33,8 @@ class TokenCarry:
         balance: dict[tuple[Module, Module], int] = {}
         lowest: dict[tuple[Module, Module], int] = {}
         for entry in entries:
+            if entry.tokens is Token.NONE:
+                continue
             for queue, step in token_steps(entry):
                 balance[queue] = balance.get(queue, 0) + step
                 lowest[queue] = min(lowest.get(queue, 0), balance[queue])

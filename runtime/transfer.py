@@ -12,14 +12,15 @@ cut:
 May import ``isa``. Tests: ``tests/runtime/test_transfer.py``. Rules: ``docs/isa.md``, LOAD and STORE.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 
 from isa.config import VTAConfig
 from isa.instructions import MemoryId
 from isa.layout import instruction_layouts
 
-__all__ = ["Copy", "Piece", "TransferError", "split_load", "split_store"]
+__all__ = ["Copy", "Piece", "TransferError", "TransferLimits", "split_load", "split_store"]
 
 
 class TransferError(ValueError):
@@ -65,55 +66,31 @@ class Piece:
     zeros: bool = False
 
 
-def split_load(copy: Copy, buffer_bytes: int, config: VTAConfig) -> tuple[Piece, ...]:
-    """Return the loads that fill ``copy``'s tile from a buffer of ``buffer_bytes``, in order; none for an empty tile.
-
-    Raises ``TransferError`` where the tile leaves the buffer or the scratchpad, and for memories that no call loads.
-    """
-    if copy.memory in (MemoryId.UOP, MemoryId.OUT):
-        reason = "the queue loads micro-ops itself" if copy.memory is MemoryId.UOP else "it can only be stored"
-        raise TransferError(f"load of {copy.memory.name}: {reason}; use INP, WGT, ACC or ACC_8BIT")
-    if copy.memory is MemoryId.ACC_8BIT and config.inp_width != 8:
-        raise TransferError(
-            f"load of ACC_8BIT: it needs inputs of 8 bits, and the configuration has {config.inp_width}"
-        )
-    _check("load", copy, buffer_bytes, config)
-    fields = _FieldLimits.of(config)
-    if not copy.x_size or not copy.y_size:
-        return tuple(_clear(copy, copy.sram_base, copy.rows * copy.width, fields))
-    if fields.hold(copy):
-        return (Piece(copy),)
-    if max(copy.x_pad_before, copy.x_pad_after) > fields.pad or copy.x_size > fields.size:
-        return tuple(_load_row_by_row(copy, fields))
-    return tuple(_load_in_strips(copy, fields))
-
-
-def split_store(copy: Copy, buffer_bytes: int, config: VTAConfig) -> tuple[Piece, ...]:
-    """Return the stores that copy the tile to a buffer, in order; errors as in ``split_load``."""
-    if copy.memory is not MemoryId.OUT:
-        raise TransferError(f"store from {copy.memory.name}: only OUT can be stored")
-    _check("store", copy, buffer_bytes, config)
-    fields = _FieldLimits.of(config)
-    if not copy.x_size or not copy.y_size:
-        return ()
-    if fields.hold(copy):
-        return (Piece(copy),)
-    if copy.x_size > fields.size:
-        return tuple(_rows_in_pieces(copy, fields))
-    return tuple(_load_in_strips(copy, fields))
-
-
 @dataclass(frozen=True, slots=True)
-class _FieldLimits:
-    """The largest size (and stride) and the largest pad that an instruction holds."""
+class TransferLimits:
+    """What bounds copies in one configuration.
+
+    ``size`` (of rows, columns and stride) and ``pad`` are the largest that an instruction holds; ``depth`` is how many
+    elements each scratchpad has, ``unit`` how many bytes in DRAM an element takes.
+    """
 
     size: int
     pad: int
+    depth: Mapping[MemoryId, int]
+    unit: Mapping[MemoryId, int]
+    inp_width: int
 
     @classmethod
-    def of(cls, config: VTAConfig) -> "_FieldLimits":
+    def of(cls, config: VTAConfig) -> "TransferLimits":
+        """Return the limits of ``config``."""
         layout = instruction_layouts(config)["LOAD"]
-        return cls(layout.field("x_size").high, layout.field("x_pad_0").high)
+        return cls(
+            size=layout.field("x_size").high,
+            pad=layout.field("x_pad_0").high,
+            depth={memory: config.depth(memory) for memory in MemoryId},
+            unit={memory: config.elem_bytes(memory) for memory in MemoryId},
+            inp_width=config.inp_width,
+        )
 
     def hold(self, copy: Copy) -> bool:
         """Whether ``copy`` is one instruction."""
@@ -123,18 +100,57 @@ class _FieldLimits:
         )
 
 
-def _check(verb: str, copy: Copy, buffer_bytes: int, config: VTAConfig) -> None:
+def split_load(copy: Copy, buffer_bytes: int, limits: TransferLimits) -> tuple[Piece, ...]:
+    """Return the loads that fill ``copy``'s tile from a buffer of ``buffer_bytes``, in order; none for an empty tile.
+
+    Raises ``TransferError`` where the tile leaves the buffer or the scratchpad, and for memories that no call loads.
+    """
+    if copy.memory in (MemoryId.UOP, MemoryId.OUT):
+        reason = "the queue loads micro-ops itself" if copy.memory is MemoryId.UOP else "it can only be stored"
+        raise TransferError(f"load of {copy.memory.name}: {reason}; use INP, WGT, ACC or ACC_8BIT")
+    if copy.memory is MemoryId.ACC_8BIT and limits.inp_width != 8:
+        raise TransferError(
+            f"load of ACC_8BIT: it needs inputs of 8 bits, and the configuration has {limits.inp_width}"
+        )
+    _check("load", copy, buffer_bytes, limits)
+    if not copy.x_size or not copy.y_size:
+        return tuple(_clear(copy, copy.sram_base, copy.rows * copy.width, limits))
+    if limits.hold(copy):
+        return (Piece(copy),)
+    if max(copy.x_pad_before, copy.x_pad_after) > limits.pad or copy.x_size > limits.size:
+        return tuple(_load_row_by_row(copy, limits))
+    return tuple(_load_in_strips(copy, limits))
+
+
+def split_store(copy: Copy, buffer_bytes: int, limits: TransferLimits) -> tuple[Piece, ...]:
+    """Return the stores that copy the tile to a buffer, in order; errors as in ``split_load``."""
+    if copy.memory is not MemoryId.OUT:
+        raise TransferError(f"store from {copy.memory.name}: only OUT can be stored")
+    _check("store", copy, buffer_bytes, limits)
+    if not copy.x_size or not copy.y_size:
+        return ()
+    if limits.hold(copy):
+        return (Piece(copy),)
+    if copy.x_size > limits.size:
+        return tuple(_rows_in_pieces(copy, limits))
+    return tuple(_load_in_strips(copy, limits))
+
+
+_numbers = attrgetter(*(field.name for field in fields(Copy)))
+
+
+def _check(verb: str, copy: Copy, buffer_bytes: int, limits: TransferLimits) -> None:
     name = copy.memory.name
-    for field in Copy.__dataclass_fields__:
-        if getattr(copy, field) < 0:
-            raise TransferError(f"{verb} of {name}: {field} is {getattr(copy, field)}, and nothing here is negative")
-    end, depth = copy.sram_base + copy.rows * copy.width, config.depth(copy.memory)
+    if min(_numbers(copy)) < 0:
+        field = next(field.name for field in fields(copy) if getattr(copy, field.name) < 0)
+        raise TransferError(f"{verb} of {name}: {field} is {getattr(copy, field)}, and nothing here is negative")
+    end, depth = copy.sram_base + copy.rows * copy.width, limits.depth[copy.memory]
     if end > depth:
         raise TransferError(
             f"{verb} of {name}: {copy.rows} rows of {copy.width} elements (pads included) from element "
             f"{copy.sram_base} end at {end}, and the buffer has {depth}"
         )
-    unit = config.elem_bytes(copy.memory)
+    unit = limits.unit[copy.memory]
     if copy.reach and (copy.offset + copy.reach) * unit > buffer_bytes:
         raise TransferError(
             f"{verb} of {name}: {copy.y_size} rows of {copy.x_size} elements with stride {copy.x_stride} from element "
@@ -143,20 +159,20 @@ def _check(verb: str, copy: Copy, buffer_bytes: int, config: VTAConfig) -> None:
         )
 
 
-def _clear(copy: Copy, start: int, count: int, fields: _FieldLimits) -> Iterator[Piece]:
+def _clear(copy: Copy, start: int, count: int, limits: TransferLimits) -> Iterator[Piece]:
     """Yield loads that write ``count`` zeros from scratchpad element ``start`` on: at most two."""
-    widest = 2 * fields.pad + 1
+    widest = 2 * limits.pad + 1
     rows, rest = divmod(count, widest)
     zero = Copy(memory=copy.memory, sram_base=start, offset=0, x_size=1, y_size=1, x_stride=0)
     if rows:
-        top = min(fields.pad, (rows - 1) // 2)
-        bottom = min(fields.pad, rows - 1 - top)
+        top = min(limits.pad, (rows - 1) // 2)
+        bottom = min(limits.pad, rows - 1 - top)
         yield Piece(
             replace(
                 zero,
                 y_size=rows - top - bottom,
-                x_pad_before=fields.pad,
-                x_pad_after=fields.pad,
+                x_pad_before=limits.pad,
+                x_pad_after=limits.pad,
                 y_pad_before=top,
                 y_pad_after=bottom,
             ),
@@ -168,18 +184,18 @@ def _clear(copy: Copy, start: int, count: int, fields: _FieldLimits) -> Iterator
         yield Piece(last, zeros=True)
 
 
-def _load_row_by_row(copy: Copy, fields: _FieldLimits) -> Iterator[Piece]:
+def _load_row_by_row(copy: Copy, limits: TransferLimits) -> Iterator[Piece]:
     """Clear the tile if it has padding, then load each row without pads."""
     if copy.rows * copy.width > copy.y_size * copy.x_size:
-        yield from _clear(copy, copy.sram_base, copy.rows * copy.width, fields)
-    yield from _rows_in_pieces(copy, fields)
+        yield from _clear(copy, copy.sram_base, copy.rows * copy.width, limits)
+    yield from _rows_in_pieces(copy, limits)
 
 
-def _rows_in_pieces(copy: Copy, fields: _FieldLimits) -> Iterator[Piece]:
+def _rows_in_pieces(copy: Copy, limits: TransferLimits) -> Iterator[Piece]:
     start = copy.sram_base + copy.y_pad_before * copy.width + copy.x_pad_before
     for y in range(copy.y_size):
-        for x in range(0, copy.x_size, fields.size):
-            size = min(fields.size, copy.x_size - x)
+        for x in range(0, copy.x_size, limits.size):
+            size = min(limits.size, copy.x_size - x)
             yield Piece(
                 Copy(
                     memory=copy.memory,
@@ -192,12 +208,12 @@ def _rows_in_pieces(copy: Copy, fields: _FieldLimits) -> Iterator[Piece]:
             )
 
 
-def _load_in_strips(copy: Copy, fields: _FieldLimits) -> Iterator[Piece]:
+def _load_in_strips(copy: Copy, limits: TransferLimits) -> Iterator[Piece]:
     """Copy strips of as many rows as an instruction holds; pads above and below that exceed its fields are cleared."""
-    top, bottom = min(copy.y_pad_before, fields.pad), min(copy.y_pad_after, fields.pad)
+    top, bottom = min(copy.y_pad_before, limits.pad), min(copy.y_pad_after, limits.pad)
     above = (copy.y_pad_before - top) * copy.width
-    yield from _clear(copy, copy.sram_base, above, fields)
-    step = fields.size if copy.x_stride <= fields.size else 1
+    yield from _clear(copy, copy.sram_base, above, limits)
+    step = limits.size if copy.x_stride <= limits.size else 1
     position = copy.sram_base + above
     for y in range(0, copy.y_size, step):
         rows = min(step, copy.y_size - y)
@@ -212,4 +228,4 @@ def _load_in_strips(copy: Copy, fields: _FieldLimits) -> Iterator[Piece]:
         )
         yield Piece(strip)
         position += strip.rows * strip.width
-    yield from _clear(copy, position, (copy.y_pad_after - bottom) * copy.width, fields)
+    yield from _clear(copy, position, (copy.y_pad_after - bottom) * copy.width, limits)

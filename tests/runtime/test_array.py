@@ -76,6 +76,18 @@ def test_an_array_is_zero_at_first_and_its_buffer_goes_with_it(session: Session)
         freed.free()
 
 
+def test_a_buffer_that_compiled_code_freed_is_not_freed_twice(session: Session) -> None:
+    array = DeviceArray(session, (100,), "int32")
+    session.memory.free(array.allocation)
+    other = DeviceArray(session, (100,), "int32")
+    assert other.allocation.address == array.allocation.address
+    with pytest.raises(ArrayError, match="it was freed"):
+        array.numpy()
+    del array
+    gc.collect()
+    assert session.memory.is_live(other.allocation)
+
+
 def test_values_that_fit_are_converted_and_floats_are_rounded(session: Session) -> None:
     array = DeviceArray(session, (3,), "int8")
     np.testing.assert_array_equal(array.copyfrom([1, -128, 127]).numpy(), [1, -128, 127])

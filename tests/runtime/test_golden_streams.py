@@ -1,14 +1,17 @@
 """Every recorded case with calls: our queue makes of the calls what upstream's runtime made, to the last bit."""
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from runtime.command_queue import CommandQueue
 from runtime.devices.device import DeviceDebug
-from runtime.devices.reference import ReferenceDevice
-from runtime.memory import Allocation, DeviceMemory
+from runtime.memory import Allocation
+from runtime.session import Session
 from tests.support.golden import Case, case_names, load_case
 from tests.support.replay import lay_out, make_calls, read_array, write_array
 
@@ -31,13 +34,11 @@ class Run:
                 write_array(self.queue.memory, self.buffers[key.removeprefix("in_")], array)
 
 
-def replay(folder: str, name: str, *, execute: bool) -> Run:
+def replay(folder: str, name: str, *, execute: bool, device: str = "reference") -> Run:
     case = load_case(folder, name)
-    memory = DeviceMemory()
-    device = ReferenceDevice(case.config, memory)
-    device.debug_mode(DeviceDebug.NONE if execute else DeviceDebug.SKIP_EXEC)
-    queue = CommandQueue(case.config, memory, device, record=True)
-    run = Run(case, queue, lay_out(case, queue))
+    session = Session(case.config, device, record=True)
+    session.device.debug_mode(DeviceDebug.NONE if execute else DeviceDebug.SKIP_EXEC)
+    run = Run(case, session.queue, lay_out(case, session.queue))
     run.load_inputs()
     run.again()
     return run
@@ -81,10 +82,64 @@ def test_a_second_call_gives_the_same_stream(folder: str, name: str) -> None:
     assert first.uops.tolist() == second.uops.tolist()
 
 
+@pytest.mark.parametrize("device", ["reference", "sim"])
 @pytest.mark.parametrize(("folder", "name"), [case for case in CASES if load_case(*case).arrays])
-def test_the_reference_device_gives_the_recorded_outputs(folder: str, name: str) -> None:
-    run = replay(folder, name, execute=True)
+def test_the_devices_give_the_recorded_outputs(folder: str, name: str, device: str) -> None:
+    run = replay(folder, name, execute=True, device=device)
     outputs = {key.removeprefix("out_"): a for key, a in run.case.arrays.items() if key.startswith("out_")}
     assert outputs
     for key, expected in outputs.items():
         np.testing.assert_array_equal(read_array(run.queue.memory, run.buffers[key], expected), expected)
+
+
+# --- recordings without data: any data will do, and numpy says what is right ---------------------------------------
+
+Int8, Int32 = npt.NDArray[np.int8], npt.NDArray[np.int32]
+
+
+def matmul(data: Int8, weight: Int8) -> Int32:
+    return np.einsum("bkni,okli->bonl", data.astype(np.int32), weight.astype(np.int32)).astype(np.int32)
+
+
+def convolve(data: Int8, kernel: Int8, *, stride: int = 1, groups: int = 1) -> Int32:
+    """Return the sums of a 3x3 convolution, padded by one, of data (b, ci, h, w, n, i) and kernel (co, ci, 3, 3, o, i)."""
+    padded = np.pad(data.astype(np.int32), [(0, 0), (0, 0), (1, 1), (1, 1), (0, 0), (0, 0)])
+    height, width = (-(-extent // stride) for extent in data.shape[2:4])
+    shares = zip(np.split(padded, groups, axis=1), np.split(kernel.astype(np.int32), groups, axis=0), strict=True)
+    parts = []
+    for part, weights in shares:
+        total: Int32 = np.zeros((1, weights.shape[0], height, width, 1, kernel.shape[4]), np.int32)
+        for dy, dx in np.ndindex(3, 3):
+            window = part[:, :, dy : dy + stride * height : stride, dx : dx + stride * width : stride]
+            total += np.einsum("bchwni,ocli->bohwnl", window, weights[:, :, dy, dx], optimize=True)
+        parts.append(total)
+    return np.concatenate(parts, axis=1)
+
+
+NUMPY: dict[tuple[str, str], Callable[..., Int32]] = {
+    ("default", "tut.matrix_multiply_opt"): matmul,
+    ("cfg_b1k8", "tut.matrix_multiply_opt"): matmul,
+    ("default", "tut.convolution_opt"): convolve,
+    ("default", "conv2d.resnet-18.C2"): convolve,
+    ("default", "conv2d.resnet-18.C9"): functools.partial(convolve, stride=2),
+    ("default", "group_conv2d.mobilenet.D1"): functools.partial(convolve, groups=2),
+}
+
+
+@pytest.mark.parametrize(("folder", "name"), NUMPY)
+def test_large_recordings_compute_what_numpy_does(folder: str, name: str) -> None:
+    run = replay(folder, name, execute=True, device="sim")
+    assert not run.case.arrays
+    rng = np.random.default_rng(4)
+    inputs = []
+    *args, (out_name, out_shape, _) = run.case.record["args"]
+    for key, shape, dtype in args:
+        high = 128 if dtype == "int8" else 50
+        inputs.append(rng.integers(-high, high, shape).astype(dtype))
+        write_array(run.queue.memory, run.buffers[key], inputs[-1])
+    run.again()
+    sums = NUMPY[folder, name](*inputs[:2]) >> 8
+    expected = (sums if len(inputs) == 2 else sums + inputs[2]).clip(0, 127).astype(np.int8)
+    assert len(np.unique(expected)) > 20
+    found = read_array(run.queue.memory, run.buffers[out_name], np.zeros(out_shape, np.int8))
+    np.testing.assert_array_equal(found, expected)

@@ -8,13 +8,17 @@ import pytest
 from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Load, MemoryId, Store
-from runtime.transfer import Copy, Piece, TransferError, split_load, split_store
+from runtime.transfer import Copy, Piece, TransferError, TransferLimits, split_load, split_store
 from tests.support.configs import CONFIGS
 
 DEEP = VTAConfig(log_block=1, log_uop_buff_size=8, log_inp_buff_size=17, log_wgt_buff_size=7, log_acc_buff_size=10)
 """65,536 inputs: rows that need more than 16 bits, and pads of any size, fit on chip."""
 
 GARBAGE = -1
+
+
+def limits(config: VTAConfig) -> TransferLimits:
+    return TransferLimits.of(config)
 
 
 def load_model(copy: Copy, depth: int) -> list[int]:
@@ -63,7 +67,7 @@ def load_pieces(pieces: tuple[Piece, ...], depth: int, config: VTAConfig) -> lis
 def assert_same_load(copy: Copy, config: VTAConfig) -> int:
     """Assert that the pieces fill the tile and nothing else; return how many there are."""
     depth = config.depth(copy.memory)
-    pieces = split_load(copy, 1 << 40, config)
+    pieces = split_load(copy, 1 << 40, limits(config))
     assert load_pieces(pieces, depth, config) == load_model(copy, depth)
     return len(pieces)
 
@@ -81,9 +85,9 @@ def test_a_copy_that_fits_is_one_instruction_as_it_is() -> None:
         x_pad_after=15,
         y_pad_after=15,
     )
-    assert split_load(copy, 1 << 20, VTAConfig()) == (Piece(copy),)
+    assert split_load(copy, 1 << 20, limits(VTAConfig())) == (Piece(copy),)
     store = Copy(memory=MemoryId.OUT, sram_base=3, offset=5, x_size=1022, y_size=2, x_stride=65535)
-    assert split_store(store, 1 << 30, VTAConfig()) == (Piece(store),)
+    assert split_store(store, 1 << 30, limits(VTAConfig())) == (Piece(store),)
 
 
 def test_random_loads_fill_their_tile() -> None:
@@ -136,7 +140,7 @@ def test_large_pads_and_strides_take_few_instructions(fields: dict[str, int], mo
 )
 def test_sizes_beyond_16_bits_are_cut(fields: dict[str, int], most: int) -> None:
     copy = Copy(memory=MemoryId.INP, sram_base=0, offset=2, **fields)
-    pieces = split_load(copy, 1 << 40, DEEP)
+    pieces = split_load(copy, 1 << 40, limits(DEEP))
     assert len(pieces) <= most
     if len(pieces) < 10:
         assert_same_load(copy, DEEP)
@@ -146,7 +150,7 @@ def test_clearing_a_region_reads_few_elements() -> None:
     copy = Copy(
         memory=MemoryId.INP, sram_base=0, offset=0, x_size=0, y_size=0, x_stride=0, x_pad_before=8, y_pad_before=250
     )
-    pieces = split_load(copy, 16, VTAConfig())
+    pieces = split_load(copy, 16, limits(VTAConfig()))
     assert len(pieces) == 2
     assert sum(piece.copy.y_size for piece in pieces) == 35
     assert assert_same_load(copy, VTAConfig()) == 2
@@ -154,9 +158,11 @@ def test_clearing_a_region_reads_few_elements() -> None:
 
 def test_an_empty_tile_needs_no_instruction() -> None:
     empty = Copy(memory=MemoryId.INP, sram_base=0, offset=0, x_size=0, y_size=5, x_stride=0)
-    assert split_load(empty, 16, VTAConfig()) == ()
+    assert split_load(empty, 16, limits(VTAConfig())) == ()
     assert (
-        split_store(Copy(memory=MemoryId.OUT, sram_base=0, offset=0, x_size=3, y_size=0, x_stride=0), 1, VTAConfig())
+        split_store(
+            Copy(memory=MemoryId.OUT, sram_base=0, offset=0, x_size=3, y_size=0, x_stride=0), 1, limits(VTAConfig())
+        )
         == ()
     )
 
@@ -182,7 +188,7 @@ def test_stores_reach_the_same_elements(stride: int, x_size: int, y_size: int) -
     config = VTAConfig()
     copy = Copy(memory=MemoryId.OUT, sram_base=9, offset=3, x_size=x_size, y_size=y_size, x_stride=stride)
     expected = {3 + y * stride + x: 9 + y * x_size + x for y in range(y_size) for x in range(x_size)}
-    assert stored(split_store(copy, 1 << 40, config), config) == expected
+    assert stored(split_store(copy, 1 << 40, limits(config)), config) == expected
 
 
 def copy_of(**fields: int) -> Copy:
@@ -210,18 +216,18 @@ def copy_of(**fields: int) -> Copy:
 )
 def test_loads_that_leave_a_buffer_are_refused(copy: Copy, message: str) -> None:
     with pytest.raises(TransferError, match=f"^{re.escape(message)}$"):
-        split_load(copy, 192, VTAConfig())
+        split_load(copy, 192, limits(VTAConfig()))
 
 
 def test_stores_that_leave_a_buffer_and_other_memories_are_refused() -> None:
     with pytest.raises(TransferError, match=re.escape("store from ACC: only OUT can be stored")):
-        split_store(copy_of(memory=3), 192, VTAConfig())
+        split_store(copy_of(memory=3), 192, limits(VTAConfig()))
     message = (
         "store of OUT: 2 rows of 4 elements with stride 8 from element 0 end at byte 192 of a DRAM buffer of 191 bytes "
         "(an element has 16)"
     )
     with pytest.raises(TransferError, match=f"^{re.escape(message)}$"):
-        split_store(copy_of(memory=4), 191, VTAConfig())
+        split_store(copy_of(memory=4), 191, limits(VTAConfig()))
 
 
 def test_narrow_inputs_have_no_8_bit_accumulator_loads() -> None:
@@ -229,4 +235,4 @@ def test_narrow_inputs_have_no_8_bit_accumulator_loads() -> None:
     with pytest.raises(
         TransferError, match=re.escape("load of ACC_8BIT: it needs inputs of 8 bits, and the configuration has 4")
     ):
-        split_load(copy_of(memory=5), 1 << 20, config)
+        split_load(copy_of(memory=5), 1 << 20, limits(config))
