@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from isa.instructions import MemoryId
 from isa.origin import Origin
@@ -53,7 +54,7 @@ class TransferCalls:
     def _nest(self, loops: Sequence[Dimension], dram: Expr, sram: Expr) -> Stmt:
         """Return the loops around the call that moves data."""
         if not loops:
-            return self._call(self.transfer.x, self.transfer.y, dram, sram)
+            return self._move(dram, sram)
         dim, *rest = loops
         var = self._variable(dim)
         position = var - dim.pad_before
@@ -62,6 +63,21 @@ class TransferCalls:
             inside = binary(And, dim.pad_before <= var, var < dim.pad_before + dim.extent)
             inner = self._either(inside, inner, self._clear(rest, sram + var * dim.sram))
         return For(var, _ZERO, self.analyzer.simplify(dim.total), inner, origin=self.origin)
+
+    def _move(self, dram: Expr, sram: Expr) -> Stmt:
+        """Return the call that moves data; if there may be none, offsets could lie anywhere: then the pads alone."""
+        x, y = self.transfer.x, self.transfer.y
+        call = self._call(x, y, dram, sram)
+        without = self._clear((), sram) if self.copy.is_padded else None
+        return self._if_any((y.extent, x.extent), call, without)
+
+    def _if_any(self, sizes: Sequence[Expr], call: Stmt, without: Stmt | None = None) -> Stmt:
+        """Return ``call``, under the condition that no size is zero unless that is certain."""
+        uncertain = [size >= 1 for size in sizes if not self.analyzer.can_prove(size >= 1)]
+        if not uncertain:
+            return call
+        some = self.analyzer.simplify(reduce(lambda a, b: binary(And, a, b), uncertain))
+        return IfThenElse(some, call, without, origin=self.origin)
 
     def _clear(self, loops: Sequence[Dimension], sram: Expr) -> Stmt:
         """Return the loops around the call that writes zeros alone."""
@@ -74,7 +90,7 @@ class TransferCalls:
             replace(dim, extent=_ZERO, pad_before=self.analyzer.simplify(dim.total), pad_after=_ZERO)
             for dim in (self.transfer.x, self.transfer.y)
         )
-        return self._call(x, y, _ZERO, sram)
+        return self._if_any((y.total, x.total), self._call(x, y, _ZERO, sram))
 
     def _either(self, condition: Expr, with_data: Stmt, without: Stmt) -> Stmt:
         return IfThenElse(self.analyzer.simplify(condition), with_data, without, origin=self.origin)
