@@ -109,7 +109,9 @@ class _Evaluator:
             case Cast() if is_index(expr.dtype) and is_index(expr.value.dtype) and expr.dtype.bits >= 64:
                 inner = self.evaluate(expr.value)
                 low = None if inner.min is None else cast_to(inner.min, expr.dtype)
-                return Interval(low, low if inner.is_point else inner.max and cast_to(inner.max, expr.dtype))
+                if inner.is_point:
+                    return Interval(low, low)
+                return Interval(low, None if inner.max is None else cast_to(inner.max, expr.dtype))
             case _:
                 return self._opaque(expr)
 

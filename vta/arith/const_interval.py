@@ -103,10 +103,14 @@ class ConstInterval:
 
     def truncdiv(self, other: ConstInterval) -> ConstInterval:
         """Return bounds of the quotient rounded towards zero."""
-        floor = self.floordiv(other)
-        if self.lo is not None and self.lo >= 0 and other.lo is not None and other.lo >= 0:
-            return floor
-        return union((floor, -((-self).floordiv(other))))
+        if other.lo is not None and other.lo >= 0:
+            return _truncate_by_positive(self, max(other.lo, 1), other.hi)
+        if other.hi is not None and other.hi <= 0:
+            return (-self).truncdiv(-other)
+        if self.lo is None or self.hi is None:
+            return EVERYTHING
+        largest = max(abs(self.lo), abs(self.hi))
+        return ConstInterval(-largest, largest)
 
     def truncmod(self, other: ConstInterval) -> ConstInterval:
         """Return bounds of the remainder that has the dividend's sign."""
@@ -155,6 +159,15 @@ def _divide_by_positive(a: ConstInterval, low: int, high: Bound) -> ConstInterva
         return value // low if value >= 0 else -1 if high is None else value // high
 
     return ConstInterval(None if a.lo is None else lower(a.lo), None if a.hi is None else upper(a.hi))
+
+
+def _truncate_by_positive(a: ConstInterval, low: int, high: Bound) -> ConstInterval:
+    """Divide by divisors from ``low`` (at least 1) to ``high``, rounding towards zero."""
+
+    def smallest(value: int) -> int:
+        return -(-value // low) if value < 0 else 0 if high is None else value // high
+
+    return ConstInterval(None if a.lo is None else smallest(a.lo), None if a.hi is None else -smallest(-a.hi))
 
 
 def union(intervals: Iterable[ConstInterval]) -> ConstInterval:

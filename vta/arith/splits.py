@@ -2,7 +2,7 @@
 
 A piece is ``(x % upper) // lower`` (``lower`` 1: no division, ``upper`` None: no remainder). All identities hold for
 machine values, because they compare pieces of one and the same ``x``.
-May import ``vta.arith.sums`` and ``vta.tir``. Tests: tests/vta/arith/test_splits.py.
+May import ``vta.arith.sums`` and ``vta.tir``. Tests: tests/vta/arith/test_simplify*.py.
 """
 
 from __future__ import annotations
