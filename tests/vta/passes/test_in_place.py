@@ -11,7 +11,7 @@ from vta.tir.expr import Expr, Var
 from vta.tir.stmt import For, Stmt
 
 SRC, DST, OTHER = (buffer(name, [64]) for name in ("src", "dst", "other"))
-I, K = Var("i"), Var("k")
+J, K = Var("i"), Var("k")
 
 
 def can(stmt: Stmt) -> bool:
@@ -19,31 +19,31 @@ def can(stmt: Stmt) -> bool:
 
 
 def over(index: Expr, value: Expr) -> Stmt:
-    return loop(I, 8, loop(K, 8, store(DST, value, index)))
+    return loop(J, 8, loop(K, 8, store(DST, value, index)))
 
 
 def test_elementwise_statements_may() -> None:
-    assert can(over(I * 8 + K, SRC.load(I * 8 + K) * 2 + OTHER.load(0)))
+    assert can(over(J * 8 + K, SRC.load(J * 8 + K) * 2 + OTHER.load(0)))
     assert can(store(DST, SRC.load(3), 3))
-    assert can(over(I * 8 + K, SRC.load(I * 8 + K) * SRC.load(I * 8 + K)))
+    assert can(over(J * 8 + K, SRC.load(J * 8 + K) * SRC.load(J * 8 + K)))
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: over(I * 8 + K, SRC.load(I * 8 + K + 1)),
-        lambda: over(I * 8 + K, SRC.load(I * 8 + K) + DST.load(I * 8 + K)),
-        lambda: over(I * 8 + K, SRC.load(OTHER.load(I * 8 + K))),
+        lambda: over(J * 8 + K, SRC.load(J * 8 + K + 1)),
+        lambda: over(J * 8 + K, SRC.load(J * 8 + K) + DST.load(J * 8 + K)),
+        lambda: over(J * 8 + K, SRC.load(OTHER.load(J * 8 + K))),
         lambda: over(OTHER.load(K), SRC.load(OTHER.load(K))),
-        lambda: over(I, SRC.load(I)),
-        lambda: over(I * 4 + K, SRC.load(I * 4 + K)),
+        lambda: over(J, SRC.load(J)),
+        lambda: over(J * 4 + K, SRC.load(J * 4 + K)),
         lambda: over(K * Var("n"), SRC.load(K * Var("n"))),
-        lambda: block(over(I * 8 + K, SRC.load(I * 8 + K)), store(OTHER, SRC.load(0), 0)),
-        lambda: block(over(I * 8 + K, SRC.load(I * 8 + K)), store(DST, SRC.load(0), 0)),
-        lambda: block(over(I * 8 + K, SRC.load(I * 8 + K)), store(SRC, 1, 0)),
-        lambda: when(SRC.load(0) > 0, over(I * 8 + K, SRC.load(I * 8 + K))),
-        lambda: block(over(I * 8 + K, SRC.load(I * 8 + K)), call("use", SRC.access_ptr("r", "int32"))),
-        lambda: block(over(I * 8 + K, SRC.load(I * 8 + K)), call("use", DST.data)),
+        lambda: block(over(J * 8 + K, SRC.load(J * 8 + K)), store(OTHER, SRC.load(0), 0)),
+        lambda: block(over(J * 8 + K, SRC.load(J * 8 + K)), store(DST, SRC.load(0), 0)),
+        lambda: block(over(J * 8 + K, SRC.load(J * 8 + K)), store(SRC, 1, 0)),
+        lambda: when(SRC.load(0) > 0, over(J * 8 + K, SRC.load(J * 8 + K))),
+        lambda: block(over(J * 8 + K, SRC.load(J * 8 + K)), call("use", SRC.access_ptr("r", "int32"))),
+        lambda: block(over(J * 8 + K, SRC.load(J * 8 + K)), call("use", DST.data)),
         lambda: store(OTHER, SRC.load(0), 0),
     ],
 )
@@ -53,7 +53,7 @@ def test_other_statements_may_not(make: Callable[[], Stmt]) -> None:
 
 def test_a_load_of_another_type_may_not() -> None:
     narrow = Buffer("n", SRC.data, buffer("x", [1], "int8").dtype, SRC.shape)
-    assert not can(loop(I, 8, store(DST, narrow.load(I).astype("int32"), I)))
+    assert not can(loop(J, 8, store(DST, narrow.load(J).astype("int32"), J)))
 
 
 def loops(*extents: int) -> tuple[list[Var], tuple[For, ...]]:

@@ -1,0 +1,100 @@
+"""Folding the loops of GEMM kernels, as far as they fold."""
+
+import pytest
+
+from isa.config import VTAConfig
+from tests.support.tir_build import AXIS, block, call, function, loop, when
+from vta.passes.coproc_axis import uop_scope
+from vta.passes.fold_uop_loop import UopKernelError, fold_uop_loop
+from vta.tir.dtype import INT32
+from vta.tir.expr import Builtin, Call, Expr, ExprLike, IntImm, Var, convert
+from vta.tir.printer import to_text
+from vta.tir.scopes import ALU_SYMBOL, GEMM_SYMBOL
+from vta.tir.stmt import AttrStmt, Evaluate, Stmt
+
+
+def push(dst: ExprLike, src: ExprLike, wgt: ExprLike) -> Stmt:
+    args: tuple[Expr, ...] = (IntImm(0), IntImm(0), convert(dst), convert(src), convert(wgt), *[IntImm(0)] * 3)
+    return Evaluate(Call(INT32, Builtin.UOP_PUSH, args))
+
+
+def folded(body: Stmt, symbol: str = GEMM_SYMBOL) -> list[str]:
+    """The lines of the kernel, shortened."""
+    lowered = fold_uop_loop(function(uop_scope(AXIS, symbol, body)), VTAConfig()).body
+    assert isinstance(lowered, AttrStmt)
+    text = to_text(lowered.body).replace("@tir.call_extern", "").replace(", dtype=int32", "").replace("@tir.vta.", "")
+    return [line.strip().replace('"VTAUop', '"') for line in text.splitlines() if line.strip()]
+
+
+def test_one_loop_becomes_the_loop_of_the_instruction() -> None:
+    i = Var("i")
+    assert folded(loop(i, 16, push(i, 0, 0))) == [
+        '("LoopBegin", 16, 1, 0, 0)', "uop_push(0, 0, 0, 0, 0, 0, 0, 0)", '("LoopEnd")',
+    ]  # fmt: skip
+
+
+def test_two_loops_fold_and_the_rest_stays_in_the_closure() -> None:
+    co, i, j, v = Var("co"), Var("i"), Var("j"), Var("v")
+    body = loop(co, 8, loop(i, 7, loop(j, 14, push(v * 784 + co * 98 + i * 14 + j, i * 16 + j, co * 9 + v * 72))))
+    assert folded(body) == [
+        '("LoopBegin", 8, 98, 0, 9)',
+        '("LoopBegin", 7, 14, 16, 0)',
+        "for (j: int32, 0, 14) {",
+        "uop_push(0, 0, ((v: int32*784) + j), j, (v*72), 0, 0, 0)",
+        "}",
+        '("LoopEnd")',
+        '("LoopEnd")',
+    ]
+
+
+def test_all_micro_ops_must_step_alike() -> None:
+    i = Var("i")
+    alike = loop(i, 4, block(push(i * 2, i, 0), push(i * 2 + 1, i + 9, 0)))
+    assert folded(alike)[0] == '("LoopBegin", 4, 2, 1, 0)'
+    different = loop(i, 4, block(push(i * 2, i, 0), push(i * 3, i, 0)))
+    assert folded(different)[0] == "for (i: int32, 0, 4) {"
+
+
+def test_the_inner_loop_may_stay_when_the_outer_one_folds() -> None:
+    i, j = Var("i"), Var("j")
+    lines = folded(loop(i, 4, loop(j, 4, push(i * 16 + j * j, 0, 0))))
+    assert lines[:2] == ['("LoopBegin", 4, 16, 0, 0)', "for (j: int32, 0, 4) {"]
+
+
+def test_an_index_that_is_not_linear_stays_explicit() -> None:
+    i = Var("i")
+    assert folded(loop(i, 4, push(i * i, 0, 0)))[0] == "for (i: int32, 0, 4) {"
+
+
+def test_a_step_that_varies_or_is_negative_stays_explicit() -> None:
+    i, j = Var("i"), Var("j")
+    assert folded(loop(i, 4, loop(j, 3, push(i * j, 0, 0))))[0] == "for (i: int32, 0, 4) {"
+    assert folded(loop(i, 4, push(7 - i, 0, 0)))[0] == "for (i: int32, 0, 4) {"
+
+
+def test_a_loop_that_starts_elsewhere_shifts_the_micro_ops() -> None:
+    i = Var("i")
+    assert folded(loop(i, 4, push(i * 2, 0, 0), low=3))[:2] == [
+        '("LoopBegin", 4, 2, 0, 0)', "uop_push(0, 0, 6, 0, 0, 0, 0, 0)",
+    ]  # fmt: skip
+
+
+def test_a_loop_that_a_condition_needs_stays() -> None:
+    i = Var("i")
+    assert folded(loop(i, 4, when(i < 3, push(i, 0, 0))))[0] == "for (i: int32, 0, 4) {"
+
+
+def test_a_kernel_without_loops_and_an_alu_kernel_stay_the_same() -> None:
+    func = function(uop_scope(AXIS, GEMM_SYMBOL, push(1, 2, 3)))
+    assert fold_uop_loop(func, VTAConfig()).body is func.body
+    i = Var("i")
+    assert folded(loop(i, 4, push(i, 0, 0)), ALU_SYMBOL)[0] == "for (i: int32, 0, 4) {"
+
+
+def test_a_foreign_call_in_a_kernel_is_refused() -> None:
+    with pytest.raises(UopKernelError) as error:
+        folded(loop("i", 4, block(push(0, 0, 0), call("printf"))))
+    assert str(error.value) == (
+        "the function: GEMM kernel: expected micro-ops alone, got a call of 'printf'; move the call out of the "
+        "tensorized nest"
+    )
