@@ -1,10 +1,11 @@
 """``tvm.contrib.utils.tempdir``: a folder that goes away with its object.
 
-Imports the standard library alone. Tests: tests/vta/compat/test_tempdir.py.
+May import ``vta.temporary_folder``. Tests: tests/vta/compat/test_tempdir.py.
 """
 
 import os
-import tempfile
+
+from vta.temporary_folder import TemporaryFolder
 
 __all__ = ["TempDirectory", "tempdir"]
 
@@ -13,8 +14,8 @@ class TempDirectory:
     """A temporary folder."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="vta-", ignore_cleanup_errors=True)
-        self.temp_dir = self._folder.name
+        self._folder = TemporaryFolder("vta-")
+        self.temp_dir = str(self._folder.path)
 
     @property
     def path(self) -> str:
@@ -31,7 +32,7 @@ class TempDirectory:
 
     def remove(self) -> None:
         """Delete it now."""
-        self._folder.cleanup()
+        self._folder.remove()
 
 
 def tempdir() -> TempDirectory:

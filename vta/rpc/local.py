@@ -3,9 +3,6 @@
 May import ``runtime``, ``vta.codegen``, ``vta.environment``, ``vta.nd``. Tests: tests/vta/front/test_rpc.py.
 """
 
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +10,7 @@ from runtime.session import Session
 from vta.codegen.module import Module, load_module
 from vta.environment import Environment, get_env
 from vta.nd import CPU, EXT_DEV, Device
+from vta.temporary_folder import TemporaryFolder
 
 __all__ = ["LocalSession", "RpcError"]
 
@@ -31,9 +29,7 @@ class LocalSession:
     def __init__(self, env: Environment | None = None) -> None:
         self.env = env or get_env()
         self.session: Session = self.env.session
-        self._folder = Path(tempfile.mkdtemp(prefix="vta-session-"))
-        # Not a TemporaryDirectory: that warns when nobody closes it, and TVM's sessions have no close.
-        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._folder = TemporaryFolder("vta-session-")
 
     def upload(self, data: str | Path | bytes | bytearray, target: str | None = None) -> None:
         """Copy a file (or bytes, then with a ``target`` name) into the session's folder."""
@@ -92,7 +88,7 @@ class LocalSession:
     def _path(self, name: str) -> Path:
         if Path(name).name != name:
             raise RpcError(f"{name!r}: files of a session have plain names, without folders")
-        return self._folder / name
+        return self._folder.path / name
 
     def _existing(self, name: str) -> Path:
         path = self._path(name)

@@ -18,6 +18,7 @@ from vta import te
 from vta.build_module import BuildError, build_generic, lower_generic
 from vta.passes.pipeline import PassNameError
 from vta.target import Target, TargetError
+from vta.tir.expr import Var
 from vta.transform import PassContext
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -56,7 +57,7 @@ def test_the_generic_passes_show_the_loops() -> None:
 def test_a_program_of_the_cpu_runs(n: object) -> None:
     s, args = add_on_the_cpu(n)
     f = build_generic(s, args, "llvm", name="add")
-    size = 13 if isinstance(n, te.Var) else int(n)
+    size = 13 if isinstance(n, Var) else int(n)
     a, b = np.arange(size, dtype=np.int32), np.full(size, 5, np.int32)
     c = vta.nd.empty((size,), "int32", vta.nd.cpu())
     f(vta.nd.array(a), vta.nd.array(b), c)
