@@ -52,7 +52,7 @@ class _Binder:
             holds=(view.scope, view.dtype) == (target.buffer.scope, target.buffer.dtype),
             hint=f"set_scope({view.scope!r}) and a dtype of {view.dtype} on that stage would fit",
         )
-        offset = index_sum(target.offset([r.min for r in region]), self.analyzer)
+        offset = index_sum(target.offset([r.min for r in region], self.origin), self.analyzer)
         own = self._trailing(region)
         pairs = enumerate(zip(view.shape, own, strict=True))
         extents = [self._bound(size, r.extent, f"dimension {i}") for i, (size, r) in pairs]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from isa.config import VTAConfig
+from isa.origin import Origin
 from vta.arith.simplify import Analyzer
 from vta.passes.errors import PassError
 from vta.passes.memory_info import find_memory
@@ -34,13 +35,14 @@ class FlatBuffer:
     strides: tuple[Expr, ...]
     base: Expr = _ZERO
 
-    def offset(self, indices: Sequence[Expr]) -> Expr:
-        """Return the element offset of ``indices``, not simplified."""
+    def offset(self, indices: Sequence[Expr], origin: Origin | None = None) -> Expr:
+        """Return the element offset of ``indices``, not simplified; ``origin`` is where they come from."""
         if len(indices) != len(self.strides):
             raise FlattenError(
                 f"buffer {self.buffer.name!r} is accessed with a wrong number of indices",
                 expected=str(len(self.strides)),
                 got=str(len(indices)),
+                origin=origin,
             )
         total = self.base
         for index, low, stride in zip(indices, self.mins, self.strides, strict=True):

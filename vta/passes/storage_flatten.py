@@ -158,7 +158,7 @@ class _Flattener:
                 return expr
 
     def _index(self, flat: FlatBuffer, indices: tuple[Expr, ...]) -> Expr:
-        return index_sum(flat.offset(indices), self.analyzer)
+        return index_sum(flat.offset(indices, self.origin), self.analyzer)
 
     def _known(self, buffer: Buffer) -> FlatBuffer:
         if buffer not in self.buffers:
