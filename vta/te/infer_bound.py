@@ -8,7 +8,7 @@ May import ``vta.tir``, ``vta.arith`` and ``vta.te``. Tests: tests/vta/te/test_i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -76,7 +76,7 @@ class _Inference:
             parent = self._parent(stage, at[0])
             position = parent.stage.leaf(at[1], f"compute_at of stage {stage.name!r}")
             around = (*reversed(parent.iteration.loops[: position + 1]), *parent.around)
-        region = self._region(stage, op, at)
+        region = self._region(stage, op, at, around)
         iteration = iterate(stage, op, region, self.analyzer, self.taken)
         self.placed[stage] = Placed(stage, op, self.bodies[stage], at, around, iteration)
 
@@ -88,8 +88,10 @@ class _Inference:
             )
         return self.placed[parent]
 
-    def _region(self, stage: Stage, op: ComputeOp, at: tuple[Stage, IterVar] | None) -> list[Range]:
-        """Return the part of the output that is needed at ``at``, dimension by dimension."""
+    def _region(
+        self, stage: Stage, op: ComputeOp, at: tuple[Stage, IterVar] | None, around: Sequence[Loop]
+    ) -> list[Range]:
+        """Return the part of the output that is needed at ``at``, inside loops ``around``, dimension by dimension."""
         if stage.is_output:
             return [domain(axis) for axis in op.axis]
         box = Box(op.shape, self.analyzer)
@@ -98,13 +100,7 @@ class _Inference:
             environment = self._environment(reader, cut)
             for dim, index in enumerate(load.indices):
                 box.add(dim, self._bounds_of(index, environment, relaxed))
-        return box.ranges(list(self._around(at)))
-
-    def _around(self, at: tuple[Stage, IterVar] | None) -> Iterator[Loop]:
-        if at is not None:
-            parent = self.placed[at[0]]
-            yield from parent.iteration.loops[: parent.stage.leaf(at[1], "compute_at") + 1]
-            yield from parent.around
+        return box.ranges(around)
 
     def _relaxed(self, stage: Stage, reader: Stage, at: tuple[Stage, IterVar] | None) -> tuple[int, list[Loop]]:
         """Return how many of the reader's own loops stay fixed, and the loops inside ``at``, innermost first."""

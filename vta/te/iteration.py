@@ -65,13 +65,16 @@ def iterate(stage: Stage, op: ComputeOp, output: Sequence[Range], analyzer: Anal
     A loop's variable is its axis' own, unless that stands for something else (a root axis that does not start at zero)
     or is in ``taken`` already.
     """
+    exact = [axis for axis in op.reduce_axis if _follows_its_bounds(axis, stage, op)]
     region = dict(zip(op.axis, output, strict=True))
     for axis in op.reduce_axis:
-        region[axis] = _covering(domain(axis), region, analyzer)
+        covering = _covering(domain(axis), region, analyzer)
+        if covering is None and axis not in exact:
+            raise _unknown_range(stage, axis)
+        region[axis] = covering or domain(axis)
     extents: dict[IterVar, Expr] = {axis: dom.extent for axis, dom in region.items()}
     extents_down(stage.relations, extents, analyzer)
     variables = {axis: _loop_var(stage, axis, region, taken) for axis in stage.leaf_iter_vars}
-    exact = [axis for axis in op.reduce_axis if _follows_its_bounds(axis, stage, op)]
     threads = {axis for axis in stage.leaf_iter_vars if stage.thread_of(axis) is not None}
     values: dict[IterVar, Expr] = {
         axis: variables[axis] if axis in threads or not _is_one(extents[axis]) else const(0)
@@ -120,8 +123,8 @@ def _loop_var(stage: Stage, axis: IterVar, region: Mapping[IterVar, Range], take
     return own
 
 
-def _covering(dom: Range, region: Mapping[IterVar, Range], analyzer: Analyzer) -> Range:
-    """Return the range that contains ``dom``, which may depend on the axes of ``region``, for all their values."""
+def _covering(dom: Range, region: Mapping[IterVar, Range], analyzer: Analyzer) -> Range | None:
+    """Return the range that contains ``dom`` for all values of the axes of ``region``; None if that is not known."""
     axes = {axis.var: Interval.of_range(range_) for axis, range_ in region.items()}
     if not (uses_var(dom.min, axes) or uses_var(dom.extent, axes)):
         return dom
@@ -132,8 +135,16 @@ def _covering(dom: Range, region: Mapping[IterVar, Range], analyzer: Analyzer) -
         low = None if low is None else eval_interval(low, env, analyzer).min
         high = None if high is None else eval_interval(high, env, analyzer).max
     if low is None or high is None:
-        raise ScheduleError(f"reduction range {dom}: no bounds are known for it")
+        return None
     return Range(low, binary(Max, analyzer.simplify(high - low + 1), 0))
+
+
+def _unknown_range(stage: Stage, axis: IterVar) -> ScheduleError:
+    dom = domain(axis)
+    return ScheduleError(
+        f"stage {stage.name!r}: reduction axis {axis.name!r}: no constant bounds are known for its range, from "
+        f"{dom.min} to {dom.min + dom.extent}; leave its loop unsplit, inside the loops of the axes that it depends on"
+    )
 
 
 def _follows_its_bounds(axis: IterVar, stage: Stage, op: ComputeOp) -> bool:

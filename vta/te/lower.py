@@ -27,7 +27,7 @@ from vta.te.schedule import Schedule
 from vta.te.stage import ScheduleError, Stage
 from vta.te.tensor import Tensor
 from vta.te.tensorize import tensorized
-from vta.tir.buffer import Buffer
+from vta.tir.buffer import Buffer, is_global
 from vta.tir.dtype import HANDLE
 from vta.tir.expr import Builtin, Call, IntImm, IterVar, PointerType, Var, const
 from vta.tir.func import PrimFunc
@@ -54,6 +54,7 @@ def schedule_to_func(
     bounds = infer_bounds(schedule)
     params, buffers = _parameters(schedule, args, binds or {})
     buffer_map = {var: buffer for var, buffer in params.items() if buffer is not None}
+    _check_outputs(schedule, buffers)
     for stage in schedule.stages:
         _declare(stage, buffers)
     body = _Lowering(bounds, buffers, _attached(bounds)).program()
@@ -98,6 +99,17 @@ def _new_buffer(tensor: Tensor, scope: str) -> Buffer:
     memory = scope or "global"
     data = Var(tensor.name, HANDLE, PointerType(tensor.dtype, memory))
     return Buffer(tensor.name, data, tensor.dtype, tensor.shape, scope=memory)
+
+
+def _check_outputs(schedule: Schedule, buffers: Mapping[Tensor, Buffer]) -> None:
+    for stage in schedule.stages:
+        given = [tensor for tensor in stage.op.outputs if tensor in buffers]
+        if stage.is_output and not given:
+            raise LowerError(f"tensor {stage.name!r} is an output of the schedule, but not among the arguments")
+        if given and stage.is_inlined:
+            raise LowerError(f"argument {stage.name!r}: its stage is inlined, so it is never stored")
+        if given and not is_global(stage.scope):
+            raise LowerError(f"argument {stage.name!r}: arguments are in DRAM, but its scope is {stage.scope!r}")
 
 
 def _declare(stage: Stage, buffers: dict[Tensor, Buffer]) -> None:
@@ -201,7 +213,14 @@ class _Lowering:
         return self._loops(placed, loops[:common], seq([init, update]))
 
     def _check_inside(self, placed: Placed, loops: Sequence[Loop]) -> None:
-        for loop in loops:
+        """Check that nothing was said about ``loops`` but the intrinsic that replaces them, the first loop's."""
+        for i, loop in enumerate(loops):
+            attrs = loop.stage.attrs.get(loop.axis)
+            if attrs is not None and (attrs.pragmas or (i > 0 and attrs.said)):
+                raise ScheduleError(
+                    f"stage {placed.stage.name!r}: axis {loop.axis.name!r} carries {attrs.said}, but is inside of the "
+                    f"tensorised axis {loops[0].axis.name!r}, where there are no loops any more"
+                )
             for other in self.attached.get((loop.stage, loop.axis), []):
                 raise ScheduleError(
                     f"stage {other.stage.name!r}: it is to be computed at axis {loop.axis.name!r} of stage "

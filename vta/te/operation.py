@@ -274,6 +274,12 @@ def _check_body(body: tuple[Expr, ...], name: str) -> None:
         )
     if not reductions:
         return
+    for axis in reductions[0].axis:
+        if any(isinstance(node, ProducerLoad) for e in (domain(axis).min, domain(axis).extent) for node in walk(e)):
+            raise ComputeError(
+                f"compute {name!r}: the range of reduction axis {axis.name!r} depends on an element of a tensor; "
+                "take a range that covers every case, with the condition as where="
+            )
     first = reductions[0]
     whole = len(first.source) == len(reductions) == len(body)
     if not whole or any(not _one_reduction(first, e) or e.value_index != i for i, e in enumerate(reductions)):

@@ -106,17 +106,17 @@ class Schedule:
         tensors = [tensor] if isinstance(tensor, Tensor) else list(tensor)
         stage = self._common_stage(tensors)
         op = stage.compute_op("cache_write")
-        if isinstance(stage.attach, AttachAt) or stage.is_inlined:
-            raise ScheduleError(f"stage {stage.name!r}: cache_write: call it before compute_at and compute_inline")
+        if stage.is_inlined:
+            raise ScheduleError(f"stage {stage.name!r}: cache_write: it is inlined, so nothing of it is stored")
         if len(tensors) != op.num_outputs:
             raise ScheduleError(
                 f"stage {stage.name!r}: cache_write: expected all {op.num_outputs} outputs, got {len(tensors)}"
             )
+        self._check_unattached(stage)
         cache, copy = cached_writer(stage, scope)
         self._append(Stage(cache, cache, self, scope=scope), self.stages.index(stage))
         stage.op = copy
         stage.relations, stage.attrs, stage.leaf_iter_vars = [], {}, list(copy.axis)
-        self._follow_loops(stage)
         return cache.outputs[0] if isinstance(tensor, Tensor) else cache.outputs
 
     def _common_stage(self, tensors: list[Tensor]) -> Stage:
@@ -130,7 +130,7 @@ class Schedule:
                 )
         return stage
 
-    def _follow_loops(self, stage: Stage) -> None:
+    def _check_unattached(self, stage: Stage) -> None:
         for other in self.stages:
             if isinstance(other.attach, AttachAt) and other.attach.stage is stage:
                 raise ScheduleError(
@@ -159,7 +159,7 @@ def _twin_attach(attach: Attach, twins: dict[Stage, Stage]) -> Attach:
 
 
 def _dataflow_order(outputs: Sequence[Operation]) -> list[Operation]:
-    """Return what ``outputs`` need, depth first in the order in which it is read; without recursion."""
+    """Return ``outputs`` and all that they need, depth first in the order in which it is read."""
     order: dict[Operation, None] = {}
     for output in outputs:
         stack: list[tuple[Operation, int]] = [(output, 0)]

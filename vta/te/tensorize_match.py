@@ -7,8 +7,9 @@ May import ``vta.tir``, ``vta.arith`` and ``vta.te``. Tests: tests/vta/te/test_t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from math import prod
 from typing import TypeAlias
 
@@ -56,6 +57,9 @@ class _Renaming:
     names: Mapping[Var, Expr]
 
 
+_PERMUTED = 4
+"""Up to so many inputs are tried in every order."""
+
 _Pairing: TypeAlias = list[tuple[ProducerLoad, Tensor]]
 _Inputs: TypeAlias = dict[Tensor, tuple[Tensor, tuple[Range, ...]]]
 
@@ -95,19 +99,33 @@ class _Matching:
             kinds = ["a reduction" if o.reduce_axis else "no reduction" for o in (op, target)]
             raise self._error(f"the stage is {kinds[0]}, but the intrinsic {self.intrinsic.name!r} {kinds[1]}")
         pairs = self._paired(op.axis, target.axis, regions) | self._paired(op.reduce_axis, target.reduce_axis, regions)
-        if op.num_outputs != target.num_outputs:
-            raise self._error(f"expected {target.num_outputs} outputs, got {op.num_outputs}")
+        ours, theirs = ([str(t.dtype) for t in o.outputs] for o in (op, target))
+        if ours != theirs:
+            raise self._error(f"expected outputs of type {', '.join(theirs)}, got {', '.join(ours)}")
         self._check_box(regions)
         values = self._values(regions, pairs)
         fresh = {axis: Var(axis.name) for axis in (*target.axis, *target.reduce_axis)}
         places: dict[Var, Expr] = {
             axis.var: fresh[pairs[axis]] + dom.min if axis in pairs else dom.min for axis, dom in regions.items()
         }
-        pairing = self._pairing()
-        inputs = self._inputs(pairing, intervals)
         names: dict[Var, Expr] = dict(values) | {axis.var: var for axis, var in fresh.items()}
-        self._compare(inner, _Renaming(fresh, places, names), pairing, inputs)
+        inputs = self._matching_inputs(inner, _Renaming(fresh, places, names), intervals)
         return Match(tuple(regions[axis] for axis in op.axis), tuple(inputs.values()), values)
+
+    def _matching_inputs(
+        self, inner: Sequence[Guard], renaming: _Renaming, intervals: Mapping[Var, Interval]
+    ) -> _Inputs:
+        """Return the inputs of the first pairing of reads under which the computations are the same."""
+        errors: list[TensorizeError] = []
+        for pairing in self._pairings():
+            try:
+                inputs = self._inputs(pairing, intervals)
+                self._compare(inner, renaming, pairing, inputs)
+            except TensorizeError as error:
+                errors.append(error)
+            else:
+                return inputs
+        raise errors[0]
 
     def _error(self, reason: str) -> TensorizeError:
         axis = self.placed.iteration.loops[self.position].axis
@@ -189,6 +207,10 @@ class _Matching:
         for like in self.intrinsic.inputs:
             loads = [load for load, target in pairing if target is like]
             tensor = load_tensor(loads[0])
+            if tensor.dtype != like.dtype:
+                raise self._error(
+                    f"input {like.name!r} of the intrinsic is {like.dtype}, but {tensor.name!r} is {tensor.dtype}"
+                )
             box = Box(tensor.shape, self.analyzer)
             for load in loads:
                 for dim, index in enumerate(load.indices):
@@ -196,18 +218,25 @@ class _Matching:
             result[like] = (tensor, tuple(self._fitted(tensor, box.exact_ranges(), like)))
         return result
 
-    def _pairing(self) -> _Pairing:
-        """Return each read of the stage with the input it is: position by position, or by order of appearance."""
+    def _pairings(self) -> Iterator[_Pairing]:
+        """Yield ways to take each read of the stage for an input: by position, by order of appearance, and the others.
+
+        The others are tried because operands may be written in another order.
+        """
         own, target = list(tensor_loads(self.placed.body)), list(tensor_loads(self.intrinsic.op.body))
+        inputs = self.intrinsic.inputs
+        tensors = list(dict.fromkeys(load_tensor(load) for load in own))
         if len(own) == len(target):
             pairs = [(load, load_tensor(like)) for load, like in zip(own, target, strict=True)]
-            if len({(like, load_tensor(load)) for load, like in pairs}) == len(self.intrinsic.inputs):
-                return pairs
-        tensors = list(dict.fromkeys(load_tensor(load) for load in own))
-        if len(tensors) != len(self.intrinsic.inputs):
+            if len({(like, load_tensor(load)) for load, like in pairs}) == len(inputs):
+                yield pairs
+        elif len(tensors) != len(inputs):
             names = ", ".join(t.name for t in tensors) or "none"
-            raise self._error(f"expected {len(self.intrinsic.inputs)} input tensors, got {len(tensors)}: {names}")
-        return [(load, self.intrinsic.inputs[tensors.index(load_tensor(load))]) for load in own]
+            raise self._error(f"expected {len(inputs)} input tensors, got {len(tensors)}: {names}")
+        if len(tensors) == len(inputs) <= _PERMUTED:
+            for order in permutations(inputs):
+                chosen = dict(zip(tensors, order, strict=True))
+                yield [(load, chosen[load_tensor(load)]) for load in own]
 
     def _fitted(self, tensor: Tensor, region: Sequence[Range], like: Tensor) -> list[Range]:
         """Return ``region`` as large as input ``like`` of the intrinsic, which may see more than it reads."""
