@@ -107,8 +107,6 @@ class CommandQueue:
         self._recorder: KernelRecorder | None = None
         self._kernels: dict[tuple[Hashable, bytes], tuple[KernelMode | None, tuple[KernelStep, ...]]] = {}
 
-    # --- state -------------------------------------------------------------------------------------------------------
-
     @property
     def debug_mode(self) -> DebugFlag:
         """The debug flags in force."""
@@ -314,8 +312,6 @@ class CommandQueue:
         )
         self._cache.clear()
         self.launcher.submit(launch)
-
-    # --- collecting --------------------------------------------------------------------------------------------------
 
     def _current_origin(self) -> Origin | None:
         return self.origin() if self.origin is not None else None

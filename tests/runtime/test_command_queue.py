@@ -1,13 +1,16 @@
 """Long programs that are cut in two, force-serial, the end of a program, and what the queue refuses."""
 
 import itertools
+import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from isa.instructions import AluOpcode, MemoryId, Module
+from isa.checker import is_valid
+from isa.instructions import NO_DEPS, AluOpcode, Finish, MemoryId, Module
 from isa.origin import Origin
 from runtime.command_queue import INSTRUCTION_LIMIT, CommandQueue, DebugFlag, QueueError
 from runtime.devices.device import DeadlockError
@@ -62,6 +65,7 @@ def test_random_programs_do_not_depend_on_where_they_are_cut_or_on_force_serial(
         found = read(s, program.out, "i1")[: expected.size].reshape(expected.shape)
         np.testing.assert_array_equal(found, expected)
         assert all(len(launch) <= limit + 6 for launch in launches(s))
+        assert all(is_valid(launch.program(s.memory)) for launch in launches(s))
 
 
 def test_a_pop_called_before_the_cut_and_its_push_after_it_still_meet() -> None:
@@ -141,6 +145,49 @@ def test_more_tokens_than_a_launch_has_room_for_are_refused() -> None:
         s.queue.dep_push(LOAD, COMPUTE)
     with pytest.raises(QueueError, match=f"^{re.escape(message)}$"):
         s.queue.dep_push(LOAD, COMPUTE)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_tokens_that_run_ahead_are_never_lost_where_a_program_is_cut(seed: int) -> None:
+    works = [token_heavy_program(seed, limit, flags) for limit, flags in CUTS]
+    assert all(work == works[0] for work in works)
+
+
+CUTS = ((INSTRUCTION_LIMIT, 0), (60, 0), (75, 0), (80, 32))
+
+
+def token_heavy_program(seed: int, limit: int, flags: int) -> list[tuple[Module, str]]:
+    """Run loads, resets and stores among pushes that run up to six ahead of their pops; return what did work."""
+    rng = random.Random(seed)
+    s = session(limit=limit)
+    queue, block = s.queue, s.memory.alloc(4096)
+    queue.debug_mode = DebugFlag(flags)
+    ahead = dict.fromkeys([(LOAD, COMPUTE), (COMPUTE, LOAD), (COMPUTE, STORE), (STORE, COMPUTE)], 0)
+    with s.program():
+        for number in range(150):
+            pair = rng.choice(list(ahead))
+            match rng.randrange(7):
+                case 0 | 1 if ahead[pair] < 6:
+                    queue.dep_push(*pair)
+                    ahead[pair] += 1
+                case 2 | 3 if ahead[pair]:
+                    queue.dep_pop(*pair)
+                    ahead[pair] -= 1
+                case 4:
+                    one_element(queue.load_buffer_2d, block, number, sram_index=number % 7, memory=MemoryId.INP)
+                case 5:
+                    queue.push_gemm(number % 5, gemm_kernel(queue, (number % 5, 0, 0), reset=True))
+                case 6:
+                    one_element(queue.store_buffer_2d, number % 9, MemoryId.OUT, block, number)
+        queue.synchronize()
+    assert all(is_valid(launch.program(s.memory)) for launch in launches(s))
+    stream = [i for launch in launches(s) for i in launch.instructions]
+    work = [(i.module, str(replace(i, deps=NO_DEPS))) for i in stream if not i.is_nop and not isinstance(i, Finish)]
+    return [(module, text) for module, text in work if "MemoryId.UOP" not in text and "Gemm" not in text]
+
+
+def one_element(call: Callable[..., None], *arguments: object, **options: object) -> None:
+    call(*arguments, x_size=1, y_size=1, x_stride=1, **options)
 
 
 # --- force-serial ----------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def matmul(data: Int8, weight: Int8) -> Int32:
 
 
 def convolve(data: Int8, kernel: Int8, *, stride: int = 1, groups: int = 1) -> Int32:
-    """Return the sums of a 3x3 convolution, padded by one, of data (b, ci, h, w, n, i) and kernel (co, ci, 3, 3, o, i)."""
+    """Return the sums of a 3x3 convolution, padded by one, of data (b, ci, h, w, n, i), kernel (co, ci, 3, 3, o, i)."""
     padded = np.pad(data.astype(np.int32), [(0, 0), (0, 0), (1, 1), (1, 1), (0, 0), (0, 0)])
     height, width = (-(-extent // stride) for extent in data.shape[2:4])
     shares = zip(np.split(padded, groups, axis=1), np.split(kernel.astype(np.int32), groups, axis=0), strict=True)
