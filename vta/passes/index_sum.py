@@ -10,15 +10,20 @@ __all__ = ["index_sum"]
 
 
 def index_sum(expr: ExprLike, analyzer: Analyzer) -> Expr:
-    """Return ``expr`` simplified, its terms in the order of their constant factors (equal ones as they come)."""
+    """Return ``expr`` simplified, its terms in the order of their constant factors (equal ones as they come).
+
+    A term that is subtracted does not come first if another one is added.
+    """
     simplified = analyzer.simplify(expr)
     if not isinstance(simplified, Add | Sub):
         return simplified
     terms = list(_terms(simplified, 1))
-    constant = sum(factor * term.value for factor, term in terms if isinstance(term, IntImm))
+    constant = sum(sign * term.value for sign, term in terms if isinstance(term, IntImm))
+    ordered = sorted((t for t in terms if not isinstance(t[1], IntImm)), key=_stride, reverse=True)
+    first = next((i for i, (sign, _) in enumerate(ordered) if sign > 0), 0)
     result: Expr | None = None
-    for factor, term in sorted((t for t in terms if not isinstance(t[1], IntImm)), key=_stride, reverse=True):
-        result = _plus(result, factor, term)
+    for sign, term in [*ordered[first : first + 1], *ordered[:first], *ordered[first + 1 :]]:
+        result = _plus(result, sign, term)
     if result is None or constant == 0:
         return simplified if result is None else result
     return result + constant if constant > 0 else result - -constant
