@@ -1,7 +1,7 @@
 """ALU operations as micro-op kernels: loops folded, one micro-op each.
 
 May import ``isa``, ``vta.passes.{alu_nest,alu_select,coproc_axis,fold_uop_loop}``, ``vta.tir``.
-Tests: tests/vta/passes/test_alu_kernels.py.
+Tests: tests/vta/passes/test_inject_alu_intrin.py.
 """
 
 from collections.abc import Sequence

@@ -13,7 +13,7 @@ After::
     }
 
 Only for a loop whose body is nothing but an ``if`` without ``else``, and a condition that reads no memory.
-May import ``vta.passes.remove_no_op``, ``vta.tir``. Tests: tests/vta/passes/test_hoist_if_then_else.py.
+May import ``vta.passes.remove_no_op``, ``vta.tir``. Tests: tests/vta/passes/test_clean_up.py.
 """
 
 from dataclasses import replace

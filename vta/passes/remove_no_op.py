@@ -13,7 +13,7 @@ After::
     C[0] = 4
 
 Expects conditions and extents as Simplify leaves them. Attributes stay, unless nothing is left below them.
-May import ``vta.tir``. Tests: tests/vta/passes/test_remove_no_op.py.
+May import ``vta.tir``. Tests: tests/vta/passes/test_clean_up.py.
 """
 
 from dataclasses import replace

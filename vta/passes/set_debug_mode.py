@@ -10,7 +10,7 @@ After, for flag 6::
     body()
 
 Flag 0 changes nothing. The bits are the runtime's.
-May import ``isa`` and ``vta.tir``. Tests: tests/vta/passes/test_set_debug_mode.py.
+May import ``isa`` and ``vta.tir``. Tests: tests/vta/passes/test_clean_up.py.
 """
 
 from dataclasses import replace

@@ -12,7 +12,7 @@ After::
 
 Loops without a constant extent, and loops of ALU stages (whose iterations are steps of one micro-op kernel anyway),
 become ordinary loops. Variables that the body defines get a new one in each copy.
-May import ``vta.passes.{fresh_definitions,pragma}``, ``vta.tir``. Tests: tests/vta/passes/test_unroll_loop.py.
+May import ``vta.passes.{fresh_definitions,pragma}``, ``vta.tir``. Tests: tests/vta/passes/test_clean_up.py.
 """
 
 from dataclasses import replace

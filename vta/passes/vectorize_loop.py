@@ -11,7 +11,7 @@ After::
 
     for (i, 0, 16) { A[i] = B[i] + 1 }
 
-May import ``vta.tir``. Tests: tests/vta/passes/test_vectorize_loop.py.
+May import ``vta.tir``. Tests: tests/vta/passes/test_clean_up.py.
 """
 
 from dataclasses import replace
