@@ -16,7 +16,7 @@ from vta.target import Target, TargetError
 from vta.te.lower import Argument, schedule_to_func
 from vta.tir.buffer import Buffer
 from vta.tir.func import IRModule, PrimFunc
-from vta.transform import DEBUG_FLAG, PassContext
+from vta.transform import DEBUG_FLAG, PASSES_ELSEWHERE, PassContext
 
 __all__ = ["BuildError", "build", "build_config", "build_generic", "lower", "lower_generic"]
 
@@ -96,14 +96,20 @@ def _lowered(
 ) -> IRModule:
     config, context = get_env().config, PassContext.current()
     functions = _functions(inp, args, name, binds)
-    disabled = {*context.disabled_pass, *skipped}
+    disabled = {name for name in context.disabled_pass if name.removeprefix("tir.") not in PASSES_ELSEWHERE}
+    disabled.update(skipped)
 
     def after_each(pass_name: str, func: PrimFunc) -> None:
         for instrument in context.instruments:
             instrument(pass_name, func)
 
     flag = 0 if skipped else context.debug_flag
-    done = [pipeline.run(func, config, disabled=disabled, after_each=after_each, debug_flag=flag) for func in functions]
+    done = [
+        pipeline.run(
+            func, config, disabled=disabled, after_each=after_each, debug_flag=flag, added=context.lower_passes
+        )
+        for func in functions
+    ]
     return IRModule({func.name: func for func in done}, config)
 
 

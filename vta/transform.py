@@ -13,7 +13,7 @@ from typing import Self
 
 from vta.tir.func import Pass
 
-__all__ = ["ADD_LOWER_PASS", "DEBUG_FLAG", "OptionError", "PassContext", "merge"]
+__all__ = ["ADD_LOWER_PASS", "DEBUG_FLAG", "PASSES_ELSEWHERE", "OptionError", "PassContext", "merge"]
 
 ADD_LOWER_PASS = "tir.add_lower_pass"
 """Option: list of (phase, pass) to run in addition; phases 0 to 3 as in TVM."""
@@ -34,6 +34,24 @@ OPTIONS: Mapping[str, type | tuple[type, ...]] = {
     "relay.backend.use_auto_scheduler": bool,
     "relay.FuseOps.max_depth": int,
 }
+
+
+PASSES_ELSEWHERE = frozenset(
+    {
+        # of graphs
+        "AlterOpLayout", "CanonicalizeCast", "CanonicalizeOps", "CombineParallelBatchMatmul", "CombineParallelConv2D",
+        "CombineParallelDense", "DeadCodeElimination", "EliminateCommonSubexpr", "FastMath", "FoldConstant",
+        "FoldExplicitPadding", "FoldScaleAxis", "FuseOps", "InferType", "Legalize", "SimplifyExpr",
+        "SimplifyInference", "ToANormalForm", "ToGraphNormalForm",
+        # of loops, that this compiler does without
+        "BF16Legalize", "CompactBufferAllocation", "ConvertBlocksToOpaque", "FlattenBuffer",
+        "InjectConv2DTransposeSkip", "InjectDoubleBuffer", "InjectPrefetch", "InjectSoftwarePipeline", "LoopPartition",
+        "LowerCrossThreadReduction", "LowerInitBlock", "LowerMatchBuffer", "LowerVtcmAlloc", "NarrowDataType",
+        "PlanAndUpdateBufferAllocationLocation", "RenormalizeSplitPattern", "RewriteUnsafeSelect", "TextureFlatten",
+        "UnifyThreadBinding",
+    }
+)  # fmt: skip
+"""Names of TVM's passes that lowering a function does not run here: leaving them out changes nothing."""
 
 
 class OptionError(ValueError):

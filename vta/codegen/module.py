@@ -64,7 +64,6 @@ class Function:
             self._run_host_code(bound)
             return
         session = bound.session or Session.current()
-        session.require_config(self._module.config, f"function {self.name!r}")
 
         def host_code(run: ProgramRun) -> None:
             session.queue.origin = self._module.origin
@@ -72,7 +71,7 @@ class Function:
                 run.depends_on_host("replay is off for this module")
             self._run_host_code(bound)
 
-        self._module.streams(session).call((self.name, bound.scalars), bound.buffers, host_code)
+        self._module.streams(session, self.name).call((self.name, bound.scalars), bound.buffers, host_code)
 
     def _run_host_code(self, bound: BoundArguments) -> None:
         if self._native is None:
@@ -160,9 +159,13 @@ class Module:
         index = ctypes.c_int32.from_address(self.linked.address[ORIGIN_SYMBOL]).value
         return self.metadata.origins[index] if 0 <= index < len(self.metadata.origins) else None
 
-    def streams(self, session: Session) -> StreamCache:
-        """Return the kept instruction streams for ``session``; those of the session before are dropped."""
+    def streams(self, session: Session, function: str) -> StreamCache:
+        """Return the kept instruction streams for ``session``; those of the session before are dropped.
+
+        Raises ``SessionError`` if the session's device has another configuration than ``function`` was made for.
+        """
         if self._streams is None or self._streams[0] is not session:
+            session.require_config(self.config, f"function {function!r}")
             self._streams = (session, StreamCache(session))
         return self._streams[1]
 

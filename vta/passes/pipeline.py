@@ -4,7 +4,7 @@
 May import the passes. Tests: tests/vta/passes/test_pipeline.py.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -82,12 +82,33 @@ PIPELINE: tuple[NamedPass, ...] = (
 """From the scheduled loop nests to host code that calls the runtime. A name may stand at several places."""
 
 
-def passes(debug_flag: int = 0) -> tuple[NamedPass, ...]:
-    """Return the passes in order; with a debug flag, the one that sets it stands after EarlyRewrite."""
-    if debug_flag == 0:
+_PHASE_ENDS: tuple[str | None, ...] = (None, _AFTER_EARLY_REWRITE, "InjectALUIntrin", "CPUAccessRewrite")
+"""TVM's four phases: the pass behind which those go that a user adds to a phase; to phase 0, before all others."""
+
+
+def passes(debug_flag: int = 0, added: Sequence[tuple[int, Pass]] = ()) -> tuple[NamedPass, ...]:
+    """Return the passes in order; with a debug flag, the one that sets it stands after EarlyRewrite.
+
+    ``added`` has (phase, pass) of passes to run in addition, in TVM's phases 0 to 3; they go by their functions' names.
+    Raises ``PassNameError`` for another phase.
+    """
+    if not debug_flag and not added:
         return PIPELINE
-    at = next(i for i, entry in enumerate(PIPELINE) if entry.name == _AFTER_EARLY_REWRITE) + 1
-    return (*PIPELINE[:at], NamedPass(_SET_DEBUG_MODE, set_debug_mode(debug_flag)), *PIPELINE[at:])
+    extra: dict[str | None, list[NamedPass]] = {}
+    if debug_flag:
+        extra[_AFTER_EARLY_REWRITE] = [NamedPass(_SET_DEBUG_MODE, set_debug_mode(debug_flag))]
+    for phase, func in added:
+        if phase not in range(len(_PHASE_ENDS)):
+            raise PassNameError(f"added pass {_name_of(func)!r}: there are phases 0 to 3, not {phase}")
+        extra.setdefault(_PHASE_ENDS[phase], []).append(NamedPass(_name_of(func), func))
+    whole = list(extra.get(None, []))
+    for entry in PIPELINE:
+        whole += [entry, *extra.get(entry.name, [])]
+    return tuple(whole)
+
+
+def _name_of(func: Pass) -> str:
+    return str(getattr(func, "__name__", type(func).__name__))
 
 
 def pass_names() -> list[str]:
@@ -102,14 +123,16 @@ def run(
     disabled: Collection[str] = (),
     after_each: AfterEach | None = None,
     debug_flag: int = 0,
+    added: Sequence[tuple[int, Pass]] = (),
 ) -> PrimFunc:
     """Return ``func`` lowered to host code for ``config``.
 
-    ``disabled`` names passes to leave out, with or without TVM's prefix "tir."; ``after_each`` sees every result.
+    ``disabled`` names passes to leave out, with or without TVM's prefix "tir."; ``after_each`` sees every result;
+    ``added`` are passes of the user's own, see ``passes``.
     Raises ``PassNameError`` for an unknown name, and the error of the pass that cannot lower the function.
     """
     left_out = {_known_name(name) for name in disabled}
-    for entry in passes(debug_flag):
+    for entry in passes(debug_flag, added):
         if entry.name in left_out:
             continue
         func = entry.func(func, config)

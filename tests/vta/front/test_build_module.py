@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from vta.build_module import BuildError, build_generic, lower_generic
 from vta.passes.pipeline import PassNameError
 from vta.target import Target, TargetError
 from vta.tir.expr import Var
+from vta.tir.func import PrimFunc
 from vta.transform import PassContext
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -153,6 +155,34 @@ def test_passes_can_be_left_out_and_unknown_ones_are_refused() -> None:
         assert "CommonSubexprElimTIR" not in seen
     with vta.build_config(disabled_pass={"tir.CommonSubexpr"}), pytest.raises(PassNameError):
         vta.lower(scheduled.schedule, scheduled.args)
+
+
+def test_passes_of_tvm_that_are_not_here_may_be_left_out() -> None:
+    scheduled = vector_add(vta.get_env())
+    plain = str(vta.lower(scheduled.schedule, scheduled.args))
+    with vta.build_config(opt_level=3, disabled_pass={"AlterOpLayout", "tir.LoopPartition"}):
+        assert str(vta.lower(scheduled.schedule, scheduled.args)) == plain
+
+
+def test_br_063_a_users_passes_run_in_their_phases_beside_the_accelerators() -> None:
+    def first(func: PrimFunc, config: VTAConfig) -> PrimFunc:
+        seen.append(f"first {config.block_in}")
+        return func
+
+    def last(func: PrimFunc, config: VTAConfig) -> PrimFunc:
+        return replace(func, attrs={**func.attrs, "seen": config.block_in})
+
+    seen: list[str] = []
+    scheduled = vector_add(vta.get_env())
+    note = PassContext(instruments=(lambda *result: seen.append(result[0]),))
+    with note, vta.build_config(config={"tir.add_lower_pass": [(0, first), (3, last)]}):
+        module = vta.lower(scheduled.schedule, scheduled.args)
+    assert seen[:3] == ["first 16", "first", "StorageFlatten"]
+    assert seen[seen.index("CPUAccessRewrite") + 1] == "last"
+    assert module["main"].attrs["seen"] == 16
+    with vta.build_config(config={"tir.add_lower_pass": [(4, first)]}), pytest.raises(PassNameError) as error:
+        vta.lower(scheduled.schedule, scheduled.args)
+    assert str(error.value) == "added pass 'first': there are phases 0 to 3, not 4"
 
 
 def test_the_target_of_another_environment_is_refused() -> None:
