@@ -31,7 +31,7 @@ from runtime.kernels.machine import Machine, host_machine
 from runtime.kernels.record import BYTE_COUNTERS, COUNTER_NAMES, KIND_NAMES, Status
 from runtime.kernels.report import awaited_tokens, failure_text, head_of
 from runtime.memory import FIRST_ADDRESS, DeviceMemory
-from runtime.stats import InstructionCounts, LaunchStats, Statistics
+from runtime.stats import InstructionCounts, LaunchStats, Statistics, count_instructions
 
 __all__ = ["FunctionalSimulator"]
 
@@ -41,6 +41,9 @@ _ENDS = {
     TokenQueue.COMPUTE_TO_STORE: (Module.COMPUTE, Module.STORE),
     TokenQueue.STORE_TO_COMPUTE: (Module.STORE, Module.COMPUTE),
 }
+
+_SLICE = 1 << 16
+"""Instructions that run without a look at pending signals."""
 
 
 class FunctionalSimulator:
@@ -61,6 +64,7 @@ class FunctionalSimulator:
         self._counters = self._arena.record[: len(COUNTER_NAMES)]
         self._totals = np.zeros(len(COUNTER_NAMES), np.uint64)
         self._launches = 0
+        self._origins: Sequence[Origin | None] | None = None
         self._trace: TraceHook | None = None
 
     @property
@@ -71,11 +75,12 @@ class FunctionalSimulator:
     @property
     def stats(self) -> Statistics:
         """Counters since the device was made or cleared; failed launches count what they executed."""
-        return _statistics(self._totals, self._launches)
+        return _statistics(self._totals + self._counters, self._launches)
 
     def clear_stats(self) -> None:
         """Set all counters to zero."""
         self._totals[:] = 0
+        self._counters[:] = 0
         self._launches = 0
 
     def debug_mode(self, flag: int) -> None:
@@ -93,7 +98,17 @@ class FunctionalSimulator:
     def launch(
         self, insn_address: int, insn_count: int, *, origins: Sequence[Origin | None] | None = None
     ) -> LaunchStats:
-        """Run ``insn_count`` instructions from physical ``insn_address`` on; see ``runtime.devices.device.Device``."""
+        """Run a launch, as ``Device.launch`` says."""
+        self.start(insn_address, insn_count, origins=origins)
+        while not self.advance(_SLICE):
+            pass  # back in Python now and then, so that an interrupt is seen
+        return LaunchStats(statistics=_statistics(self._counters, 1))
+
+    def start(self, insn_address: int, insn_count: int, *, origins: Sequence[Origin | None] | None = None) -> None:
+        """Fetch a launch without running it; ``advance`` does that, step by step.
+
+        Raises ``DeviceError`` for a range that is not in memory, ``ExecutionError`` for the first illegal word.
+        """
         arena, end = self._arena, insn_address + insn_count * INSTRUCTION_BYTES
         if insn_count < 1:
             raise DeviceError(f"a launch has at least one instruction, FINISH, not {insn_count}")
@@ -102,36 +117,59 @@ class FunctionalSimulator:
                 f"instructions at {insn_address:#x} to {end - 1:#x} are outside of the mapped range "
                 f"{FIRST_ADDRESS:#x} to {self.memory.nbytes:#x}"
             )
+        self._totals += self._counters
+        self._counters[:] = 0
+        self._origins = origins
         arena.reserve(insn_count)
         arena.put("count", insn_count)
         arena.put("dram_end", self.memory.nbytes)
-        self._counters[:] = 0
-        status = self._kernels.fetch(arena.address, self.memory.base_pointer + insn_address)
-        if status == Status.DONE:
-            status = self._kernels.run(arena.address)
-        self._totals += self._counters
+        if self._kernels.fetch(arena.address, self.memory.base_pointer + insn_address) == Status.FAILED:
+            arena.put("count", 0)
+            raise self._failure()
+
+    def advance(self, count: int = 1) -> bool:
+        """Run at most ``count`` more instructions of the launch that was started; return whether it is done.
+
+        Scratchpads, memory and counters can be looked at in between. Raises ``ExecutionError`` or ``DeadlockError``,
+        which end the launch, and ``DeviceError`` if there is none.
+        """
+        arena = self._arena
+        executed, total = arena.get("executed"), arena.get("count")
+        if executed == total:
+            raise DeviceError("no launch is in progress: start one first")
+        arena.put("stop_at", executed + count)
+        status = self._kernels.run(arena.address)
         if self._trace is not None:
-            self._report_trace(self._trace, origins)
-        if status == Status.FAILED:
-            raise self._failure(origins)
+            self._report_trace(self._trace, executed)
+        if status == Status.PAUSED:
+            return False
+        if status == Status.DONE:
+            self._launches += 1
+            return True
+        arena.put("executed", total)
         if status == Status.DEADLOCK:
             raise self._deadlock()
-        self._launches += 1
-        return LaunchStats(statistics=_statistics(self._counters, 1))
+        self._uncount()
+        raise self._failure()
 
-    def _report_trace(self, hook: TraceHook, origins: Sequence[Origin | None] | None) -> None:
-        executed = self._arena.fields()["executed"]
-        for index in self._arena.order[:executed].tolist():
+    def _report_trace(self, hook: TraceHook, first: int) -> None:
+        for index in self._arena.order[first : self._arena.get("executed")].tolist():
             word = self._arena.word(index)
-            origin = origins[index] if origins else None
+            origin = self._origins[index] if self._origins else None
             hook(TraceEvent(index, decode(word, self.config).module, word, origin))
 
-    def _failure(self, origins: Sequence[Origin | None] | None) -> ExecutionError:
+    def _uncount(self) -> None:
+        """Take the instruction that failed off the counters of executed instructions."""
+        failed = decode(self._arena.word(self._arena.get("index")), self.config)
+        kinds = count_instructions([failed]).as_dict()
+        self._counters[len(BYTE_COUNTERS) :] -= np.array([kinds[name] for name in KIND_NAMES], np.uint64)
+
+    def _failure(self) -> ExecutionError:
         record = self._arena.fields()
         index = record["index"]
         micro_ops = self._arena.scratchpad(MemoryId.UOP)
         text = failure_text(self.config, record, self._arena.word(index), lambda i: int(micro_ops[i]))
-        return ExecutionError(index, text, origins[index] if origins else None)
+        return ExecutionError(index, text, self._origins[index] if self._origins else None)
 
     def _deadlock(self) -> DeadlockError:
         record = self._arena.fields()

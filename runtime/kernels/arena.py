@@ -1,6 +1,6 @@
 """The host memory of one simulator: the record, the scratchpads, and the buffers that a launch is fetched into.
 
-Tests: ``tests/runtime/kernels/test_scratchpads.py``.
+Tests: ``tests/runtime/kernels/test_transfers.py``.
 """
 
 from collections.abc import Mapping
@@ -53,6 +53,10 @@ class Arena:
     def put(self, name: str, value: int) -> None:
         """Set a field of the record."""
         self.record[RECORD_OFFSETS[name] // 8] = value
+
+    def get(self, name: str) -> int:
+        """Return a field of the record."""
+        return int(self.record[RECORD_OFFSETS[name] // 8])
 
     def fields(self) -> Mapping[str, int]:
         """Return a copy of the record by name."""

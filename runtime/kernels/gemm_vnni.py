@@ -9,8 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from runtime.kernels.dot_unit import GROUP_BYTES
-from runtime.kernels.emit import I8, I32, Emitter, vector
+from runtime.kernels.emit import Emitter
 
 __all__ = ["VnniUnit"]
 
@@ -36,10 +35,8 @@ class VnniUnit:
 
     def multiply_add(self, emit: Emitter, total: Any, group: Any, weights: Any) -> Any:
         """Return ``total + dot(group, weights)`` in each lane."""
-        lanes = total.type.count
-        operand = vector(lanes * GROUP_BYTES, I8)
-        kind = ir.FunctionType(total.type, [total.type, operand, operand])
-        instruction = emit.declare(f"llvm.x86.avx512.vpdpbusd.{lanes * 32}", kind)
-        builder = emit.builder
-        repeated = builder.bitcast(emit.splat(group, vector(lanes, I32)), operand)
-        return builder.call(instruction, [total, repeated, builder.bitcast(weights, operand)])
+        # LLVM 22 takes vectors of bytes here and converts this older form when it reads it.
+        kind = ir.FunctionType(total.type, [total.type] * 3)
+        instruction = emit.declare(f"llvm.x86.avx512.vpdpbusd.{total.type.count * 32}", kind)
+        repeated = emit.splat(group, total.type)
+        return emit.builder.call(instruction, [total, repeated, weights])

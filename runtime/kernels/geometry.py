@@ -1,7 +1,7 @@
 """Sizes, strides and places that the kernels work with: plain numbers, derived once from configuration and dot unit.
 
 The arena is one block of host memory: the record, then the scratchpads as the kernels keep them (numbers unpacked
-to the stored form of the dot unit). Tests: ``tests/runtime/kernels/test_scratchpads.py``.
+to the stored form of the dot unit). Tests: ``tests/runtime/kernels/test_transfers.py``.
 """
 
 from dataclasses import dataclass

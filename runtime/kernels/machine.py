@@ -1,7 +1,7 @@
 """Which dot product unit a machine has, and what LLVM is told about the machine.
 
 ``Machine.host()`` looks at the processor; naming a lesser one runs its code path on a better host (tests and
-benchmarks do). May import llvmlite. Tests: ``tests/runtime/kernels/test_machine.py``.
+benchmarks do). May import llvmlite. Tests: ``tests/runtime/kernels/test_build.py``.
 """
 
 import functools
@@ -77,8 +77,11 @@ def host_machine() -> Machine:
 
 @functools.cache
 def host_features() -> Mapping[str, bool]:
-    """Return LLVM's features of this processor."""
-    features: Any = llvm.get_host_cpu_features()
+    """Return LLVM's features of this processor; none where LLVM cannot tell."""
+    try:
+        features: Any = llvm.get_host_cpu_features()
+    except RuntimeError:
+        return {}
     return dict(features)
 
 

@@ -32,6 +32,7 @@ class Status(IntEnum):
     DONE = 0
     FAILED = 1
     DEADLOCK = 2
+    PAUSED = 3
 
 
 class Failure(IntEnum):
@@ -97,6 +98,7 @@ FIELD_NAMES = (
     *(head_field(module) for module in Module),
     "count",
     "executed",
+    "stop_at",
     "skip_execution",
     "dram",
     "dram_end",
@@ -109,9 +111,9 @@ FIELD_NAMES = (
     "limit",
     "detail",
 )
-"""Counters; tokens and heads of the module queues; instructions of the launch and how many ran; whether to move and
-compute nothing; host pointer to DRAM address 0 and the end of DRAM; host pointers to the copied words, to the links
-of the module queues and to the order of execution (32 bits each); the failure."""
+"""Counters; tokens and heads of the module queues; instructions of the launch, how many ran and how many may;
+whether to move and compute nothing; host pointer to DRAM address 0 and the end of DRAM; host pointers to the copied
+words, to the links of the module queues and to the order of execution (32 bits each); the failure."""
 
 RECORD_OFFSETS: Mapping[str, int] = {name: 8 * place for place, name in enumerate(FIELD_NAMES)}
 """Bytes from the start of the arena to each field."""

@@ -25,7 +25,7 @@ FETCH = "vta_fetch"
 """``fetch(arena, program)``: ``program`` is the host address of the ``count`` words; returns a ``Status``."""
 
 RUN = "vta_run"
-"""``run(arena)``: runs what was fetched; returns a ``Status``."""
+"""``run(arena)``: goes on with what was fetched until ``stop_at`` instructions ran; returns a ``Status``."""
 
 _FLAGS: Mapping[Module, tuple[str, ...]] = {
     Module.LOAD: ("pop_next", "push_next"),
@@ -101,9 +101,9 @@ def emit_run(module: Any, geometry: Geometry, functions: Mapping[str, Any]) -> A
     emit.arguments["index"] = emit.num(0)
     failing = Failing(emit)
     count, words, links, order = (failing.get(name) for name in ("count", "words", "next", "order"))
-    executed = emit.variable(failing.get("executed"))
+    executed, last = emit.variable(failing.get("executed")), failing.get("stop_at").minimum(count)
     with emit.repeat() as loop:
-        loop.stop_unless(executed.num < count)
+        loop.stop_unless(executed.num < last)
         chosen = count
         for head in _heads(emit, failing, geometry, words, count):
             chosen = (head.ready & (head.index < chosen)).select(head.index, chosen)
@@ -123,7 +123,7 @@ def emit_run(module: Any, geometry: Geometry, functions: Mapping[str, Any]) -> A
         emit.write(order + executed.num * 4, chosen, I32)
         executed.assign(executed.num + 1)
         failing.put("executed", executed.num)
-    return emit.finish(Status.DONE)
+    return emit.finish(executed.num.equals(count).select(Status.DONE, Status.PAUSED))
 
 
 def _heads(emit: Emitter, failing: Failing, geometry: Geometry, words: Num, count: Num) -> list[_Head]:

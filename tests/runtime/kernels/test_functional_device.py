@@ -1,15 +1,17 @@
 """The functional simulator as a device: statistics, debug mode, and what it tells about itself."""
 
 import numpy as np
+import pytest
 
 from isa.config import VTAConfig
-from isa.instructions import Alu, AluOpcode, Gemm, Load, MemoryId, MicroOp, Store
-from runtime.devices.device import Device, DeviceDebug
+from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, MicroOp, Store
+from runtime.devices import functional
+from runtime.devices.device import Device, DeviceDebug, DeviceError
 from runtime.devices.functional import FunctionalSimulator
 from runtime.kernels.machine import Machine, host_machine
 from runtime.memory import DeviceMemory
 from tests.support.functional_rig import Rig
-from tests.support.launching import MEMORY_LIMIT
+from tests.support.launching import MEMORY_LIMIT, encode_words, place_words
 
 
 def test_it_is_a_device_and_takes_the_best_kernels_of_the_host() -> None:
@@ -107,3 +109,63 @@ def test_two_simulators_of_one_configuration_share_code_and_nothing_else(machine
     assert first.acc.any()
     assert not second.acc.any()
     assert second.simulator.stats.acc_load_nbytes == 0
+
+
+def test_a_launch_can_be_run_step_by_step(machine: Machine) -> None:
+    rig = Rig(VTAConfig(), machine)
+    ones = rig.array(np.ones(16, np.int32), MemoryId.ACC)
+    add = Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=1, uop_end=1)
+    program: list[Instruction] = [
+        Load(memory=MemoryId.ACC, dram_base=ones, y_size=1, x_size=1),
+        add,
+        add,
+        add,
+        Finish(),
+    ]
+    placed = place_words(rig.memory, encode_words(program, rig.config))
+    indices: list[int] = []
+    rig.simulator.set_trace(lambda event: indices.append(event.index))
+    rig.simulator.start(placed.address, placed.count)
+    assert not rig.acc.any()
+    seen = []
+    while not rig.simulator.advance():
+        seen.append(int(rig.acc[0, 0, 0]))
+    assert seen == [1, 2, 3, 4]
+    assert indices == [0, 1, 2, 3, 4]
+    assert rig.simulator.stats.launches == 1
+    rig.simulator.start(placed.address, placed.count)
+    assert not rig.simulator.advance(4)
+    assert rig.simulator.advance(100)
+    assert rig.simulator.stats.alu_counter == 6
+
+
+def test_there_is_nothing_to_advance_before_a_start_and_after_an_end(machine: Machine) -> None:
+    rig = Rig(VTAConfig(), machine)
+    message = "no launch is in progress: start one first"
+    with pytest.raises(DeviceError, match=message):
+        rig.simulator.advance()
+    rig.launch()
+    with pytest.raises(DeviceError, match=message):
+        rig.simulator.advance()
+    with pytest.raises(DeviceError):
+        rig.launch(Gemm(uop_end=8193))
+    with pytest.raises(DeviceError, match=message):
+        rig.simulator.advance()
+
+
+def test_a_failed_launch_counts_what_it_executed(machine: Machine) -> None:
+    rig = Rig(VTAConfig(), machine)
+    numbers = rig.array(np.zeros(64, np.uint8), MemoryId.INP)
+    load = Load(memory=MemoryId.INP, dram_base=numbers, y_size=1, x_size=4)
+    with pytest.raises(DeviceError):
+        rig.launch(load, Gemm(uop_end=1), Gemm(uop_end=8193))
+    stats = rig.simulator.stats
+    assert (stats.inp_load_nbytes, stats.launches, stats.instructions.gemm, stats.instructions.total) == (64, 0, 1, 2)
+
+
+def test_long_launches_run_in_slices(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+    monkeypatch.setattr(functional, "_SLICE", 3)
+    rig = Rig(VTAConfig(), machine)
+    stats = rig.run(*[Load(memory=MemoryId.UOP)] * 10)
+    assert stats.instruction_count == 11
+    assert rig.simulator.stats == stats.statistics

@@ -59,8 +59,8 @@ def nest(outer: tuple[int, int, int, int], inner: tuple[int, int, int, int]) -> 
 
 
 def loop_shapes() -> Iterator[Gemm]:
-    """Step and reduction loops in both places, and trip counts around every block size."""
-    for steps, trips in itertools.product((1, 2, 3, 4, 5, 7, 8, 9, 15, 17), (1, 2, 3)):
+    """Step and reduction loops in both places, and trip counts that need blocks of every size."""
+    for steps, trips in itertools.product((1, 2, 7, 9, 15), (1, 3)):
         yield nest((steps, 1, 2, 0), (trips, 0, 1, 1))
         yield nest((trips, 0, 1, 1), (steps, 1, 2, 0))
         yield nest((steps, 1, 0, 2), (trips, 0, 1, 1))

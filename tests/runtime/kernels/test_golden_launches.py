@@ -44,7 +44,12 @@ def moved_bytes(case: Case) -> dict[str, int]:
     return counters
 
 
-@pytest.mark.parametrize(("folder", "name"), case_names())
+SLOW = ("cfg_b1k8", "conv2d.resnet-18.C7")
+"""351,243 instructions, which take seconds to parse."""
+CASES = [pytest.param(*case, marks=pytest.mark.long if case == SLOW else ()) for case in case_names()]
+
+
+@pytest.mark.parametrize(("folder", "name"), CASES)
 def test_a_recorded_stream_gives_the_recorded_outputs_and_statistics(folder: str, name: str, machine: Machine) -> None:
     case = load_case(folder, name)
     memory = laid_out(case)
