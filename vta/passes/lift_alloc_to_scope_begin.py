@@ -1,8 +1,10 @@
 """Pull allocations to the beginning of the loop, virtual thread or function that they are in.
 
 So the statements between two allocations become neighbours, which the grouping of scopes needs, and every buffer of a
-loop body lives exactly as long as the body. The order of allocations stays. A DRAM allocation also leaves serial loops,
-because the accelerator may use it until the end of the launch; it never leaves a virtual thread, which has its own.
+loop body lives exactly as long as the body. An allocation stays outside of those that it contained; of two neighbours,
+the later one comes first (the order decides where buffers lie in the scratchpad). A DRAM allocation also leaves serial
+loops, because the accelerator may use it until the end of the launch; it never leaves a virtual thread, which has its
+own.
 
 Before::
 
@@ -66,7 +68,7 @@ def _lift_from_children(stmt: Stmt) -> tuple[Stmt, list[Allocate]]:
 
     def on_stmt(child: Stmt) -> Stmt:
         body, inner = _lift(child)
-        found.extend(inner)
+        found[:0] = inner
         return body
 
     return map_stmt_children(stmt, on_stmt, lambda expr: expr), found

@@ -32,6 +32,15 @@ def test_allocations_come_first_in_the_function_in_their_order() -> None:
     ]
 
 
+def test_of_two_neighbours_the_later_one_comes_first() -> None:
+    first, second = alloc(chip("a"), call("x"), alloc(chip("b"), call("y"))), alloc(chip("c"), call("z"))
+    assert [line.strip() for line in lifted(block(first, second)) if "allocate" in line] == [
+        "allocate c {",
+        "allocate a {",
+        "allocate b {",
+    ]
+
+
 def test_an_allocation_stays_in_its_loop() -> None:
     assert lifted(loop("i", 4, call("x"), when(Var("c", BOOL), alloc(chip("a"), call("y"))))) == [
         "for i {",
