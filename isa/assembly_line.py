@@ -22,6 +22,9 @@ __all__ = ["LineParser", "suggestion"]
 
 _LABEL_EXPRESSION = re.compile(r"([A-Za-z_][\w.]*)(?:([+-])(.+))?", re.ASCII)
 
+_REMEMBERED = 4096
+"""Words of a mnemonic whose meaning is kept; more would cost the garbage collector more than they save."""
+
 Pairs = tuple[tuple[str, int], ...]
 
 
@@ -93,7 +96,9 @@ class LineParser:
         for word in words[1:]:
             found = known.get(word)
             if found is None:
-                found = known[word] = self._parse_word(mnemonic, word)
+                found = self._parse_word(mnemonic, word)
+                if len(known) < _REMEMBERED:
+                    known[word] = found
             pairs += found
         given = dict(pairs)
         if len(given) < len(pairs):

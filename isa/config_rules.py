@@ -180,16 +180,16 @@ def check_values(values: Mapping[str, int]) -> None:
     sizes = Sizes.of(values)
     for rule in _RULES:
         if not rule.holds(values, sizes):
-            key, nearest = _nearest(rule, values)
-            raise ConfigError(
-                f"{key} is {values[key]}, but {rule.text(sizes)}; the nearest value that fits is {nearest}"
-            )
+            key, hint = _hint(rule, values)
+            raise ConfigError(f"{key} is {values[key]}, but {rule.text(sizes)}; {hint}")
 
 
-def _nearest(rule: _Rule, values: Mapping[str, int]) -> tuple[str, int]:
-    """Return the key to blame and the value closest to its present one that keeps all rules (or at least ``rule``)."""
+def _hint(rule: _Rule, values: Mapping[str, int]) -> tuple[str, str]:
+    """Return the key to blame, and the value closest to its present one that keeps all rules (or at least ``rule``)."""
     keys = [key for key in rule.keys if key in values]
-    for rules in (_RULES, (rule,)):
+    if "LOG_BLOCK_IN" in values and "LOG_BLOCK_OUT" in values:
+        keys = [key for key in keys if key != "LOG_BLOCK"] or keys  # it then has no meaning
+    for rules, claim in ((_RULES, "the nearest value that fits is"), ((rule,), "the nearest value for this rule is")):
         found = []
         for order, key in enumerate(keys):
             fits = [v for v in _SEARCH if _all_hold(rules, {**values, key: v})]
@@ -198,8 +198,8 @@ def _nearest(rule: _Rule, values: Mapping[str, int]) -> tuple[str, int]:
                 found.append((-_departure(key, values), abs(best - values[key]), order, key, best))
         if found:
             *_, key, best = min(found)
-            return key, best
-    raise AssertionError("every rule can be kept by changing one of its keys")
+            return key, f"{claim} {best}"
+    return keys[0], f"{' and '.join(keys)} must change together"
 
 
 def _departure(key: str, values: Mapping[str, int]) -> int:
@@ -213,7 +213,7 @@ def _departure(key: str, values: Mapping[str, int]) -> int:
         case "LOG_WGT_BUFF_SIZE":
             return sizes.wgt_depth - usual.wgt_depth
         case _:
-            return int(values[key] != DEFAULTS.get(key))
+            return int(values[key] != DEFAULTS.get(key, DEFAULTS["LOG_BLOCK"]))
 
 
 def _all_hold(rules: tuple[_Rule, ...], values: Mapping[str, int]) -> bool:

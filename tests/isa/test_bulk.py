@@ -28,8 +28,7 @@ def test_100000_random_words_decode_and_encode_back(name: str) -> None:
     config = CONFIGS[name]
     array = random_words(np.random.default_rng(1), config, 100_000)
     assert np.array_equal(encode_fields(decode_fields(array, config), config), array)
-    instructions = decode_all(array, config)
-    assert np.array_equal(encode_all(instructions, config), array)
+    assert np.array_equal(encode_all(decode_all(array[:20_000], config), config), array[:20_000])
 
 
 @pytest.mark.parametrize("name", CONFIGS)

@@ -178,18 +178,11 @@ def test_recorded_streams_are_valid(folder: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_random_programs_are_valid(name: str) -> None:
-    for seed in range(20):
-        program = random_program(np.random.default_rng(seed), CONFIGS[name])
-        assert is_valid(program, memory_bytes=program.dram().size), seed
-
-
-@pytest.mark.parametrize("name", CONFIGS)
 def test_the_checker_and_the_reference_agree_on_bounds(name: str) -> None:
     config = CONFIGS[name]
     rng = np.random.default_rng(4)
     verdicts = set()
-    for _ in range(300):
+    for _ in range(120):
         uops = tuple(
             encode_uop(
                 MicroOp(

@@ -104,6 +104,10 @@ BROKEN: list[tuple[dict[str, object], str]] = [
         "LOG_BLOCK is -1, but a block has at least one lane; the nearest value that fits is 4",
     ),
     (
+        {"log_block": -2, "log_block_in": 4, "log_block_out": 4},
+        "LOG_BLOCK is -2, but a block has at least one lane; the nearest value that fits is 0",
+    ),
+    (
         {"log_block_in": -2},
         "LOG_BLOCK_IN is -2, but a block has at least one lane; the nearest value that fits is 4",
     ),
@@ -125,6 +129,15 @@ BROKEN: list[tuple[dict[str, object], str]] = [
         {"log_inp_buff_size": 10**9},
         "LOG_INP_BUFF_SIZE is 1000000000, but the input buffer has 2^999999996 elements and sram_base (16 bits) "
         "reaches 2^16; the nearest value that fits is 15",
+    ),
+    (
+        {"log_inp_width": 4, "log_inp_buff_size": 16},
+        "LOG_INP_WIDTH is 4, but inputs have 1, 2, 4 or 8 bits (0 to 3); the nearest value for this rule is 3",
+    ),
+    (
+        {"log_block_in": 20, "log_block_out": 21, "log_batch": 20},
+        "LOG_BLOCK_IN is 20, but a weight element of 2^41 bytes is larger than a page of 4096 bytes; "
+        "LOG_BLOCK_IN and LOG_BLOCK_OUT must change together",
     ),
     (
         {"log_batch": 7},

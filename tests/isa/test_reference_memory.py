@@ -182,7 +182,7 @@ def test_an_illegal_micro_op_names_the_instruction() -> None:
     assert str(error.value) == "instruction 0: UOP: unused bits from bit 30 on must be zero, not 0x1"
 
 
-def test_a_program_for_another_configuration_is_refused() -> None:
+def test_br_046_a_program_for_another_configuration_is_refused() -> None:
     with pytest.raises(ExecutionError) as error:
         _machine(VTAConfig()).run(Program(config=CONFIGS["block32"], instructions=()))
     names = "1x32_i8w8a32_15_15_18_17 and this machine is 1x16_i8w8a32_15_15_18_17"
