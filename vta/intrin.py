@@ -1,6 +1,6 @@
 """The GEMM core as a tensor intrinsic, built from the configuration (`spec/compiler.md` section 3).
 
-May import ``isa``, ``vta.tir``, ``vta.te`` and ``vta.passes.coproc_axis``. Tests: tests/vta/front/test_intrin.py.
+May import ``isa``, ``vta.tir``, ``vta.te`` and ``vta.passes.coproc_axis``. Tests: tests/vta/front/test_environment.py.
 """
 
 from collections.abc import Sequence

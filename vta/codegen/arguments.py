@@ -1,6 +1,6 @@
 """Checking the arguments of a compiled function before anything runs, and turning them into machine values.
 
-May import ``isa``, ``runtime``, numpy and ``vta.codegen.metadata``. Tests: tests/vta/codegen/test_module_arguments.py.
+May import ``isa``, ``runtime``, numpy and ``vta.codegen.metadata``. Tests: tests/vta/codegen/test_module.py.
 """
 
 import ctypes

@@ -1,0 +1,58 @@
+"""LLVM assembly to machine code, without anything of TIR."""
+
+import ctypes
+
+import pytest
+
+from vta.codegen.native import Machine, NativeError, assembly_of, compile_object, host_triple, link
+
+SUM = """
+declare i32 @given(i32)
+define i32 @twice(i32 %x) {
+  %a = call i32 @given(i32 %x)
+  %b = add i32 %a, %a
+  ret i32 %b
+}
+"""
+
+
+def test_undefined_functions_come_from_the_given_addresses_alone() -> None:
+    callback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(lambda x: x + 100)
+    other = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(lambda x: x + 5)
+    data = compile_object(SUM, Machine())
+    for function, expected in ((callback, 206), (other, 16)):
+        address = ctypes.cast(function, ctypes.c_void_p).value or 0
+        linked = link(data, {"given": address}, ["twice"], where="test")
+        assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(linked.address["twice"])(3) == expected
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_every_level_of_optimisation_compiles(level: int) -> None:
+    text = assembly_of(SUM, Machine(level=level))
+    assert "twice" in text
+    assert "given" in text
+
+
+def test_code_is_made_for_the_machine_that_is_asked_for() -> None:
+    arm = compile_object(SUM, Machine("aarch64-linux-gnu", cpu="generic"))
+    assert arm[:4] == b"\x7fELF"
+    assert arm[18] == 183  # AArch64
+    assert host_triple()
+
+
+def test_a_program_that_llvm_refuses_is_an_error() -> None:
+    with pytest.raises(NativeError, match="LLVM refused the host program: "):
+        compile_object("define i32 @f() { ret i64 0 }", Machine())
+
+
+def test_what_is_missing_is_an_error() -> None:
+    data = compile_object(SUM, Machine())
+    with pytest.raises(NativeError) as error:
+        link(data, {}, ["twice"], where="sum.o")
+    assert str(error.value) == (
+        "sum.o: cannot be linked: a function that it calls is neither the runtime's nor in this process"
+    )
+    with pytest.raises(NativeError, match=r"^sum\.o: cannot be linked: .*thrice"):
+        link(data, {"given": 1 << 20}, ["thrice"], where="sum.o")
+    with pytest.raises(NativeError, match=r"^cut\.o: cannot be linked: "):
+        link(data[: len(data) // 2], {"given": 1 << 20}, ["twice"], where="cut.o")
