@@ -79,6 +79,10 @@ class GemmStream:
                 wgt_factor_out=1,
                 deps=Deps(pop_prev=True, push_prev=step + depth < steps),
             )
+        yield from self._clip_and_store(row, column)
+
+    def _clip_and_store(self, row: int, column: int) -> Iterator[Instruction]:
+        rows, columns, _ = self.tile
         for operation, imm in ((AluOpcode.SHR, 8), (AluOpcode.MAX, 0), (AluOpcode.MIN, 127)):
             yield Alu(
                 alu_opcode=operation,

@@ -8,13 +8,15 @@ is tested.
     emit        loops and arithmetic over llvmlite's builder
     machine     which dot product unit the host has, and LLVM's options for it
     geometry    sizes, strides and places in the arena, derived from the configuration
-    record      the words through which Python and native code speak: counters, heads, errors
+    arena       the host memory of one simulator
+    record      the numbers through which Python and native code speak: counters, heads, failures
+    failures    how kernels count and fail; ``report`` says it to a person
     decode      fields of an instruction, module routing, legality
     packing     elements in DRAM to lanes and back
-    memory_ops  LOAD and STORE
-    dot_unit    what a dot product unit offers; gemm_vnni, gemm_avx2, gemm_generic are the three
-    gemm_block  the register-blocked inner loops
-    gemm        loop analysis, bounds and blocking
+    memory_ops  LOAD and STORE; ``weights`` orders weight elements for the dot product units
+    dot_unit    what a dot product unit offers; ``gemm_vnni``, ``gemm_avx2``, ``gemm_generic`` are the three
+    loops       the loop nest of GEMM and ALU: micro-ops and bounds
+    gemm        loop analysis and reset; ``gemm_block`` has the register-blocked inner loops
     alu         ALU
     schedule    fetch, and the token scheduler
     build       one LLVM module from all that, compiled and cached

@@ -98,6 +98,11 @@ class _Loop:
         return self.dst.differs(0) & (self.count > 1)
 
     @property
+    def reduces(self) -> Flag:
+        """Whether several steps add to one accumulator element."""
+        return self.dst.equals(0) & (self.count > 1)
+
+    @property
     def shares(self) -> Flag:
         """Whether the steps move the accumulator and share their weights."""
         return self.moves & self.wgt.equals(0)
@@ -114,10 +119,10 @@ def _emit_products(module: Any, geometry: Geometry) -> Any:
     outer, inner = _Loop.of(loops, "out"), _Loop.of(loops, "in")
     steps_outside = _step_loop_is_outer(outer, inner)
     step, rest = outer.or_other(steps_outside, inner), inner.or_other(steps_outside, outer)
-    # Without a loop that moves the accumulator, the step loop runs around blocks of one step.
-    reduces = rest.dst.equals(0)
-    around = reduces.select(1, rest.count)
-    trips = reduces.select(rest.count, 1)
+    # The other loop is the reduction, or runs around everything if it moves the accumulator too.
+    in_place = rest.dst.equals(0)
+    around = in_place.select(1, rest.count)
+    trips = in_place.select(rest.count, 1)
     with emit.loop(loops.fields["uop_end"], begin=loops.fields["uop_bgn"]) as index:
         micro_op = loops.micro_op(index)
         with emit.loop(around) as turn:
@@ -136,14 +141,12 @@ def _emit_products(module: Any, geometry: Geometry) -> Any:
 def _step_loop_is_outer(outer: _Loop, inner: _Loop) -> Flag:
     """Return whether the outer loop is the better step loop.
 
-    Preferred, in this order: it shares weights and the other loop reduces; it shares weights; it moves the
-    accumulator and the other loop reduces; it moves the accumulator. The inner loop wins where both are equally
-    good.
+    It should share weights; failing that, move the accumulator; and leave the other loop as a reduction. The inner
+    loop wins where both are equally good.
     """
 
     def rank(loop: _Loop, other: _Loop) -> Num:
-        reduces = other.dst.equals(0).as_num()
-        return loop.shares.as_num() * 4 + loop.moves.as_num() * 2 + loop.moves.as_num() * reduces
+        return loop.shares.as_num() * 4 + loop.moves.as_num() * 2 + other.reduces.as_num()
 
     return rank(outer, inner) > rank(inner, outer)
 

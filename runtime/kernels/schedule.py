@@ -14,7 +14,7 @@ from isa.instructions import Deps, Module, Opcode
 from isa.layout import instruction_layouts
 from isa.tokens import TokenQueue, pops, pushes
 from runtime.kernels.decode import Fields
-from runtime.kernels.emit import I32, Emitter, Flag, Num
+from runtime.kernels.emit import I32, Emitter, Flag, Num, Variable
 from runtime.kernels.failures import Failing
 from runtime.kernels.geometry import Geometry
 from runtime.kernels.record import Failure, Status, head_field, token_field
@@ -73,17 +73,22 @@ def emit_fetch(module: Any, geometry: Geometry, functions: Mapping[str, Any]) ->
             with emit.when(wrong):
                 bad.assign(place)
                 failure.assign(int(kind))
-    for stage_, head in heads.items():
-        failing.put(head_field(stage_), head.num)
-    for queue in TokenQueue:
-        failing.put(token_field(queue), 0)
-    failing.put("executed", 0)
+    _put_start(failing, heads)
     with emit.when(bad.num < count):
         failing.put("failure", failure.num)
         failing.put("index", bad.num)
         failing.put("limit", count)
         emit.give(Status.FAILED)
     return emit.finish(Status.DONE)
+
+
+def _put_start(failing: Failing, heads: Mapping[Module, Variable]) -> None:
+    """Record the module queues of a launch of which nothing ran yet."""
+    for module, head in heads.items():
+        failing.put(head_field(module), head.num)
+    for queue in TokenQueue:
+        failing.put(token_field(queue), 0)
+    failing.put("executed", 0)
 
 
 @dataclass(frozen=True, slots=True)
