@@ -18,12 +18,13 @@ Tests: tests/vta/passes/test_coproc_dependencies.py.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import assert_never
 
 from isa.instructions import Module
+from isa.origin import Origin
 from vta.passes.coproc_axis import is_coproc_scope
 from vta.passes.coproc_calls import dep_pop, dep_push, is_sync
 from vta.passes.errors import PassError
@@ -43,6 +44,7 @@ from vta.tir.stmt import (
     Stmt,
     seq,
 )
+from vta.tir.traverse import children
 
 __all__ = ["QueueError", "plan_dependencies"]
 
@@ -160,16 +162,16 @@ class _Planner:
     def close(self, first: _Step | None, last: _Step | None) -> None:
         """Push what ``first`` pops, and pop what ``last`` leaves behind."""
         if first is not None:
-            self.plan.before(first.place, *(dep_push(*edge) for edge in first.pops))
+            self._before(first, [dep_push(*edge) for edge in first.pops])
         if last is not None:
-            self.plan.after(last.place, *(dep_pop(*edge) for edge in last.pushes))
+            self._after(last, [dep_pop(*edge) for edge in last.pushes])
 
     def link(self, before: _Step, after: _Step) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
         """Order ``after`` behind ``before``; return the tokens that go from one to the other, as (pushes, pops)."""
         wanted, detours = _edges(before.leave, after.enter)
         pushes, pops = list(before.pushes), list(after.pops)
-        tail: list[Stmt] = [s for source, _ in detours for s in (dep_push(source, _COMPUTE), dep_pop(source, _COMPUTE))]
-        head: list[Stmt] = []
+        tail = [s for source, _ in detours for s in (dep_push(source, _COMPUTE), dep_pop(source, _COMPUTE))]
+        head: list[Evaluate] = []
         through = {(_COMPUTE, target) for _, target in detours}
         for edge in wanted:
             if edge in through or edge not in before.pushes:
@@ -180,9 +182,29 @@ class _Planner:
                 head.append(dep_pop(*edge))
         given, unclaimed = _match(pushes, pops)
         taken, unpaid = _match(pops, pushes)
-        self.plan.after(before.place, *tail, *(dep_pop(*edge) for edge in unclaimed))
-        self.plan.before(after.place, *head, *(dep_push(*edge) for edge in unpaid))
+        self._after(before, [*tail, *(dep_pop(*edge) for edge in unclaimed)])
+        self._before(after, [*head, *(dep_push(*edge) for edge in unpaid)])
         return given, taken
+
+    def _before(self, step: _Step, stmts: Iterable[Evaluate]) -> None:
+        """Insert ``stmts`` before a step, as part of the stage that it begins with."""
+        origin = next(_origins(step.place), None)
+        self.plan.before(step.place, *(replace(stmt, origin=origin) for stmt in stmts))
+
+    def _after(self, step: _Step, stmts: Iterable[Evaluate]) -> None:
+        """Insert ``stmts`` after a step, as part of the stage that it ends with."""
+        origin = next(reversed(list(_origins(step.place))), None)
+        self.plan.after(step.place, *(replace(stmt, origin=origin) for stmt in stmts))
+
+
+def _origins(stmt: Stmt) -> Iterator[Origin]:
+    """Yield the origin of ``stmt`` or, if it has none of its own, those of what it consists of."""
+    if stmt.origin is not None:
+        yield stmt.origin
+        return
+    for child in children(stmt):
+        if isinstance(child, Stmt):
+            yield from _origins(child)
 
 
 def _edges(sources: Iterable[int], targets: Iterable[int]) -> tuple[list[Edge], list[Edge]]:

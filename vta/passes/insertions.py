@@ -54,7 +54,7 @@ class Insertions:
         self._otherwise.setdefault(id(place), []).extend(stmts)
 
     def apply(self, stmt: Stmt) -> Stmt:
-        """Return ``stmt`` with everything inserted; an inserted statement has the origin of its place."""
+        """Return ``stmt`` with everything inserted."""
         inner = map_stmt_children(stmt, self.apply, lambda expr: expr)
         if id(stmt) not in self._places:
             return inner
@@ -62,7 +62,4 @@ class Insertions:
             assert isinstance(inner, IfThenElse)
             inner = replace(inner, else_case=seq(self._otherwise[id(stmt)]))
         before, after = self._before.get(id(stmt), []), self._after.get(id(stmt), [])
-        if stmt.origin is not None:
-            before = [s if s.origin is not None else replace(s, origin=stmt.origin) for s in before]
-            after = [s if s.origin is not None else replace(s, origin=stmt.origin) for s in after]
         return seq([*before, inner, *after])

@@ -23,6 +23,8 @@ A view's trailing dimensions are those of the region that it is bound to; dimens
 one element long. The region must lie in memory as the view says, at an offset that is provably a multiple of its
 ``offset_factor``; otherwise ``FlattenError`` says which view and why.
 
+Every store and call gets the origin that it has inherited so far, because later passes move statements around.
+
 May import ``vta.passes.{buffer_views,errors,flat_buffer,index_sum}``, ``vta.arith``, ``vta.tir``.
 Tests: tests/vta/passes/test_storage_flatten.py.
 """
@@ -42,7 +44,7 @@ from vta.tir.buffer import Buffer
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, IterVar, Range, Var
 from vta.tir.func import PrimFunc
 from vta.tir.printer import to_text
-from vta.tir.stmt import Allocate, AttrKey, AttrStmt, BufferRealize, BufferStore, For, Stmt
+from vta.tir.stmt import Allocate, AttrKey, AttrStmt, BufferRealize, BufferStore, Evaluate, For, Stmt
 from vta.tir.traverse import map_expr, map_stmt_children, walk
 
 __all__ = ["storage_flatten"]
@@ -108,7 +110,9 @@ class _Flattener:
             case BufferStore():
                 flat = self._known(stmt.buffer)
                 index = self._index(flat, tuple(map(self.expr, stmt.indices)))
-                return replace(stmt, buffer=flat.buffer, value=self.expr(stmt.value), indices=(index,))
+                return BufferStore(flat.buffer, self.expr(stmt.value), (index,), self.origin)
+            case Evaluate():
+                return Evaluate(self.expr(stmt.value), self.origin)
             case For():
                 low, extent = self.expr(stmt.min), self.expr(stmt.extent)
                 self.analyzer.bind(stmt.loop_var, Range(low, extent))

@@ -1,10 +1,7 @@
 """Statements inserted around others, all at once."""
 
-from dataclasses import replace
-
 import pytest
 
-from isa.origin import Origin
 from tests.support.tir_build import block, call, loop, outline, when
 from vta.passes.insertions import Insertions, distinct
 from vta.tir.dtype import BOOL
@@ -53,16 +50,6 @@ def test_a_condition_gets_its_other_side() -> None:
     assert outline(plan.apply(block(plain, full))) == [
         "if {", "  x", "} else {", "  a", "}", "if {", "  y", "} else {", "  z", "  b", "}",
     ]  # fmt: skip
-
-
-def test_an_inserted_statement_has_the_origin_of_its_place_or_its_own() -> None:
-    place = replace(call("x"), origin=Origin("A_buf"))
-    plan = Insertions()
-    plan.before(place, call("a"))
-    plan.after(place, replace(call("b"), origin=Origin("B_buf")))
-    result = plan.apply(place)
-    assert isinstance(result, SeqStmt)
-    assert [s.origin for s in result.stmts] == [Origin("A_buf"), Origin("A_buf"), Origin("B_buf")]
 
 
 def test_nothing_inserted_leaves_the_program_alone() -> None:

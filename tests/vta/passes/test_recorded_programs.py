@@ -1,0 +1,79 @@
+"""From te to synchronised statements: what upstream's passes made of the same schedules.
+
+``recorded/*.txt`` is upstream's program after its dependency pass, with anonymous names; divided offsets are written
+out, and ``x >> 0`` (which upstream folds to ``x``) stands as our te keeps it.
+"""
+
+from pathlib import Path
+
+import pytest
+
+import vta
+from tests.support.anonymous_ir import anonymous
+from tests.support.conv_tutorial import convolution
+from tests.support.golden import load_case
+from tests.support.spine_cases import schedule_case
+from vta import te
+from vta.passes.annotate_alu_coproc_scope import annotate_alu_coproc_scope
+from vta.passes.inject_coproc_sync import inject_coproc_sync
+from vta.passes.inject_dma_intrin import inject_dma_intrin
+from vta.passes.inject_skip_copy import inject_skip_copy
+from vta.passes.lift_alloc_to_scope_begin import lift_alloc_to_scope_begin
+from vta.passes.lift_attr_scope import lift_attr_scope
+from vta.passes.storage_flatten import storage_flatten
+from vta.tir.func import Pass, PrimFunc
+from vta.tir.printer import to_text
+from vta.tir.stmt import AttrKey, AttrStmt, Evaluate
+from vta.tir.traverse import walk
+
+RECORDED = Path(__file__).parent / "recorded"
+NAMES = sorted(path.stem for path in RECORDED.glob("*.txt"))
+PASSES: tuple[Pass, ...] = (
+    storage_flatten,
+    inject_dma_intrin,
+    inject_skip_copy,
+    annotate_alu_coproc_scope,
+    lift_attr_scope(AttrKey.COPROC_UOP_SCOPE),
+    lift_alloc_to_scope_begin,
+    lift_attr_scope(AttrKey.COPROC_SCOPE),
+    inject_coproc_sync,
+)
+
+
+def lowered(name: str) -> PrimFunc:
+    case = load_case("default", name)
+    with vta.Environment(case.config) as env:
+        if name == "tut.convolution_opt":
+            schedule, args = convolution(env)
+        else:
+            scheduled = schedule_case(case, env)
+            schedule, args = scheduled.schedule, scheduled.args
+        func = te.schedule_to_func(schedule, args, "main")
+    for lower in PASSES:
+        func = lower(func, case.config)
+    return func
+
+
+def test_six_programs_are_recorded() -> None:
+    assert len(NAMES) == 6
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_synchronised_program_is_the_recorded_one(name: str) -> None:
+    expected = (RECORDED / f"{name}.txt").read_text().rstrip("\n")
+    assert anonymous(to_text(lowered(name))) == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_call_of_a_module_knows_its_stage(name: str) -> None:
+    scopes = [n for n in walk(lowered(name).body) if isinstance(n, AttrStmt) and n.key == AttrKey.COPROC_SCOPE]
+    calls = [n for scope in scopes for n in walk(scope) if isinstance(n, Evaluate)]
+    assert calls
+    assert not [call for call in calls if call.origin is None]
+
+
+def test_tokens_and_transfers_carry_the_stage_and_line_that_they_come_from() -> None:
+    calls = [n for n in walk(lowered("tut.vta_get_started").body) if isinstance(n, Evaluate)]
+    stages = [call.origin.stage if call.origin else None for call in calls]
+    assert stages == ["A_buf", "B_buf", "C_buf", "C", "C", None]
+    assert all(call.origin is None or call.origin.source.startswith("spine_cases.py:") for call in calls)
