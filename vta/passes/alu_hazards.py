@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from isa.origin import Origin
+from vta.arith.linear import detect_linear_equation
 from vta.arith.simplify import Analyzer
 from vta.passes.alu_expression import (
     AluError,
@@ -24,8 +25,8 @@ from vta.passes.alu_expression import (
     leaves,
     map_leaves,
 )
-from vta.passes.alu_nest import AluNest
-from vta.tir.expr import Range, Var
+from vta.passes.alu_nest import AluNest, ElementLoop
+from vta.tir.expr import Expr, IntImm, Range, Var
 from vta.tir.traverse import substitute
 
 __all__ = ["Form", "Plan", "plan_order"]
@@ -41,11 +42,15 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to execute a stage; ``host`` are the loops that must go to the host first (``Form.SPLIT``)."""
+    """How to execute a stage; ``host`` are the loops that must go to the host first (``Form.SPLIT``).
+
+    ``needs_order``: an operand may be what an earlier iteration stored.
+    """
 
     form: Form
     tree: AluTree
     host: tuple[Var, ...] = ()
+    needs_order: bool = False
 
 
 class _Relation(Enum):
@@ -71,7 +76,7 @@ def plan_order(nest: AluNest, name: str, analyzer: Analyzer, origin: Origin | No
     update = _accumulation(tree)
     if unknown:
         if update is not None and isinstance(update.b, Tile) and update.kind in _IN_ORDER and nest.keeps_order:
-            return Plan(Form.ACCUMULATE, update)
+            return Plan(Form.ACCUMULATE, update, needs_order=True)
         raise AluError(
             f"ALU stage into {name!r}",
             expected="operands that are the result's own elements, or other memory",
@@ -80,7 +85,9 @@ def plan_order(nest: AluNest, name: str, analyzer: Analyzer, origin: Origin | No
             origin=origin,
         )
     if _is_injective(nest.result.steps, [loop.size for loop in nest.loops]):
-        return Plan(Form.STORE, tree)
+        if nest.keeps_order or _stores_each_once(nest, analyzer):
+            return Plan(Form.STORE, tree)
+        return Plan(Form.SPLIT, tree, tuple(loop.var for loop in nest.loops))
     if update is not None:
         return Plan(Form.ACCUMULATE, update)
     return Plan(Form.SPLIT, tree, _loops_to_host(nest))
@@ -102,20 +109,22 @@ def _relation(place: Location, nest: AluNest, renamed: dict[Var, Var], analyzer:
     result = nest.result
     if place.steps == result.steps and analyzer.can_prove_equal(place.base, result.base):
         return _Relation.SAME
-    sizes = [loop.size for loop in nest.loops]
-    distance = analyzer.const_bounds(place.base - substitute(result.base, dict(renamed)))
-    ahead, behind = _reach(place.steps, sizes), _reach(result.steps, sizes)
-    if distance.lo is not None and distance.lo + ahead[0] - behind[1] > 0:
-        return _Relation.APART
-    if distance.hi is not None and distance.hi + ahead[1] - behind[0] < 0:
+    first, last = _ends(place, nest.loops)
+    result_first, result_last = (substitute(end, dict(renamed)) for end in _ends(result, nest.loops))
+    if analyzer.can_prove(first > result_last) or analyzer.can_prove(last < result_first):
         return _Relation.APART
     return _Relation.UNKNOWN
 
 
-def _reach(steps: Sequence[int], sizes: Sequence[int]) -> tuple[int, int]:
-    """Return the smallest and the largest offset over all iterations."""
-    ends = [step * (size - 1) for step, size in zip(steps, sizes, strict=True)]
-    return sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
+def _ends(place: Location, loops: Sequence[ElementLoop]) -> tuple[Expr, Expr]:
+    """Return the first and the last element that all iterations of ``loops`` reach."""
+    first = last = place.base
+    for step, loop in zip(place.steps, loops, strict=True):
+        if step > 0:
+            last = last + (loop.extent - 1) * step
+        elif step < 0:
+            first = first + (loop.extent - 1) * step
+    return first, last
 
 
 def _accumulation(tree: AluTree) -> Operation | None:
@@ -139,6 +148,23 @@ def _is_injective(steps: Sequence[int], sizes: Sequence[int]) -> bool:
             return False
         reach += step * (size - 1)
     return True
+
+
+def _stores_each_once(nest: AluNest, analyzer: Analyzer) -> bool:
+    """Whether no element is stored by two iterations that differ in more than hosted loops that do not move it."""
+    form = detect_linear_equation(nest.result.base, [loop.loop_var for loop in nest.hosted], analyzer)
+    sizes = [loop.extent for loop in nest.hosted]
+    if form is None or not all(isinstance(size, IntImm) for size in sizes):
+        return False
+    steps = list(nest.result.steps)
+    extents = [loop.size for loop in nest.loops]
+    for step, size in zip(form, sizes, strict=False):
+        if not isinstance(step, IntImm) or not isinstance(size, IntImm):
+            return False
+        if step.value:
+            steps.append(step.value)
+            extents.append(size.value)
+    return _is_injective(steps, extents)
 
 
 def _loops_to_host(nest: AluNest) -> tuple[Var, ...]:

@@ -227,8 +227,8 @@ class _Work:
         info = self.memory
         return self._error(
             expected=f"inner loops over all {info.rows}x{info.columns} numbers of an element (BATCH x BLOCK_OUT)",
-            got=f"loops {', '.join([*loops, *hosted]) or '(none)'}",
-            hint=f"the last axes of the stage are {info.rows} and {info.columns} long, whole, and without conditions",
+            got=f"loops {', '.join([*loops, *hosted])}" if loops or hosted else "no loop around this store alone",
+            hint=f"the innermost axes of the stage are {info.rows} and {info.columns} long, whole, without conditions",
         )
 
     def _error(self, *, expected: str, got: str, hint: str = "") -> AluError:

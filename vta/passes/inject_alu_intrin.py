@@ -24,7 +24,8 @@ A kernel does one operation; a stage may need several, and temporary elements, w
 the accumulator. Loops that are left after folding become loops of the kernel; the runtime takes any number.
 Expects the memory planned (StorageRewrite): one block a scratchpad, which starts at index 0.
 Modules: ``alu_expression`` (what is computed), ``alu_nest`` (the loops), ``alu_hazards`` (what may overlap what),
-``alu_select`` and ``alu_immediate`` (which operations), ``alu_kernels`` (how they are written).
+``alu_sequence`` (several statements), ``alu_select`` and ``alu_immediate`` (which operations), ``alu_kernels`` (how
+they are written).
 May import these, ``vta.arith``, ``vta.tir``. Tests: tests/vta/passes/test_inject_alu_intrin.py.
 """
 
@@ -40,6 +41,7 @@ from vta.passes.alu_hazards import Form, Plan, plan_order
 from vta.passes.alu_kernels import alu_kernel
 from vta.passes.alu_nest import AluNest, Level, analyse_nest
 from vta.passes.alu_select import Selector, Temporaries
+from vta.passes.alu_sequence import have_own_blocks, store_nest
 from vta.passes.coproc_axis import is_uop_scope
 from vta.passes.memory_info import memory_info
 from vta.passes.reuse import constant_bits
@@ -152,6 +154,9 @@ class _Injector:
             case LetStmt():
                 return self._stage(substitute(stmt.body, {stmt.var: stmt.value}), levels, axis, origin)
             case SeqStmt():
+                apart = self._distributed(stmt, levels, axis, origin)
+                if apart is not None:
+                    return apart
                 return self._on_host(levels, lambda: seq([self._stage(s, [], axis, origin) for s in stmt.stmts]))
             case IfThenElse(else_case=else_case) if else_case is not None:
                 return self._on_host(levels, lambda: self._branches(stmt, else_case, axis, origin))
@@ -165,6 +170,23 @@ class _Injector:
                     hint="put env.alu on a stage that computes, not on one that copies or is tensorized",
                     origin=origin,
                 )
+
+    def _distributed(self, stmt: SeqStmt, levels: Sequence[Level], axis: IterVar, origin: Origin | None) -> Stmt | None:
+        """Return the statements of ``stmt`` one after the other, each under all of ``levels``; None if that differs.
+
+        It is the same where every iteration of the loops stores to an element of its own, the same one in all
+        statements (a reduction and its initial value), and reads no other that is stored here.
+        """
+        nests = [nest for nest in map(store_nest, stmt.stmts) if nest is not None]
+        if len(nests) < len(stmt.stmts) or not have_own_blocks(levels, nests, self._analyzer):
+            return None
+        try:
+            planned = [self._planned(nest.store, [*levels, *nest.levels], origin) for nest in nests]
+        except AluError:
+            return None
+        if any(nest.hosted or plan.needs_order for nest, plan in planned):
+            return None
+        return seq([self._stage(child, list(levels), axis, origin) for child in stmt.stmts])
 
     def _on_host(self, levels: Sequence[Level], build: Callable[[], Stmt]) -> Stmt:
         """Return what ``build`` gives under ``levels`` that the host runs."""

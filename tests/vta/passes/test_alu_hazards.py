@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.alu_model import Kernel, kernels_of
-from tests.support.alu_stage import MAX, accumulator, check, refusal, stage
-from tests.support.tir_build import block, loop, store
+from tests.support.alu_stage import ADD, MAX, MUL, accumulator, check, refusal, stage
+from tests.support.tir_build import block, loop, store, when
 from vta.tir import ops
 from vta.tir.buffer import Buffer
 from vta.tir.expr import Expr, Var
@@ -50,6 +50,61 @@ def test_an_initialisation_and_its_reduction_may_share_a_loop() -> None:
     init = loop(j, 16, store(acc, 0, i * 16 + j))
     update = loop(r, 5, loop(k, 16, store(acc, acc.load(at) + acc.load(src), at)))
     check(acc, stage(loop(i, 4, block(init, update))))
+
+
+def test_a_reduction_inside_of_the_lanes_is_two_kernels() -> None:
+    acc = accumulator(64)
+    i, k, r = Var("i"), Var("k"), Var("r")
+    at = i * 16 + k
+    init = store(acc, 0, at)
+    update = loop(r, 5, store(acc, acc.load(at) + acc.load(r * 64 + at + 160), at))
+    lowered = check(acc, stage(loop(i, 4, loop(k, 16, block(init, update)))))
+    assert kernels_of(lowered.body) == [
+        Kernel(((4, 1, 1, 0),), ((1, 0, 0, 0, 0, MUL, 1, 0),)),
+        Kernel(((4, 1, 1, 0), (5, 0, 4, 0)), ((1, 0, 0, 10, 0, ADD, 0, 0),)),
+    ]
+
+
+def test_statements_that_feed_each_other_across_iterations_stay_together() -> None:
+    acc = accumulator(64)
+    i, k = Var("i"), Var("k")
+    at = i * 16 + k
+    first = store(acc, acc.load(at + 480) + 1, at)
+    second = store(acc, acc.load(at) * 3, at + 496)
+    for pair in (block(first, second), block(second, first)):
+        check(acc, stage(loop(i, 4, loop(k, 16, first)), loop(i, 4, loop(k, 16, second))))
+        assert "got no loop around this store alone; the innermost axes" in refusal(
+            lambda _, pair=pair: loop(i, 4, loop(k, 16, pair))
+        )
+    lanes = Var("l")
+    inner = loop(lanes, 16, store(acc, acc.load(i * 16 + lanes) * 3, i * 16 + lanes + 496))
+    check(acc, stage(loop(i, 4, block(loop(k, 16, first), inner))))
+
+
+def test_a_shared_result_with_different_blocks_stays_on_the_host() -> None:
+    acc = accumulator(64)
+    i, j, k, m = Var("i"), Var("j"), Var("k"), Var("m")
+    small = loop(k, 16, store(acc, 1, i * 32 + k))
+    large = loop(j, 2, loop(m, 16, store(acc, acc.load(i * 32 + j * 16 + m) + 5, i * 32 + j * 16 + m)))
+    check(acc, stage(loop(i, 4, block(small, large))))
+
+
+def test_a_tail_keeps_operands_apart() -> None:
+    acc = accumulator(64)
+    o, p, i, j, k = Var("o"), Var("p"), Var("i"), Var("j"), Var("k")
+    row, column = o * 4 + i, p * 2 + j
+    at = row * 48 + column * 16 + k
+    update = when(ops.likely(column < 3), loop(k, 16, store(acc, ops.max(acc.load(at) * 3, 5), at + 480)))
+    body = loop(o, 3, loop(p, 2, loop(i, 4, when(ops.likely(row < 10), loop(j, 2, update)))))
+    check(acc, stage(body))
+
+
+def test_elements_that_are_stored_twice_keep_the_order_of_their_stores() -> None:
+    acc = accumulator(64)
+    i, j, k = Var("i"), Var("j"), Var("k")
+    at = i * 16 + j * 16 + k
+    value = acc.load(ops.floordiv(j, 2) * 16 + i * 64 + k + 320) * 3
+    check(acc, stage(loop(i, 4, loop(j, 4, loop(k, 16, store(acc, value, at))))))
 
 
 def test_a_prefix_sum_reads_what_the_iteration_before_wrote() -> None:
