@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from vta.arith.const_bounds import const_bounds, is_index
 from vta.arith.const_interval import ConstInterval
@@ -85,6 +86,31 @@ def _apply(fn: Callable[[Expr, Expr], Expr], a: Expr | None, b: Expr | None) -> 
     return None if a is None or b is None else fn(a, b)
 
 
+def _either(fn: Callable[[Expr, Expr], Expr], a: Expr | None, b: Expr | None) -> Expr | None:
+    """Return what bounds the smaller (larger) of two values: one known bound is enough."""
+    if a is None or b is None:
+        return b if a is None else a
+    return fn(a, b)
+
+
+_Ends: TypeAlias = tuple[Expr | None, Expr | None]
+
+
+def _interval_of(kind: type[Add | Sub | Mul], low: _Ends, high: _Ends) -> Interval:
+    """Return the interval of sums or products; where a constant end leaves the type, the value may have wrapped."""
+    if _overflows(kind, *low) or _overflows(kind, *high):
+        return _UNBOUNDED
+    return Interval(_apply(lambda x, y: binary(kind, x, y), *low), _apply(lambda x, y: binary(kind, x, y), *high))
+
+
+def _overflows(kind: type[Add | Sub | Mul], a: Expr | None, b: Expr | None) -> bool:
+    if not isinstance(a, IntImm) or not isinstance(b, IntImm):
+        return False
+    exact = a.value + b.value if kind is Add else a.value - b.value if kind is Sub else a.value * b.value
+    low, high = a.dtype.bounds
+    return not low <= exact <= high
+
+
 @dataclass(frozen=True, slots=True)
 class _Evaluator:
     env: Mapping[Var, Interval]
@@ -130,13 +156,16 @@ class _Evaluator:
 
     def _combine(self, expr: Expr, a: Interval, b: Interval) -> Interval:
         match expr:
-            case Add() | Min() | Max():
-                kind = type(expr)
-                low = _apply(lambda x, y: binary(kind, x, y), a.min, b.min)
-                return Interval(low, _apply(lambda x, y: binary(kind, x, y), a.max, b.max))
+            case Min():
+                low = _apply(lambda x, y: binary(Min, x, y), a.min, b.min)
+                return Interval(low, _either(lambda x, y: binary(Min, x, y), a.max, b.max))
+            case Max():
+                low = _either(lambda x, y: binary(Max, x, y), a.min, b.min)
+                return Interval(low, _apply(lambda x, y: binary(Max, x, y), a.max, b.max))
+            case Add():
+                return _interval_of(Add, (a.min, b.min), (a.max, b.max))
             case Sub():
-                low = _apply(lambda x, y: x - y, a.min, b.max)
-                return Interval(low, _apply(lambda x, y: x - y, a.max, b.min))
+                return _interval_of(Sub, (a.min, b.max), (a.max, b.min))
             case Mul():
                 return self._multiply(a, b)
             case FloorDiv() | Div():
@@ -152,11 +181,11 @@ class _Evaluator:
         if not b.is_point or b.min is None:
             return _UNBOUNDED
         factor = b.min
-        low = None if a.min is None else a.min * factor
-        high = None if a.max is None else a.max * factor
         if self.analyzer.can_prove(factor >= 0):
-            return Interval(low, high)
-        return Interval(high, low) if self.analyzer.can_prove(factor <= 0) else _UNBOUNDED
+            return _interval_of(Mul, (a.min, factor), (a.max, factor))
+        if self.analyzer.can_prove(factor <= 0):
+            return _interval_of(Mul, (a.max, factor), (a.min, factor))
+        return _UNBOUNDED
 
     def _divide(self, kind: type[FloorDiv | Div], a: Interval, b: Interval) -> Interval:
         """Divide by one positive divisor: monotone."""
