@@ -148,9 +148,50 @@ def _prefix(rng: Random, t: te.Tensor, v: Array, name: str) -> tuple[te.Tensor, 
     return te.compute(v.shape, body, name), v.cumsum(axis=0, dtype=np.int32)
 
 
+def _pooled(rng: Random, t: te.Tensor, v: Array, name: str) -> tuple[te.Tensor, Array]:
+    """Sum over adaptive windows of the first dimension: their place and size depend on the output's index."""
+    n = v.shape[0]
+    m = rng.randint(1, n)
+    starts = [i * n // m for i in range(m)]
+    ends = [-(-(i + 1) * n // m) for i in range(m)]
+
+    def body(*i):
+        first, end = i[0] * n // m, ((i[0] + 1) * n + m - 1) // m
+        k = te.reduce_axis((0, end - first), f"{name}_k")
+        return te.sum(t(first + k, *i[1:]), axis=k)
+
+    expected = np.stack([v[a:b].sum(axis=0, dtype=np.int32) for a, b in zip(starts, ends, strict=True)])
+    return te.compute((m, *v.shape[1:]), body, name), expected
+
+
+def _gathered(rng: Random, t: te.Tensor, v: Array, name: str) -> tuple[te.Tensor, Array]:
+    """Read the first dimension where the elements themselves say."""
+    last = v.shape[0] - 1
+
+    def body(*i):
+        return t(te.max(te.min(t(*i), last), 0), *i[1:])
+
+    where = np.clip(v, 0, last)
+    return te.compute(v.shape, body, name), np.take_along_axis(v, where, axis=0)
+
+
+def _largest_with_place(rng: Random, t: te.Tensor, v: Array, name: str) -> tuple[te.Tensor, Array]:
+    """Reduce two values together, and use both."""
+    k = te.reduce_axis((0, v.shape[0]), f"{name}_k")
+
+    def combine(a, b):
+        better = te.any(b[1] > a[1], te.all((b[1] == a[1]).asexpr(), b[0] < a[0]))
+        return te.if_then_else(better, b[0], a[0]), te.if_then_else(better, b[1], a[1])
+
+    argmax = te.comm_reducer(combine, lambda p, q: (te.const(99, p), te.min_value(q)), name="argmax")
+    place, value = te.compute(v.shape[1:], lambda *i: argmax((k.var, t(k, *i)), axis=k), name)
+    both = te.compute(v.shape[1:], lambda *i: place(*i) * 7 + value(*i), f"{name}_both")
+    return both, (v.argmax(axis=0) * 7 + v.max(axis=0)).astype(np.int32)
+
+
 _GROW: tuple[Grow, ...] = (
     _scaled, _shifted, _strided, _repeated, _swapped, _flattened, _reshaped, _padded, _summed, _windowed, _conditional,
-    _prefix,
+    _prefix, _pooled, _gathered, _largest_with_place,
 )  # fmt: skip
 
 
@@ -266,13 +307,14 @@ def _mark(rng: Random, stage: Stage) -> None:
 def random_schedule(rng: Random, program: Program) -> te.Schedule:
     """Return a legal schedule of ``program``."""
     s = te.create_schedule(program.output.op)
-    for tensor in [t for t, _ in program.inputs] + program.stages[:-1]:
+    stages = [t for stage in s.stages for t in stage.op.outputs if t is not program.output]
+    for tensor in stages:
         if tensor in s and rng.random() < 0.15:
-            readers = _readers(s, s[tensor])
+            readers = [r for r in s.stages if any(read is tensor for read in r.op.input_tensors)]
             if readers:
                 s.cache_read(tensor, "local", [r.op for r in rng.sample(readers, rng.randint(1, len(readers)))])
     for tensor in program.stages:
-        if tensor in s and rng.random() < 0.15:
+        if tensor in s and s[tensor].op.num_outputs == 1 and rng.random() < 0.15:
             if rng.random() < 0.5 and not s[tensor].op.reduce_axis:
                 _transform(rng, s[tensor])
             s.cache_write(tensor, "local")

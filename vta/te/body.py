@@ -1,6 +1,6 @@
 """The body of a stage: the stores that compute one element, and those that start and update a reduction.
 
-May import ``vta.tir``, ``vta.arith`` and ``vta.te``. Tests: tests/vta/te/test_body.py.
+May import ``vta.tir``, ``vta.arith`` and ``vta.te``. Tests: tests/vta/te/test_lower.py.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from vta.te.box import Box
 from vta.te.inline import inlined_bodies
 from vta.te.iteration import Iteration, Loop, iterate, root_intervals
 from vta.te.operation import ComputeOp, domain, load_tensor, tensor_loads
+from vta.te.reads import index_interval
 from vta.te.relations import Fuse, Split, whole
 from vta.te.stage import AttachAt, ScheduleError, Stage
 from vta.tir.expr import Expr, IterVar, ProducerLoad, Range, Var, const
@@ -129,8 +130,7 @@ class _Inference:
         return self.environments[key]
 
     def _bounds_of(self, index: Expr, environment: Mapping[Var, Interval], relaxed: list[Loop]) -> Interval:
-        known = environment.get(index) if isinstance(index, Var) else None
-        bounds = known or eval_interval(index, environment, self.analyzer)
+        bounds = index_interval(index, environment, self.analyzer)
         return Interval(self._relax(bounds.min, relaxed, low=True), self._relax(bounds.max, relaxed, low=False))
 
     def _relax(self, bound: Expr | None, relaxed: list[Loop], *, low: bool) -> Expr | None:

@@ -1,6 +1,6 @@
 """Loop nests as statements: loops, threads and pragmas around a body, and the nest that initialises a reduction.
 
-May import ``vta.tir``, ``vta.arith`` and ``vta.te``. Tests: tests/vta/te/test_nest.py.
+May import ``vta.tir``, ``vta.arith`` and ``vta.te``. Tests: tests/vta/te/test_lower.py.
 """
 
 from __future__ import annotations

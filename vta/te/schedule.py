@@ -1,4 +1,4 @@
-"""Schedules: the stages of a program in the order of their data flow, and caches between them.
+"""Schedules: the stages of a program in the order of their data flow, caches between them, factored reductions.
 
 May import ``vta.tir`` and ``vta.te``. Tests: tests/vta/te/test_schedule.py.
 """
@@ -13,8 +13,11 @@ from vta.te.auto_inline import AutoInlineBroadcast, AutoInlineElemWise, AutoInli
 from vta.te.cache import cached_reader, cached_writer, read_cache
 from vta.te.infer_bound import InferBound
 from vta.te.operation import ComputeOp, Operation, PlaceholderOp
+from vta.te.relations import Role, children_of
+from vta.te.rfactor import factored
 from vta.te.stage import Attach, AttachAt, ScheduleError, Stage
 from vta.te.tensor import Tensor
+from vta.tir.expr import IterVar
 
 __all__ = [
     "AutoInlineBroadcast", "AutoInlineElemWise", "AutoInlineInjective", "InferBound", "Schedule", "ScheduleError",
@@ -112,7 +115,7 @@ class Schedule:
             raise ScheduleError(
                 f"stage {stage.name!r}: cache_write: expected all {op.num_outputs} outputs, got {len(tensors)}"
             )
-        self._check_unattached(stage)
+        self._check_unattached(stage, "cache_write")
         cache, copy = cached_writer(stage, scope)
         self._append(Stage(cache, cache, self, scope=scope), self.stages.index(stage))
         stage.op = copy
@@ -130,12 +133,32 @@ class Schedule:
                 )
         return stage
 
-    def _check_unattached(self, stage: Stage) -> None:
+    def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Tensor | tuple[Tensor, ...]:
+        """Let loop ``axis`` of a reduction become an axis of partial results, which are reduced in turn.
+
+        Returns the partial results; they have the new axis at ``factor_axis`` of their shape.
+        """
+        stage = self[tensor]
+        if stage.is_inlined:
+            raise ScheduleError(f"stage {stage.name!r}: rfactor: it is inlined, so nothing of it is stored")
+        made = factored(stage, axis, factor_axis)
+        self._check_unattached(stage, "rfactor")
+        roles = stage.roles()
+        first = next(i for i, leaf in enumerate(stage.leaf_iter_vars) if roles[leaf] is Role.REDUCE)
+        stage.op = made.whole
+        stage.relations = [r for r in stage.relations if all(roles[child] is Role.DATA for child in children_of(r))]
+        stage.leaf_iter_vars[first] = made.axis
+        kept = [leaf is made.axis or roles[leaf] is Role.DATA for leaf in stage.leaf_iter_vars]
+        stage.leaf_iter_vars = [leaf for leaf, keep in zip(stage.leaf_iter_vars, kept, strict=True) if keep]
+        self._append(Stage(made.partial, made.partial, self), self.stages.index(stage))
+        return made.partial.outputs if len(made.partial.outputs) > 1 else made.partial.outputs[0]
+
+    def _check_unattached(self, stage: Stage, primitive: str) -> None:
         for other in self.stages:
             if isinstance(other.attach, AttachAt) and other.attach.stage is stage:
                 raise ScheduleError(
-                    f"stage {stage.name!r}: cache_write: stage {other.name!r} is computed at its loop "
-                    f"{other.attach.axis.name!r}; call cache_write first"
+                    f"stage {stage.name!r}: {primitive}: stage {other.name!r} is computed at its loop "
+                    f"{other.attach.axis.name!r}; call {primitive} first"
                 )
 
     def normalize(self) -> Schedule:

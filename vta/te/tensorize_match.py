@@ -13,13 +13,14 @@ from itertools import permutations
 from math import prod
 from typing import TypeAlias
 
-from vta.arith.bounds import Interval, eval_interval
+from vta.arith.bounds import Interval
 from vta.arith.simplify import Analyzer
 from vta.te.box import Box
 from vta.te.infer_bound import Placed
 from vta.te.iteration import root_intervals
 from vta.te.operation import domain, load_tensor, tensor_loads
 from vta.te.predicates import Guard
+from vta.te.reads import index_interval
 from vta.te.relations import children_of, ends, parents_of
 from vta.te.tensor import Tensor
 from vta.te.tensor_intrin import TensorIntrin
@@ -214,7 +215,7 @@ class _Matching:
             box = Box(tensor.shape, self.analyzer)
             for load in loads:
                 for dim, index in enumerate(load.indices):
-                    box.add(dim, eval_interval(index, intervals, self.analyzer))
+                    box.add(dim, index_interval(index, intervals, self.analyzer))
             result[like] = (tensor, tuple(self._fitted(tensor, box.exact_ranges(), like)))
         return result
 

@@ -100,6 +100,17 @@ def test_an_index_from_memory_may_be_anywhere():
     assert run(s, [x, where, b], data, np.array([19, 0, 7, 7], np.int32)).tolist() == [38, 0, 14, 14]
 
 
+def test_an_index_that_one_element_gives_may_be_anywhere():
+    x, where = te.placeholder((20,), "int32", "x"), te.placeholder((1,), "int8", "where")
+    a = te.compute((20,), lambda i: x[i] * 2, "a")
+    b = te.compute((4,), lambda i: a[te.max(te.min(where[0] * 2 + i, 18), 3)], "b")
+    s = te.create_schedule(b.op)
+    s[a].compute_at(s[b], b.op.axis[0])
+    assert region(s, a) == ["3+16"]
+    data = np.arange(20, dtype=np.int32)
+    assert run(s, [x, where, b], data, np.array([8], np.int8)).tolist() == [32, 34, 36, 36]
+
+
 def test_a_fused_row_loop_needs_the_rows_it_touches():
     x = te.placeholder((6, 8), "int32", "x")
     a = te.compute((6, 8), lambda i, j: x[i, j], "a")

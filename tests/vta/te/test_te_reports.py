@@ -507,6 +507,21 @@ def test_br_092_stages_attached_where_indices_are_swapped_stay_in_scope(attach):
     assert (run(s, [t, out], data) == data * (data.sum(axis=1, keepdims=True) + 1)).all()
 
 
+def test_br_092_the_reported_size_lowers():
+    t = te.placeholder((1, 16, 256, 256), "float32", "t")
+    k = te.reduce_axis((0, 16), "k")
+    total = te.compute((1, 256, 256), lambda n, y, x: te.sum(t[n, k, y, x], axis=k), "total")
+    scale = te.compute((1, 256, 256), lambda n, x, y: te.exp(total[n, y, x]), "scale")
+    out = te.compute((1, 16, 256, 256), lambda n, c, y, x: t[n, c, y, x] / scale[n, x, y], "out")
+    s = te.create_schedule(out.op)
+    _, c, y, x = s[out].op.axis
+    outer, inner = s[out].split(x, 60)
+    s[out].reorder(outer, c, y, inner)
+    s[scale].compute_at(s[out], outer)
+    s[total].compute_at(s[scale], s[scale].op.axis[1])
+    lowered(s, [t, out])
+
+
 def test_br_092_an_attachment_outside_the_readers_loop_names_the_axis():
     x, b, _, d = copy_chain(8, "b", "c", "d")
     s = te.create_schedule(d.op)
