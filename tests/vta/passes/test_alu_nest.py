@@ -90,8 +90,8 @@ def test_lanes_that_are_not_whole_are_refused() -> None:
 
     assert refusal(half) == (
         "the function: ALU stage into 'acc': expected inner loops over all 1x16 numbers of an element "
-        "(BATCH x BLOCK_OUT), got loops i (4 times, step 16), k (8 times, step 1); the innermost axes of the stage are 1 "
-        "and 16 long, whole, without conditions"
+        "(BATCH x BLOCK_OUT), got loops i (4 times, step 16), k (8 times, step 1); the innermost axes of the stage are "
+        "1 and 16 long, whole, without conditions"
     )
 
 

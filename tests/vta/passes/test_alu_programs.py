@@ -102,6 +102,66 @@ def _scheduled(env: vta.Environment, make: Stages) -> tuple[te.Schedule, list[te
     return s, [*inputs, result]
 
 
+def _loaded(env: vta.Environment, shape: tuple[int, ...]) -> tuple[te.Tensor, te.Tensor]:
+    x = te.placeholder(shape, name="x", dtype=env.acc_dtype)
+    return x, stage(lambda v: v, x, name="x_buf")
+
+
+def max_pool(env: vta.Environment) -> tuple[te.Schedule, list[te.Tensor], Callable[[Values], Values]]:
+    """A reduction by the ALU, with te's own loop order: initial value and updates inside of the lanes."""
+    x, load = _loaded(env, (4, 8, env.BATCH, env.BLOCK_OUT))
+    k = te.reduce_axis((0, 2), "k")
+    pool = te.compute(
+        (4, 4, env.BATCH, env.BLOCK_OUT), lambda h, w, b, c: te.max(load(h, w * 2 + k, b, c), axis=k), "pool"
+    )
+    result = stage(lambda v: v.astype(env.out_dtype), pool, name="res")
+    s = _in_accumulator(env, result, loads=[load], stages=[pool])
+    s[pool].pragma(s[pool].op.axis[0], env.alu)
+    return s, [x, result], lambda v: np.maximum(v[:, 0::2], v[:, 1::2])
+
+
+def tails(env: vta.Environment) -> tuple[te.Schedule, list[te.Tensor], Callable[[Values], Values]]:
+    """Two axes split by factors that do not divide them."""
+    x, load = _loaded(env, (10, 3, env.BATCH, env.BLOCK_OUT))
+    scaled = stage(lambda v: te.max(v * 3, 5), load, name="scaled")
+    result = stage(lambda v: v.astype(env.out_dtype), scaled, name="res")
+    s = _in_accumulator(env, result, loads=[load], stages=[scaled])
+    rows, columns, *lanes = s[scaled].op.axis
+    row_outer, row_inner = s[scaled].split(rows, 4)
+    column_outer, column_inner = s[scaled].split(columns, 2)
+    s[scaled].reorder(row_outer, column_outer, row_inner, column_inner, *lanes)
+    s[scaled].pragma(row_outer, env.alu)
+    return s, [x, result], lambda v: np.maximum(v * 3, 5)
+
+
+def _in_accumulator(
+    env: vta.Environment, result: te.Tensor, *, loads: list[te.Tensor], stages: list[te.Tensor]
+) -> te.Schedule:
+    s = te.create_schedule(result.op)
+    for tensor in (*loads, *stages):
+        s[tensor].set_scope(env.acc_scope)
+    for tensor in (*loads, result):
+        s[tensor].pragma(s[tensor].op.axis[0], env.dma_copy)
+    return s
+
+
+@pytest.mark.parametrize("config", ["default", "b2k16", "in16out32"])
+@pytest.mark.parametrize("make", [max_pool, tails])
+def test_reductions_and_tails_compute_what_numpy_computes(
+    make: Callable[[vta.Environment], tuple[te.Schedule, list[te.Tensor], Callable[[Values], Values]]], config: str
+) -> None:
+    session = Session(CONFIGS[config], "sim")
+    with vta.Environment(CONFIGS[config]) as env:
+        schedule, args, expected = make(env)
+        module = vta.build(schedule, args, target=env.target, name="main")
+    shapes = [tuple(int(extent) for extent in tensor.shape) for tensor in args]
+    values = np.random.default_rng(12).integers(-1000, 1000, shapes[0])
+    arrays = [empty(s, str(t.dtype), Device(EXT_DEV, 0, session)) for s, t in zip(shapes, args, strict=True)]
+    arrays[0].copyfrom(values.astype(np.int32))
+    module(*arrays)
+    np.testing.assert_array_equal(arrays[1].numpy(), expected(values).astype(np.int8))
+
+
 @pytest.mark.parametrize(
     ("fn", "named"),
     [
