@@ -32,6 +32,14 @@ def test_br_071_and_br_151_a_tutorial_runs(script: str, last: str) -> None:
     assert "VTALoadBuffer2D" in done.stdout
 
 
+def test_a_script_in_the_style_of_the_unit_tests_runs() -> None:
+    done = run(SCRIPTS / "instructions.py")
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "padded load 960", "padded load 960", "gemm default", "gemm smt", "Successful instruction tests!",
+    ]  # fmt: skip
+
+
 def test_arguments_and_the_folder_of_the_script_are_its_own(tmp_path: Path) -> None:
     (tmp_path / "helper_of_script.py").write_text("VALUE = 7\n")
     script = tmp_path / "s.py"

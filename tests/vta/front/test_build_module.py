@@ -87,6 +87,22 @@ def test_tvms_positional_arguments() -> None:
         assert module.entry_func.info.uses_device
 
 
+def test_br_153_a_program_with_rounding_is_shown_lowered_and_as_host_code() -> None:
+    x = te.placeholder((16,), name="x", dtype="float32")
+    scaled = te.compute((16,), lambda i: te.round(x[i] * 8.0), name="scaled")
+    q = te.compute((16,), lambda i: te.max(te.min(scaled[i], 127.0), -128.0).astype("int8"), name="q")
+    s = te.create_schedule(q.op)
+    s[scaled].compute_inline()
+    assert "@tir.round(" in str(lower_generic(s, [x, q]))
+    module = build_generic(s, [x, q], "llvm", name="quantise")
+    assert "llvm.rint.f32" in module.get_source("ll")
+    assert "quantise:" in module.get_source("s")
+    values = np.linspace(-20, 20, 16).astype(np.float32)
+    out = vta.nd.empty((16,), "int8")
+    module(vta.nd.array(values), out)
+    np.testing.assert_array_equal(out.numpy(), np.clip(np.rint(values * 8), -128, 127).astype(np.int8))
+
+
 def test_a_lowered_module_can_be_built() -> None:
     scheduled = vector_add(vta.get_env())
     module = vta.build(vta.lower(scheduled.schedule, scheduled.args, name="f"))
