@@ -33,7 +33,7 @@ format: $(STAMP)
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format -q .
 
 bench: $(BENCH)
-	@$(BIN)/python bench/functional.py
+	@$(BIN)/python -m bench.functional
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
