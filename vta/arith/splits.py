@@ -53,9 +53,10 @@ def _merge_pair(total: Sum, pieces: list[_Piece], context: Context) -> Sum | Non
             if high is low or not same(high.source, low.source):
                 continue
             weight = high.coefficient * low.lower
-            if low.upper == high.lower and weight == low.coefficient * high.lower:
+            divides = high.lower % low.lower == 0
+            if divides and low.upper == high.lower and weight == low.coefficient * high.lower:
                 return _replace(total, high, low, (low.lower, high.upper), context)
-            larger = high.lower > low.lower and high.lower % low.lower == 0
+            larger = high.lower > low.lower and divides
             if larger and low.upper == high.upper and weight == -low.coefficient * high.lower:
                 return _replace(total, high, low, (low.lower, high.lower), context)
     return None

@@ -356,3 +356,9 @@ class TestProofs:
         assert analyzer.const_bounds(x - x + i) == ConstInterval(0, 7)
         assert analyzer.const_bounds(x) == ConstInterval(None, None)
         assert analyzer.const_bounds(small.load(x)) == ConstInterval(-128, 127)
+
+
+def test_pieces_whose_widths_do_not_divide_each_other_stay_apart() -> None:
+    pieces = (x % 5 // 3) * 3 + (x // 5) * 5
+    assert not same(simplify(pieces), simplify((x // 3) * 3))
+    assert [str(simplify(pieces, {x: const(value)})) for value in range(8)] == ["0", "0", "0", "3", "3", "5", "5", "5"]

@@ -21,6 +21,11 @@ def test_a_random_schedule_gives_what_numpy_gives(first):
         check(seed)
 
 
+@pytest.mark.parametrize("seed", [12189, 17615, 17769, 18640])
+def test_a_schedule_that_once_went_wrong_stays_right(seed):
+    check(seed)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(1000, 21000, 1000))
 def test_very_many_random_schedules_give_what_numpy_gives(first):
