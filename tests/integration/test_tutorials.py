@@ -1,0 +1,26 @@
+"""The tutorials of ``examples/`` on every configuration: each checks itself against numpy, and prints its counters."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.configs import CONFIGS
+from vta.cli.script import run_script
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+TUTORIALS = {
+    "vector_add.py": "vector add: equal to numpy",
+    "matrix_multiply.py": "matrix multiply: equal to numpy",
+    "matrix_multiply_blocked.py": "blocked matrix multiply: equal to numpy",
+}
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_a_tutorial_equals_numpy(name: str, config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    counters = run_script(EXAMPLES / name, CONFIGS[config])
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[-1] == TUTORIALS[name]
+    shown = {line.split()[0]: int(line.split()[1]) for line in printed[1:-1]}
+    assert shown == {key: counters[key] for key in shown}
+    assert shown["out_store_nbytes"] > 0
