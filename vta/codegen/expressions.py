@@ -13,11 +13,11 @@ from llvmlite import ir
 from vta.codegen import arithmetic
 from vta.codegen.element import element_pointer, load_element
 from vta.codegen.intrinsics import emit_math
-from vta.codegen.llvm_types import I32, POINTER, CodegenError, Value, constant, register_type
+from vta.codegen.llvm_types import I32, POINTER, CodegenError, Value, constant, register_type, vector_error
 from vta.codegen.runtime_calls import RUNTIME_CALLS, Signature
 from vta.codegen.scope import FunctionScope
 from vta.tir.buffer import Buffer
-from vta.tir.dtype import HANDLE, INT32, DType
+from vta.tir.dtype import HANDLE, INT32, INT64, DType
 from vta.tir.expr import (
     Add,
     And,
@@ -51,7 +51,7 @@ from vta.tir.expr import (
 )  # fmt: skip
 from vta.tir.traverse import walk
 
-__all__ = ["emit_expr", "emit_offset"]
+__all__ = ["emit_expr", "emit_place"]
 
 
 def emit_expr(scope: FunctionScope, expr: Expr) -> Value:
@@ -69,7 +69,7 @@ def emit_expr(scope: FunctionScope, expr: Expr) -> Value:
         case Binary():
             return _emit_binary(scope, expr)
         case BufferLoad():
-            base, offset = _place(scope, expr.buffer, expr.indices)
+            base, offset = emit_place(scope, expr.buffer, expr.indices)
             return load_element(scope.builder, base, offset, expr.buffer.dtype)
         case Call():
             return _emit_call(scope, expr)
@@ -86,21 +86,17 @@ def emit_expr(scope: FunctionScope, expr: Expr) -> Value:
         case StringImm():
             return scope.unit.string(expr.value)
         case Ramp() | Broadcast():
-            return register_type(expr.dtype)
+            raise vector_error(expr.dtype)
         case ProducerLoad() | Reduce():
             raise CodegenError(f"{scope.where}: a {type(expr).__name__} is left; lower the schedule first")
         case _:
             assert_never(expr)
 
 
-def emit_offset(scope: FunctionScope, buffer: Buffer, indices: tuple[Expr, ...]) -> Value:
-    """Return the element offset of ``indices`` from the buffer's data, as a value of its own integer type."""
-    return emit_expr(scope, buffer.offset_of(indices))
-
-
-def _place(scope: FunctionScope, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Value, Value]:
+def emit_place(scope: FunctionScope, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Value, Value]:
+    """Return the address of a buffer's data, and the offset of ``indices`` from it: a 64-bit count of elements."""
     offset = buffer.offset_of(indices)
-    wide = arithmetic.convert(scope.builder, emit_expr(scope, offset), offset.dtype, DType("int64"))
+    wide = arithmetic.convert(scope.builder, emit_expr(scope, offset), offset.dtype, INT64)
     return scope.value_of(buffer.data), wide
 
 
@@ -209,10 +205,10 @@ def _emit_call(scope: FunctionScope, expr: Call) -> Value:
         case Builtin.THREAD_CONTEXT | Builtin.COMMAND_HANDLE, _:
             return scope.command
         case Builtin.ADDRESS_OF, (BufferLoad() as load,):
-            base, offset = _place(scope, load.buffer, load.indices)
+            base, offset = emit_place(scope, load.buffer, load.indices)
             return element_pointer(scope.builder, base, offset, load.buffer.dtype)
         case Builtin.ACCESS_PTR, (annotation, Var() as data, start, _, _) if expr.dtype == "handle":
-            offset = arithmetic.convert(scope.builder, emit_expr(scope, start), start.dtype, DType("int64"))
+            offset = arithmetic.convert(scope.builder, emit_expr(scope, start), start.dtype, INT64)
             return element_pointer(scope.builder, scope.value_of(data), offset, annotation.dtype)
         case (
             (

@@ -13,7 +13,7 @@ from vta.tir.dtype import DType, Kind
 
 __all__ = [
     "I1", "I8", "I32", "I64", "POINTER", "VOID", "CodegenError", "LlvmType", "Value", "bytes_of", "constant",
-    "is_packed", "memory_type", "register_type",
+    "is_packed", "memory_type", "register_type", "vector_error",
 ]  # fmt: skip
 
 Value: TypeAlias = Any
@@ -38,13 +38,18 @@ class CodegenError(ValueError):
     """A function that has no host code: a node that should have been lowered, a type without a machine form."""
 
 
+def vector_error(dtype: DType) -> CodegenError:
+    """Return the error about a value of a vector type."""
+    return CodegenError(
+        f"host code works on scalars, not on {dtype}; leave vectors to the native compiler "
+        "(a loop marked 'vectorized' stays a loop)"
+    )
+
+
 def register_type(dtype: DType) -> LlvmType:
     """Return the type of one value of ``dtype``; raises ``CodegenError`` for vectors."""
     if dtype.lanes > 1:
-        raise CodegenError(
-            f"host code works on scalars, not on {dtype}; leave vectors to the native compiler "
-            "(a loop marked 'vectorized' stays a loop)"
-        )
+        raise vector_error(dtype)
     match dtype.kind:
         case Kind.INT | Kind.UINT | Kind.BOOL:
             return ir.IntType(dtype.bits)

@@ -225,7 +225,13 @@ class Module:
     @property
     def _for_saving(self) -> Machine:
         machine = self._machine
-        return machine if machine.cpu else Machine(machine.triple, "generic", machine.features, machine.level)
+        if machine.cpu:
+            return machine
+        features = machine.features
+        if (machine.triple or host_triple()).startswith("x86_64") and "half" in self._program:
+            # Without it, conversions of float16 become calls into the compiler's own library, which is not here.
+            features = ",".join(part for part in (features, "+f16c") if part)
+        return Machine(machine.triple, "generic", features, machine.level)
 
 
 def _write_whole(target: Path, data: bytes) -> None:

@@ -12,7 +12,7 @@ from llvmlite import ir
 from vta.codegen import arithmetic
 from vta.codegen.closures import emit_kernel
 from vta.codegen.element import store_element
-from vta.codegen.expressions import emit_expr
+from vta.codegen.expressions import emit_expr, emit_place
 from vta.codegen.llvm_types import I8, I64, POINTER, CodegenError, Value, bytes_of, constant, register_type
 from vta.codegen.runtime_calls import DMA_CALLS
 from vta.codegen.scope import FunctionScope
@@ -98,15 +98,14 @@ def _emit_loop(scope: FunctionScope, loop: For) -> None:
 
 
 def _emit_store(scope: FunctionScope, store: BufferStore) -> None:
-    offset = store.buffer.offset_of(store.indices)
     value = emit_expr(scope, store.value)
-    wide = arithmetic.convert(scope.builder, emit_expr(scope, offset), offset.dtype, INT64)
     if store.value.dtype != store.buffer.dtype:
         raise CodegenError(
             f"{scope.where}: a value of {store.value.dtype} is stored into buffer {store.buffer.name!r} of "
             f"{store.buffer.dtype}; cast it first"
         )
-    store_element(scope.builder, scope.value_of(store.buffer.data), wide, store.buffer.dtype, value)
+    base, offset = emit_place(scope, store.buffer, store.indices)
+    store_element(scope.builder, base, offset, store.buffer.dtype, value)
 
 
 def _emit_attr(scope: FunctionScope, attr: AttrStmt) -> None:

@@ -198,6 +198,18 @@ def test_source_can_be_saved_too(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.ll", "a.s", "whatever"]
 
 
+def test_a_saved_module_of_half_floats_needs_no_compiler_library(tmp_path: Path) -> None:
+    a, c = decl_buffer((8,), "float16", "A"), decl_buffer((8,), "float16", "C")
+    i = Var("i")
+    params = (Var("A", HANDLE), Var("C", HANDLE))
+    body = For(i, IntImm(0), IntImm(8), BufferStore(c, a.load(i) * a.load(i), (i,)))
+    module_of(PrimFunc("square", params, body, dict(zip(params, (a, c), strict=True)))).save(tmp_path / "h.o")
+    assert defined_and_undefined((tmp_path / "h.o").read_bytes())[1] == set()
+    values, out = np.linspace(-3, 3, 8).astype(np.float16), np.zeros(8, np.float16)
+    load_module(tmp_path / "h.o")(values, out)
+    np.testing.assert_array_equal(out, values * values)
+
+
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.o"
     path.write_bytes(b"old")
