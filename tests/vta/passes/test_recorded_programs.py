@@ -10,7 +10,7 @@ import pytest
 
 import vta
 from tests.support.anonymous_ir import anonymous
-from tests.support.conv_tutorial import convolution
+from tests.support.conv_cases import schedule_beyond_spine
 from tests.support.golden import load_case
 from tests.support.spine_cases import schedule_case
 from vta import te
@@ -43,12 +43,9 @@ PASSES: tuple[Pass, ...] = (
 def lowered(name: str) -> PrimFunc:
     case = load_case("default", name)
     with vta.Environment(case.config) as env:
-        if name == "tut.convolution_opt":
-            schedule, args = convolution(env)
-        else:
-            scheduled = schedule_case(case, env)
-            schedule, args = scheduled.schedule, scheduled.args
-        func = te.schedule_to_func(schedule, args, "main")
+        schedule = schedule_beyond_spine if name == "tut.convolution_opt" else schedule_case
+        scheduled = schedule(case, env)
+        func = te.schedule_to_func(scheduled.schedule, scheduled.args, "main")
     for lower in PASSES:
         func = lower(func, case.config)
     return func
