@@ -2,7 +2,8 @@
 
 Stages are visited from the outputs back. What a stage must compute at its place is the box around all that its readers
 read while the loops inside that place run; the loops outside keep their variables. Boxes have constant extents
-wherever there is a constant bound, and lie within the tensor where that can be proved.
+wherever there is a constant bound, and lie within the tensor where that can be proved. A box has no holes: for reads
+with a stride it holds the elements between as well (``x[o + 4 * i]`` for i in 0 .. 31 takes 125 elements).
 May import ``vta.tir``, ``vta.arith`` and ``vta.te``. Tests: tests/vta/te/test_infer_bound.py.
 """
 

@@ -180,9 +180,10 @@ def _shape(shape: ExprLike | Sequence[ExprLike], name: str) -> tuple[Expr, ...]:
     return result
 
 
-def placeholder(shape: ExprLike | Sequence[ExprLike], dtype: str = "float32", name: str = "placeholder") -> Tensor:
-    """Return an input tensor. Sizes may be Python or numpy integers, or expressions."""
-    return PlaceholderOp(name, _shape(shape, name), DType(dtype), Origin(name, user_line())).outputs[0]
+def placeholder(shape: ExprLike | Sequence[ExprLike], dtype: str | None = None, name: str = "placeholder") -> Tensor:
+    """Return an input tensor (float32 if no type is given). Sizes may be Python or numpy integers, or expressions."""
+    kind = DType("float32" if dtype is None else dtype)
+    return PlaceholderOp(name, _shape(shape, name), kind, Origin(name, user_line())).outputs[0]
 
 
 _AMBIENT_TAG: ContextVar[str] = ContextVar("te.tag_scope", default="")

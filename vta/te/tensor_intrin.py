@@ -12,7 +12,7 @@ from typing import TypeAlias
 from vta.te.operation import ComputeOp, Operation
 from vta.te.tensor import Tensor
 from vta.tir.buffer import Buffer, decl_buffer
-from vta.tir.expr import Equality, Expr, Operators, convert
+from vta.tir.expr import Equality, Expr, Operators, Var, convert
 from vta.tir.stmt import Evaluate, Stmt
 
 __all__ = ["IntrinsicBody", "TensorIntrin", "TensorIntrinError", "decl_tensor_intrin"]
@@ -57,6 +57,7 @@ def decl_tensor_intrin(
     fcompute: Callable[[list[Buffer], list[Buffer]], _Generated],
     name: str = "tensor_intrin",
     binds: Mapping[Tensor, Buffer] | None = None,
+    scalar_params: Sequence[Var] | None = None,
     default_buffer_params: Mapping[str, object] | None = None,
 ) -> TensorIntrin:
     """Declare that ``fcompute(inputs, outputs)`` does what ``op`` describes.
@@ -65,6 +66,10 @@ def decl_tensor_intrin(
     gives buffers with a scope, alignment or strides for tensors of ``op``; others are compact and get
     ``default_buffer_params``.
     """
+    if scalar_params:
+        raise TensorIntrinError(
+            f"tensor intrinsic {name!r}: scalar_params are for calls in a te.compute, which there are not"
+        )
     if not isinstance(op, ComputeOp):
         raise TensorIntrinError(f"tensor intrinsic {name!r}: expected the operation of a te.compute, got {op!r}")
     inputs = op.input_tensors
