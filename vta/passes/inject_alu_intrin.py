@@ -44,6 +44,7 @@ from vta.passes.alu_select import Selector, Temporaries
 from vta.passes.alu_sequence import have_own_blocks, store_nest
 from vta.passes.coproc_axis import is_uop_scope
 from vta.passes.memory_info import memory_info
+from vta.passes.remove_no_op import is_index_arithmetic
 from vta.passes.reuse import constant_bits
 from vta.passes.tagged_merge import CapacityError
 from vta.tir.expr import And, IterVar, Range, StringImm, Var, binary, const, same
@@ -133,6 +134,8 @@ class _Injector:
                 return self._stage(stmt.body, [], axis, stmt.origin)
             case For():
                 self._analyzer.bind(stmt.loop_var, Range(stmt.min, stmt.extent))
+            case LetStmt() if is_index_arithmetic(stmt.value):
+                self._analyzer.bind(stmt.var, stmt.value)
             case _:
                 pass
         return map_stmt_children(stmt, self.visit, lambda expr: expr)

@@ -23,11 +23,12 @@ from isa.origin import Origin
 from vta.arith.simplify import Analyzer
 from vta.passes.errors import PassError
 from vta.passes.memory_info import MemoryInfo, memory_info
+from vta.passes.remove_no_op import is_index_arithmetic
 from vta.passes.reuse import is_tagged
 from vta.tir.buffer import decl_buffer
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, Range, Var
 from vta.tir.func import PrimFunc
-from vta.tir.stmt import Allocate, BufferStore, For, Stmt
+from vta.tir.stmt import Allocate, BufferStore, For, LetStmt, Stmt
 from vta.tir.traverse import map_expr, map_stmt_children, walk
 
 __all__ = ["DeviceStorageError", "lower_device_storage_access_info"]
@@ -68,6 +69,8 @@ class _Lowering:
                 raise self._host_access(stmt.buffer.data)
             case For():
                 self._analyzer.bind(stmt.loop_var, Range(stmt.min, stmt.extent))
+            case LetStmt() if is_index_arithmetic(stmt.value):
+                self._analyzer.bind(stmt.var, stmt.value)
             case _:
                 pass
         return map_stmt_children(stmt, self.lower, lambda expr: map_expr(self._lower_access, expr))

@@ -19,7 +19,7 @@ May import ``vta.tir``. Tests: tests/vta/passes/test_clean_up.py.
 from dataclasses import replace
 
 from isa.config import VTAConfig
-from vta.tir.expr import Builtin, Call, Expr, IntImm
+from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import (
     Allocate,
@@ -37,7 +37,7 @@ from vta.tir.stmt import (
 )
 from vta.tir.traverse import map_stmt, uses_var, walk
 
-__all__ = ["has_effect", "remove_no_op"]
+__all__ = ["has_effect", "is_index_arithmetic", "remove_no_op"]
 
 _NOTHING = Evaluate(IntImm(0))
 
@@ -53,6 +53,11 @@ _WITHOUT_EFFECT = {
 def has_effect(expr: Expr) -> bool:
     """Whether computing ``expr`` may change anything: it calls something that is not known to be pure."""
     return any(isinstance(node, Call) and node.op not in _WITHOUT_EFFECT for node in walk(expr))
+
+
+def is_index_arithmetic(expr: Expr) -> bool:
+    """Whether ``expr`` is an integer that depends on variables and constants alone."""
+    return expr.dtype.is_int and not any(isinstance(node, Call | BufferLoad) for node in walk(expr))
 
 
 def remove_no_op(func: PrimFunc, config: VTAConfig) -> PrimFunc:  # noqa: ARG001  # every pass has this signature

@@ -6,7 +6,7 @@ from tests.support.tir_build import loop, store, when
 from vta.tir import ops
 from vta.tir.buffer import Buffer
 from vta.tir.expr import Var
-from vta.tir.stmt import Stmt
+from vta.tir.stmt import LetStmt, Stmt
 
 
 def test_three_loops_that_do_not_fold_are_three_loops_of_the_kernel() -> None:
@@ -50,6 +50,14 @@ def test_an_index_that_is_not_linear_keeps_its_loop_on_the_host() -> None:
     i, k = Var("i"), Var("k")
     index = ops.floordiv(i, 2) * 16 + k + 256
     check(acc, stage(loop(i, 8, loop(k, 16, store(acc, acc.load(i * 16 + k) + acc.load(index), i * 16 + k)))))
+
+
+def test_lets_around_and_inside_of_a_stage_are_known() -> None:
+    acc = accumulator(32)
+    n, x, y, i, k = Var("n"), Var("x"), Var("y"), Var("i"), Var("k")
+    at = x + i * 16 + k
+    update = LetStmt(y, i + 5, store(acc, ops.min(acc.load(at), y), at))
+    check(acc, loop(n, 3, LetStmt(x, n * 64, stage(loop(i, 4, loop(k, 16, update))))))
 
 
 def test_a_condition_on_one_loop_shortens_it() -> None:

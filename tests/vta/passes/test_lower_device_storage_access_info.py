@@ -12,7 +12,7 @@ from vta.tir.buffer import Buffer
 from vta.tir.dtype import INT32
 from vta.tir.expr import Expr, Var
 from vta.tir.scopes import ACC_SCOPE, INP_SCOPE, WGT_SCOPE
-from vta.tir.stmt import Allocate, BufferStore, Stmt
+from vta.tir.stmt import Allocate, BufferStore, LetStmt, Stmt
 from vta.tir.structural import require_equal
 from vta.tir.traverse import walk
 
@@ -46,6 +46,12 @@ def test_an_offset_in_numbers_becomes_an_index_in_elements(name: str) -> None:
 def test_vectors_count_as_many_numbers_as_they_have() -> None:
     i = Var("i")
     require_equal(lower(alloc(ACC, loop(i, 4, call("f", at(ACC, i * 32, lanes=16))))), loop(i, 4, call("f", i * 2)))
+
+
+def test_an_offset_may_use_what_a_let_stands_for() -> None:
+    i, x = Var("i"), Var("x")
+    body = alloc(ACC, loop(i, 4, LetStmt(x, i * 32, call("f", at(ACC, x + 16)))))
+    require_equal(lower(body), loop(i, 4, LetStmt(x, i * 32, call("f", i * 2 + 1))))
 
 
 def test_the_allocations_vanish_others_stay() -> None:
