@@ -1,6 +1,6 @@
 """The statements by which a program synchronises with the accelerator.
 
-May import ``vta.tir``. Tests: tests/vta/passes/test_inject_coproc_sync.py.
+May import ``vta.tir``. Tests: tests/vta/passes/test_coproc_sync_plan.py.
 """
 
 from vta.tir.dtype import HANDLE, INT32

@@ -93,6 +93,21 @@ def test_nested_loops_followed_by_a_store() -> None:
     ]
 
 
+def test_threads_around_a_statement_and_a_loop() -> None:
+    body = thread("cthread", 2, on(2, "store"), loop("i", 4, on(1, "store"), on(2, "store")))
+    assert synced(body) == [
+        "virtual_thread {",
+        "  [2] store push(2,1)",
+        "  for i {",
+        "    [1] pop(2,1) store push(1,2)",
+        "    [2] pop(1,2) store push(2,1)",
+        "  }",
+        "  pop(2,1)",
+        "}",
+        "sync",
+    ]
+
+
 def test_a_loop_after_the_initial_statement_is_balanced_at_the_end() -> None:
     assert synced(block(on(2, "init"), loop("i", 4, on(1, "load"), on(2, "gemm")))) == [
         "[2] init push(2,1)",
