@@ -156,3 +156,23 @@ def conditions(variables: tuple[Var, ...], depth: int = 2) -> st.SearchStrategy[
     part = conditions(variables, depth - 1)
     connected = st.builds(lambda k, a, b: k(a, b), st.sampled_from([tir.And, tir.Or]), part, part)
     return st.one_of(comparison, connected, st.builds(tir.Not, part))
+
+
+@functools.cache
+def widened() -> st.SearchStrategy[Expr]:
+    """Expressions of int32 over int8 values that were converted, mixed with indices, and converted back and forth."""
+    wide = st.builds(tir.Cast, st.just(DType("int32")), integers(SMALL, 1))
+    large = wide.map(lambda e: tir.Mul(e, IntImm(1 << 25)))  # sums of these wrap
+    constants = _constants(DType("int32"), (*_NUMBERS, 127, -128))
+    leaf = st.one_of(wide, wide, large, st.sampled_from((X, Y)), constants)
+    kinds = [tir.Add, tir.Sub, tir.Mul, tir.Min, tir.Max]
+    inner = st.builds(lambda k, a, b: k(a, b), st.sampled_from(kinds), leaf, leaf)
+    divided = st.builds(
+        lambda k, a, b: k(a, b),
+        st.sampled_from([tir.FloorDiv, tir.FloorMod, tir.Div, tir.Mod]),
+        inner,
+        _constants(DType("int32"), _DIVISORS),
+    )
+    narrowed = st.builds(lambda e: tir.Cast(DType("int32"), tir.Cast(DType("int8"), e)), inner)
+    part = st.one_of(inner, divided, narrowed)
+    return st.builds(lambda k, a, b: k(a, b), st.sampled_from(kinds), part, part)

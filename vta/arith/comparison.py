@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import gcd
 
 from vta.arith.const_bounds import decide, type_bounds
-from vta.arith.sums import Context, Sum, exact
+from vta.arith.sums import Context, Sum, exact, parts_exact
 from vta.tir.dtype import BOOL
 from vta.tir.expr import EQ, GE, GT, LE, LT, NE, Compare, Expr, IntImm
 
@@ -37,7 +37,7 @@ def compare(kind: type[LT | LE | GT | GE | EQ | NE], a: Sum, b: Sum, context: Co
         outcome = decide(kind, context.bounds_of(difference))
         if outcome is not None:
             return truth(outcome)
-        if difference.index:
+        if difference.index and parts_exact(context, difference):
             return _normal_form(kind, difference)
     return kind(a.emit(), b.emit())
 

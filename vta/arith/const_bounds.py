@@ -1,8 +1,8 @@
 """Constant bounds: between which integers a value lies, whatever its variables are within their own bounds.
 
 Overflow. Integers are two's complement. A variable of int32 or int64 is an *index*: what is computed from indices and
-constants alone is taken not to overflow, as TVM takes it. Everything else (narrow or unsigned variables, buffer
-elements, results of calls) is a *value*: where its sums and products may wrap, the bounds are those of the type.
+constants alone is taken not to overflow, as TVM takes it, unless their bounds show that it may. Everything else (narrow
+or unsigned variables, buffer elements, results of calls) is a *value*: it wraps unless its bounds show that it cannot.
 May import ``vta.tir``. Tests: tests/vta/arith/test_const_bounds.py.
 """
 
@@ -120,10 +120,10 @@ def _arithmetic_bounds(
     if not expr.dtype.is_int:
         return EVERYTHING, False
     result = combine(type(expr), a, b)
-    if index and is_index(expr.dtype.element):
-        return result, True
+    index = index and is_index(expr.dtype.element)
     limits = type_bounds(expr.dtype)
-    return (result if result.within(limits) else limits), index and is_index(expr.dtype.element)
+    unbounded = result.lo is None or result.hi is None
+    return (result if result.within(limits) or (index and unbounded) else limits), index
 
 
 def combine(kind: type[Expr], a: ConstInterval, b: ConstInterval) -> ConstInterval:

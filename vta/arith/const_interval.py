@@ -151,6 +151,8 @@ def _or_everything(a: ConstInterval, b: ConstInterval) -> ConstInterval:
 
 def _divide_by_positive(a: ConstInterval, low: int, high: Bound) -> ConstInterval:
     """Divide by divisors from ``low`` (at least 1) to ``high``: an extreme lies at one of the divisor's ends."""
+    if high is not None and high < low:
+        return EVERYTHING
 
     def lower(value: int) -> int:
         return value // low if value < 0 else 0 if high is None else value // high
@@ -163,6 +165,8 @@ def _divide_by_positive(a: ConstInterval, low: int, high: Bound) -> ConstInterva
 
 def _truncate_by_positive(a: ConstInterval, low: int, high: Bound) -> ConstInterval:
     """Divide by divisors from ``low`` (at least 1) to ``high``, rounding towards zero."""
+    if high is not None and high < low:
+        return EVERYTHING
 
     def smallest(value: int) -> int:
         return -(-value // low) if value < 0 else 0 if high is None else value // high

@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import gcd
 
 from vta.arith.const_bounds import type_bounds
-from vta.arith.sums import Context, Sum, exact, factors
+from vta.arith.sums import Context, Sum, exact, factors, parts_exact
 from vta.tir.expr import Div, Expr, FloorDiv, FloorMod, IntImm, Mod, Mul
 
 __all__ = ["floordiv", "floormod", "truncdiv", "truncmod"]
@@ -86,7 +86,8 @@ def floordiv(a: Sum, b: Sum, context: Context) -> Sum:
     if divisor == 0 or not exact(context, a):
         return _atom(FloorDiv, a, b)
     if divisor < 0:
-        return _floordiv_const(a.scaled(-1), -divisor, context) if a.index else _atom(FloorDiv, a, b)
+        negated = a.scaled(-1)
+        return _floordiv_const(negated, -divisor, context) if exact(context, negated) else _atom(FloorDiv, a, b)
     return _floordiv_const(a, divisor, context)
 
 
@@ -107,19 +108,18 @@ def _floordiv_const(a: Sum, divisor: int, context: Context) -> Sum:
     if digits is not None:
         base, high, _ = digits
         return quotient.add(_floordiv_const(high, divisor // base, context))
-    return quotient.add(_nested_floordiv(rest, divisor))
+    return quotient.add(_nested_floordiv(rest, divisor, context))
 
 
-def _nested_floordiv(rest: Sum, divisor: int) -> Sum:
+def _nested_floordiv(rest: Sum, divisor: int, context: Context) -> Sum:
     """Return (x // n + k) // m as (x + k*n) // (n*m) where that fits, the plain division otherwise."""
     if len(rest.terms) == 1:
         ((atom, c),) = rest.terms.values()
         if c == 1 and isinstance(atom, FloorDiv) and isinstance(atom.b, IntImm) and atom.b.value > 0:
             inner = atom.b.value
-            fits = divisor * inner in type_bounds(rest.dtype)
-            if fits and (rest.const == 0 or rest.index):
-                total = Sum(rest.dtype, rest.const * inner)
-                total.add_term(atom.a, 1, index=rest.index)
+            total = context.sum_of(atom.a)
+            total.const += rest.const * inner
+            if divisor * inner in type_bounds(rest.dtype) and (rest.const == 0 or exact(context, total)):
                 return _by(FloorDiv, total, divisor * inner)
     return _by(FloorDiv, rest, divisor)
 
@@ -134,7 +134,10 @@ def floormod(a: Sum, b: Sum, context: Context) -> Sum:
     if divisor == 0 or not exact(context, a):
         return _atom(FloorMod, a, b)
     if divisor < 0:
-        return _floormod_const(a.scaled(-1), -divisor, context).scaled(-1) if a.index else _atom(FloorMod, a, b)
+        negated = a.scaled(-1)
+        if not exact(context, negated):
+            return _atom(FloorMod, a, b)
+        return _floormod_const(negated, -divisor, context).scaled(-1)
     return _floormod_const(a, divisor, context)
 
 
@@ -158,15 +161,14 @@ def _floormod_const(a: Sum, divisor: int, context: Context) -> Sum:
 
 
 def _without_inner_remainders(rest: Sum, divisor: int, context: Context) -> Sum:
-    """Replace the terms x % n of an index, n a multiple of ``divisor``, by x."""
-    if not rest.index:
-        return rest
+    """Replace the terms x % n, n a multiple of ``divisor``, by x."""
     for atom, c in rest:
         if isinstance(atom, FloorMod) and isinstance(atom.b, IntImm) and atom.b.value % divisor == 0 < atom.b.value:
             new = rest.copy()
             new.remove(atom)
             _, new = _split(new.add(context.sum_of(atom.a), c), divisor)
-            return _without_inner_remainders(new, divisor, context)
+            if parts_exact(context, new):
+                return _without_inner_remainders(new, divisor, context)
     return rest
 
 
@@ -186,7 +188,7 @@ def _nested_floormod(rest: Sum, divisor: int) -> Sum:
 
 def _by_symbol(kind: type[FloorDiv | FloorMod], a: Sum, b: Sum, context: Context) -> Sum:
     """Divide by an expression: multiples of it go, if what is left lies between 0 and it."""
-    if not (a.index and b.index) or b.const or len(b.terms) != 1:
+    if not (a.index and b.index and exact(context, a)) or b.const or len(b.terms) != 1:
         return _atom(kind, a, b)
     ((symbol, factor),) = b.terms.values()
     if factor != 1:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from vta.arith.const_bounds import const_bounds, is_index
 from vta.arith.const_interval import EVERYTHING, ConstInterval
 from vta.arith.facts import Fact, conjuncts, fact_of
-from vta.arith.sums import Sum
+from vta.arith.sums import Sum, exact
 from vta.tir.expr import (
     Expr,
     ExprLike,
@@ -166,8 +166,8 @@ class Knowledge:
             if isinstance(atom, Min | Max):
                 rest = total.copy()
                 rest.remove(atom)
-                cases = (rest.copy().add(self.sum_of(operand), c) for operand in (atom.a, atom.b))
-                proofs = (self.proves_nonnegative(case) for case in cases)
+                operands = [self.sum_of(operand) for operand in (atom.a, atom.b)]
+                proofs = (exact(self, o) and self.proves_nonnegative(rest.copy().add(o, c)) for o in operands)
                 return any(proofs) if (c > 0) is isinstance(atom, Max) else all(proofs)
         return False
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from vta.arith.const_bounds import is_index
+from vta.arith.const_bounds import is_index, type_bounds
 from vta.arith.division import floordiv, floormod, truncdiv, truncmod
 from vta.arith.extremes import extreme
 from vta.arith.knowledge import Knowledge
@@ -52,10 +52,11 @@ class NormalForm(Knowledge):
         return self._finish(total)
 
     def _finish(self, total: Sum) -> Sum:
+        total.wrap_constants()
         total = merge_splits(total, self) if total.has_division else total
         if self._facts and not total.is_const:
             bounds = self.bounds_of(total)
-            if bounds.is_point and bounds.lo is not None and total.index:
+            if bounds.is_point and bounds.lo is not None and bounds.lo in type_bounds(total.dtype):
                 return Sum(total.dtype, bounds.lo)
         return total
 

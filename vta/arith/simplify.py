@@ -1,7 +1,7 @@
 """The arithmetic analyser: simplifies expressions, bounds them, and proves conditions about them.
 
-What it assumes: an index (int32 or int64 arithmetic on variables and constants, see ``vta.arith.const_bounds``) does
-not overflow. Values (buffer elements, narrow types) wrap, and their simplified form has the same machine value.
+What it assumes: an index (int32 or int64 arithmetic on variables and constants, see ``vta.arith.const_bounds``) whose
+bounds are not known does not overflow. Everything else wraps, and its simplified form has the same machine value.
 Results depend on the expression and on what was bound alone: sums keep the order in which their terms first appear.
 May import ``vta.tir`` and its siblings. Tests: tests/vta/arith/test_simplify.py and test_simplify_properties.py.
 """
@@ -14,6 +14,7 @@ from vta.arith.comparison import NEGATED, compare, truth
 from vta.arith.const_bounds import const_bounds
 from vta.arith.const_interval import ConstInterval
 from vta.arith.normal_form import NormalForm, is_scalar_int
+from vta.arith.sums import exact
 from vta.tir.dtype import BOOL
 from vta.tir.expr import (
     EQ,
@@ -66,7 +67,7 @@ class Analyzer(NormalForm):
         simplified = self.simplify(expr)
         if is_scalar_int(simplified):
             total = self.sum_of(simplified)
-            if total.index:
+            if exact(self, total):
                 return self.bounds_of(total)
         return const_bounds(simplified, self._bounds)
 
@@ -84,7 +85,7 @@ class Analyzer(NormalForm):
                 a, b = self.sum_of(simplified.a), self.sum_of(simplified.b)
                 difference = b.minus(a)
                 difference.const -= isinstance(simplified, LT)
-                return a.index and b.index and self.proves_nonnegative(difference)
+                return exact(self, a) and exact(self, b) and self.proves_nonnegative(difference)
             case _:
                 return False
 
@@ -101,7 +102,7 @@ class Analyzer(NormalForm):
         if difference.is_const:
             return difference.const == 0
         bounds = self.bounds_of(difference)
-        return difference.index and bounds.is_point and bounds.lo == 0
+        return bounds.is_point and bounds.lo == 0
 
     def simplify(self, expr: ExprLike) -> Expr:
         """Return an expression with the same value, in normal form; the same object if it is in that form already."""

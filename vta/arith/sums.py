@@ -19,7 +19,7 @@ from vta.tir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub, Var, s
 
 _DIVISIONS = (FloorDiv, FloorMod)
 
-__all__ = ["Context", "Sum", "exact", "factors", "wrapped"]
+__all__ = ["Context", "Sum", "exact", "factors", "parts_exact", "wrapped"]
 
 
 def wrapped(value: int, dtype: DType) -> int:
@@ -110,6 +110,17 @@ class Sum:
         """Return the difference."""
         return self.copy().add(other, -1)
 
+    def wrap_constants(self) -> None:
+        """Bring constants that folding made too large back into the type; a sum that had one has wrapped."""
+        low, high = self.dtype.bounds
+        if not low <= self.const <= high:
+            self.const = wrapped(self.const, self.dtype)
+            self.index = False
+        if any(not -high <= c <= high for _, c in self.terms.values()):
+            wrapped_terms = {k: (atom, wrapped(c, self.dtype)) for k, (atom, c) in self.terms.items()}
+            self.terms = {k: (atom, c) for k, (atom, c) in wrapped_terms.items() if c}
+            self.index = False
+
     def remove(self, atom: Expr) -> None:
         """Drop the term of ``atom``."""
         del self.terms[self.find(atom)]
@@ -199,6 +210,26 @@ class Context(Protocol):
         ...
 
 
+def parts_exact(context: Context, total: Sum) -> bool:
+    """Whether every sum of some of the terms of ``total`` is ``exact``."""
+    limit = total.dtype.bounds[1]
+    size = abs(total.const)
+    for atom, c in total:
+        term = Sum(total.dtype)
+        term.add_term(atom, c, index=total.index)
+        bounds = context.bounds_of(term)
+        if bounds.lo is None or bounds.hi is None:
+            return total.index
+        size += max(abs(bounds.lo), abs(bounds.hi))
+    return size <= limit
+
+
 def exact(context: Context, total: Sum) -> bool:
-    """Whether the machine value of ``total`` is its mathematical value: made of indices, or too small to wrap."""
-    return total.index or context.bounds_of(total).within(type_bounds(total.dtype))
+    """Whether the machine value of ``total`` is its mathematical value.
+
+    It is if the bounds fit the type. An index without bounds is taken not to overflow.
+    """
+    bounds = context.bounds_of(total)
+    if bounds.lo is None or bounds.hi is None:
+        return total.index
+    return bounds.within(type_bounds(total.dtype))

@@ -33,7 +33,7 @@ def members(interval: ConstInterval) -> list[int]:
     return [v for v in WINDOW if v in interval]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(st.sampled_from(sorted(OPERATIONS)), st.builds(ConstInterval, ENDS, ENDS), st.builds(ConstInterval, ENDS, ENDS))
 def test_the_result_contains_what_members_give(name: str, a: ConstInterval, b: ConstInterval) -> None:
     on_intervals, on_integers = OPERATIONS[name]
@@ -66,6 +66,8 @@ def test_the_result_contains_what_members_give(name: str, a: ConstInterval, b: C
         (ConstInterval(9, 11).floormod(ConstInterval(8, 8)), ConstInterval(1, 3)),
         (ConstInterval(7, 9).floormod(ConstInterval(8, 8)), ConstInterval(0, 7)),
         (ConstInterval(0, 3).floormod(ConstInterval(2, 8)), ConstInterval(0, 3)),
+        (ConstInterval(1, 2).floordiv(ConstInterval(0, 0)), EVERYTHING),
+        (ConstInterval(1, 2).truncdiv(ConstInterval(0, 0)), EVERYTHING),
         (EVERYTHING.floormod(ConstInterval(1, None)), ConstInterval(0, None)),
         (EVERYTHING.floormod(ConstInterval(-4, -1)), ConstInterval(-3, 0)),
         (ConstInterval(-7, 9).truncdiv(ConstInterval(2, 2)), ConstInterval(-3, 4)),

@@ -1,11 +1,12 @@
 """What ``simplify`` promises, tried on random expressions against brute force."""
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.support.tir_eval import SMALL, Domain, X, Y, Z, conditions, domains, evaluate, integers
+from tests.support.tir_eval import SMALL, Domain, X, Y, Z, conditions, domains, evaluate, integers, widened
 from vta.arith.const_interval import ConstInterval
 from vta.arith.simplify import Analyzer
-from vta.tir.expr import Expr, same
+from vta.tir.expr import EQ, LE, LT, NE, Expr, same
 
 
 def analyzer_of(domain: Domain) -> Analyzer:
@@ -43,6 +44,20 @@ def test_a_simplified_int8_value_wraps_as_the_original_does(domain: Domain, expr
 @given(domains(SMALL), conditions(SMALL))
 def test_a_simplified_condition_on_int8_values_respects_wrapping(domain: Domain, expr: Expr) -> None:
     check(domain, expr)
+
+
+@settings(max_examples=200, deadline=None)
+@given(domains((*SMALL, X, Y)), widened())
+def test_converted_values_mixed_with_indices_keep_their_value(domain: Domain, expr: Expr) -> None:
+    check(domain, expr)
+
+
+@settings(max_examples=200, deadline=None)
+@given(domains((*SMALL, X, Y)), widened(), widened(), st.sampled_from([LT, LE, EQ, NE]))
+def test_comparisons_of_converted_values_keep_their_value(
+    domain: Domain, a: Expr, b: Expr, kind: type[LT | LE | EQ | NE]
+) -> None:
+    check(domain, kind(a, b))
 
 
 @settings(max_examples=150, deadline=None)
