@@ -155,6 +155,7 @@ class ExprWriter:
     names: dict[Var, Code] = field(default_factory=dict)
     places: dict[Buffer, Place] = field(default_factory=dict)
     locate: Callable[[Buffer], Place] | None = None
+    lets: int = 0
 
     def write(self, expr: Expr) -> Code:
         """Return the source of a scalar expression."""
@@ -272,7 +273,8 @@ class ExprWriter:
 
     def _let(self, expr: Let) -> Code:
         value = self.write(expr.value)
-        name = f"l{len(self.names)}_{''.join(c if c.isalnum() else '_' for c in expr.var.name)}"
+        self.lets += 1
+        name = f"l{self.lets}_{''.join(c if c.isalnum() else '_' for c in expr.var.name)}"
         self.names[expr.var] = Code(name, value.lo, value.hi)
         body = self.write(expr.body)
         return Code(f"(({name} := {value.text}), {body.text})[1]", body.lo, body.hi)

@@ -307,6 +307,13 @@ def test_numpy_sizes_are_accepted_like_plain_ints() -> None:
     assert text(x + np.int64(3) - np.int8(3)) == "x"
 
 
+def test_constant_divisions_in_indices_fold() -> None:
+    """BR-080 at this layer: what a tensor intrinsic's index becomes at the origin equals the plain constant."""
+    zero, three = const(0), const(3)
+    assert text(tir.FloorDiv(zero, three) + tir.FloorMod(zero, three)) == "0"
+    assert text(tir.FloorDiv(y, three) + tir.FloorMod(x, three) - (y // 3 + x % 3)) == "0"
+
+
 class TestProofs:
     def test_bounds_prove_comparisons(self) -> None:
         analyzer = Analyzer(BOUNDS)
