@@ -11,7 +11,7 @@ May import ``vta.arith``, ``vta.passes.{coproc_access,coproc_axis,coproc_calls,i
 Tests: tests/vta/passes/test_coproc_barriers.py.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
@@ -38,6 +38,7 @@ from vta.tir.stmt import (
     SeqStmt,
     Stmt,
 )
+from vta.tir.traverse import children
 
 __all__ = ["plan_barriers"]
 
@@ -49,7 +50,22 @@ def plan_barriers(
 
     ``extents`` tells the size of every memory, ``synced`` the ids of the statements that a synchronise follows.
     """
-    _Planner(config, extents, synced, plan).visit(body)
+    shared = frozenset(_host_memory(body, config))
+    if shared:
+        _Planner(config, extents, synced, plan, shared).visit(body)
+
+
+def _host_memory(stmt: Stmt, config: VTAConfig) -> Iterator[Var]:
+    """Yield the memory that the host touches."""
+    if is_coproc_scope(stmt):
+        return
+    for child in children(stmt):
+        if isinstance(child, Stmt):
+            yield from _host_memory(child, config)
+        else:
+            yield from (access.data for access in accesses(child, config, coproc=False))
+    if isinstance(stmt, BufferStore):
+        yield stmt.buffer.data
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +108,7 @@ class _Planner:
     extents: Mapping[Var, Extent]
     synced: Collection[int]
     plan: Insertions
+    shared: frozenset[Var]
 
     def visit(self, stmt: Stmt) -> _Touches:
         """Plan inside of ``stmt`` and return what it touches."""
@@ -138,7 +155,7 @@ class _Planner:
             case AttrStmt():
                 return self._scope(stmt.body)
             case _:
-                found = tuple(accesses(stmt, self.config, coproc=True))
+                found = tuple(a for a in accesses(stmt, self.config, coproc=True) if a.data in self.shared)
                 return _Touches(written=tuple(a for a in found if a.write), used=found)
 
     def _sequence(self, stmt: SeqStmt) -> _Touches:
