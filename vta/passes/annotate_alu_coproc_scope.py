@@ -22,11 +22,11 @@ from dataclasses import replace
 from isa.config import VTAConfig
 from isa.instructions import Module
 from vta.passes.coproc_axis import coproc_scope, find_coproc_axis, uop_scope
-from vta.passes.pragma import pragma_name
+from vta.passes.pragma import pragma_name, sync_outside
 from vta.tir.expr import IntImm
 from vta.tir.func import PrimFunc
 from vta.tir.scopes import ALU_SYMBOL
-from vta.tir.stmt import Evaluate, Stmt
+from vta.tir.stmt import AttrStmt, Evaluate, Stmt
 from vta.tir.traverse import map_stmt
 
 __all__ = ["ALU_PRAGMA", "SKIP_ALU", "annotate_alu_coproc_scope"]
@@ -42,7 +42,11 @@ def annotate_alu_coproc_scope(func: PrimFunc, config: VTAConfig) -> PrimFunc:  #
     def annotate(stmt: Stmt) -> Stmt:
         match pragma_name(stmt):
             case name if name == ALU_PRAGMA:
-                return coproc_scope(axis, Module.COMPUTE, uop_scope(axis, ALU_SYMBOL, stmt, stmt.origin), stmt.origin)
+                assert isinstance(stmt, AttrStmt)
+                sync, stage = sync_outside(stmt)
+                kernel = uop_scope(axis, ALU_SYMBOL, stage, stmt.origin)
+                scope = coproc_scope(axis, Module.COMPUTE, kernel, stmt.origin)
+                return scope if sync is None else replace(sync, body=scope)
             case name if name == SKIP_ALU:
                 return Evaluate(IntImm(0), stmt.origin)
             case _:

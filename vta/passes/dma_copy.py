@@ -10,7 +10,7 @@
     } } } }
 
 as axes with an extent and a stride on either side, and what is padded, left out or left to the host.
-May import ``vta.arith``, ``vta.passes.{errors,index_sum}``, ``vta.tir``.
+May import ``vta.arith``, ``vta.passes.{errors,index_sum,pragma}``, ``vta.tir``.
 Tests: tests/vta/passes/test_inject_dma_intrin.py.
 """
 
@@ -26,6 +26,7 @@ from vta.arith.linear import detect_clip_bound, detect_linear_equation
 from vta.arith.simplify import Analyzer
 from vta.passes.errors import PassError
 from vta.passes.index_sum import index_sum
+from vta.passes.pragma import SYNC_PRAGMA, is_pragma
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import DType
 from vta.tir.expr import (
@@ -160,7 +161,7 @@ class _Nest:
                 return self.peel(stmt.then_case)
             case LetStmt():
                 return self.peel(substitute(stmt.body, {stmt.var: stmt.value}))
-            case AttrStmt():
+            case AttrStmt() if not is_pragma(stmt, SYNC_PRAGMA):
                 return self.peel(stmt.body)
             case _:
                 raise self.error(
@@ -213,9 +214,10 @@ def _is_constant_zero(expr: Expr) -> bool:
 
 def _kind(stmt: Stmt) -> str:
     """Return how an error names a statement."""
-    return {"SeqStmt": "several statements", "IfThenElse": "a condition with else"}.get(
-        type(stmt).__name__, type(stmt).__name__
-    )
+    if is_pragma(stmt, SYNC_PRAGMA):
+        return f"pragma {SYNC_PRAGMA} on a loop of the copy"
+    names = {"SeqStmt": "several statements", "IfThenElse": "a condition with else"}
+    return names.get(type(stmt).__name__, type(stmt).__name__)
 
 
 @dataclass(slots=True)

@@ -46,8 +46,7 @@ from vta.passes.coproc_dependencies import plan_dependencies
 from vta.passes.coproc_sync_plan import plan_syncs
 from vta.passes.errors import PassError
 from vta.passes.insertions import Insertions, distinct
-from vta.passes.lift_attr_scope import SYNC_PRAGMA
-from vta.passes.pragma import is_pragma
+from vta.passes.pragma import SYNC_PRAGMA, is_pragma
 from vta.tir.expr import Builtin, Call, IterVar, Min, binary
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import (

@@ -45,7 +45,7 @@ from vta.passes.dma_calls import TransferCalls
 from vta.passes.dma_copy import Copy, DmaError, match_copy
 from vta.passes.dma_pattern import plan_transfer
 from vta.passes.memory_info import MemoryInfo, memory_info, output_memory
-from vta.passes.pragma import is_pragma
+from vta.passes.pragma import is_pragma, sync_outside
 from vta.tir.buffer import is_global
 from vta.tir.dtype import DType
 from vta.tir.expr import IntImm, IterVar, Range
@@ -107,6 +107,9 @@ class _Injector:
         return replace(stmt, then_case=then_case, else_case=else_case)
 
     def _transfer(self, stmt: AttrStmt) -> Stmt:
+        sync, pragma = sync_outside(stmt)
+        if sync is not None:
+            return replace(sync, body=self._transfer(pragma))
         copy = match_copy(stmt.body, self.analyzer, self.origin)
         source, target = is_global(copy.source.scope), is_global(copy.target.scope)
         if source == target:

@@ -32,17 +32,14 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 
 from isa.config import VTAConfig
-from vta.passes.pragma import is_pragma
+from vta.passes.pragma import SYNC_PRAGMA, is_pragma
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, StringImm
 from vta.tir.func import Pass, PrimFunc
 from vta.tir.scopes import GEMM_SYMBOL
 from vta.tir.stmt import Allocate, AttrStmt, For, IfThenElse, LetStmt, SeqStmt, Stmt, seq
 from vta.tir.traverse import walk
 
-__all__ = ["SYNC_PRAGMA", "lift_attr_scope"]
-
-SYNC_PRAGMA = "coproc_sync"
-"""The pragma after whose statement the host waits for the accelerator."""
+__all__ = ["lift_attr_scope"]
 
 
 @dataclass(frozen=True, slots=True)

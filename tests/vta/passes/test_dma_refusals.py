@@ -4,7 +4,7 @@ import pytest
 
 from isa.config import VTAConfig
 from tests.support.dma_copies import ACC, CONFIG, DRAM, INP, OUT, WIDE, around, lowered, nest
-from tests.support.tir_build import buffer, host_load, loop, store
+from tests.support.tir_build import buffer, host_load, loop, pragma, store
 from vta.passes.dma_copy import DmaError
 from vta.tir import ops
 from vta.tir.dtype import INT8, INT32
@@ -177,4 +177,13 @@ def test_a_load_does_not_convert_otherwise() -> None:
     assert refusal(around(store(narrow, host_load(DRAM, c).astype("int16"), c), loops)) == (
         "stage 'small': dma_copy: a load into local.inp_buffer cannot convert like this: "
         "expected int8 to int8, got int8 to int16"
+    )
+
+
+def test_a_wait_inside_of_a_copy_is_refused() -> None:
+    i, c = Var("i", INT32), Var("c", INT32)
+    inner = pragma("coproc_sync", loop(c, 16, store(ACC, host_load(WIDE, i * 16 + c), i * 16 + c)))
+    assert refusal(loop(i, 4, inner)) == (
+        "the function: dma_copy: the body is no copy: expected loops around one store of an element, "
+        "got pragma coproc_sync on a loop of the copy; put the pragma on a stage that only copies"
     )

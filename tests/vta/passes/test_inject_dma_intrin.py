@@ -3,11 +3,12 @@
 from isa.origin import Origin
 from tests.support.configs import CONFIGS
 from tests.support.dma_copies import ACC, DRAM, INP, OUT, WIDE, around, calls, lowered, nest
-from tests.support.tir_build import buffer, host_load, outline, store, when
+from tests.support.tir_build import buffer, host_load, loop, outline, pragma, store, when
 from vta.tir import ops
 from vta.tir.dtype import INT8, INT32
 from vta.tir.expr import IntImm, Var
 from vta.tir.scopes import WGT_SCOPE
+from vta.tir.stmt import LetStmt
 from vta.tir.traverse import walk
 
 ZERO = IntImm(0, INT8)
@@ -197,3 +198,24 @@ def test_calls_carry_the_origin_of_their_copy() -> None:
     body = around(type(copy)(copy.buffer, copy.value, copy.indices, origin), loops)
     stamped = [node.origin for node in walk(lowered(body)) if getattr(node, "origin", None) is not None]
     assert stamped == [origin, origin]
+
+
+def test_a_wait_on_the_same_loop_stands_outside_of_the_copy() -> None:
+    (i, c), loops = nest((4, 16), "i", "c")
+    body = pragma("coproc_sync", around(store(ACC, host_load(WIDE, i * 16 + c), i * 16 + c), loops))
+    assert outline(lowered(body)) == ["pragma_coproc_sync {", "  [2] VTALoadBuffer2D", "}"]
+
+
+def test_other_pragmas_and_lets_within_a_copy_change_nothing() -> None:
+    (i, c), loops = nest((4, 16), "i", "c")
+    z = Var("z", INT32)
+    copy = LetStmt(z, i * 16, pragma("unroll", store(ACC, host_load(WIDE, z + c), z + c)))
+    assert calls(lowered(around(copy, loops))) == ["VTALoadBuffer2D B 0 4 1 4 0 0 0 0 C_buf[0:64] 3"]
+
+
+def test_symbolic_sizes_stay_symbolic() -> None:
+    m, n = Var("m", INT32), Var("n", INT32)
+    i, j, c = (Var(name, INT32) for name in "ijc")
+    copy = store(ACC, host_load(WIDE, i * 640 + j * 16 + c), i * (n * 16) + j * 16 + c)
+    body = loop(i, m, loop(j, n, loop(c, 16, copy)))
+    assert calls(lowered(body)) == ["VTALoadBuffer2D B 0 n m 40 0 0 0 0 C_buf[0:((n*m)*16)] 3"]

@@ -63,3 +63,18 @@ def test_a_pragma_is_named_by_its_key_or_by_the_value_of_a_scope() -> None:
     assert pragma_name(plain.body) is None
     assert is_pragma(plain, "alu")
     assert not is_pragma(plain, "dma_copy")
+
+
+def test_a_wait_on_the_same_loop_stands_outside_of_the_kernel() -> None:
+    both = pragma("alu", pragma("coproc_sync", loop("i", 4, call("x"))))
+    assert outline(annotated(both)) == [
+        "pragma_coproc_sync {",
+        "  [2] coproc_uop_scope { pragma_alu { for i { x } } }",
+        "}",
+    ]
+    three = pragma("alu", pragma("unroll", pragma("coproc_sync", call("x"))))
+    assert outline(annotated(three)) == [
+        "pragma_coproc_sync {",
+        "  [2] coproc_uop_scope { pragma_alu { pragma_unroll { x } } }",
+        "}",
+    ]
