@@ -38,12 +38,14 @@ def compare(kind: type[LT | LE | GT | GE | EQ | NE], a: Sum, b: Sum, context: Co
         if outcome is not None:
             return truth(outcome)
         if difference.index and parts_exact(context, difference):
-            return _normal_form(kind, difference)
+            result = _normal_form(kind, difference)
+            if result is not None:
+                return result
     return kind(a.emit(), b.emit())
 
 
-def _normal_form(kind: type[LT | LE | GT | GE | EQ | NE], difference: Sum) -> Expr:
-    """Write ``difference kind 0`` for an index: factor * terms + const kind 0."""
+def _normal_form(kind: type[LT | LE | GT | GE | EQ | NE], difference: Sum) -> Expr | None:
+    """Write ``difference kind 0`` for an index; None if that takes a constant that does not fit the type."""
     factor = 0
     for _, c in difference:
         factor = gcd(factor, c)
@@ -56,37 +58,34 @@ def _normal_form(kind: type[LT | LE | GT | GE | EQ | NE], difference: Sum) -> Ex
     return _at_most(terms, (-difference.const - (kind is LT)) // factor)
 
 
-def _fits(value: int, terms: Sum) -> bool:
-    return value in type_bounds(terms.dtype)
-
-
-def _sides(terms: Sum) -> tuple[Sum, Sum]:
-    return terms.part(positive=True), terms.part(positive=False)
-
-
-def _equal(kind: type[LT | LE | GT | GE | EQ | NE], terms: Sum, limit: int) -> Expr:
-    left, right = _sides(terms)
+def _equal(kind: type[LT | LE | GT | GE | EQ | NE], terms: Sum, limit: int) -> Expr | None:
+    """Write ``terms kind limit`` for == or !=."""
+    left, right = terms.part(positive=True), terms.part(positive=False)
     if left.is_const:
         left, right, limit = right, left, -limit
-    if not _fits(limit, terms):
-        return truth(kind is NE)
-    (right if limit >= 0 or right.is_const else left).const += limit if limit >= 0 or right.is_const else -limit
+    if not _fits(limit, terms) or not _fits(-limit, terms):
+        return None
+    if right.is_const or limit >= 0:
+        right.const += limit
+    else:
+        left.const -= limit
     return kind(left.emit(), right.emit())
 
 
-def _at_most(terms: Sum, limit: int) -> Expr:
-    """Write terms <= limit; what lies outside the type is decided, because an index does not overflow."""
-    left, right = _sides(terms)
-    bounds = type_bounds(terms.dtype)
+def _at_most(terms: Sum, limit: int) -> Expr | None:
+    """Write ``terms <= limit``."""
+    if not all(_fits(value, terms) for value in (limit, limit + 1, -limit)):
+        return None
+    left, right = terms.part(positive=True), terms.part(positive=False)
     if right.is_const:
-        if limit not in bounds:
-            return truth(limit > 0)
-        if not _fits(limit + 1, terms):
-            return LE(left.emit(), IntImm(limit, terms.dtype))
         return LT(left.emit(), IntImm(limit + 1, terms.dtype))
     if left.is_const:
-        return LE(IntImm(-limit, terms.dtype), right.emit()) if -limit in bounds else truth(limit > 0)
+        return LE(IntImm(-limit, terms.dtype), right.emit())
     if limit == -1:
         return LT(left.emit(), right.emit())
     (right if limit >= 0 else left).const += abs(limit)
     return LE(left.emit(), right.emit())
+
+
+def _fits(value: int, terms: Sum) -> bool:
+    return value in type_bounds(terms.dtype)

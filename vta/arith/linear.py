@@ -73,7 +73,7 @@ def detect_clip_bound(
 ) -> tuple[ClipBound, ...] | None:
     """Return, for each variable, the bounds that are equivalent to ``cond``.
 
-    ``cond`` is a conjunction of integer comparisons (<, <=, >, >=, ==), each linear in exactly one of the variables
+    ``cond`` is a conjunction of index comparisons (<, <=, >, >=, ==), each linear in exactly one of the variables
     with a constant coefficient; a part that is always true is skipped. None if ``cond`` is anything else.
     """
     known = Analyzer() if analyzer is None else analyzer
@@ -98,7 +98,7 @@ def _single_bound(
 ) -> tuple[int, Expr | None, Expr | None] | None:
     """Return (position, min, max) of the one variable that the comparison bounds."""
     used = [i for i, var in enumerate(variables) if uses_var(part, var)]
-    if len(used) != 1 or not isinstance(part, LT | LE | GT | GE | EQ) or not part.a.dtype.is_int:
+    if len(used) != 1 or not isinstance(part, LT | LE | GT | GE | EQ) or not is_index(part.a.dtype):
         return None
     form = detect_linear_equation(_nonnegative(part), [variables[used[0]]], analyzer)
     if form is None or not isinstance(form[0], IntImm) or form[0].value == 0:

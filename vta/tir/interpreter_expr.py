@@ -126,6 +126,8 @@ def combine(sign: str, a: Code, b: Code) -> Code:
         return number({"+": a.value + b.value, "-": a.value - b.value, "*": a.value * b.value}[sign])
     if b.value == (1 if sign == "*" else 0):
         return a
+    if sign == "-" and a.text == b.text and a.text.isidentifier():
+        return number(0)
     if (sign == "*" and a.value == 1) or (sign == "+" and a.value == 0):
         return b
     corners = {
@@ -150,11 +152,14 @@ def wrap(code: Code, dtype: DType) -> Code:
 
 @dataclass(slots=True)
 class ExprWriter:
-    """Writes expressions; knows the Python names and ranges of variables and where buffers lie."""
+    """Writes expressions; knows the Python names and ranges of variables and where buffers lie.
 
+    ``locate`` is asked for the place of a buffer that is not among ``places``.
+    """
+
+    locate: Callable[[Buffer], Place]
     names: dict[Var, Code] = field(default_factory=dict)
     places: dict[Buffer, Place] = field(default_factory=dict)
-    locate: Callable[[Buffer], Place] | None = None
     lets: int = 0
 
     def write(self, expr: Expr) -> Code:
@@ -199,12 +204,9 @@ class ExprWriter:
 
     def place(self, buffer: Buffer) -> Place:
         """Return where ``buffer`` lies."""
-        found = self.places.get(buffer)
-        if found is None:
-            if self.locate is None:
-                raise InterpreterError(f"buffer {buffer.name!r} has no memory here")
-            found = self.places[buffer] = self.locate(buffer)
-        return found
+        if buffer not in self.places:
+            self.places[buffer] = self.locate(buffer)
+        return self.places[buffer]
 
     def index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> str:
         """Return the source of the checked position of an element in its buffer's list."""
@@ -224,7 +226,7 @@ class ExprWriter:
         low, extent = dim.low, dim.extent
         if low.value is not None and low.value <= index.lo and index.hi < low.value + extent.lo:
             return index
-        if combine("-", index, low).lo >= 0 and index.text == low.text and extent.lo > 0:
+        if index.text == low.text and index.text.isidentifier() and extent.lo > 0:
             return index
         end = combine("+", low, extent)
         where = f"{buffer.name!r}, {number_}, {low.text}, {end.text}"

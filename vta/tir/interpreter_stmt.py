@@ -179,7 +179,7 @@ class _StmtWriter:
 
     def _hoisted(self, expr: Expr, role: str, stmt: Stmt) -> Code:
         code = self._exprs.write(expr)
-        return code if code.value is not None else self._held(code, role, stmt)
+        return code if code.value is not None or code.text.isidentifier() else self._held(code, role, stmt)
 
     def _held(self, code: Code, role: str, stmt: Stmt) -> Code:
         """Compute a value once, before the statement, and return its name."""

@@ -78,6 +78,7 @@ def test_linear_equations_are_detected(expr: Expr, variables: list[Var], expecte
         (a * c < 4, [a], None),
         (a - a < c, [a], None),
         (a.astype("float32") < 4.0, [a], None),
+        (a.astype("int8") + 1 < 4, [a], None),
     ],
 )
 def test_clip_bounds_are_detected(condition: Expr, variables: list[Var], expected: object) -> None:

@@ -116,6 +116,15 @@ def test_sums_collect_terms_in_the_order_of_first_appearance(expr: Expr, expecte
         (x // n, "floordiv(x, n)"),
         ((x * n) // n, "x"),
         ((x * n) % n, "0"),
+        ((x * n + n) // n, "(x + 1)"),
+        ((x * y * n) // n, "(x*y)"),
+        ((x * n) // (n * 2), "floordiv((x*n), (n*2))"),
+        ((x + n) % (n + 1), "floormod((x + n), (n + 1))"),
+        (tir.FloorDiv(x, const(0)), "floordiv(x, 0)"),
+        (tir.FloorMod(x, const(0)), "floormod(x, 0)"),
+        (x % -1, "0"),
+        ((x % 12 + y) % 4, "floormod((y + x), 4)"),
+        (x // 4 % 16 // 2, "floordiv(floormod(x, 64), 8)"),
     ],
 )
 def test_divisions_split_and_merge(expr: Expr, expected: str) -> None:
@@ -168,6 +177,13 @@ def test_extremes_drop_operands_that_never_win(expr: Expr, expected: str) -> Non
         (((x - 4) == (y - 2)).asexpr(), "(x == (y + 2))"),
         (((x + 3) == (5 - y)).asexpr(), "((x + y) == 2)"),
         ((3 - x).asexpr() == 5, "(x == -2)"),
+        (((0 - x).asexpr() == y).asexpr(), "((x + y) == 0)"),
+        (x - 2 <= 2**31 - 2, "((x - 2) <= 2147483646)"),
+        (x - 1 <= 2**31 - 2, "((x - 1) <= 2147483646)"),
+        (x <= 2**31 - 2, "(x < 2147483647)"),
+        (x + 2 <= 1 - 2**31, "((x + 2) <= -2147483647)"),
+        ((x + 2 == 1 - 2**31).asexpr(), "((x + 2) == -2147483647)"),
+        (y - x <= -(2**31), "((y - x) <= -2147483648)"),
     ],
 )
 def test_comparisons_have_one_form(expr: Expr, expected: str) -> None:
@@ -331,6 +347,13 @@ class TestProofs:
         assert analyzer.can_prove(y < n + 3)
         assert not analyzer.can_prove(y < n + 2)
         assert analyzer.can_prove(x * 8 + 7 < n * 8)
+
+    def test_alternatives_are_tried_one_by_one(self) -> None:
+        analyzer = Analyzer()
+        analyzer.bind(x, Range(const(0), n))
+        assert analyzer.can_prove(ops.any(x > y, x < n))
+        assert analyzer.can_prove(ops.all(x < n, x < n + 1))
+        assert not analyzer.can_prove(ops.any(x > y, x > n))
 
     def test_minima_and_maxima_are_tried_by_cases(self) -> None:
         analyzer = Analyzer()

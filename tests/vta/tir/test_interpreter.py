@@ -163,6 +163,26 @@ def test_vectors_read_everything_before_they_write() -> None:
     assert result.tolist() == [0, 1, 3, 5, 7, 9, 11, 13]
 
 
+def test_vector_calls_are_run_lane_by_lane() -> None:
+    x = decl_buffer((4,), "int32", "x")
+    lanes = tir.Ramp(const(0), const(1), 4)
+    shifted = Call(DType("int32x4"), Builtin.SHIFT_LEFT, (tir.Broadcast(const(1), 4), lanes))
+    result = np.zeros(4, np.int32)
+    run_func(func(BufferStore(x, shifted, (lanes,)), x), [result])
+    assert result.tolist() == [1, 2, 4, 8]
+
+
+def test_a_row_that_moves_with_a_loop_needs_no_check() -> None:
+    y = decl_buffer((4,), "int32", "y")
+    cell = decl_buffer((4,), "int32", "cell")
+    steps = seq([store(cell, i * i, i), store(y, cell.load(i), i)])
+    program = func(loop(i, 4, BufferRealize(cell, (Range(i, const(1)),), steps)), y)
+    result = np.zeros(4, np.int32)
+    run_func(program, [result])
+    assert result.tolist() == [0, 1, 4, 9]
+    assert not any("_outside" in line for line in compile_func(program).source.lines)
+
+
 def test_branches_lets_and_assertions() -> None:
     x = decl_buffer((6,), "int32", "x")
     t = Var("t")
@@ -186,6 +206,11 @@ def literal(value: float, dtype: str = "int32") -> Expr:
     return tir.Let(Var("c", DType(dtype)), const(value, dtype), const(value, dtype))
 
 
+def unknown(value: int) -> Expr:
+    """An integer whose range the interpreter does not know."""
+    return tir.Call(DType("int32"), Builtin.BITWISE_OR, (const(value), const(0)))
+
+
 @pytest.mark.parametrize(
     ("expr", "expected"),
     [
@@ -195,6 +220,12 @@ def literal(value: float, dtype: str = "int32") -> Expr:
         (literal(3, "uint8") - literal(5, "uint8"), 254),
         (literal(300).astype("int8"), 44),
         (literal(-1).astype("uint8"), 255),
+        (literal(100, "int8") * literal(-100, "int8"), -16),
+        (tir.Add(const(100, "int8"), const(100, "int8")), -56),
+        (ops.floordiv(literal(-7), unknown(-2)), 3),
+        (ops.floormod(literal(-7), unknown(4)), 1),
+        (literal(1) << unknown(4), 16),
+        ((literal(1) + 1).astype("bool").astype("int32"), 1),
         (ops.truncdiv(literal(-7), literal(2)), -3),
         (ops.truncmod(literal(-7), literal(2)), -1),
         (literal(-7) // literal(2), -4),
