@@ -1,0 +1,78 @@
+"""A memory of the accelerator: one read port, one write port, written whole or in parts.
+
+Imports amaranth alone. Tests: ``tests/hw/test_scratchpad.py``.
+"""
+
+from typing import Any
+
+from amaranth.hdl import Module, unsigned
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+__all__ = ["Scratchpad"]
+
+
+class Scratchpad(wiring.Component):
+    """A memory that infers block RAM: no reset, no initial values that anything relies on.
+
+    ``read_data`` has the element one cycle after a cycle with ``read_enable``, and holds until the next one. A read of
+    the address that is written in the same cycle gives the old element (read first), in every simulator and on the
+    FPGA alike.
+
+    Parameters
+    ----------
+    depth : int
+        Elements.
+    width : int
+        Bits of an element.
+    write_granularity : int
+        Bits that one write enable covers; divides ``width``. By default the whole element.
+
+    Members
+    -------
+    read_address : In(log2 depth)
+    read_enable : In(1)
+    read_data : Out(width)
+    write_address : In(log2 depth)
+    write_data : In(width)
+    write_enable : In(width / write_granularity)
+        One bit for each part of an element, lowest bits first.
+    """
+
+    def __init__(self, *, depth: int, width: int, write_granularity: int | None = None) -> None:
+        granularity = width if write_granularity is None else write_granularity
+        if depth < 1 or width < 1:
+            raise ValueError(f"Scratchpad needs a depth and a width of at least 1, not {depth} and {width}")
+        if granularity < 1 or width % granularity:
+            raise ValueError(f"Scratchpad has elements of {width} bits, which parts of {granularity} do not divide")
+        self.depth = depth
+        self.width = width
+        self.write_granularity = granularity
+        super().__init__(
+            {
+                "read_address": In(ceil_log2(depth)),
+                "read_enable": In(1),
+                "read_data": Out(width),
+                "write_address": In(ceil_log2(depth)),
+                "write_data": In(width),
+                "write_enable": In(width // granularity),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        """Build the memory."""
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=unsigned(self.width), depth=self.depth, init=[])
+        read = memory.read_port()
+        write = memory.write_port(granularity=self.write_granularity)
+        m.d.comb += [
+            read.addr.eq(self.read_address),
+            read.en.eq(self.read_enable),
+            self.read_data.eq(read.data),
+            write.addr.eq(self.write_address),
+            write.data.eq(self.write_data),
+            write.en.eq(self.write_enable),
+        ]
+        return m

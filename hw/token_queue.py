@@ -1,0 +1,62 @@
+"""A token queue between two modules: tokens carry no data, so it is a counter.
+
+Imports amaranth alone. Tests: ``tests/hw/test_token_queue.py``.
+"""
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["TOKEN_WIDTH", "TokenQueue"]
+
+TOKEN_WIDTH = 22
+"""Bits that count every instruction of a launch: (2^25 bytes of instructions) / 16, and one more."""
+
+
+class TokenQueue(wiring.Component):
+    """Tokens that were pushed and not yet popped; never full.
+
+    A token is available in the cycle after its push. Push and pop in one cycle leave the count; a pop when none is
+    available is ignored.
+
+    Parameters
+    ----------
+    width : int
+        Bits of the counter: it must hold every push of a launch.
+
+    Members
+    -------
+    push : In(1)
+        Add a token.
+    pop : In(1)
+        Take one.
+    clear : In(1)
+        Drop all tokens, and a push of this cycle too.
+    available : Out(1)
+        There is at least one.
+    """
+
+    def __init__(self, width: int = TOKEN_WIDTH) -> None:
+        if width < 1:
+            raise ValueError(f"TokenQueue needs a counter of at least one bit, not {width}")
+        self.width = width
+        super().__init__({"push": In(1), "pop": In(1), "clear": In(1), "available": Out(1)})
+
+    def elaborate(self, platform: Any) -> Module:
+        """Build the counter; ``available`` is a register of its own, so that it drives no comparator."""
+        m = Module()
+        count = Signal(self.width)
+        following = Signal(self.width)
+        pop = self.pop & self.available
+        m.d.comb += following.eq(count)
+        with m.If(self.clear):
+            m.d.comb += following.eq(0)
+        with m.Elif(self.push & ~pop):
+            m.d.comb += following.eq(count + 1)
+        with m.Elif(pop & ~self.push):
+            m.d.comb += following.eq(count - 1)
+        m.d.sync += count.eq(following)
+        m.d.sync += self.available.eq(following != 0)
+        return m
