@@ -22,7 +22,6 @@ from vta.tir.expr import (
     Builtin,
     Call,
     Cast,
-    Compare,
     Div,
     Expr,
     FloorDiv,
@@ -202,8 +201,6 @@ class _Parser:
     def _unsupported(self, expr: Expr) -> AluError:
         if isinstance(expr, Call):
             name = str(expr.op).removeprefix("tir.")
-        elif isinstance(expr, Compare):
-            name = f"a comparison ({type(expr).__name__})"
         else:
             name = _NAMES.get(type(expr), type(expr).__name__)
         hint = _HINTS.get(type(expr), "compute it in another stage, on the host")

@@ -110,7 +110,7 @@ class _Work:
     # --- loops ---------------------------------------------------------------------------------------------------
 
     def enter(self, levels: Sequence[Level]) -> None:
-        """Take in loops and conditions, with every loop counting from 0."""
+        """Take in loops and conditions, with every loop counting from 0, and those of one iteration replaced."""
         shifted: dict[Var, Expr] = {}
         for level in levels:
             if not isinstance(level, For):
@@ -118,11 +118,13 @@ class _Work:
                 continue
             extent = self.analyzer.simplify(substitute(level.extent, shifted))
             low = self.analyzer.simplify(substitute(level.min, shifted))
+            if isinstance(extent, IntImm) and extent.value == 1:
+                shifted[level.loop_var] = low
+                continue
             self.analyzer.bind(level.loop_var, Range(const(0, level.loop_var.dtype), extent))
+            self.loops.append(_Loop(level.loop_var, extent, level))
             if not isinstance(low, IntImm) or low.value:
                 shifted[level.loop_var] = level.loop_var + low
-            if not isinstance(extent, IntImm) or extent.value != 1:
-                self.loops.append(_Loop(level.loop_var, extent, level))
         self._substitute(shifted)
 
     def _substitute(self, mapping: dict[Var, Expr]) -> None:
@@ -245,13 +247,14 @@ class _Work:
         result = self._place(self.store.buffer.name, self.store.indices[0], loops)
         tree = map_leaves(lambda leaf: self._placed(leaf, loops), self.tree)
         hosted = [loop for loop in self.loops if loop.var in self.hosted]
+        over_elements = [loop for loop in self.loops if loop.var not in self.lanes]
         return AluNest(
             hosted=tuple(replace(lo.original, min=const(0, lo.var.dtype), extent=lo.extent) for lo in hosted),
             guards=tuple(g for g in map(self.analyzer.simplify, self.guards) if not _is_true(g)),
             loops=tuple(loops),
             result=result,
             tree=tree,
-            keeps_order=hosted == self.loops[: len(hosted)],
+            keeps_order=hosted == over_elements[: len(hosted)],
         )
 
     def _split_lane_loops(self) -> None:

@@ -137,8 +137,7 @@ def _at_start(node: Expr, loop: For, analyzer: Analyzer) -> Expr:
 
 def _base(operand: Expr, loop: For, analyzer: Analyzer) -> Expr:
     form = detect_linear_equation(operand, [loop.loop_var], analyzer)
-    if form is None:
-        raise AssertionError("the operand was linear a moment ago")
+    assert form is not None, "the operand was linear a moment ago"
     step, base = form
     if isinstance(loop.min, IntImm) and loop.min.value == 0:
         return base

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.alu_stage import accumulator, elementwise, lower, refusal, stage
-from tests.support.tir_build import buffer, store
+from tests.support.tir_build import buffer, call, store
 from vta.passes.alu_expression import AluError
 from vta.tir import ops
 from vta.tir.expr import BufferLoad, Expr, convert
@@ -38,6 +38,20 @@ def test_br_060_exp_is_refused_by_its_name() -> None:
         "the function: ALU stage: expected integers that fit int32, got arithmetic on float32; "
         "the accumulator has 32 signed bits"
     )
+
+
+def test_a_call_of_the_host_is_refused_as_a_scalar() -> None:
+    assert refusal(elementwise(lambda x: x + call("rand").value, 8, 0, 0)) == (
+        f"the function: ALU stage: {_LIST}, got call_extern; compute it in another stage, on the host"
+    )
+
+
+def test_a_comparison_is_refused_by_its_type() -> None:
+    assert "got arithmetic on bool" in refusal(elementwise(lambda x: (x > 0).astype("int32"), 8, 0, 0))
+
+
+def test_wide_arithmetic_is_refused() -> None:
+    assert "got arithmetic on int64" in refusal(elementwise(lambda x: (x.astype("int64") * 3).astype("int32"), 8, 0, 0))
 
 
 def test_an_operand_in_other_memory_is_refused() -> None:

@@ -3,10 +3,13 @@
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.support.alu_model import Kernel, kernels_of
 from tests.support.alu_stage import ADD, MAX, MUL, accumulator, check, refusal, stage
 from tests.support.tir_build import block, loop, store, when
+from vta.passes.alu_expression import AluError
 from vta.tir import ops
 from vta.tir.buffer import Buffer
 from vta.tir.expr import Expr, Var
@@ -107,6 +110,18 @@ def test_elements_that_are_stored_twice_keep_the_order_of_their_stores() -> None
     check(acc, stage(loop(i, 4, loop(j, 4, loop(k, 16, store(acc, value, at))))))
 
 
+def test_elements_of_a_fused_loop_that_are_stored_twice_are_refused() -> None:
+    def fused(acc: Buffer) -> Stmt:
+        f, i = Var("f"), Var("i")
+        return loop(f, 128, loop(i, 4, store(acc, acc.load(f + 512) * 3, f + i * 16)))
+
+    assert refusal(fused) == (
+        "the function: ALU stage into 'acc': expected loops that can run one after the other, got a loop over lanes "
+        "that goes on to elements which are stored more than once; keep the axes of lanes and the others apart (no "
+        "fuse)"
+    )
+
+
 def test_a_prefix_sum_reads_what_the_iteration_before_wrote() -> None:
     acc = accumulator(16)
     i, k = Var("i"), Var("k")
@@ -114,6 +129,52 @@ def test_a_prefix_sum_reads_what_the_iteration_before_wrote() -> None:
         acc,
         stage(loop(i, 7, loop(k, 16, store(acc, acc.load(i * 16 + k + 16) + acc.load(i * 16 + k), i * 16 + k + 16)))),
     )
+
+
+@st.composite
+def nests(draw: st.DrawFn) -> Callable[[Buffer], Stmt]:
+    """A random nest: loops in any order around the lanes, strides of all kinds, conditions, one or two operands."""
+    extents = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    strides = st.lists(st.sampled_from([0, 1, 1, 2, 3, 4, -1]), min_size=len(extents), max_size=len(extents))
+    places = [(draw(strides), draw(st.sampled_from([12, 12, 20, 40]))) for _ in range(3)]
+    if draw(st.booleans()):
+        places[1] = places[0]
+    form = draw(st.integers(0, 6))
+    bound = draw(st.sampled_from([None, 1, 2, 5]))
+    inside = draw(st.integers(0, len(extents)))
+
+    def make(acc: Buffer) -> Stmt:
+        variables = [Var(f"v{n}") for n in range(len(extents))]
+        k = Var("k")
+        indices = [
+            sum((v * (s * 16) for v, s in zip(variables, steps, strict=True)), start=k + base * 16)
+            for steps, base in places
+        ]
+        a, b = acc.load(indices[1]), acc.load(indices[2])
+        values = [a + b, a * 3, a - b, ops.max(a, b), (a + 5) >> 1, b, a + variables[0] * 7]
+        stmt: Stmt = store(acc, values[form], indices[0])
+        if bound is not None:
+            stmt = when(ops.likely(sum(variables[1:], start=variables[0] * 2) < bound), stmt)
+        for depth in range(len(extents), -1, -1):
+            if depth == inside:
+                stmt = loop(k, 16, stmt)
+            if depth > 0:
+                stmt = loop(variables[depth - 1], extents[depth - 1], stmt)
+        return stmt
+
+    return make
+
+
+@settings(max_examples=150, deadline=None)
+@given(nests())
+def test_random_nests_are_exact_or_refused(make: Callable[[Buffer], Stmt]) -> None:
+    acc = accumulator(80)
+    refused = None
+    try:
+        check(acc, stage(make(acc)))
+    except AluError as error:
+        refused = error
+    assert refused is None or "may overlap the result" in str(refused)
 
 
 def test_an_operand_that_overlaps_the_result_is_refused() -> None:

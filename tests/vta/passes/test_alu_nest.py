@@ -111,6 +111,14 @@ def test_a_condition_on_lanes_is_refused() -> None:
     assert "got loops k (16 times, under a condition, step 1)" in refusal(guarded)
 
 
+def test_a_step_between_elements_is_refused() -> None:
+    def half_steps(acc: Buffer) -> Stmt:
+        i, k = Var("i"), Var("k")
+        return loop(i, 4, loop(k, 16, store(acc, acc.load(i * 24 + k) + 1, i * 16 + k + 256)))
+
+    assert "expected accesses to 'acc' at multiples of 16 numbers (1x16), got 24 for loop i" in refusal(half_steps)
+
+
 def test_a_scalar_that_differs_between_lanes_is_refused() -> None:
     def per_lane(acc: Buffer) -> Stmt:
         k = Var("k")
@@ -128,6 +136,17 @@ def test_an_operand_that_is_the_same_for_all_lanes_is_refused() -> None:
         "the function: ALU stage into 'acc': expected operands with a number for every lane of the result, got 'acc', "
         "which does not follow the loop over lanes k; an operand that is the same for all lanes must be a scalar, or "
         "be repeated in each lane"
+    )
+
+
+def test_a_loop_without_a_bound_is_refused() -> None:
+    def endless(acc: Buffer) -> Stmt:
+        i, k = Var("i"), Var("k")
+        return loop(i, Var("n"), loop(k, 16, store(acc, acc.load(i * 16 + k) + 1, i * 16 + k)))
+
+    assert refusal(endless) == (
+        "the function: ALU stage into 'acc': expected loops whose largest extent is known, got loop i with an extent "
+        "that has no bound; split the loop so that its inner part has a constant extent"
     )
 
 

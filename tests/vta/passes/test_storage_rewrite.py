@@ -237,6 +237,16 @@ def test_the_address_of_scratchpad_memory_is_refused() -> None:
     )
 
 
+def test_a_place_that_does_not_suit_the_type_is_refused() -> None:
+    [a], [b] = scratch("a", size=1, dtype="int32"), scratch("b", size=1, dtype="int64")
+    with pytest.raises(StorageError) as error:
+        storage_rewrite(function(nested([a, b], store(a, 1, 0), store(b, 1, 0), store(a, a.load(0) + 1, 0))), CONFIG)
+    assert str(error.value) == (
+        "the function: buffer 'b': expected elements that fit the alignment of its memory, got elements of 64 bits at "
+        "bit 32"
+    )
+
+
 def test_memory_with_dimensions_cannot_be_moved() -> None:
     [a], b = scratch("a"), buffer("b", [4, 5], "int16", SCRATCH)
     with pytest.raises(StorageError) as error:
