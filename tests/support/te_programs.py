@@ -1,8 +1,8 @@
 """Small te programs with their results in numpy, and random schedules for them.
 
 Everything is int32 and exact. A program's stages read one another at shifted, strided, swapped, flattened and padded
-positions, and reduce; a schedule splits (also by factors that do not divide), fuses, reorders, attaches, inlines, caches
-and binds wherever that is legal. All randomness comes from the ``random.Random`` that is passed in.
+positions, and reduce; a schedule splits (also by factors that do not divide), fuses, reorders, attaches, inlines,
+caches and binds wherever that is legal. All randomness comes from the ``random.Random`` that is passed in.
 """
 
 from __future__ import annotations
