@@ -1,0 +1,1 @@
+"""Moving rows of elements between DRAM and the scratchpads: addresses, incoming beats, outgoing beats."""

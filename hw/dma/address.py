@@ -1,0 +1,143 @@
+"""From rows of bytes in DRAM to bursts of beats.
+
+Imports ``hw.interfaces``. Tests: ``tests/hw/test_dma_address.py``.
+"""
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hw.interfaces import burst_layout
+
+__all__ = ["BurstWalker", "rows_layout"]
+
+
+def rows_layout(*, addr_width: int, size_width: int, rows_width: int = 16) -> data.StructLayout:
+    """Return the layout of a request: ``rows`` rows of ``row_bytes`` bytes, ``stride_bytes`` apart, from ``addr`` on.
+
+    Neither ``rows`` nor ``row_bytes`` may be zero.
+    """
+    return data.StructLayout(
+        {"addr": addr_width, "row_bytes": size_width, "stride_bytes": size_width, "rows": rows_width}
+    )
+
+
+class BurstWalker(wiring.Component):
+    """Splits rows into bursts: one burst a cycle, from the cycle after the request on, without a gap between requests.
+
+    Bursts end at the end of a row and at every multiple of ``burst_beats`` beats, so that none crosses 4 KiB. A row
+    that begins or ends within a beat reads (or writes) the whole beat.
+
+    Parameters
+    ----------
+    addr_width, data_width : int
+        Bits of a byte address and of a beat.
+    burst_beats : int
+        Beats of the longest burst: a power of two, and at most 4 KiB.
+    size_width, rows_width : int
+        Bits of ``row_bytes`` and ``stride_bytes``, and of ``rows``.
+    aligned : bool
+        Every row begins and ends at a beat, which saves an adder.
+
+    Members
+    -------
+    request : In(stream of rows_layout)
+        What to move.
+    cmd : Out(stream of burst_layout)
+        The bursts.
+    last : Out(1)
+        ``cmd`` is the last burst of its request.
+    busy : Out(1)
+        A request is being split: the same as ``cmd.valid``.
+    """
+
+    def __init__(
+        self,
+        *,
+        addr_width: int,
+        data_width: int,
+        burst_beats: int,
+        size_width: int,
+        rows_width: int = 16,
+        aligned: bool = False,
+    ) -> None:
+        beat_bytes = data_width // 8
+        if burst_beats < 1 or burst_beats & (burst_beats - 1) or burst_beats * beat_bytes > 4096 or burst_beats > 256:
+            raise ValueError(
+                f"BurstWalker needs bursts of a power of two of beats within 4096 bytes, "
+                f"not {burst_beats} beats of {beat_bytes} bytes"
+            )
+        self.addr_width = addr_width
+        self.beat_log = exact_log2(beat_bytes)
+        self.burst_beats = burst_beats
+        self.aligned = aligned
+        rows = rows_layout(addr_width=addr_width, size_width=size_width, rows_width=rows_width)
+        self.size_width = size_width
+        self.rows_width = rows_width
+        super().__init__(
+            {
+                "request": In(stream.Signature(rows)),
+                "cmd": Out(stream.Signature(burst_layout(addr_width))),
+                "last": Out(1),
+                "busy": Out(1),
+            }
+        )
+
+    def _row_beats(self, addr: Any, row_bytes: Any) -> Any:
+        """Return the number of beats that a row of ``row_bytes`` from ``addr`` on touches."""
+        low = self.beat_log
+        if self.aligned:
+            return row_bytes[low:]
+        return (addr[:low] + row_bytes + ((1 << low) - 1))[low:]
+
+    def elaborate(self, platform: Any) -> Module:
+        """Build the walker."""
+        m = Module()
+        low = self.beat_log
+        request = self.request.p
+        row_bytes = Signal(self.size_width)
+        stride_bytes = Signal(self.size_width)
+        rows_left = Signal(self.rows_width)
+        row_addr = Signal(self.addr_width)
+        beat_addr = Signal(self.addr_width - low)
+        beats_left = Signal(max(1, self.size_width + 2 - low))
+        to_line = Signal(9)
+        beats = Signal(9)
+        row_end = Signal()
+        m.d.comb += [
+            to_line.eq(self.burst_beats - (beat_addr & (self.burst_beats - 1))),
+            row_end.eq(beats_left <= to_line),
+            beats.eq(to_line),
+            self.cmd.valid.eq(self.busy),
+            self.cmd.p.addr.eq(beat_addr << low),
+            self.cmd.p.beats.eq(beats),
+            self.last.eq(row_end & (rows_left == 1)),
+            self.request.ready.eq(~self.busy | (self.last & self.cmd.ready)),
+        ]
+        with m.If(row_end):
+            m.d.comb += beats.eq(beats_left)
+        next_row = Signal(self.addr_width)
+        m.d.comb += next_row.eq(row_addr + stride_bytes)
+        with m.If(self.request.ready):
+            m.d.sync += [
+                self.busy.eq(self.request.valid),
+                row_addr.eq(request.addr),
+                row_bytes.eq(request.row_bytes),
+                stride_bytes.eq(request.stride_bytes),
+                rows_left.eq(request.rows),
+                beat_addr.eq(request.addr >> low),
+                beats_left.eq(self._row_beats(request.addr, request.row_bytes)),
+            ]
+        with m.Elif(self.cmd.ready & row_end):
+            m.d.sync += [
+                row_addr.eq(next_row),
+                rows_left.eq(rows_left - 1),
+                beat_addr.eq(next_row >> low),
+                beats_left.eq(self._row_beats(next_row, row_bytes)),
+            ]
+        with m.Elif(self.cmd.ready):
+            m.d.sync += [beat_addr.eq(beat_addr + to_line), beats_left.eq(beats_left - to_line)]
+        return m

@@ -1,0 +1,165 @@
+"""From the beats of bursts to elements, or to the parts of elements that are wider than a beat.
+
+Imports ``hw.interfaces``. Tests: ``tests/hw/test_dma_reader.py``.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Array, Const, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, exact_log2
+
+from hw.interfaces import read_data_layout
+
+__all__ = ["Reader", "part_layout", "reader_job_layout"]
+
+
+def reader_job_layout(*, data_width: int, kinds: int, x_width: int = 16, y_width: int = 16) -> data.StructLayout:
+    """Return the layout of a job: ``y_size`` rows of ``x_size`` elements of size ``kind``; neither size is zero.
+
+    ``offset`` is the byte within its beat at which the first row begins, ``stride`` the bytes (modulo a beat) from one
+    row to the next.
+    """
+    log = exact_log2(data_width // 8)
+    return data.StructLayout(
+        {"kind": bits_for(kinds - 1), "offset": log, "stride": log, "x_size": x_width, "y_size": y_width}
+    )
+
+
+def part_layout(*, data_width: int, element_bytes: Sequence[int]) -> data.StructLayout:
+    """Return the layout of what the reader gives: an element, or one beat of a larger element.
+
+    ``data`` has it in its low bits. ``kind`` is the job's, ``lane`` counts the beats of an element, and the three flags
+    mark the last part of an element, of a row and of a job.
+    """
+    lanes = max(1, *(size * 8 // data_width for size in element_bytes))
+    return data.StructLayout(
+        {
+            "data": data_width,
+            "kind": bits_for(len(element_bytes) - 1),
+            "lane": max(1, bits_for(lanes - 1)),
+            "element_end": 1,
+            "row_end": 1,
+            "job_end": 1,
+        }
+    )
+
+
+class Reader(wiring.Component):
+    """Cuts the beats that a ``BurstWalker`` asked for into elements.
+
+    One part a cycle, in the cycle of its beat and without a gap between jobs: a beat that holds several elements stays
+    at ``beats`` until its last one is taken.
+
+    Parameters
+    ----------
+    data_width : int
+        Bits of a beat.
+    element_bytes : sequence of int
+        The sizes that elements may have, powers of two; a job's ``kind`` is an index of it.
+    x_width, y_width : int
+        Bits of ``x_size`` and ``y_size``.
+
+    Members
+    -------
+    job : In(stream of reader_job_layout)
+        What the next beats are.
+    beats : In(stream of read_data_layout)
+        The beats.
+    parts : Out(stream of part_layout)
+        The elements.
+    """
+
+    def __init__(self, *, data_width: int, element_bytes: Sequence[int], x_width: int = 16, y_width: int = 16) -> None:
+        for size in element_bytes:
+            if size < 1 or size & (size - 1):
+                raise ValueError(f"Reader needs elements of a power of two of bytes, not {size}")
+        self.data_width = data_width
+        self.element_bytes = tuple(element_bytes)
+        job = reader_job_layout(data_width=data_width, kinds=len(self.element_bytes), x_width=x_width, y_width=y_width)
+        self.x_width = x_width
+        self.y_width = y_width
+        super().__init__(
+            {
+                "job": In(stream.Signature(job)),
+                "beats": In(stream.Signature(read_data_layout(data_width))),
+                "parts": Out(stream.Signature(part_layout(data_width=data_width, element_bytes=self.element_bytes))),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        """Build the counters of lane, element and row, and the selection within a beat."""
+        m = Module()
+        beat_bytes = self.data_width // 8
+        log = exact_log2(beat_bytes)
+        job = self.job.p
+        part = self.parts.p
+        active = Signal()
+        kind = Signal.like(job.kind)
+        x_size = Signal(self.x_width)
+        x_left = Signal(self.x_width)
+        y_left = Signal(self.y_width)
+        row_offset = Signal(log)
+        stride = Signal(log)
+        offset = Signal(log)
+        lane = Signal.like(part.lane)
+        last_lanes = Array([Const(max(0, size // beat_bytes - 1), lane.shape()) for size in self.element_bytes])
+        advances = Array([Const(size % beat_bytes if size < beat_bytes else 0, log) for size in self.element_bytes])
+        next_offset = Signal(log)
+        next_row_offset = Signal(log)
+        beat_end = Signal()
+        m.d.comb += [
+            next_offset.eq(offset + advances[kind]),
+            next_row_offset.eq(row_offset + stride),
+            part.kind.eq(kind),
+            part.lane.eq(lane),
+            part.element_end.eq(lane == last_lanes[kind]),
+            part.row_end.eq(part.element_end & (x_left == 1)),
+            part.job_end.eq(part.row_end & (y_left == 1)),
+            beat_end.eq((next_offset == 0) | part.row_end),
+            self.parts.valid.eq(active & self.beats.valid),
+            self.beats.ready.eq(active & self.parts.ready & beat_end),
+        ]
+        self._select(m, kind=kind, offset=offset)
+        taken = Signal()
+        m.d.comb += [
+            taken.eq(self.parts.valid & self.parts.ready),
+            self.job.ready.eq(~active | (taken & part.job_end)),
+        ]
+        with m.If(self.job.ready):
+            m.d.sync += [
+                active.eq(self.job.valid),
+                kind.eq(job.kind),
+                x_size.eq(job.x_size),
+                x_left.eq(job.x_size),
+                y_left.eq(job.y_size),
+                row_offset.eq(job.offset),
+                offset.eq(job.offset),
+                stride.eq(job.stride),
+                lane.eq(0),
+            ]
+        with m.Elif(taken):
+            m.d.sync += [offset.eq(next_offset), lane.eq(Mux(part.element_end, 0, lane + 1))]
+            with m.If(part.row_end):
+                m.d.sync += [
+                    x_left.eq(x_size),
+                    y_left.eq(y_left - 1),
+                    offset.eq(next_row_offset),
+                    row_offset.eq(next_row_offset),
+                ]
+            with m.Elif(part.element_end):
+                m.d.sync += x_left.eq(x_left - 1)
+        return m
+
+    def _select(self, m: Module, *, kind: Any, offset: Any) -> None:
+        """Bring the part at byte ``offset`` of the beat to the low bits; wide kinds take the beat as it is."""
+        beat = self.beats.p.data
+        part = self.parts.p.data
+        m.d.comb += part.eq(beat)
+        for index, size in enumerate(self.element_bytes):
+            if size * 8 >= self.data_width:
+                continue
+            with m.If(kind == index):
+                m.d.comb += part.eq(beat.word_select(offset[exact_log2(size) :], size * 8))

@@ -1,0 +1,83 @@
+# amaranth: UnusedElaboratable=no
+import random
+
+import pytest
+
+from hw.dma.address import BurstWalker
+from tests.support.streams import put, run_benches, take
+
+
+def expected_bursts(requests, *, beat, burst_beats):
+    bursts = []
+    for request in requests:
+        for row in range(request["rows"]):
+            begin = request["addr"] + row * request["stride_bytes"]
+            end = begin + request["row_bytes"]
+            at = begin - begin % beat
+            while at < end:
+                line = at - at % (burst_beats * beat) + burst_beats * beat
+                stop = min(line, end + -end % beat)
+                bursts.append((at, (stop - at) // beat))
+                at = stop
+    return bursts
+
+
+def run(walker, requests, *, stall, seed):
+    want = expected_bursts(requests, beat=1 << walker.beat_log, burst_beats=walker.burst_beats)
+    got = []
+
+    async def feed(ctx):
+        await put(ctx, walker.request, requests, seed=seed, stall=stall)
+
+    async def drain(ctx):
+        for payload in await take(ctx, walker.cmd, len(want), seed=seed + 1, stall=stall):
+            got.append((payload.addr, payload.beats))
+
+    run_benches(walker, feed, drain)
+    assert got == want
+    assert all(addr // 4096 == (addr + beats * (1 << walker.beat_log) - 1) // 4096 for addr, beats in got)
+
+
+def random_requests(generator, count, unit):
+    return [
+        {
+            "addr": generator.randrange(0, 1 << 14) * unit,
+            "row_bytes": generator.randrange(1, 200) * unit,
+            "stride_bytes": generator.randrange(0, 300) * unit,
+            "rows": generator.randrange(1, 5),
+        }
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+@pytest.mark.parametrize(("width", "burst", "unit"), [(64, 16, 1), (64, 64, 8), (128, 256, 16), (512, 64, 16)])
+def test_bursts_cover_every_row_and_cross_no_line(width, burst, unit, stall):
+    generator = random.Random(7)
+    walker = BurstWalker(addr_width=32, data_width=width, burst_beats=burst, size_width=20, aligned=unit * 8 >= width)
+    run(walker, random_requests(generator, 12, unit), stall=stall, seed=3)
+
+
+def test_a_burst_leaves_every_cycle_without_a_gap_between_requests():
+    walker = BurstWalker(addr_width=32, data_width=64, burst_beats=16, size_width=20, aligned=True)
+    requests = [{"addr": 4096 * i, "row_bytes": 8, "stride_bytes": 64, "rows": 2} for i in range(4)]
+    seen = []
+
+    async def feed(ctx):
+        await put(ctx, walker.request, requests)
+
+    async def watch(ctx):
+        ctx.set(walker.cmd.ready, 1)
+        for cycle in range(20):
+            seen.append((cycle, ctx.get(walker.cmd.valid)))
+            await ctx.tick()
+
+    run_benches(walker, feed, watch)
+    busy = [cycle for cycle, valid in seen if valid]
+    assert len(busy) == 8
+    assert busy[-1] - busy[0] == 7
+
+
+def test_a_burst_longer_than_a_page_is_refused():
+    with pytest.raises(ValueError, match=r"^BurstWalker needs bursts of a power of two of beats within 4096 bytes, "):
+        BurstWalker(addr_width=32, data_width=512, burst_beats=128, size_width=20)
