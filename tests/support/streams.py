@@ -1,56 +1,51 @@
-"""Driving and reading Amaranth streams from test benches, with random stalls whose seed is in sight."""
+"""Short names for instruction streams, as ``docs/runtime.md`` writes them: ``LOAD UOP 0100`` and so on."""
 
-import random
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Sequence
 
-__all__ = ["put", "run_benches", "take"]
+from isa.instructions import Alu, Finish, Gemm, Instruction, Load, Module, Store
+from runtime.command_queue import CommandQueue
 
+__all__ = ["gemm_kernel", "short", "trace"]
 
-async def put(ctx: Any, port: Any, values: Iterable[Any], *, seed: int = 0, stall: float = 0.0) -> None:
-    """Offer each value on an In(stream) until it is taken; pause with probability ``stall`` before each."""
-    generator = random.Random(seed)
-    for value in values:
-        while generator.random() < stall:
-            await ctx.tick()
-        ctx.set(port.payload, value)
-        ctx.set(port.valid, 1)
-        await ctx.tick().until(port.ready)
-        ctx.set(port.valid, 0)
+_NOPS = {Module.LOAD: "NOP-LOAD", Module.COMPUTE: "NOP-COMPUTE", Module.STORE: "NOP-STORE"}
 
 
-async def take(ctx: Any, port: Any, count: int, *, seed: int = 0, stall: float = 0.0) -> list[Any]:
-    """Take ``count`` values from an Out(stream); pause with probability ``stall`` before each."""
-    generator = random.Random(seed)
-    values = []
-    for _ in range(count):
-        while generator.random() < stall:
-            await ctx.tick()
-        ctx.set(port.ready, 1)
-        (value,) = await ctx.tick().sample(port.payload).until(port.valid)
-        ctx.set(port.ready, 0)
-        values.append(value)
-    return values
+def short(instruction: Instruction) -> str:
+    """Return kind and flags (pop_prev, pop_next, push_prev, push_next) of an instruction."""
+    match instruction:
+        case Load() | Store() if instruction.is_nop:
+            name = _NOPS[instruction.module]
+        case Load():
+            name = f"LOAD {instruction.memory.name}"
+        case Store():
+            name = "STORE"
+        case Gemm():
+            name = "GEMM-reset" if instruction.reset else "GEMM"
+        case Alu():
+            name = "ALU"
+        case Finish():
+            name = "FINISH"
+    deps = instruction.deps
+    flags = (deps.pop_prev, deps.pop_next, deps.push_prev, deps.push_next)
+    return name + " " + "".join(str(int(flag)) for flag in flags)
 
 
-def run_benches(design: Any, *benches: Any, background: tuple[Any, ...] = (), cycles: int = 20000) -> None:
-    """Run test benches on ``design`` at one clock until the last one ends; fail after ``cycles``."""
-    from amaranth.sim import Simulator
+def trace(instructions: Sequence[Instruction]) -> list[str]:
+    """Return the short names of a stream."""
+    return [short(instruction) for instruction in instructions]
 
-    simulator = Simulator(design)
-    simulator.add_clock(1e-6)
-    running = [len(benches)]
 
-    def counted(bench: Any) -> Any:
-        async def body(ctx: Any) -> None:
-            await bench(ctx)
-            running[0] -= 1
+def gemm_kernel(
+    queue: CommandQueue, *uops: tuple[int, int, int], reset: bool = False, loop: tuple[int, int, int, int] | None = None
+) -> Callable[[], None]:
+    """Return what records a GEMM kernel of these micro-ops (dst, src, wgt) in an optional loop."""
 
-        return body
+    def record() -> None:
+        if loop is not None:
+            queue.uop_loop_begin(*loop)
+        for dst, src, wgt in uops:
+            queue.uop_push(0, reset, dst, src, wgt)
+        if loop is not None:
+            queue.uop_loop_end()
 
-    for bench in benches:
-        simulator.add_testbench(counted(bench))
-    for bench in background:
-        simulator.add_testbench(bench, background=True)
-    simulator.run_until(cycles * 1e-6)
-    assert running[0] == 0, f"{running[0]} of {len(benches)} benches did not end within {cycles} cycles"
+    return record
