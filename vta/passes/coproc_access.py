@@ -2,7 +2,7 @@
 
 Buffers are one-dimensional here. A DMA call names its DRAM buffer by the data pointer, and counts tiles of the
 scratchpad that it fills or empties.
-May import ``isa``, ``vta.arith``, ``vta.passes.memory_info``, ``vta.tir``.
+May import ``isa``, ``vta.arith``, ``vta.passes.{memory_info,plain_pointers}``, ``vta.tir``.
 Tests: tests/vta/passes/test_coproc_access.py.
 """
 
@@ -15,22 +15,15 @@ from isa.config import VTAConfig
 from isa.instructions import MemoryId
 from vta.arith.bounds import Interval, eval_interval
 from vta.passes.memory_info import find_memory, output_memory
+from vta.passes.plain_pointers import SCOPE_OF_MEMORY
 from vta.tir.buffer import Access as Mode
 from vta.tir.buffer import Buffer
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, Ramp, StringImm, Var
 from vta.tir.func import PrimFunc
-from vta.tir.scopes import ACC_SCOPE, INP_SCOPE, WGT_SCOPE
 from vta.tir.stmt import Allocate, BufferStore, Stmt
 from vta.tir.traverse import walk
 
 __all__ = ["Extent", "MemoryAccess", "accesses", "extents_of", "relaxed"]
-
-_SCOPE_OF_MEMORY = {
-    MemoryId.INP: INP_SCOPE,
-    MemoryId.WGT: WGT_SCOPE,
-    MemoryId.ACC: ACC_SCOPE,
-    MemoryId.ACC_8BIT: ACC_SCOPE,
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +126,7 @@ def _extern(symbol: str, args: list[Expr], config: VTAConfig, *, coproc: bool) -
     """Yield what a call reaches through plain pointers."""
     match symbol, args:
         case "VTALoadBuffer2D", [_, Var() as data, offset, x, y, stride, *_, IntImm(value=memory)]:
-            info = find_memory(config, _SCOPE_OF_MEMORY[MemoryId(memory)])
+            info = find_memory(config, SCOPE_OF_MEMORY[MemoryId(memory)])
             assert info is not None
             yield MemoryAccess(data, False, coproc, _tiles(offset, x, y, stride, info.lanes))
         case "VTAStoreBuffer2D", [_, _, _, Var() as data, offset, x, y, stride]:

@@ -29,10 +29,10 @@ After::
     }
 
 What is repeated as one: the outermost statement whose header (loop bounds, let, condition, attribute value) depends on
-the thread; else, for cthread, a whole coproc_scope or coproc_uop_scope; else the single store or call. Expects
-one-dimensional memory. Axes may nest; the inner one is expanded first. The function's attribute VIRTUAL_THREADS tells
-later passes that memory is divided among threads.
-May import ``vta.passes.{errors,fresh_definitions,thread_touched}``, ``vta.tir``.
+the thread; else, for cthread, a whole coproc_scope or coproc_uop_scope; for vthread, a coproc_uop_scope, which is one
+kernel and has no tokens in it; else the single store or call. Expects one-dimensional memory. Axes may nest; the inner
+one is expanded first. The function's attribute VIRTUAL_THREADS tells later passes that memory is divided among threads.
+May import ``vta.passes.{errors,fresh_definitions,plain_pointers,thread_touched}``, ``vta.tir``.
 Tests: tests/vta/passes/test_inject_virtual_thread.py.
 """
 
@@ -44,6 +44,7 @@ from isa.config import VTAConfig
 from isa.origin import Origin
 from vta.passes.errors import PassError
 from vta.passes.fresh_definitions import instances
+from vta.passes.plain_pointers import PlainPointer, plain_pointers
 from vta.passes.thread_touched import touched_variables
 from vta.tir.buffer import Buffer
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, IterVar, Var, const
@@ -86,24 +87,26 @@ class _Threads:
     count: int
     shares: bool
     touched: set[Var]
+    config: VTAConfig
     strides: dict[Var, Expr] = field(default_factory=dict)
     buffers: dict[Buffer, Buffer] = field(default_factory=dict)
 
 
-def inject_virtual_thread(func: PrimFunc, config: VTAConfig) -> PrimFunc:  # noqa: ARG001  # a pass's signature
+def inject_virtual_thread(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     """Return ``func`` without virtual threads; raises ``VirtualThreadError``."""
-    body = _expand_all(func.body)
+    body = _expand_all(func.body, config)
     if body is func.body:
         return func
     return replace(func, body=body, attrs={**func.attrs, VIRTUAL_THREADS: True})
 
 
-def _expand_all(stmt: Stmt) -> Stmt:
-    stmt = map_stmt_children(stmt, _expand_all, lambda expr: expr)
+def _expand_all(stmt: Stmt, config: VTAConfig) -> Stmt:
+    stmt = map_stmt_children(stmt, lambda child: _expand_all(child, config), lambda expr: expr)
     match stmt:
         case AttrStmt(key=AttrKey.VIRTUAL_THREAD, node=IterVar() as axis):
-            touched = touched_variables(stmt.body, axis.var)
-            threads = _Threads(axis.var, _thread_count(stmt, axis), axis.thread_tag.startswith(_SHARING_TAG), touched)
+            touched = touched_variables(stmt.body, axis.var, config)
+            shares = axis.thread_tag.startswith(_SHARING_TAG)
+            threads = _Threads(axis.var, _thread_count(stmt, axis), shares, touched, config)
             return _expand(stmt.body, threads)
         case _:
             return stmt
@@ -128,6 +131,8 @@ def _expand(stmt: Stmt, threads: _Threads) -> Stmt:
         case Evaluate() | BufferStore():
             return _repeat(stmt, threads) if not threads.shares or _touches(stmt, threads) else stmt
         case AttrStmt(key=key) if key in _SCOPES and not threads.shares:
+            return _repeat(stmt, threads)
+        case AttrStmt(key=AttrKey.COPROC_UOP_SCOPE) if _touches(stmt, threads):
             return _repeat(stmt, threads)
         case AttrStmt() | LetStmt() | For() | IfThenElse() | Allocate() if _header_is_touched(stmt, threads):
             return _repeat(stmt, threads)
@@ -258,8 +263,44 @@ def _move_access(node: Expr, threads: _Threads, origin: Origin | None) -> Expr:
                 return node
             moved = _moved_index(offset, threads, data, lanes=annotation.dtype.lanes)
             return Call(node.dtype, node.op, (annotation, data, moved, extent, mask))
+        case Call(op=Builtin.CALL_EXTERN):
+            return _move_plain_pointers(node, threads, origin)
         case _:
             return node
+
+
+def _move_plain_pointers(call: Call, threads: _Threads, origin: Origin | None) -> Call:
+    """Return an external call whose offsets into divided memory lead to the thread's part."""
+    args = list(call.args)
+    for pointer in plain_pointers(call, threads.config):
+        if pointer.data not in threads.strides:
+            continue
+        if pointer.offset is None:
+            raise VirtualThreadError(
+                f"buffer {pointer.data.name!r}, which every thread of {threads.var.name!r} has a part of",
+                expected="an access pointer in every call that uses it",
+                got=f"a plain pointer in a call of {args[0]}",
+                hint="pass buffer.access_ptr('rw')",
+                origin=origin,
+            )
+        stride = _units(threads.strides[pointer.data], pointer, threads, origin)
+        args[pointer.offset] = args[pointer.offset] + threads.var * stride
+    return replace(call, args=tuple(args))
+
+
+def _units(stride: Expr, pointer: PlainPointer, threads: _Threads, origin: Origin | None) -> Expr:
+    """Return a thread's part of some memory in the units of a call's offset."""
+    if pointer.unit == 1:
+        return stride
+    if isinstance(stride, IntImm) and stride.value % pointer.unit == 0:
+        return const(stride.value // pointer.unit)
+    raise VirtualThreadError(
+        f"buffer {pointer.data.name!r}, which every thread of {threads.var.name!r} has a part of",
+        expected=f"a constant number of whole tiles of {pointer.unit} numbers for each thread, as DMA counts in tiles",
+        got=f"{stride} numbers",
+        hint="make the innermost dimensions of the tensor a tile",
+        origin=origin,
+    )
 
 
 def _moved_index(index: Expr, threads: _Threads, data: Var, *, lanes: int = 1) -> Expr:

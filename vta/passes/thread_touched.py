@@ -1,10 +1,12 @@
 """Which memory and variables depend on a thread's variable.
 
-May import ``vta.tir``. Tests: tests/vta/passes/test_inject_virtual_thread.py.
+May import ``vta.passes.plain_pointers``, ``vta.tir``. Tests: tests/vta/passes/test_inject_virtual_thread.py.
 """
 
 from collections.abc import Iterator
 
+from isa.config import VTAConfig
+from vta.passes.plain_pointers import written_memory
 from vta.tir.buffer import Access
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, Var
 from vta.tir.stmt import (
@@ -21,10 +23,10 @@ from vta.tir.traverse import children, walk
 __all__ = ["touched_variables"]
 
 
-def touched_variables(stmt: Stmt, thread: Var) -> set[Var]:
+def touched_variables(stmt: Stmt, thread: Var, config: VTAConfig) -> set[Var]:
     """Return ``thread`` and every variable or memory of ``stmt`` whose contents depend on it, by data or by control."""
     affects: dict[Var, list[Var]] = {}
-    _collect(stmt, (), affects)
+    _collect(stmt, (), affects, config)
     touched = {thread}
     pending = [thread]
     while pending:
@@ -35,13 +37,13 @@ def touched_variables(stmt: Stmt, thread: Var) -> set[Var]:
     return touched
 
 
-def _collect(stmt: Stmt, control: tuple[Var, ...], affects: dict[Var, list[Var]]) -> None:
+def _collect(stmt: Stmt, control: tuple[Var, ...], affects: dict[Var, list[Var]], config: VTAConfig) -> None:
     """Record what each variable of ``stmt`` affects; ``control`` decides whether the statement runs."""
     match stmt:
         case BufferStore():
             _record(stmt.buffer.data, [stmt.value, *stmt.indices], control, affects)
         case Evaluate():
-            for var in _written(stmt.value):
+            for var in _written(stmt.value, config):
                 _record(var, [stmt.value], control, affects)
         case LetStmt():
             _record(stmt.var, [stmt.value], control, affects)
@@ -56,7 +58,7 @@ def _collect(stmt: Stmt, control: tuple[Var, ...], affects: dict[Var, list[Var]]
             pass
     for child in children(stmt):
         if isinstance(child, Stmt):
-            _collect(child, control, affects)
+            _collect(child, control, affects, config)
 
 
 def _record(target: Var, sources: list[Expr], control: tuple[Var, ...], affects: dict[Var, list[Var]]) -> None:
@@ -76,13 +78,15 @@ def _used(exprs: list[Expr]) -> Iterator[Var]:
                     continue
 
 
-def _written(expr: Expr) -> Iterator[Var]:
-    """Yield the memory that a call may write through an access pointer or an address."""
+def _written(expr: Expr, config: VTAConfig) -> Iterator[Var]:
+    """Yield the memory that a call may write through a pointer or an address."""
     for node in walk(expr):
         match node:
             case Call(op=Builtin.ACCESS_PTR, args=(_, Var() as data, _, _, IntImm(value=mask))) if mask & Access.WRITE:
                 yield data
             case Call(op=Builtin.ADDRESS_OF, args=(BufferLoad(buffer=buffer),)):
                 yield buffer.data
+            case Call(op=Builtin.CALL_EXTERN):
+                yield from written_memory(node, config)
             case _:
                 continue

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isa.config import VTAConfig
+from isa.instructions import MemoryId
 from tests.support.tir_build import (
+    AXIS,
     alloc,
     buffer,
     call,
@@ -21,13 +23,15 @@ from tests.support.tir_build import (
     thread,
     when,
 )
+from vta.passes.coproc_axis import uop_scope
+from vta.passes.coproc_calls import command_handle, write_barrier
 from vta.passes.inject_virtual_thread import VIRTUAL_THREADS, VirtualThreadError, inject_virtual_thread
 from vta.tir.buffer import Buffer
-from vta.tir.expr import Expr, IntImm, IterKind, IterVar, Var, convert
+from vta.tir.expr import Builtin, Call, Expr, IntImm, IterKind, IterVar, Var, convert
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter import run_func
 from vta.tir.printer import to_text
-from vta.tir.scopes import INP_SCOPE
+from vta.tir.scopes import ACC_SCOPE, INP_SCOPE
 from vta.tir.stmt import Allocate, AttrKey, AttrStmt, BufferStore, IfThenElse, LetStmt, Stmt
 from vta.tir.traverse import walk
 
@@ -118,6 +122,34 @@ def test_shared_memory_is_filled_once() -> None:
     assert result.tolist() == [0, 5, 10, 15] * 2
 
 
+@pytest.mark.parametrize("tag", ["vthread", "cthread"])
+def test_what_a_load_fills_for_one_thread_is_its_own(tag: str) -> None:
+    a, b = buffer("A", [64]), buffer("B", [32], "int32", ACC_SCOPE)
+    v = Var("v")
+    load = call("VTALoadBuffer2D", command_handle(), a.data, v * 2, 2, 1, 2, 0, 0, 0, 0, b.access_ptr("r"), 3)
+    assert sizes(inject(thread(v, 2, alloc(b, on(2, load)), tag=tag), a)) == {"B": 64}
+
+
+@pytest.mark.parametrize("tag", ["vthread", "cthread"])
+def test_temporaries_in_dram_are_divided_in_tiles_for_dma_and_in_elements_for_barriers(tag: str) -> None:
+    d, b = buffer("d", [32], "int8"), buffer("B", [32], "int32", ACC_SCOPE)
+    v = Var("v")
+    place = b.access_ptr("r")
+    body = thread(v, 20, alloc(d, alloc(
+        b,
+        call("VTALoadBuffer2D", command_handle(), Var("x"), v, 2, 1, 2, 0, 0, 0, 0, place, int(MemoryId.ACC)),
+        call("VTAStoreBuffer2D", command_handle(), place, int(MemoryId.OUT), d.data, 1, 1, 1, 1),
+        write_barrier(d.data, 8, IntImm(16), IntImm(16)),
+        call("VTALoadBuffer2D", command_handle(), d.data, 0, 2, 1, 2, 0, 0, 0, 0, place, int(MemoryId.ACC_8BIT)),
+    )), tag=tag)  # fmt: skip
+    func = inject(body)
+    assert sizes(func) == {"d": 640, "B": 640}
+    calls = [n for n in walk(func.body) if isinstance(n, Call) and n.op is Builtin.CALL_EXTERN]
+    assert [to_text(made.args[at]) for made, at in zip(calls, (3, 5, 4, 3), strict=True)] == [
+        "v.s", "(1 + (v.s*2))", "(16 + (v.s*32))", "(v.s*2)",
+    ]  # fmt: skip
+
+
 # --- what is repeated as one -----------------------------------------------------------------------------------------
 
 
@@ -144,6 +176,13 @@ def test_a_scope_with_a_loop_inside_is_repeated_by_a_loop() -> None:
         "[3] store",
         "[3] store",
     ]
+
+
+def test_a_kernel_is_repeated_whole_for_vthreads_too() -> None:
+    memory, v, i = buffer("m", [16], "int32", ACC_SCOPE), Var("v"), Var("i")
+    kernel = uop_scope(AXIS, "VTAPushALUOp", loop(i, 4, when(v * 4 + i < 7, store(memory, v, i))))
+    text = outline(inject(thread(v, 2, alloc(memory, on(2, "pop", kernel, "push")), tag="vthread")).body)
+    assert text[1:-1] == ["  [2] pop for v.s { coproc_uop_scope { for i { if { m[] } } } } push"]
 
 
 def test_a_loop_whose_extent_depends_on_the_thread_is_repeated_whole() -> None:
@@ -260,6 +299,28 @@ def test_memory_for_all_threads_that_cannot_be_indexed_is_refused() -> None:
     assert str(error.value) == (
         "the function: buffer 'm': expected at most 2147483647 elements for all threads, got 67108864 for each of 64 "
         "threads of 'v'; use fewer threads or smaller tiles"
+    )
+
+
+def test_a_plain_pointer_to_memory_that_threads_divide_is_refused() -> None:
+    memory = buffer("m", [32])
+    with pytest.raises(VirtualThreadError) as error:
+        inject(thread("v", 2, alloc(memory, call("f", memory.data))))
+    assert str(error.value) == (
+        "the function: buffer 'm', which every thread of 'v' has a part of: expected an access pointer in every call "
+        "that uses it, got a plain pointer in a call of \"f\"; pass buffer.access_ptr('rw')"
+    )
+
+
+def test_a_part_of_dram_that_is_no_number_of_tiles_is_refused() -> None:
+    memory, on_chip = buffer("m", [24], "int8"), buffer("b", [32], "int32", ACC_SCOPE)
+    store_call = call("VTAStoreBuffer2D", command_handle(), on_chip.access_ptr("r"), 4, memory.data, 0, 1, 1, 1)
+    with pytest.raises(VirtualThreadError) as error:
+        inject(thread("v", 2, alloc(memory, alloc(on_chip, store_call))))
+    assert str(error.value) == (
+        "the function: buffer 'm', which every thread of 'v' has a part of: expected a constant number of whole tiles "
+        "of 16 numbers for each thread, as DMA counts in tiles, got 24 numbers; make the innermost dimensions of the "
+        "tensor a tile"
     )
 
 

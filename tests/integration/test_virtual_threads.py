@@ -1,0 +1,76 @@
+"""Virtual threads of either kind over loads, ALU stages, stores, temporaries in DRAM and host stages, against numpy."""
+
+import numpy as np
+import pytest
+
+import vta
+from tests.support.configs import CONFIGS
+from tests.support.run_schedule import run_schedule
+from vta import te
+
+TAGS = pytest.mark.parametrize("tag", ["vthread", "cthread"])
+ROWS = 24
+
+
+def low8(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.int8)
+
+
+def values_for(env: vta.Environment, rows: int = ROWS) -> np.ndarray:
+    shape = (rows, env.BATCH, env.BLOCK_OUT)
+    return np.random.default_rng(5).integers(-60, 61, size=shape).astype(np.int32)
+
+
+@TAGS
+@pytest.mark.parametrize(("rows", "parts"), [(64, 64), (64, 2), (128, 64), (61, 8), (3, 3), (5, 1)])
+def test_br_068_an_elementwise_stage_on_up_to_sixty_four_threads(tag: str, rows: int, parts: int) -> None:
+    env = vta.Environment(CONFIGS["default"])
+    shape = (rows, env.BATCH, env.BLOCK_OUT)
+    x = te.placeholder(shape, name="x", dtype=env.acc_dtype)
+    loaded = te.compute(shape, lambda *i: x(*i), "loaded")
+    added = te.compute(shape, lambda *i: loaded(*i) + 3, "added")
+    out = te.compute(shape, lambda *i: added(*i).astype(env.out_dtype), "out")
+    s = te.create_schedule(out.op)
+    part, rest = s[out].split(out.op.axis[0], nparts=parts)
+    s[out].bind(part, te.thread_axis(tag))
+    for stage, pragma in ((loaded, env.dma_copy), (added, env.alu)):
+        s[stage].set_scope(env.acc_scope)
+        s[stage].compute_at(s[out], part)
+        s[stage].pragma(s[stage].op.axis[0], pragma)
+    s[out].pragma(rest, env.dma_copy)
+    values = values_for(env, rows)
+    np.testing.assert_array_equal(run_schedule(s, [x, out], [values], env.config).output, low8(values + 3))
+
+
+@TAGS
+@pytest.mark.parametrize("parts", [1, 2, 4])
+@pytest.mark.parametrize("host", [False, True], ids=["accelerator", "host"])
+@pytest.mark.parametrize("name", ["default", "b2k16"])
+def test_every_thread_has_its_own_temporary_in_dram(tag: str, parts: int, host: bool, name: str) -> None:
+    """x + 3 is stored to DRAM, doubled by the host or not, loaded again, doubled: all inside one thread's part."""
+    env = vta.Environment(CONFIGS[name])
+    shape = (ROWS, env.BATCH, env.BLOCK_OUT)
+    x = te.placeholder(shape, name="x", dtype=env.acc_dtype)
+    loaded = te.compute(shape, lambda *i: x(*i), "loaded")
+    added = te.compute(shape, lambda *i: loaded(*i) + 3, "added")
+    stored = te.compute(shape, lambda *i: added(*i).astype(env.out_dtype), "stored")
+    again = te.compute(shape, lambda *i: stored(*i) * te.const(2, env.out_dtype), "again") if host else stored
+    reloaded = te.compute(shape, lambda *i: again(*i).astype(env.acc_dtype), "reloaded")
+    doubled = te.compute(shape, lambda *i: reloaded(*i) * 2, "doubled")
+    out = te.compute(shape, lambda *i: doubled(*i).astype(env.out_dtype), "out")
+    s = te.create_schedule(out.op)
+    part, rest = s[out].split(out.op.axis[0], nparts=parts)
+    s[out].bind(part, te.thread_axis(tag))
+    for stage in (loaded, added, stored, again, reloaded, doubled):
+        s[stage].compute_at(s[out], part)
+    for stage in (loaded, added, reloaded, doubled):
+        s[stage].set_scope(env.acc_scope)
+    for stage in (loaded, stored, reloaded):
+        s[stage].pragma(s[stage].op.axis[0], env.dma_copy)
+    for stage in (added, doubled):
+        s[stage].pragma(s[stage].op.axis[0], env.alu)
+    s[out].pragma(rest, env.dma_copy)
+    values = values_for(env)
+    first = low8(values + 3)
+    expected = low8((low8(first * 2) if host else first) * 2)
+    np.testing.assert_array_equal(run_schedule(s, [x, out], [values], env.config).output, expected)
