@@ -1,4 +1,4 @@
-"""Ports that several blocks share: memory clients, AXI4, AXI4-Lite.
+"""Ports that several blocks share: memory clients, scratchpad readers, AXI4, AXI4-Lite.
 
 Streams are ``amaranth.lib.stream``: a transfer happens in a cycle in which ``valid`` and ``ready`` are both high;
 ``valid`` never waits for ``ready`` and the payload stays until it is taken. Imports amaranth alone.
@@ -14,6 +14,8 @@ __all__ = [
     "AXI4",
     "AXI4Lite",
     "AxiResponse",
+    "ElementRead",
+    "ElementStream",
     "ReadClient",
     "WriteClient",
     "burst_layout",
@@ -46,7 +48,59 @@ def read_data_layout(data_width: int) -> data.StructLayout:
 
 def write_data_layout(data_width: int) -> data.StructLayout:
     """Return the layout of a beat to be written; bit i of ``strb`` says that byte i is written."""
-    return data.StructLayout({"data": data_width, "strb": data_width // 8, "last": 1})
+    return data.StructLayout({"data": data_width, "strb": data_width // 8})
+
+
+class ElementRead(wiring.Signature):
+    """What a reader of a scratchpad has: an address out, and its element in the next cycle.
+
+    Parameters
+    ----------
+    address_width : int
+        Bits of an element's index.
+    element_width : int
+        Bits of an element.
+
+    Members
+    -------
+    address : Out(address_width)
+        Which element.
+    enable : Out(1)
+        Read it; without it ``data`` holds.
+    data : In(element_width)
+        The element, from the cycle after ``enable`` on.
+    """
+
+    def __init__(self, *, address_width: int, element_width: int) -> None:
+        self.address_width = address_width
+        self.element_width = element_width
+        super().__init__({"address": Out(address_width), "enable": Out(1), "data": In(element_width)})
+
+
+class ElementStream(wiring.Signature):
+    """What a reader of tiles has that takes them as they come: indices out, elements in, both streams, in order.
+
+    The one that serves it takes an index only if it can keep the element until it is taken.
+
+    Parameters
+    ----------
+    address_width : int
+        Bits of an element's index.
+    element_width : int
+        Bits of an element.
+
+    Members
+    -------
+    address : Out(stream)
+        Which element.
+    data : In(stream)
+        The elements.
+    """
+
+    def __init__(self, *, address_width: int, element_width: int) -> None:
+        self.address_width = address_width
+        self.element_width = element_width
+        super().__init__({"address": Out(stream.Signature(address_width)), "data": In(stream.Signature(element_width))})
 
 
 class ReadClient(wiring.Signature):
@@ -93,7 +147,7 @@ class WriteClient(wiring.Signature):
     cmd : Out(stream of burst_layout)
         Bursts to write. A beat is taken only after the command of its burst (or in the same cycle).
     data : Out(stream of write_data_layout)
-        The beats of all commands in their order.
+        The beats of all commands in their order; the engine knows from the commands which is the last of a burst.
     done : In(1)
         One pulse for each burst whose response has come, in the order of the commands.
     """

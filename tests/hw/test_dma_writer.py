@@ -1,0 +1,127 @@
+# amaranth: UnusedElaboratable=no
+import random
+
+import pytest
+
+from hw.dma.writer import TileWriter
+from tests.support.hw_streams import put, run_benches
+
+DEPTH_LOG = 10
+
+
+def random_jobs(generator, count, kinds):
+    jobs = []
+    for _ in range(count):
+        pads = {name: generator.choice([0, 0, 1, 3]) for name in ("x_pad_0", "x_pad_1", "y_pad_0", "y_pad_1")}
+        job = {
+            "kind": generator.randrange(kinds),
+            "empty": 0,
+            "tag": generator.randrange(2),
+            "sram_base": generator.randrange(1 << DEPTH_LOG),
+            "x_size": generator.randrange(1, 5),
+            "y_size": generator.randrange(1, 5),
+            **pads,
+        }
+        if generator.random() < 0.2:
+            job |= {"empty": 1, "x_size": 0}
+        jobs.append(job)
+    return jobs
+
+
+def parts_of(jobs, *, sizes, beat, generator):
+    """Return the parts that the reader gives, and what each element holds afterwards, by job."""
+    parts, images = [], []
+    for job in jobs:
+        image = {}
+        images.append(image)
+        if job["empty"]:
+            continue
+        lanes = max(1, sizes[job["kind"]] // beat)
+        width = job["x_pad_0"] + job["x_size"] + job["x_pad_1"]
+        height = job["y_pad_0"] + job["y_size"] + job["y_pad_1"]
+        for place in range(width * height):
+            y, x = divmod(place, width)
+            at = (job["sram_base"] + place) % (1 << DEPTH_LOG)
+            inside = 0 <= x - job["x_pad_0"] < job["x_size"] and 0 <= y - job["y_pad_0"] < job["y_size"]
+            row_end = x - job["x_pad_0"] == job["x_size"] - 1
+            for lane in range(lanes):
+                image[at, lane] = generator.randrange(1, 1 << 64) if inside else 0
+                if inside:
+                    end = lane == lanes - 1
+                    last = end and row_end and y - job["y_pad_0"] == job["y_size"] - 1
+                    parts.append(
+                        {
+                            "data": image[at, lane],
+                            "kind": job["kind"],
+                            "lane": lane,
+                            "element_end": end,
+                            "row_end": end and row_end,
+                            "job_end": last,
+                        }
+                    )
+    return parts, images
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.3])
+@pytest.mark.parametrize("sizes", [(16, 64), (8,)])
+def test_every_element_of_a_padded_tile_is_written_before_done(sizes, stall):
+    generator = random.Random(11)
+    writer = TileWriter(data_width=64, element_bytes=sizes, address_width=DEPTH_LOG)
+    jobs = random_jobs(generator, 60, len(sizes))
+    parts, images = parts_of(jobs, sizes=sizes, beat=8, generator=generator)
+    done = []
+
+    async def feed_jobs(ctx):
+        await put(ctx, writer.job, jobs, seed=1, stall=stall)
+
+    async def feed_parts(ctx):
+        await put(ctx, writer.parts, parts, seed=2, stall=stall)
+
+    async def watch(ctx):
+        stalls = random.Random(3)
+        written = {}
+        while len(done) < len(jobs):
+            ctx.set(writer.write.ready, stalls.random() >= stall)
+            write, valid, ready, ends, tag = (
+                await ctx.tick().sample(writer.write.p, writer.write.valid, writer.write.ready, writer.done, writer.tag)
+            )[2:]
+            if valid and ready:
+                lanes = max(1, sizes[write.kind] // 8)
+                for lane in range(lanes) if write.zero else (write.lane,):
+                    assert (write.address, lane) not in written
+                    written[write.address, lane] = 0 if write.zero else write.data
+            if ends:
+                job = jobs[len(done)]
+                assert tag == job["tag"]
+                assert written == images[len(done)]
+                done.append(job)
+                written = {}
+
+    run_benches(writer, feed_jobs, feed_parts, watch)
+    assert len(done) == len(jobs)
+
+
+def test_two_unpadded_jobs_follow_each_other_without_a_gap():
+    generator = random.Random(12)
+    writer = TileWriter(data_width=64, element_bytes=(8,), address_width=DEPTH_LOG)
+    job = dict.fromkeys(("kind", "empty", "tag", "x_pad_0", "x_pad_1", "y_pad_0", "y_pad_1"), 0)
+    jobs = [{**job, "sram_base": 8 * i, "x_size": 3, "y_size": 2} for i in range(4)]
+    parts, _ = parts_of(jobs, sizes=(8,), beat=8, generator=generator)
+    cycles = []
+
+    async def feed_jobs(ctx):
+        await put(ctx, writer.job, jobs)
+
+    async def feed_parts(ctx):
+        await put(ctx, writer.parts, parts)
+
+    async def watch(ctx):
+        ctx.set(writer.write.ready, 1)
+        for cycle in range(40):
+            if ctx.get(writer.write.valid):
+                cycles.append(cycle)
+            await ctx.tick()
+
+    run_benches(writer, feed_jobs, feed_parts, watch)
+    assert len(cycles) == len(parts)
+    assert cycles[-1] - cycles[0] == len(parts) - 1
