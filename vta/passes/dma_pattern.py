@@ -5,7 +5,7 @@ contiguous and rows are ``stride`` elements apart. What a copy has beyond that b
 
 From the inside out: the innermost axes make one element (a tile of the scratchpad's numbers, in the same order on both
 sides); axes that continue each other are merged; the next axis is ``x`` if it is contiguous on both sides; the next one
-is ``y`` if its rows follow each other in the scratchpad; all others are loops.
+is ``y`` if its rows follow each other in the scratchpad and do not run backwards in DRAM; all others are loops.
 
 May import ``vta.arith``, ``vta.passes.{dma_copy,index_sum,memory_info}``, ``vta.tir``.
 Tests: tests/vta/passes/test_inject_dma_intrin.py.
@@ -84,7 +84,7 @@ class _Planner:
         if dims and self._equal(dims[-1].dram, 1) and self._equal(dims[-1].sram, 1):
             x = dims.pop()
         stride = x.extent
-        if dims and self._equal(dims[-1].sram, x.total):
+        if dims and self._equal(dims[-1].sram, x.total) and self.analyzer.can_prove(dims[-1].dram >= 0):
             y = dims.pop()
             stride = y.dram
         source, target = self.copy.source_offset, self.copy.target_offset

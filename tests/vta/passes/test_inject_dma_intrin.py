@@ -133,6 +133,16 @@ def test_a_broadcast_reads_the_same_row_again() -> None:
     assert calls(lowered(body)) == ["VTALoadBuffer2D B 0 4 5 0 0 0 0 0 C_buf[0:320] 3"]
 
 
+def test_rows_and_columns_that_run_backwards_are_loops_of_the_host() -> None:
+    (y, x, c), loops = nest((3, 4, 16), "y", "x", "c")
+    upside_down = around(store(ACC, host_load(WIDE, (2 - y) * 64 + x * 16 + c), y * 64 + x * 16 + c), loops)
+    result = lowered(upside_down)
+    assert calls(result) == ["VTALoadBuffer2D B ((0 - (y*4)) + 8) 4 1 4 0 0 0 0 C_buf[(y*64):64] 3"]
+    assert outline(result) == ["[2] for y { VTALoadBuffer2D }"]
+    mirrored = around(store(OUT, host_load(ACC, y * 64 + x * 16 + c).astype("int8"), (2 - y) * 64 + x * 16 + c), loops)
+    assert calls(lowered(mirrored)) == ["VTAStoreBuffer2D C_buf[(y*64):64] 4 C ((0 - (y*4)) + 8) 4 1 4"]
+
+
 def test_the_order_of_the_loops_does_not_matter() -> None:
     (i, j, c), loops = nest((5, 4, 16), "i", "j", "c")
     body = around(
