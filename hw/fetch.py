@@ -1,0 +1,177 @@
+"""Instruction fetch: reads ahead, refuses illegal words, and hands instructions to the queues of the three modules.
+
+Imports ``isa``, ``hw.config``, ``hw.dma``, ``hw.errors``, ``hw.interfaces``, ``hw.legality``, ``hw.stream_register``.
+Tests: ``tests/hw/test_fetch.py``.
+"""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, exact_log2
+
+from hw.config import HardwareConfig
+from hw.dma.address import BurstWalker
+from hw.dma.reader import Reader
+from hw.errors import ErrorCode
+from hw.instruction_check import InstructionCheck
+from hw.interfaces import ReadClient
+from isa.config import VTAConfig
+from isa.encoding import INSTRUCTION_BYTES
+
+__all__ = ["COUNT_WIDTH", "InstructionFetch"]
+
+COUNT_WIDTH = 22
+"""Bits of a number of instructions."""
+
+
+class InstructionFetch(wiring.Component):
+    """Reads the instructions of a launch as long as there is room for them, and dispatches one a cycle.
+
+    The first burst is asked for in the cycle after ``start``. An instruction is offered to its queue two cycles after
+    its last beat came. After FINISH nothing more is dispatched.
+
+    Parameters
+    ----------
+    vta : VTAConfig
+        Which words are legal.
+    hardware : HardwareConfig
+        Widths of the memory port, and how many instructions to read ahead.
+
+    Members
+    -------
+    start : In(1)
+        Begin with the instruction at ``address``; the block has been reset since the last launch.
+    address : In(addr_width)
+        Byte address of the first instruction, a multiple of 16.
+    count : In(COUNT_WIDTH)
+        Number of instructions.
+    mem : Out(ReadClient)
+        Towards the memory engine.
+    load, compute, store : Out(stream of 128 bits)
+        Towards the instruction queues.
+    dispatched : Out(COUNT_WIDTH)
+        Instructions handed to the queues: the index of the one at hand.
+    error : Out(ErrorCode)
+        The instruction at hand cannot be dispatched: nothing moves on.
+    idle : Out(1)
+        Not started, or through with FINISH.
+    """
+
+    def __init__(self, vta: VTAConfig, hardware: HardwareConfig) -> None:
+        self.vta = vta
+        self.hardware = hardware
+        super().__init__(
+            {
+                "start": In(1),
+                "address": In(hardware.addr_width),
+                "count": In(COUNT_WIDTH),
+                "mem": Out(ReadClient(addr_width=hardware.addr_width, data_width=hardware.data_width)),
+                "load": Out(stream.Signature(128)),
+                "compute": Out(stream.Signature(128)),
+                "store": Out(stream.Signature(128)),
+                "dispatched": Out(COUNT_WIDTH),
+                "error": Out(ErrorCode),
+                "idle": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        """Join prefetch, assembly of words, check and dispatch."""
+        m = Module()
+        m.submodules.reader = reader = Reader(
+            data_width=self.hardware.data_width,
+            element_bytes=(INSTRUCTION_BYTES,),
+            x_width=COUNT_WIDTH,
+            y_width=1,
+        )
+        m.d.comb += [
+            reader.job.valid.eq(self.start & (self.count != 0)),
+            reader.job.p.offset.eq(self.address),
+            reader.job.p.x_size.eq(self.count),
+            reader.job.p.y_size.eq(1),
+        ]
+        self._elaborate_prefetch(m, reader.beats)
+        word = Signal(128)
+        valid = Signal()
+        taken = Signal()
+        self._assemble(m, reader.parts, word=word, valid=valid, free=~valid | taken)
+        self._dispatch(m, word=word, valid=valid, taken=taken)
+        return m
+
+    def _elaborate_prefetch(self, m: Module, beats: Any) -> None:
+        """Ask for a burst only while the buffer has room for all of its beats."""
+        hardware = self.hardware
+        depth = hardware.fetch_buffer_depth * INSTRUCTION_BYTES // hardware.beat_bytes
+        burst_beats = max(1, min(hardware.burst_beats, depth // 4))
+        m.submodules.walker = walker = BurstWalker(
+            addr_width=hardware.addr_width,
+            data_width=hardware.data_width,
+            burst_beats=burst_beats,
+            size_width=COUNT_WIDTH + exact_log2(INSTRUCTION_BYTES),
+            rows_width=1,
+            aligned=hardware.beat_bytes <= INSTRUCTION_BYTES,
+        )
+        m.submodules.buffer = buffer = SyncFIFO(width=hardware.data_width, depth=depth)
+        room = Signal(bits_for(depth), init=depth)
+        command = Signal()
+        m.d.comb += [
+            walker.request.valid.eq(self.start & (self.count != 0)),
+            walker.request.p.addr.eq(self.address),
+            walker.request.p.row_bytes.eq(self.count << exact_log2(INSTRUCTION_BYTES)),
+            walker.request.p.rows.eq(1),
+            self.mem.cmd.payload.eq(walker.cmd.payload),
+            self.mem.cmd.valid.eq(walker.cmd.valid & (room >= walker.cmd.p.beats)),
+            command.eq(self.mem.cmd.valid & self.mem.cmd.ready),
+            walker.cmd.ready.eq(command),
+            buffer.w_data.eq(self.mem.data.p.data),
+            buffer.w_en.eq(self.mem.data.valid),
+            self.mem.data.ready.eq(1),
+            beats.valid.eq(buffer.r_rdy),
+            beats.p.data.eq(buffer.r_data),
+            buffer.r_en.eq(beats.ready),
+        ]
+        m.d.sync += room.eq(room + (beats.valid & beats.ready) - Mux(command, walker.cmd.p.beats, 0))
+
+    def _assemble(self, m: Module, parts: Any, *, word: Any, valid: Any, free: Any) -> None:
+        """Gather the parts of an instruction in ``word``."""
+        width = min(128, self.hardware.data_width)
+        m.d.comb += parts.ready.eq(free)
+        with m.If(free):
+            m.d.sync += valid.eq(parts.valid & parts.p.element_end)
+        with m.If(free & parts.valid):
+            if width == 128:
+                m.d.sync += word.eq(parts.p.data)
+            else:
+                m.d.sync += word.eq(Cat(word[width:], parts.p.data[:width]))
+
+    def _dispatch(self, m: Module, *, word: Any, valid: Any, taken: Any) -> None:
+        """Check the word and offer it to the queue of its module."""
+        m.submodules.check = check = InstructionCheck(self.vta)
+        active = Signal()
+        finished = Signal()
+        ended = Signal()
+        offered = Signal()
+        m.d.comb += [
+            check.word.eq(word),
+            ended.eq(active & ~finished & (self.dispatched == self.count)),
+            offered.eq(valid & ~finished & (check.error == ErrorCode.NONE)),
+            taken.eq(finished),
+            self.idle.eq(~active | finished),
+        ]
+        with m.If(valid & ~finished):
+            m.d.comb += self.error.eq(check.error)
+        with m.Elif(ended):
+            m.d.comb += self.error.eq(ErrorCode.NO_FINISH)
+        queues = ((self.load, check.to_load), (self.compute, check.to_compute), (self.store, check.to_store))
+        for queue, chosen in queues:
+            m.d.comb += [queue.payload.eq(word), queue.valid.eq(offered & chosen)]
+            with m.If(queue.valid & queue.ready):
+                m.d.comb += taken.eq(1)
+                m.d.sync += self.dispatched.eq(self.dispatched + 1)
+        with m.If(offered & taken & check.finish):
+            m.d.sync += finished.eq(1)
+        with m.If(self.start):
+            m.d.sync += active.eq(1)

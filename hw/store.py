@@ -1,0 +1,207 @@
+"""The store module: STORE, which truncates accumulator tiles and writes them to DRAM.
+
+Imports ``isa``, ``hw.config``, ``hw.dma``, ``hw.interfaces``, ``hw.layouts``, ``hw.stream_register``.
+Tests: ``tests/hw/test_store.py``.
+"""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, exact_log2
+
+from hw.accounting import Cause
+from hw.config import HardwareConfig
+from hw.dma.address import BurstWalker
+from hw.dma.packer import Packer, packer_job_layout
+from hw.interfaces import ElementStream, WriteClient
+from hw.layouts import instruction_struct
+from isa.config import VTAConfig
+
+__all__ = ["StoreStage"]
+
+
+class StoreStage(wiring.Component):
+    """Executes STORE instructions in order; each begins while the responses of those before are on their way.
+
+    An instruction starts (and pops) as soon as its token is there; its first burst is asked for and its first tile is
+    read in the next cycle. The push is sent in the cycle of its last write response.
+
+    Parameters
+    ----------
+    vta : VTAConfig
+        Size of an output element, layout of instructions.
+    hardware : HardwareConfig
+        Widths of the memory port, and how far to run ahead.
+
+    Members
+    -------
+    insn : In(stream of 128 bits)
+        Legal instructions, from the queue.
+    g2s_available : In(1), g2s_pop : Out(1), s2g_push : Out(1)
+        The token queues from and to the compute module.
+    out_base : In(addr_width)
+        Byte address that DRAM addresses count from: a multiple of the beat.
+    mem : Out(WriteClient)
+        Towards the memory engine.
+    tiles : Out(ElementStream)
+        Output elements: accumulator elements cut to the low bits of each lane.
+    start : Out(1)
+        An instruction starts in this cycle.
+    cause : Out(Cause)
+        What this cycle goes to.
+    idle : Out(1)
+        No instruction is in progress, and none is offered.
+    """
+
+    def __init__(self, vta: VTAConfig, hardware: HardwareConfig) -> None:
+        self.vta = vta
+        self.hardware = hardware
+        tiles = ElementStream(address_width=vta.log_acc_depth, element_width=vta.out_elem_bits)
+        super().__init__(
+            {
+                "insn": In(stream.Signature(128)),
+                "g2s_available": In(1),
+                "g2s_pop": Out(1),
+                "s2g_push": Out(1),
+                "out_base": In(hardware.addr_width),
+                "mem": Out(WriteClient(addr_width=hardware.addr_width, data_width=hardware.data_width)),
+                "tiles": Out(tiles),
+                "start": Out(1),
+                "cause": Out(Cause),
+                "idle": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        """Join front, walker, tile addresses, packer and the list of bursts without a response."""
+        m = Module()
+        hardware = self.hardware
+        element_bytes = self.vta.out_elem_bytes
+        log = exact_log2(element_bytes)
+        m.submodules.walker = walker = BurstWalker(
+            addr_width=hardware.addr_width,
+            data_width=hardware.data_width,
+            burst_beats=hardware.burst_beats,
+            size_width=16 + log,
+            aligned=element_bytes >= hardware.beat_bytes,
+        )
+        m.submodules.packer = packer = Packer(data_width=hardware.data_width, element_bytes=element_bytes)
+        job = Signal(packer_job_layout(data_width=hardware.data_width))
+        m.submodules.jobs = jobs = SyncFIFO(width=job.shape().size, depth=hardware.store_jobs)
+        insn = data.View(instruction_struct(self.vta, "STORE"), self.insn.payload)
+        empty = Signal()
+        tiles_free = Signal()
+        bursts_free = Signal()
+        addr = walker.request.p.addr
+        stride = walker.request.p.stride_bytes
+        m.d.comb += [
+            empty.eq((insn.x_size == 0) | (insn.y_size == 0)),
+            self.start.eq(
+                self.insn.valid
+                & (~insn.pop_prev | self.g2s_available)
+                & jobs.w_rdy
+                & tiles_free
+                & ~walker.busy
+                & bursts_free
+            ),
+            self.insn.ready.eq(self.start),
+            self.g2s_pop.eq(self.start & insn.pop_prev),
+            walker.request.valid.eq(self.start & ~empty),
+            addr.eq(self.out_base + (insn.dram_base << log)),
+            walker.request.p.row_bytes.eq(insn.x_size << log),
+            stride.eq(insn.x_stride << log),
+            walker.request.p.rows.eq(insn.y_size),
+            jobs.w_en.eq(self.start & ~empty),
+            job.offset.eq(addr),
+            job.stride.eq(stride),
+            job.x_size.eq(insn.x_size),
+            job.y_size.eq(insn.y_size),
+            jobs.w_data.eq(job),
+            packer.job.valid.eq(jobs.r_rdy),
+            packer.job.payload.eq(jobs.r_data),
+            jobs.r_en.eq(packer.job.ready),
+        ]
+        wiring.connect(m, packer.beats, wiring.flipped(self.mem.data))
+        wiring.connect(m, wiring.flipped(self.tiles.data), packer.elements)
+        begins = Signal()
+        m.d.comb += begins.eq(self.start & ~empty)
+        self._elaborate_tiles(m, insn, begins=begins, free=tiles_free)
+        pending = self._elaborate_bursts(
+            m, walker, nothing=self.start & empty, push=insn.push_prev, begins=begins, free=bursts_free
+        )
+        m.d.comb += self.idle.eq(~(pending | walker.busy | packer.busy | jobs.r_rdy | self.insn.valid))
+        with m.If((self.mem.data.valid & self.mem.data.ready) | self.start):
+            m.d.comb += self.cause.eq(Cause.WORK)
+        with m.Elif(self.mem.data.valid | pending):
+            m.d.comb += self.cause.eq(Cause.MEMORY)
+        with m.Elif(packer.busy | jobs.r_rdy):
+            m.d.comb += self.cause.eq(Cause.HAZARD)
+        with m.Elif(self.insn.valid):
+            m.d.comb += self.cause.eq(Cause.TOKEN_PREV)
+        with m.Else():
+            m.d.comb += self.cause.eq(Cause.INSTRUCTION)
+        return m
+
+    def _elaborate_tiles(self, m: Module, insn: Any, *, begins: Any, free: Any) -> None:
+        """Ask for the tiles of one instruction after the other, row by row; they are consecutive."""
+        x_size = Signal(16)
+        x_left = Signal(16)
+        y_left = Signal(16)
+        busy = Signal()
+        address = Signal(max(1, self.vta.log_acc_depth))
+        end = Signal()
+        request = self.tiles.address
+        m.d.comb += [
+            request.valid.eq(busy),
+            request.payload.eq(address),
+            end.eq(request.ready & (x_left == 1) & (y_left == 1)),
+            free.eq(~busy | end),
+        ]
+        with m.If(busy & request.ready):
+            m.d.sync += [address.eq(address + 1), x_left.eq(x_left - 1)]
+            with m.If(x_left == 1):
+                m.d.sync += [x_left.eq(x_size), y_left.eq(y_left - 1)]
+        with m.If(busy & end):
+            m.d.sync += busy.eq(0)
+        with m.If(begins):
+            m.d.sync += [
+                busy.eq(1),
+                address.eq(insn.sram_base),
+                x_size.eq(insn.x_size),
+                x_left.eq(insn.x_size),
+                y_left.eq(insn.y_size),
+            ]
+
+    def _elaborate_bursts(self, m: Module, walker: Any, *, nothing: Any, push: Any, begins: Any, free: Any) -> Any:
+        """List every burst, and every instruction without one, and push when the last burst of its instruction is done.
+
+        Returns whether the list has an entry. ``free`` says that there is room for an instruction without a burst.
+        """
+        m.submodules.bursts = bursts = SyncFIFO(width=2, depth=self.hardware.write_bursts + 2)
+        job_push = Signal()
+        done = Signal(bits_for(self.hardware.write_bursts + 2))
+        has_done = Signal()
+        retire = Signal()
+        is_burst = bursts.r_data[0]
+        is_push = bursts.r_data[1]
+        command = Signal()
+        m.d.comb += [
+            self.mem.cmd.payload.eq(walker.cmd.payload),
+            self.mem.cmd.valid.eq(walker.cmd.valid & bursts.w_rdy),
+            walker.cmd.ready.eq(self.mem.cmd.ready & bursts.w_rdy),
+            command.eq(walker.cmd.valid & walker.cmd.ready),
+            free.eq(bursts.w_rdy),
+            bursts.w_en.eq(command | nothing),
+            bursts.w_data.eq(Cat(command, (command & walker.last & job_push) | (nothing & push))),
+            has_done.eq(self.mem.done | (done != 0)),
+            retire.eq(bursts.r_rdy & (~is_burst | has_done)),
+            bursts.r_en.eq(retire),
+            self.s2g_push.eq(retire & is_push),
+        ]
+        m.d.sync += done.eq(done + self.mem.done - (retire & is_burst))
+        with m.If(begins):
+            m.d.sync += job_push.eq(push)
+        return bursts.r_rdy

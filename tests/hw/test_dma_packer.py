@@ -1,0 +1,68 @@
+# amaranth: UnusedElaboratable=no
+import random
+
+import pytest
+
+from hw.dma.packer import Packer
+from tests.support.hw_streams import put, run_benches, take
+
+
+def expected_bytes(jobs, elements, *, size):
+    """Return the pairs (byte of a beat's place, value) that each row writes, as a list of rows."""
+    rows = []
+    values = iter(elements)
+    for job in jobs:
+        for row in range(job["y_size"]):
+            begin = job["offset"] + row * job["stride"]
+            rows.append((begin, b"".join(next(values).to_bytes(size, "little") for _ in range(job["x_size"]))))
+    return rows
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+@pytest.mark.parametrize(("width", "size"), [(64, 16), (64, 8), (64, 1), (128, 4), (256, 16), (512, 16)])
+def test_every_byte_of_a_row_is_enabled_once_and_no_other(width, size, stall):
+    generator = random.Random(9)
+    packer = Packer(data_width=width, element_bytes=size)
+    beat = width // 8
+    jobs = []
+    for _ in range(12):
+        unit = min(size, beat)
+        offsets = range(0, beat, unit)
+        jobs.append(
+            {
+                "offset": generator.choice(offsets),
+                "stride": generator.choice(offsets),
+                "x_size": generator.randrange(1, 9),
+                "y_size": generator.randrange(1, 4),
+            }
+        )
+    count = sum(job["x_size"] * job["y_size"] for job in jobs)
+    elements = [generator.getrandbits(8 * size) for _ in range(count)]
+    rows = expected_bytes(jobs, elements, size=size)
+    beats_a_row = [(begin % beat + len(content) + beat - 1) // beat for begin, content in rows]
+    got = []
+
+    async def feed_jobs(ctx):
+        await put(ctx, packer.job, jobs, seed=1, stall=stall)
+
+    async def feed_elements(ctx):
+        await put(ctx, packer.elements, elements, seed=2, stall=stall)
+
+    async def drain(ctx):
+        got.extend(await take(ctx, packer.beats, sum(beats_a_row), seed=3, stall=stall))
+
+    run_benches(packer, feed_jobs, feed_elements, drain)
+    beats = iter(got)
+    for (begin, content), beats_in_row in zip(rows, beats_a_row, strict=True):
+        written = {}
+        for index in range(beats_in_row):
+            payload = next(beats)
+            for byte in range(beat):
+                if payload.strb >> byte & 1:
+                    written[index * beat + byte] = payload.data >> 8 * byte & 255
+        assert written == {begin % beat + at: value for at, value in enumerate(content)}
+
+
+def test_an_element_of_an_odd_size_is_refused():
+    with pytest.raises(ValueError, match=r"^Packer needs elements of a power of two of bytes, not 3$"):
+        Packer(data_width=64, element_bytes=3)
