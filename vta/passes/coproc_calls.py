@@ -1,8 +1,9 @@
 """The statements by which a program synchronises with the accelerator.
 
-May import ``vta.tir``. Tests: tests/vta/passes/test_coproc_sync_plan.py.
+May import ``isa`` and ``vta.tir``. Tests: tests/vta/passes/test_coproc_sync_plan.py.
 """
 
+from isa.origin import Origin
 from vta.tir.dtype import HANDLE, INT32
 from vta.tir.expr import Builtin, Call, Expr, IntImm, StringImm, Var
 from vta.tir.stmt import Evaluate, Stmt
@@ -25,7 +26,7 @@ def command_handle() -> Call:
 
 def sync() -> Evaluate:
     """Return the statement that starts the accelerator and waits until it is done."""
-    return Evaluate(Call(INT32, Builtin.COPROC_SYNC))
+    return Evaluate(Call(INT32, Builtin.COPROC_SYNC), origin=Origin("synchronise"))
 
 
 def is_sync(stmt: Stmt) -> bool:
