@@ -85,7 +85,10 @@ def _random_steps(rng: np.random.Generator, most: int) -> list[_Step]:
         low, high = ranges[op]
         if op in ("add", "max", "min") and rng.random() < 0.15:
             low, high = -100_000, 100_000  # beyond the 16 bits of an immediate
-        steps.append(_Step(op, int(rng.integers(low, high))))
+        constant = int(rng.integers(low, high))
+        if op == "mul" and constant == 0:
+            constant = 7  # a product with 0 folds away, and everything before it with it
+        steps.append(_Step(op, constant))
     return steps
 
 
