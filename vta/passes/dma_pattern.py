@@ -112,7 +112,11 @@ class _Planner:
         found, lanes = 1, self.memory.lanes
         while found < lanes:
             if not dims:
-                raise self._error("it copies less than an element", expected=self._element, got=f"{found} numbers")
+                raise self._error(
+                    "it copies less than an element",
+                    expected=self._element,
+                    got="1 number" if found == 1 else f"{found} numbers",
+                )
             inner = dims.pop()
             self._check_contiguous(inner, found)
             extent = inner.extent

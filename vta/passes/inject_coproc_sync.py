@@ -31,7 +31,7 @@ What follows one statement stands in this order: dependencies, the synchronise, 
 end of the function comes before the dependencies: a pop that balances the last iteration of a loop is then still
 pending when the program ends, and the runtime drops it.
 
-May import ``vta.passes.*`` about the coprocessor, ``vta.tir``. Tests: tests/vta/passes/test_coproc_sync_plan.py.
+May import ``vta.passes.*`` about the coprocessor, ``vta.passes.host_access``, ``vta.tir``. Tests: tests/vta/passes/test_coproc_sync_plan.py.
 """
 
 from dataclasses import replace
@@ -45,6 +45,7 @@ from vta.passes.coproc_calls import is_sync, sync
 from vta.passes.coproc_dependencies import plan_dependencies
 from vta.passes.coproc_sync_plan import plan_syncs
 from vta.passes.errors import PassError
+from vta.passes.host_access import check_host_access
 from vta.passes.insertions import Insertions, distinct
 from vta.passes.pragma import SYNC_PRAGMA, is_pragma
 from vta.tir.expr import Builtin, Call, IterVar, Min, binary
@@ -76,8 +77,12 @@ class CoprocessorError(PassError):
 
 
 def inject_coproc_sync(func: PrimFunc, config: VTAConfig) -> PrimFunc:
-    """Return ``func`` with its dependencies, synchronise calls and barriers."""
+    """Return ``func`` with its dependencies, synchronise calls and barriers.
+
+    Raises ``HostAccessError`` for host code that touches on-chip memory, ``CoprocessorError``, ``QueueError``.
+    """
     body = distinct(map_stmt(func.body, _execute_pragma))
+    check_host_access(body, config)
     if not _check_axes(body):
         return replace(func, body=body)
     func = replace(func, body=body)

@@ -123,7 +123,7 @@ class _Injector:
         return self._load(copy) if source else self._store(copy)
 
     def _load(self, copy: Copy) -> Stmt:
-        memory = memory_info(self.config, copy.target.scope)
+        memory = memory_info(self.config, copy.target.scope, copy.origin)
         number = self._loaded_memory(copy, memory)
         return self._calls(copy, memory, number, load=True)
 
@@ -150,7 +150,7 @@ class _Injector:
         memory = output_memory(self.config)
         source, target = copy.source.dtype, copy.target.dtype
         if copy.source.scope != ACC_SCOPE:
-            memory_info(self.config, copy.source.scope)
+            memory_info(self.config, copy.source.scope, copy.origin)
             hint = "compute the result in the accumulator"
             raise _error(
                 copy, "only the accumulator can be stored", expected=ACC_SCOPE, got=copy.source.scope, hint=hint

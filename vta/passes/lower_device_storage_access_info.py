@@ -76,7 +76,7 @@ class _Lowering:
         return map_stmt_children(stmt, self.lower, lambda expr: map_expr(self._lower_access, expr))
 
     def _enter(self, stmt: Allocate) -> None:
-        self._memories[stmt.buffer_var] = memory_info(self._config, stmt.scope)
+        self._memories[stmt.buffer_var] = memory_info(self._config, stmt.scope, stmt.origin or self._origin)
         owner = self._owners.setdefault(stmt.scope, stmt.buffer_var)
         if owner is not stmt.buffer_var:
             raise DeviceStorageError(

@@ -4,9 +4,11 @@ May import ``isa`` and ``vta.tir``. Tests: tests/vta/passes/test_memory_info.py.
 """
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from isa.config import VTAConfig
 from isa.instructions import MemoryId, Module
+from isa.origin import Origin
 from vta.passes.errors import PassError
 from vta.tir.dtype import DType
 from vta.tir.scopes import ACC_SCOPE, INP_SCOPE, WGT_SCOPE
@@ -93,14 +95,20 @@ def find_memory(config: VTAConfig, scope: str) -> MemoryInfo | None:
             return None
 
 
-def memory_info(config: VTAConfig, scope: str) -> MemoryInfo:
-    """Return the on-chip memory called ``scope``; raises ``MemoryScopeError`` for any other name."""
+def memory_info(config: VTAConfig, scope: str, origin: Origin | str | None = None) -> MemoryInfo:
+    """Return the on-chip memory called ``scope``; raises ``MemoryScopeError`` for any other name.
+
+    ``origin`` is the stage that wants it.
+    """
     info = find_memory(config, scope)
     if info is None:
+        close = get_close_matches(scope, (INP_SCOPE, WGT_SCOPE, ACC_SCOPE), n=1)
         raise MemoryScopeError(
             "unknown memory scope",
             expected=f"{INP_SCOPE!r}, {WGT_SCOPE!r} or {ACC_SCOPE!r}",
             got=f"{scope!r}",
+            hint=f"did you mean {close[0]!r}?" if close else "",
+            origin=origin,
         )
     return info
 

@@ -4,6 +4,7 @@ import pytest
 
 from isa.config import VTAConfig
 from isa.instructions import MemoryId, Module
+from isa.origin import Origin
 from tests.support.configs import CONFIGS
 from vta.passes.memory_info import MemoryScopeError, find_memory, memory_info, output_memory
 from vta.tir.scopes import ACC_SCOPE, INP_SCOPE, WGT_SCOPE
@@ -44,8 +45,17 @@ def test_a_store_sees_the_accumulator_in_the_output_type() -> None:
 def test_dram_is_no_scratchpad() -> None:
     assert find_memory(VTAConfig(), "global") is None
     with pytest.raises(MemoryScopeError) as caught:
-        memory_info(VTAConfig(), "local.out_buffer")
+        memory_info(VTAConfig(), "shared")
     assert str(caught.value) == (
         "the function: unknown memory scope: expected 'local.inp_buffer', 'local.wgt_buffer' or 'local.acc_buffer', "
-        "got 'local.out_buffer'"
+        "got 'shared'"
+    )
+
+
+def test_a_misspelt_scope_is_refused_with_the_stage_and_the_scope_that_was_meant() -> None:
+    with pytest.raises(MemoryScopeError) as caught:
+        memory_info(VTAConfig(), "local.acc_bufer", Origin("A_buf", "add.py:3"))
+    assert str(caught.value) == (
+        "stage 'A_buf' (add.py:3): unknown memory scope: expected 'local.inp_buffer', 'local.wgt_buffer' or "
+        "'local.acc_buffer', got 'local.acc_bufer'; did you mean 'local.acc_buffer'?"
     )
