@@ -12,6 +12,7 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
+from hw.accounting import Cause
 from hw.config import HardwareConfig
 from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader
@@ -56,8 +57,8 @@ class InstructionFetch(wiring.Component):
         Instructions handed to the queues: the index of the one at hand.
     error : Out(ErrorCode)
         The instruction at hand cannot be dispatched: nothing moves on.
-    idle : Out(1)
-        Not started, or through with FINISH.
+    cause : Out(Cause)
+        What this cycle goes to; HAZARD is a queue that is full.
     """
 
     def __init__(self, vta: VTAConfig, hardware: HardwareConfig) -> None:
@@ -74,7 +75,7 @@ class InstructionFetch(wiring.Component):
                 "store": Out(stream.Signature(128)),
                 "dispatched": Out(COUNT_WIDTH),
                 "error": Out(ErrorCode),
-                "idle": Out(1),
+                "cause": Out(Cause),
             }
         )
 
@@ -159,7 +160,6 @@ class InstructionFetch(wiring.Component):
             ended.eq(active & ~finished & (self.dispatched == self.count)),
             offered.eq(valid & ~finished & (check.error == ErrorCode.NONE)),
             taken.eq(finished),
-            self.idle.eq(~active | finished),
         ]
         with m.If(valid & ~finished):
             m.d.comb += self.error.eq(check.error)
@@ -175,3 +175,11 @@ class InstructionFetch(wiring.Component):
             m.d.sync += finished.eq(1)
         with m.If(self.start):
             m.d.sync += active.eq(1)
+        with m.If(finished | ~active):
+            m.d.comb += self.cause.eq(Cause.IDLE)
+        with m.Elif(offered & taken):
+            m.d.comb += self.cause.eq(Cause.WORK)
+        with m.Elif(valid):
+            m.d.comb += self.cause.eq(Cause.HAZARD)
+        with m.Else():
+            m.d.comb += self.cause.eq(Cause.MEMORY)

@@ -1,0 +1,180 @@
+"""The accelerator without its shells: fetch, queues, the three modules, tokens, memory engine, and launch control.
+
+Imports the blocks in ``hw``. Tests: ``tests/hw/test_core_*.py``.
+"""
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.lib import wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out
+
+from hw.accounting import Cause
+from hw.compute.stage import ComputeStage
+from hw.config import HardwareConfig
+from hw.control import CoreControl
+from hw.errors import ErrorCode
+from hw.fetch import InstructionFetch
+from hw.interfaces import AXI4
+from hw.launch import LaunchControl
+from hw.load import LoadStage
+from hw.memory_engine import MemoryEngine
+from hw.store import StoreStage
+from hw.token_queue import TokenQueue
+from isa.config import VTAConfig
+
+__all__ = ["READERS", "Core"]
+
+READERS = ("fetch", "uop", "acc", "load")
+"""Clients of the memory engine that read, in the order of their priority; the first two are urgent."""
+
+_URGENT = 2
+
+
+class Core(wiring.Component):
+    """Runs launches: reads instructions from DRAM, executes them, and reports.
+
+    Parameters
+    ----------
+    vta : VTAConfig
+        What programs see.
+    hardware : HardwareConfig
+        What they do not see.
+
+    Members
+    -------
+    control : In(CoreControl)
+        From the host.
+    axi : Out(AXI4)
+        To DRAM.
+    fetch_cause, load_cause, compute_cause, store_cause : Out(Cause)
+        What each module spends this cycle on: IDLE outside of a launch.
+    running : Out(1)
+        This cycle is counted in ``control.cycles``.
+    """
+
+    def __init__(self, vta: VTAConfig, hardware: HardwareConfig) -> None:
+        self.vta = vta
+        self.hardware = hardware
+        super().__init__(
+            {
+                "control": In(CoreControl(hardware)),
+                "axi": Out(AXI4(addr_width=hardware.addr_width, data_width=hardware.data_width)),
+                "fetch_cause": Out(Cause),
+                "load_cause": Out(Cause),
+                "compute_cause": Out(Cause),
+                "store_cause": Out(Cause),
+                "running": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        """Build the blocks and join them."""
+        m = Module()
+        vta = self.vta
+        hardware = self.hardware
+        m.submodules.engine = engine = MemoryEngine(
+            addr_width=hardware.addr_width,
+            data_width=hardware.data_width,
+            readers=len(READERS),
+            urgent=_URGENT,
+            read_bursts=hardware.read_bursts,
+            read_beats=hardware.read_beats,
+            write_bursts=hardware.write_bursts,
+        )
+        m.submodules.launch = launch = LaunchControl(hardware)
+        clearing = ResetInserter(launch.clear)
+        fetch = InstructionFetch(vta, hardware)
+        load = LoadStage(vta, hardware)
+        compute = ComputeStage(vta, hardware)
+        store = StoreStage(vta, hardware)
+        m.submodules.fetch = clearing(fetch)
+        m.submodules.load = clearing(load)
+        m.submodules.compute = clearing(compute)
+        m.submodules.store = clearing(store)
+        wiring.connect(m, engine.axi, wiring.flipped(self.axi))
+        wiring.connect(m, wiring.flipped(self.control), launch.control)
+        for index, client in enumerate((fetch.mem, compute.uop_dma, compute.acc_dma, load.mem)):
+            wiring.connect(m, client, engine.readers[index])
+        wiring.connect(m, store.mem, engine.writer)
+        wiring.connect(m, compute.inp_read, load.inp_read)
+        wiring.connect(m, compute.wgt_read, load.wgt_read)
+        wiring.connect(m, store.tiles, compute.store_read)
+        self._connect_queues(m, fetch=fetch, load=load, compute=compute, store=store, clearing=clearing)
+        self._connect_tokens(m, load=load, compute=compute, store=store, clear=launch.clear)
+        self._connect_bases(m, load=load, compute=compute, store=store)
+        self._connect_launch(m, launch, engine=engine, fetch=fetch, load=load, compute=compute, store=store)
+        return m
+
+    def _connect_queues(self, m: Module, *, fetch: Any, load: Any, compute: Any, store: Any, clearing: Any) -> None:
+        """Put a queue between fetch and each module."""
+        ends = {"load": (fetch.load, load), "compute": (fetch.compute, compute), "store": (fetch.store, store)}
+        for name, (source, module) in ends.items():
+            queue = SyncFIFO(width=128, depth=self.hardware.inst_queue_depth)
+            m.submodules[name + "_queue"] = clearing(queue)
+            m.d.comb += [
+                queue.w_data.eq(source.payload),
+                queue.w_en.eq(source.valid),
+                source.ready.eq(queue.w_rdy),
+                module.insn.payload.eq(queue.r_data),
+                module.insn.valid.eq(queue.r_rdy),
+                queue.r_en.eq(module.insn.ready),
+            ]
+
+    def _connect_tokens(self, m: Module, *, load: Any, compute: Any, store: Any, clear: Any) -> None:
+        """Build the four token queues."""
+        ends = {"l2g": (load, compute), "g2l": (compute, load), "g2s": (compute, store), "s2g": (store, compute)}
+        for name, (giver, taker) in ends.items():
+            m.submodules[name] = queue = TokenQueue()
+            m.d.comb += [
+                queue.clear.eq(clear),
+                queue.push.eq(getattr(giver, name + "_push")),
+                queue.pop.eq(getattr(taker, name + "_pop")),
+                getattr(taker, name + "_available").eq(queue.available),
+            ]
+
+    def _connect_bases(self, m: Module, *, load: Any, compute: Any, store: Any) -> None:
+        """Hand the base addresses on, cut to whole beats."""
+        mask = ~(self.hardware.beat_bytes - 1)
+        bases = {"inp_base": load, "wgt_base": load, "uop_base": compute, "acc_base": compute, "out_base": store}
+        for name, module in bases.items():
+            m.d.comb += getattr(module, name).eq(getattr(self.control, name) & mask)
+
+    def _connect_launch(
+        self, m: Module, launch: Any, *, engine: Any, fetch: Any, load: Any, compute: Any, store: Any
+    ) -> None:
+        """Report what happens to the launch control, and show what each module spends the cycle on."""
+        quiet = Signal()
+        m.d.comb += [
+            quiet.eq(load.idle & store.idle),
+            fetch.start.eq(launch.start),
+            fetch.address.eq(self.control.insn_address),
+            fetch.count.eq(self.control.insn_count),
+            engine.flush.eq(launch.flush),
+            launch.memory_quiet.eq(engine.quiet),
+            launch.finish.eq(compute.finish),
+            launch.modules_idle.eq(quiet),
+            launch.read_beat.eq(engine.read_beat),
+            launch.write_beat.eq(engine.write_beat),
+            launch.fetched.eq(fetch.dispatched),
+            launch.load_start.eq(load.insn.valid & load.insn.ready),
+            launch.compute_start.eq(compute.insn.valid & compute.insn.ready),
+            launch.store_start.eq(store.insn.valid & store.insn.ready),
+            self.running.eq(launch.running),
+        ]
+        with m.If(fetch.error != ErrorCode.NONE):
+            m.d.comb += [launch.error.eq(fetch.error), launch.error_place.eq(fetch.dispatched)]
+        with m.Elif(engine.error):
+            m.d.comb += [
+                launch.error.eq(Mux(engine.error_write, ErrorCode.WRITE_RESPONSE, ErrorCode.READ_RESPONSE)),
+                launch.error_place.eq(Mux(engine.error_write, len(READERS), engine.error_reader)),
+            ]
+        causes = (
+            (self.fetch_cause, fetch.cause),
+            (self.load_cause, load.cause),
+            (self.compute_cause, compute.cause),
+            (self.store_cause, store.cause),
+        )
+        for shown, cause in causes:
+            m.d.comb += shown.eq(Mux(launch.running, cause, Cause.IDLE))
