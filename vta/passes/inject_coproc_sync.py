@@ -31,7 +31,8 @@ What follows one statement stands in this order: dependencies, the synchronise, 
 end of the function comes before the dependencies: a pop that balances the last iteration of a loop is then still
 pending when the program ends, and the runtime drops it.
 
-May import ``vta.passes.*`` about the coprocessor, ``vta.passes.host_access``, ``vta.tir``. Tests: tests/vta/passes/test_coproc_sync_plan.py.
+May import ``vta.passes.*`` about the coprocessor, ``vta.passes.host_access``, ``vta.tir``.
+Tests: tests/vta/passes/test_coproc_sync_plan.py.
 """
 
 from dataclasses import replace
