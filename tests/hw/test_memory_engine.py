@@ -1,0 +1,190 @@
+# amaranth: UnusedElaboratable=no
+import random
+
+import pytest
+
+from hw.memory_engine import MemoryEngine
+from tests.support.axi_dram import AxiDram
+from tests.support.hw_streams import put, run_benches, take
+
+IMAGE = random.Random(2).randbytes(1 << 14)
+
+
+def engine_of(readers, *, width=64, urgent=1, read_beats=32):
+    return MemoryEngine(
+        addr_width=32,
+        data_width=width,
+        readers=readers,
+        urgent=urgent,
+        read_bursts=16,
+        read_beats=read_beats,
+        write_bursts=4,
+    )
+
+
+def random_bursts(generator, count, beat):
+    bursts = []
+    for _ in range(count):
+        beats = generator.randrange(1, 9)
+        addr = generator.randrange(0, len(IMAGE) // beat - 8) * beat
+        beats = min(beats, (4096 - addr % 4096) // beat)
+        bursts.append({"addr": addr, "beats": beats})
+    return bursts
+
+
+@pytest.mark.parametrize(("latency", "stall"), [(1, 0.0), (20, 0.0), (3, 0.4)])
+@pytest.mark.parametrize("width", [64, 256])
+def test_every_reader_gets_its_own_beats_in_order(width, latency, stall):
+    generator = random.Random(4)
+    engine = engine_of(3, width=width)
+    dram = AxiDram(bytearray(IMAGE), latency=latency, stall=stall, seed=1)
+    beat = width // 8
+    bursts = [random_bursts(generator, 15, beat) for _ in range(3)]
+    want = [
+        [
+            (int.from_bytes(IMAGE[b["addr"] + i * beat : b["addr"] + (i + 1) * beat], "little"), i == b["beats"] - 1)
+            for b in client
+            for i in range(b["beats"])
+        ]
+        for client in bursts
+    ]
+    got = [[], [], []]
+    benches = []
+    for index in range(3):
+
+        async def feed(ctx, index=index):
+            await put(ctx, engine.readers[index].cmd, bursts[index], seed=index, stall=stall)
+
+        async def drain(ctx, index=index):
+            for part in await take(ctx, engine.readers[index].data, len(want[index]), seed=index + 9, stall=stall):
+                got[index].append((part.data, bool(part.last)))
+
+        benches += [feed, drain]
+    run_benches(engine, *benches, background=(dram.bench(engine.axi),))
+    assert got == want
+
+
+def test_reads_of_one_client_cover_the_latency():
+    engine = engine_of(1, read_beats=128)
+    dram = AxiDram(bytearray(IMAGE), latency=60)
+    bursts = [{"addr": 64 * i, "beats": 8} for i in range(8 * 4)]
+    cycles = []
+
+    async def feed(ctx):
+        await put(ctx, engine.readers[0].cmd, bursts)
+
+    async def drain(ctx):
+        ctx.set(engine.readers[0].data.ready, 1)
+        while len(cycles) < 256:
+            (valid,) = (await ctx.tick().sample(engine.readers[0].data.valid))[2:]
+            if valid:
+                cycles.append(dram.cycle)
+
+    run_benches(engine, feed, drain, background=(dram.bench(engine.axi),))
+    assert cycles[-1] - cycles[0] == 255
+
+
+@pytest.mark.parametrize(("latency", "stall"), [(1, 0.0), (20, 0.0), (3, 0.4)])
+def test_writes_reach_memory_and_each_burst_is_answered(latency, stall):
+    generator = random.Random(6)
+    engine = engine_of(1)
+    memory = bytearray(IMAGE)
+    dram = AxiDram(memory, latency=latency, stall=stall, seed=3)
+    bursts = random_bursts(generator, 20, 8)
+    want = bytearray(IMAGE)
+    beats = []
+    for burst in bursts:
+        for index in range(burst["beats"]):
+            data = generator.randbytes(8)
+            strb = generator.choice([255, 15, 128])
+            beats.append({"data": int.from_bytes(data, "little"), "strb": strb})
+            for byte in range(8):
+                if strb >> byte & 1:
+                    want[burst["addr"] + 8 * index + byte] = data[byte]
+    done = []
+
+    async def feed(ctx):
+        await put(ctx, engine.writer.cmd, bursts, seed=1, stall=stall)
+
+    async def feed_beats(ctx):
+        await put(ctx, engine.writer.data, beats, seed=2, stall=stall)
+
+    async def watch(ctx):
+        while len(done) < len(bursts):
+            (pulse,) = (await ctx.tick().sample(engine.writer.done))[2:]
+            if pulse:
+                done.append(dram.cycle)
+
+    run_benches(engine, feed, feed_beats, watch, background=(dram.bench(engine.axi),))
+    assert memory == want
+
+
+def test_an_urgent_reader_goes_first_and_the_others_take_turns():
+    engine = engine_of(4, urgent=2)
+    dram = AxiDram(bytearray(IMAGE), latency=1)
+    benches = []
+    for index in range(4):
+
+        async def feed(ctx, index=index):
+            await put(ctx, engine.readers[index].cmd, [{"addr": 4096 * index // 2, "beats": 8}] * 3)
+
+        async def drain(ctx, index=index):
+            await take(ctx, engine.readers[index].data, 24)
+
+        benches += [feed, drain]
+    run_benches(engine, *benches, background=(dram.bench(engine.axi),))
+    order = [address // 2048 for _, address, _ in dram.read_addresses]
+    assert order == [0, 0, 0, 1, 1, 1, 2, 3, 2, 3, 2, 3]
+
+
+def test_a_flush_ends_what_was_begun_and_touches_no_byte():
+    engine = engine_of(1)
+    memory = bytearray(IMAGE)
+    dram = AxiDram(memory, latency=12, stall=0.3, seed=5)
+
+    async def bench(ctx):
+        await put(ctx, engine.readers[0].cmd, [{"addr": 0, "beats": 8}, {"addr": 64, "beats": 8}])
+        await put(ctx, engine.writer.cmd, [{"addr": 0, "beats": 8}, {"addr": 64, "beats": 4}])
+        await put(ctx, engine.writer.data, [{"data": 0, "strb": 0}] * 3)
+        ctx.set(engine.flush, 1)
+        await ctx.tick()
+        ctx.set(engine.readers[0].cmd.valid, 1)
+        while not ctx.get(engine.quiet):
+            assert not ctx.get(engine.readers[0].cmd.ready)
+            assert not ctx.get(engine.readers[0].data.valid)
+            await ctx.tick()
+
+    run_benches(engine, bench, background=(dram.bench(engine.axi),))
+    assert memory == IMAGE
+    assert not dram.reads
+    assert not dram.write_bursts
+    assert not dram.responses
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_an_error_response_is_reported_with_who_asked(write):
+    engine = engine_of(2)
+    dram = AxiDram(bytearray(IMAGE), latency=2, errors=range(128, 136))
+    seen = []
+
+    async def bench(ctx):
+        if write:
+            await put(ctx, engine.writer.cmd, [{"addr": 120, "beats": 2}])
+            await put(ctx, engine.writer.data, [{"data": 1, "strb": 255}] * 2)
+        else:
+            ctx.set(engine.readers[1].data.ready, 1)
+            await put(ctx, engine.readers[1].cmd, [{"addr": 120, "beats": 2}])
+        for _ in range(12):
+            error, *who = (await ctx.tick().sample(engine.error, engine.error_write, engine.error_reader))[2:]
+            if error:
+                seen.append(who)
+
+    run_benches(engine, bench, background=(dram.bench(engine.axi),))
+    assert len(seen) == 1
+    assert seen[0][0] == write
+    assert write or seen[0][1] == 1
+
+
+def test_more_urgent_readers_than_readers_are_refused():
+    with pytest.raises(ValueError, match=r"^MemoryEngine needs a reader and 0 to 1 urgent ones, not 2$"):
+        engine_of(1, urgent=2)
