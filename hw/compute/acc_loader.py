@@ -1,0 +1,185 @@
+"""LOAD of accumulators: tiles of 32-bit numbers, or of 8-bit numbers that are widened, with zeros around them.
+
+Imports ``isa.config``, ``hw.config``, ``hw.accumulator``, ``hw.dma``, ``hw.layouts``.
+Tests: ``tests/hw/compute/test_acc_loader.py``.
+"""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from hw.accumulator import tile_write_layout
+from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
+from hw.config import HardwareConfig
+from hw.dma.address import BurstWalker
+from hw.dma.reader import Reader
+from hw.dma.writer import TileWriter
+from hw.interfaces import ReadClient
+from hw.layouts import instruction_struct
+from isa.config import VTAConfig
+from isa.instructions import MemoryId
+
+__all__ = ["AccLoader"]
+
+JOBS = 4
+WIDE, NARROW = 0, 1  # kinds of elements: ACC and ACC_8BIT
+
+
+class AccLoader(wiring.Component):
+    """Copies tiles; the bursts of a job are asked for while an earlier job's beats arrive.
+
+    A tile is collected beat by beat and written whole, in the cycle after its last beat or later, if GEMM or ALU need
+    the bank.
+
+    Parameters
+    ----------
+    config, hardware : VTAConfig, HardwareConfig
+        Sizes.
+
+    Members
+    -------
+    base : In(addr_width)
+        Added to every address.
+    job : In(stream of job_layout)
+        LOAD instructions of memory ACC or ACC_8BIT with no size of zero.
+    dma : Out(ReadClient)
+        The memory.
+    tiles : Out(stream of tile_write_layout)
+        Tiles to write.
+    done : Out(done_layout)
+        The last tile of a job is being written.
+    working : Out(1)
+        A beat is taken or a tile written.
+    """
+
+    def __init__(self, config: VTAConfig, hardware: HardwareConfig) -> None:
+        self.config = config
+        self.hardware = hardware
+        # ACC_8BIT needs inputs of eight bits; without it there is one kind.
+        sizes = (config.acc_elem_bytes, config.acc_elem_bytes // 4)
+        self.element_bytes = sizes if config.inp_width == 8 else sizes[:1]
+        tile = tile_write_layout(address_width=config.log_acc_depth, tile_width=config.acc_elem_bits)
+        super().__init__(
+            {
+                "base": In(hardware.addr_width),
+                "job": In(stream.Signature(job_layout())),
+                "dma": Out(ReadClient(addr_width=hardware.addr_width, data_width=hardware.data_width)),
+                "tiles": Out(stream.Signature(tile)),
+                "done": Out(done_layout()),
+                "working": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        """Join burst walker, reader, writer and the register in which a tile is collected."""
+        m = Module()
+        hardware = self.hardware
+        m.submodules.walker = walker = BurstWalker(
+            addr_width=hardware.addr_width,
+            data_width=hardware.data_width,
+            burst_beats=hardware.burst_beats,
+            size_width=16 + exact_log2(max(self.element_bytes)),
+            aligned=min(self.element_bytes) >= hardware.beat_bytes,
+        )
+        m.submodules.reader = reader = Reader(data_width=hardware.data_width, element_bytes=self.element_bytes)
+        m.submodules.writer = writer = TileWriter(
+            data_width=hardware.data_width,
+            element_bytes=self.element_bytes,
+            address_width=max(1, self.config.log_acc_depth),
+            tag_width=TAG_WIDTH,
+        )
+        connect(m, walker.cmd, flipped(self.dma.cmd))
+        connect(m, reader.beats, flipped(self.dma.data))
+        connect(m, reader.parts, writer.parts)
+        self._front(m, walker, reader, writer)
+        self._collect(m, writer)
+        m.d.comb += self.working.eq(writer.write.valid | self.tiles.valid)
+        return m
+
+    def _front(self, m: Module, walker: BurstWalker, reader: Reader, writer: TileWriter) -> None:
+        """Decode a job and hand it to walker, reader and writer."""
+        insn = data.View(instruction_struct(self.config, "LOAD"), self.job.p.insn)
+        narrow = insn.memory == MemoryId.ACC_8BIT
+        logs = [exact_log2(size) for size in self.element_bytes]
+        request = walker.request.p
+        queues = []
+        for name, port in (("read", reader.job), ("write", writer.job)):
+            fifo = SyncFIFO(width=port.payload.shape().size, depth=JOBS)
+            m.submodules[f"{name}_jobs"] = fifo
+            queues.append((fifo, Signal(port.payload.shape(), name=f"{name}_entry"), port))
+        room = queues[0][0].w_rdy & queues[1][0].w_rdy
+        for kind, log in enumerate(logs):
+            with m.If(narrow == kind):
+                m.d.comb += [
+                    request.addr.eq(self.base + (insn.dram_base << log)),
+                    request.row_bytes.eq(insn.x_size << log),
+                    request.stride_bytes.eq(insn.x_stride << log),
+                ]
+        read, write = queues[0][1], queues[1][1]
+        m.d.comb += [
+            walker.request.valid.eq(self.job.valid & room),
+            self.job.ready.eq(walker.request.ready & room),
+            request.rows.eq(insn.y_size),
+            read.kind.eq(narrow),
+            read.offset.eq(request.addr),
+            read.stride.eq(request.stride_bytes),
+            write.kind.eq(narrow),
+            write.tag.eq(self.job.p.tag),
+        ]
+        m.d.comb += [read[name].eq(insn[name]) for name in ("x_size", "y_size")]
+        fields = ("sram_base", "x_size", "y_size", "x_pad_0", "x_pad_1", "y_pad_0", "y_pad_1")
+        m.d.comb += [write[name].eq(insn[name]) for name in fields]
+        for fifo, entry, port in queues:
+            m.d.comb += [
+                fifo.w_en.eq(self.job.valid & self.job.ready),
+                fifo.w_data.eq(entry),
+                port.valid.eq(fifo.r_rdy),
+                port.p.eq(fifo.r_data),
+                fifo.r_en.eq(port.ready),
+            ]
+
+    def _collect(self, m: Module, writer: TileWriter) -> None:
+        """Collect the parts of a tile; zeros go past the register when it is empty."""
+        write = writer.write.p
+        tile = Signal(self.config.acc_elem_bits, reset_less=True)
+        address = Signal(self.config.log_acc_depth, reset_less=True)
+        full = Signal()
+        part_taken = Signal()
+        pending = Signal()
+        tag = Signal(TAG_WIDTH, reset_less=True)
+        empties = ~full | self.tiles.ready
+        m.d.comb += [
+            self.tiles.valid.eq(full | (writer.write.valid & write.zero)),
+            self.tiles.p.address.eq(Mux(full, address, write.address)),
+            self.tiles.p.data.eq(Mux(full, tile, 0)),
+            writer.write.ready.eq(Mux(write.zero, ~full & self.tiles.ready, empties)),
+            part_taken.eq(writer.write.valid & ~write.zero & writer.write.ready),
+            self.done.valid.eq(pending & empties),
+            self.done.tag.eq(tag),
+        ]
+        with m.If(empties):
+            m.d.sync += [full.eq(0), pending.eq(0)]
+        with m.If(writer.done):
+            m.d.sync += [pending.eq(1), tag.eq(writer.tag)]
+        with m.If(part_taken):
+            m.d.sync += address.eq(write.address)
+            for kind, size in enumerate(self.element_bytes):
+                with m.If(write.kind == kind):
+                    self._take_part(m, tile, full, write, widen=kind == NARROW, bits=size * 8)
+
+    def _take_part(self, m: Module, tile: Signal, full: Signal, write: Any, *, widen: bool, bits: int) -> None:
+        """Put a part into its place in the tile; with the last one the tile is full."""
+        width = min(bits, self.hardware.data_width)
+        lanes = bits // width
+        part: Any = write.data[:width]
+        if widen:
+            numbers = [part.word_select(index, 8).as_signed() for index in range(width // 8)]
+            part = Cat(Cat(number, number[-1].replicate(24)) for number in numbers)
+        for lane in range(lanes):
+            with m.If(write.lane == lane):
+                m.d.sync += tile[lane * len(part) : (lane + 1) * len(part)].eq(part)
+        m.d.sync += full.eq(write.lane == lanes - 1)

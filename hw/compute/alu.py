@@ -1,0 +1,265 @@
+"""The tensor ALU: one tile a cycle with an immediate or with two accumulator operands.
+
+Imports ``isa.config``, ``hw.layouts``, ``hw.accumulator`` and its neighbours. Tests: ``tests/hw/compute/test_alu.py``.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.accumulator import bank_of, tile_write_layout
+from hw.compute.alu_lane import LANE_LATENCY, AluLane
+from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
+from hw.compute.loop_nest import LoopNest
+from hw.layouts import instruction_struct, uop_struct
+from isa.config import VTAConfig
+
+__all__ = ["ALU_WRITE_DELAY", "Alu"]
+
+ALU_WRITE_DELAY = LANE_LATENCY + 2
+"""Cycles from the read of a destination to the write of its result."""
+
+_PATIENCE = (3, 5)
+"""Cycles of waiting for a bank after which GEMM is asked to leave out a step: one for the read, one for the write."""
+
+
+def _meta_layout() -> data.StructLayout:
+    """Return what goes along with every step."""
+    return data.StructLayout({"tag": TAG_WIDTH, "opcode": 3, "use_imm": 1, "imm": signed(16)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """A step whose addresses are known, in one stage of the pipeline."""
+
+    valid: Signal
+    dst: Signal
+    meta: Any
+    last: Signal
+
+
+class Alu(wiring.Component):
+    """Applies an operation for every step of an instruction's loops.
+
+    A destination's read is followed by its write ``ALU_WRITE_DELAY`` cycles later; nothing stalls in between. Before
+    it, a step waits in one of two places: X, where its source is read, and Y, where its source is known. From X it goes
+    on at once if both operands can be read in one cycle. So one of the two ways always avoids that source and
+    destination of a long run meet in one bank, and a run takes one cycle a tile. A source that equals the source
+    before it is not read again. A step that reads what an earlier one has not written yet waits.
+
+    Parameters
+    ----------
+    config : VTAConfig
+        Sizes.
+
+    Members
+    -------
+    job : In(stream of job_layout)
+        ALU instructions, none of them with a zero extent.
+    uop_enable, uop_address, uop_data : Out, Out, In
+        Read port of the micro-op memory (data in the next cycle, held until the next read).
+    dst_read, dst_address, dst_grant, dst_data : Out, Out, In, In
+        Read of a destination, granted in the same cycle, data in the next one.
+    src_read, src_address, src_grant, src_data : Out, Out, In, In
+        Read of a source; never granted in a bank that ``dst_read`` asks for.
+    write, write_tile : Out
+        Write of a result; never refused.
+    bubble : Out(1)
+        GEMM should leave out a step: a read has waited for long.
+    done : Out(done_layout)
+        The last result of a job is being written.
+    working : Out(1)
+        A destination is being read.
+    """
+
+    def __init__(self, config: VTAConfig) -> None:
+        self.config = config
+        acc = config.log_acc_depth
+        tile = config.acc_elem_bits
+        super().__init__(
+            {
+                "job": In(stream.Signature(job_layout())),
+                "uop_enable": Out(1),
+                "uop_address": Out(config.log_uop_depth),
+                "uop_data": In(32),
+                "dst_read": Out(1),
+                "dst_address": Out(acc),
+                "dst_grant": In(1),
+                "dst_data": In(tile),
+                "src_read": Out(1),
+                "src_address": Out(acc),
+                "src_grant": In(1),
+                "src_data": In(tile),
+                "write": Out(1),
+                "write_tile": Out(tile_write_layout(address_width=acc, tile_width=tile)),
+                "bubble": Out(1),
+                "done": Out(done_layout()),
+                "working": Out(1),
+            }
+        )
+
+    def _operation(self, name: str) -> _Operation:
+        """Return the registers of a stage."""
+        return _Operation(
+            valid=Signal(name=f"{name}_valid"),
+            dst=Signal(self.config.log_acc_depth, name=f"{name}_dst", reset_less=True),
+            meta=Signal(_meta_layout(), name=f"{name}_meta", reset_less=True),
+            last=Signal(name=f"{name}_last", reset_less=True),
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        """Build fetch, the two waiting places and the pipeline behind them."""
+        m = Module()
+        x = self._operation("x")
+        y = self._operation("y")
+        flight = [self._operation(f"flight_{index}") for index in range(1, ALU_WRITE_DELAY + 1)]
+        src = Signal(self.config.log_acc_depth, reset_less=True)
+        x_leaves = Signal()
+        self._front(m, x, src, x_leaves)
+        known = Signal()
+        fresh = Signal()
+        held = self._source_register(m, fresh)
+        self._source_known(m, x, src, x_leaves, known)
+
+        at_once = Signal()
+        y_leaves = Signal()
+        moves = Signal()
+        clash = Signal()
+        src_clash = Signal()
+        m.d.comb += [
+            self.dst_address.eq(Mux(y.valid, y.dst, x.dst)),
+            self.src_address.eq(src),
+            clash.eq(_in_flight(self.dst_address, flight)),
+            src_clash.eq(_in_flight(src, flight) | (y.valid & (y.dst == src))),
+            self.dst_read.eq(~clash & (y.valid | (x.valid & (known | (~src_clash & (bank_of(x.dst) != bank_of(src))))))),
+            self.src_read.eq(x.valid & ~known & ~src_clash & (~y.valid | self.dst_grant)),
+            y_leaves.eq(y.valid & self.dst_grant),
+            at_once.eq(x.valid & ~y.valid & self.dst_grant & (known | self.src_grant)),
+            moves.eq(y_leaves | at_once),
+            x_leaves.eq(x.valid & (~y.valid | y_leaves) & (known | self.src_grant)),
+            self.working.eq(moves),
+        ]
+        with m.If(~y.valid | y_leaves):
+            m.d.sync += [y.valid.eq(x_leaves & ~at_once), y.dst.eq(x.dst), y.meta.eq(x.meta), y.last.eq(x.last)]
+        denied = (self.dst_read & ~self.dst_grant) | (self.src_read & ~self.src_grant)
+        self._patience(m, waits=denied, moves=moves | x_leaves)
+        m.d.sync += fresh.eq(self.src_grant)
+        first = flight[0]
+        takes_fresh = Signal(reset_less=True)
+        m.d.sync += [
+            first.valid.eq(moves),
+            first.dst.eq(self.dst_address),
+            first.meta.eq(Mux(y.valid, y.meta.as_value(), x.meta.as_value())),
+            first.last.eq(Mux(y.valid, y.last, x.last)),
+            takes_fresh.eq(self.src_grant & ~y.valid),
+        ]
+        self._compute(m, flight, Mux(takes_fresh, self.src_data, held))
+        return m
+
+    def _front(self, m: Module, x: _Operation, src: Signal, x_leaves: Signal) -> None:
+        """Walk the loops, fetch micro-ops, and fill X."""
+        config = self.config
+        acc = config.log_acc_depth
+        meta_width = _meta_layout().size
+        m.submodules.nest = nest = LoopNest(
+            uop_width=config.log_uop_depth, operands={"dst": acc, "src": acc}, meta_width=meta_width
+        )
+        insn = data.View(instruction_struct(config, "ALU"), self.job.p.insn)
+        meta = Cat(self.job.p.tag, insn.alu_opcode, insn.use_imm, insn.imm)
+        m.d.comb += [
+            nest.job.valid.eq(self.job.valid),
+            self.job.ready.eq(nest.job.ready),
+            nest.job.p.meta.eq(meta),
+        ]
+        for name in nest.job.payload.shape().members:
+            if name != "meta":
+                m.d.comb += nest.job.p[name].eq(insn[name])
+        step = nest.steps.p
+        valid = Signal(name="fetched_valid")
+        fetched = Signal(nest.steps.payload.shape(), reset_less=True)
+        leaves = Signal(name="fetched_leaves")
+        m.d.comb += [
+            leaves.eq(~x.valid | x_leaves),
+            nest.steps.ready.eq(~valid | leaves),
+            self.uop_enable.eq(nest.steps.valid & nest.steps.ready),
+            self.uop_address.eq(step.uop),
+        ]
+        with m.If(nest.steps.ready):
+            m.d.sync += [valid.eq(nest.steps.valid), fetched.eq(step)]
+        uop = data.View(uop_struct(config), self.uop_data)
+        with m.If(leaves):
+            m.d.sync += [
+                x.valid.eq(valid),
+                x.dst.eq(uop.dst + fetched.offsets.dst),
+                src.eq(uop.src + fetched.offsets.src),
+                x.meta.eq(fetched.meta),
+                x.last.eq(fetched.last),
+            ]
+
+    def _source_register(self, m: Module, fresh: Signal) -> Signal:
+        """Return the register that keeps the source that was read last."""
+        held = Signal(self.config.acc_elem_bits, reset_less=True)
+        with m.If(fresh):
+            m.d.sync += held.eq(self.src_data)
+        return held
+
+    def _source_known(self, m: Module, x: _Operation, src: Signal, x_leaves: Signal, known: Signal) -> None:
+        """Say whether X needs no read of its source: an immediate, or the source of the step before, unchanged."""
+        valid = Signal(name="source_valid")
+        address = Signal(self.config.log_acc_depth, name="source_address", reset_less=True)
+        m.d.comb += known.eq(x.meta.use_imm | (valid & (address == src)))
+        with m.If(x_leaves):
+            m.d.sync += [
+                valid.eq(~x.meta.use_imm & ~x.last & (x.dst != src)),
+                address.eq(src),
+            ]
+
+    def _patience(self, m: Module, *, waits: Value, moves: Value) -> None:
+        """Ask GEMM for a step after a while without progress."""
+        cycles = Signal(4)
+        m.d.comb += self.bubble.eq((cycles == _PATIENCE[0]) | (cycles == _PATIENCE[1]))
+        with m.If(moves | ~waits):
+            m.d.sync += cycles.eq(0)
+        with m.Else():
+            m.d.sync += cycles.eq(cycles + 1)
+
+    def _compute(self, m: Module, flight: list[_Operation], source: Value) -> None:
+        """Register the operands, compute, and write."""
+        config = self.config
+        for before, after in zip(flight, flight[1:], strict=False):
+            m.d.sync += [
+                after.valid.eq(before.valid),
+                after.dst.eq(before.dst),
+                after.meta.eq(before.meta),
+                after.last.eq(before.last),
+            ]
+        width = config.acc_width
+        results = []
+        imm = flight[0].meta.imm
+        for index in range(config.batch * config.block_out):
+            lane = AluLane()
+            m.submodules[f"lane_{index}"] = lane
+            operand_x = Signal(width, name=f"x_{index}", reset_less=True)
+            operand_y = Signal(signed(width), name=f"y_{index}", reset_less=True)
+            m.d.sync += [
+                operand_x.eq(self.dst_data.word_select(index, width)),
+                operand_y.eq(Mux(flight[0].meta.use_imm, imm, source.word_select(index, width).as_signed())),
+            ]
+            m.d.comb += [lane.x.eq(operand_x), lane.y.eq(operand_y), lane.opcode.eq(flight[1].meta.opcode)]
+            results.append(lane.result)
+        end = flight[-1]
+        m.d.comb += [
+            self.write.eq(end.valid),
+            self.write_tile.address.eq(end.dst),
+            self.write_tile.data.eq(Cat(results)),
+            self.done.valid.eq(end.valid & end.last),
+            self.done.tag.eq(end.meta.tag),
+        ]
+
+
+def _in_flight(address: Value, flight: list[_Operation]) -> Value:
+    """Return whether a result for ``address`` has been begun and not been written."""
+    return Cat(operation.valid & (operation.dst == address) for operation in flight).any()

@@ -1,0 +1,260 @@
+"""Which accumulators an instruction may touch: from the first to the last, found before it is queued for its unit.
+
+Imports ``isa.config``, ``hw.layouts`` and its neighbours. Tests: ``tests/hw/compute/test_binder.py``.
+"""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, enum, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hw.compute.jobs import Unit
+from hw.compute.loop_nest import ITER_WIDTH
+from hw.layouts import INSTRUCTION_WIDTH, instruction_struct, uop_struct
+from isa.config import VTAConfig
+
+__all__ = ["Binder", "binding_layout"]
+
+CACHE_BITS = 5
+
+
+def binding_layout(config: VTAConfig) -> data.StructLayout:
+    """Return the layout of a binding: the unit, the range ``low`` to ``high`` (included) of accumulators.
+
+    For resets by ``Unit.RESET``, ``first`` and ``step`` say which destinations the micro-ops have.
+    """
+    acc = config.log_acc_depth
+    return data.StructLayout({"unit": Unit, "low": acc, "high": acc, "first": acc, "step": acc})
+
+
+def _bounds_layout(config: VTAConfig) -> data.StructLayout:
+    """Return what is known of a range of micro-ops."""
+    acc = config.log_acc_depth
+    fields = {f"{operand}_{end}": acc for operand in ("dst", "src") for end in ("low", "high")}
+    return data.StructLayout({**fields, "first": acc, "step": acc, "affine": 1})
+
+
+class _State(enum.Enum, shape=2):  # type: ignore[call-arg]  # the shape is Amaranth's addition
+    LOOK = 0
+    SCAN = 1
+    SPAN = 2
+
+
+class Binder(wiring.Component):
+    """Finds the range of an instruction's accumulators, and whether a reset is affine.
+
+    The least and greatest indices of a range of micro-ops are read once, one micro-op a cycle, and kept in a small
+    cache until micro-ops are loaded. What the loops add is then summed up bit by bit of their counts: an instruction
+    takes two cycles and as many as its longer loop count has bits.
+
+    Parameters
+    ----------
+    config : VTAConfig
+        Sizes.
+
+    Members
+    -------
+    valid, unit, insn : In
+        The next instruction in program order; stays until it is taken.
+    uops_pending : In(1)
+        Its micro-ops are still being loaded.
+    uops_changed : In(1)
+        Micro-ops have been loaded.
+    uop_enable, uop_address, uop_data : Out, Out, In
+        Read port of the micro-op memory.
+    take : Out(1)
+        The instruction is bound, as ``binding`` says.
+    binding : Out(binding_layout)
+        Its unit and range.
+    """
+
+    def __init__(self, config: VTAConfig) -> None:
+        self.config = config
+        super().__init__(
+            {
+                "valid": In(1),
+                "unit": In(Unit),
+                "insn": In(INSTRUCTION_WIDTH),
+                "uops_pending": In(1),
+                "uops_changed": In(1),
+                "uop_enable": Out(1),
+                "uop_address": Out(config.log_uop_depth),
+                "uop_data": In(32),
+                "take": Out(1),
+                "binding": Out(binding_layout(config)),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        """Build the three states."""
+        m = Module()
+        config = self.config
+        alu = data.View(instruction_struct(config, "ALU"), self.insn)
+        state = Signal(_State)
+        bounds = Signal(_bounds_layout(config), reset_less=True)
+        cached = Signal(_bounds_layout(config))
+        hit = Signal()
+        scanned = Signal()
+        self._cache(m, alu, bounds, hit=hit, cached=cached, fill=scanned)
+        self._scan(m, alu, state, bounds, scanned)
+        spans = self._spans(m, state)
+        with m.Switch(state):
+            with m.Case(_State.LOOK):
+                with m.If(self.valid):
+                    with m.Switch(self.unit):
+                        with m.Case(Unit.GEMM, Unit.ALU):
+                            with m.If(~self.uops_pending & hit):
+                                m.d.sync += [bounds.eq(cached), state.eq(_State.SPAN)]
+                            with m.Elif(~self.uops_pending):
+                                m.d.sync += state.eq(_State.SCAN)
+                        with m.Case(Unit.ACC):
+                            m.d.sync += state.eq(_State.SPAN)
+                        with m.Default():
+                            m.d.comb += self.take.eq(1)
+            with m.Case(_State.SCAN):
+                with m.If(scanned):
+                    m.d.sync += state.eq(_State.SPAN)
+            with m.Case(_State.SPAN):
+                with m.If(spans.complete):
+                    m.d.comb += self.take.eq(1)
+                    m.d.sync += state.eq(_State.LOOK)
+        self._bind(m, alu, bounds, spans)
+        return m
+
+    def _cache(self, m: Module, alu: Any, bounds: Any, *, hit: Signal, cached: Any, fill: Signal) -> None:
+        """Keep the bounds of the ranges that were scanned since micro-ops were loaded last."""
+        key_width = 2 * self.config.log_uop_depth + 1
+        record = data.StructLayout({"key": key_width, "bounds": _bounds_layout(self.config)})
+        m.submodules.cache = cache = Memory(shape=record, depth=1 << CACHE_BITS, init=[])
+        read = cache.read_port(domain="comb")
+        write = cache.write_port()
+        known = Signal(1 << CACHE_BITS)
+        key = Signal(key_width)
+        place = Signal(CACHE_BITS)
+        m.d.comb += [
+            key.eq(Cat(alu.uop_bgn, alu.uop_end)),
+            place.eq(alu.uop_bgn[:CACHE_BITS] ^ alu.uop_bgn[CACHE_BITS : 2 * CACHE_BITS]),
+            read.addr.eq(place),
+            cached.eq(read.data.bounds),
+            hit.eq(known.bit_select(place, 1) & (read.data.key == key)),
+            write.addr.eq(place),
+            write.data.key.eq(key),
+            write.data.bounds.eq(bounds),
+            write.en.eq(fill),
+        ]
+        with m.If(self.uops_changed):
+            m.d.sync += known.eq(0)
+        with m.If(fill):
+            m.d.sync += known.bit_select(place, 1).eq(1)
+
+    def _scan(self, m: Module, alu: Any, state: Any, bounds: Any, scanned: Signal) -> None:
+        """Read the micro-ops; in the cycle of ``scanned``, ``bounds`` covers them all."""
+        config = self.config
+        acc = config.log_acc_depth
+        address = Signal(config.log_uop_depth + 1, reset_less=True)
+        arriving = Signal()
+        started = Signal()
+        several = Signal()
+        dst = Signal(acc)
+        src = Signal(acc)
+        before = Signal(acc, reset_less=True)
+        step = Signal(acc)
+        uop = data.View(uop_struct(config), self.uop_data)
+        m.d.comb += [
+            self.uop_enable.eq((state == _State.SCAN) & (address != alu.uop_end)),
+            self.uop_address.eq(address),
+            dst.eq(uop.dst),
+            src.eq(uop.src),
+            step.eq(dst - before),
+            scanned.eq((state == _State.SCAN) & started & ~arriving),
+        ]
+        m.d.sync += arriving.eq(self.uop_enable)
+        with m.If(state == _State.LOOK):
+            m.d.sync += [address.eq(alu.uop_bgn), started.eq(0), several.eq(0)]
+        with m.If(self.uop_enable):
+            m.d.sync += address.eq(address + 1)
+        with m.If(arriving):
+            m.d.sync += [started.eq(1), several.eq(started), before.eq(dst)]
+            for value, low, high in (
+                (dst, bounds.dst_low, bounds.dst_high),
+                (src, bounds.src_low, bounds.src_high),
+            ):
+                with m.If(~started | (value < low)):
+                    m.d.sync += low.eq(value)
+                with m.If(~started | (value > high)):
+                    m.d.sync += high.eq(value)
+            with m.If(~started):
+                m.d.sync += [bounds.first.eq(dst), bounds.step.eq(0), bounds.affine.eq(1)]
+            with m.Elif(~several):
+                m.d.sync += bounds.step.eq(step)
+            with m.Elif(step != bounds.step):
+                m.d.sync += bounds.affine.eq(0)
+
+    def _spans(self, m: Module, state: Any) -> Any:
+        """Sum up what the loops add to the greatest destination and source, or the size of a load."""
+        config = self.config
+        width = config.log_acc_depth + 1
+        alu = data.View(instruction_struct(config, "ALU"), self.insn)
+        load = data.View(instruction_struct(config, "LOAD"), self.insn)
+        outer = Signal(ITER_WIDTH, reset_less=True)
+        inner = Signal(ITER_WIDTH, reset_less=True)
+        names = ("dst_out", "dst_in", "src_out", "src_in")
+        factors = {name: Signal(width, name=f"{name}_factor", reset_less=True) for name in names}
+        spans = Signal(data.StructLayout({"dst": width, "src": width, "complete": 1}))
+        sums = {name: Signal(width, name=f"{name}_span", reset_less=True) for name in ("dst", "src")}
+        m.d.comb += [
+            spans.dst.eq(sums["dst"]),
+            spans.src.eq(sums["src"]),
+            spans.complete.eq((outer == 0) & (inner == 0)),
+        ]
+        with m.If(state == _State.LOOK):
+            m.d.sync += [outer.eq(alu.iter_out - 1), inner.eq(alu.iter_in - 1)]
+            m.d.sync += [factors[name].eq(alu[f"{name[:3]}_factor{name[3:]}"]) for name in names]
+            m.d.sync += [total.eq(0) for total in sums.values()]
+            with m.If(self.unit == Unit.ACC):
+                m.d.sync += [
+                    outer.eq(load.y_size + load.y_pad_0 + load.y_pad_1),
+                    inner.eq(0),
+                    factors["dst_out"].eq(load.x_size + load.x_pad_0 + load.x_pad_1),
+                ]
+        with m.Elif(state == _State.SPAN):
+            m.d.sync += [outer.eq(outer >> 1), inner.eq(inner >> 1)]
+            m.d.sync += [factor.eq(factor << 1) for factor in factors.values()]
+            for name, total in sums.items():
+                added_out = Mux(outer[0], factors[f"{name}_out"], 0)
+                added_in = Mux(inner[0], factors[f"{name}_in"], 0)
+                m.d.sync += total.eq(total + added_out + added_in)
+        return spans
+
+    def _bind(self, m: Module, alu: Any, bounds: Any, spans: Any) -> None:
+        """Join the ranges of destination and source, and choose the unit."""
+        acc = self.config.log_acc_depth
+        load = data.View(instruction_struct(self.config, "LOAD"), self.insn)
+        gemm = data.View(instruction_struct(self.config, "GEMM"), self.insn)
+        dst_high = Signal(acc)
+        src_high = Signal(acc)
+        m.d.comb += [
+            dst_high.eq(bounds.dst_high + spans.dst),
+            src_high.eq(bounds.src_high + spans.src),
+            self.binding.unit.eq(self.unit),
+            self.binding.low.eq(bounds.dst_low),
+            self.binding.high.eq(dst_high),
+            self.binding.first.eq(bounds.first),
+            self.binding.step.eq(bounds.step),
+        ]
+        with m.Switch(self.unit):
+            with m.Case(Unit.ALU):
+                with m.If(~alu.use_imm & (bounds.src_low < bounds.dst_low)):
+                    m.d.comb += self.binding.low.eq(bounds.src_low)
+                with m.If(~alu.use_imm & (src_high > dst_high)):
+                    m.d.comb += self.binding.high.eq(src_high)
+            with m.Case(Unit.GEMM):
+                with m.If(gemm.reset & bounds.affine):
+                    m.d.comb += self.binding.unit.eq(Unit.RESET)
+            with m.Case(Unit.ACC):
+                m.d.comb += [
+                    self.binding.low.eq(load.sram_base),
+                    self.binding.high.eq(load.sram_base + spans.dst - 1),
+                ]

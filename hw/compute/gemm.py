@@ -1,0 +1,224 @@
+"""The GEMM core: one micro-op a cycle, exact at every distance between two uses of one accumulator.
+
+Imports ``isa.config``, ``hw.layouts``, ``hw.accumulator`` and its neighbours. Tests: ``tests/hw/compute/test_gemm.py``.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.accumulator import tile_write_layout
+from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
+from hw.compute.loop_nest import LoopNest
+from hw.compute.mac_row import MacRow, dot_latency
+from hw.layouts import instruction_struct, uop_struct
+from isa.config import VTAConfig
+
+__all__ = ["WRITE_DELAY", "Gemm"]
+
+WRITE_DELAY = 2
+"""Cycles from the read of a destination to its write."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """What is known of the operation in one pipeline stage."""
+
+    valid: Signal
+    dst: Signal
+    reset: Signal
+    last: Signal
+    tag: Signal
+
+
+class Gemm(wiring.Component):
+    """Multiplies, or clears, for every step of an instruction's loops.
+
+    A job's first micro-op is read one cycle after the job was taken and every step follows the one before it by one
+    cycle, across jobs, too. With D the latency of the dot product, the accumulator is read D + 3 cycles after the
+    micro-op and written ``WRITE_DELAY`` cycles later. The pipeline never stalls; ``bubble`` leaves out one step.
+
+    Parameters
+    ----------
+    config : VTAConfig
+        Sizes.
+    ahead : int
+        How many cycles before its read an operation shows at ``ahead``.
+
+    Members
+    -------
+    job : In(stream of job_layout)
+        GEMM instructions, none of them with a zero extent.
+    bubble : In(1)
+        Begin no step in this cycle.
+    uop_enable, uop_address, uop_data : Out, Out, In
+        Read port of the micro-op memory (data in the next cycle).
+    operand_enable, inp_address, inp_data, wgt_address, wgt_data : Out, Out, In, Out, In
+        Read ports of the scratchpads (data in the next cycle).
+    acc_read, acc_address, acc_data : Out, Out, In
+        Read of the destination (data in the next cycle).
+    acc_ahead, acc_ahead_address : Out
+        The destination that will be read ``ahead`` cycles from now.
+    acc_write, acc_write_tile : Out
+        Write of the result.
+    done : Out(done_layout)
+        The last result of a job is being written.
+    working : Out(1)
+        A step begins.
+    """
+
+    def __init__(self, config: VTAConfig, *, ahead: int) -> None:
+        self.config = config
+        self.latency = dot_latency(config.block_in)
+        if not 0 <= ahead <= self.latency + 1:
+            raise ValueError(f"Gemm knows a destination up to {self.latency + 1} cycles ahead, not {ahead}")
+        self.ahead = ahead
+        acc = config.log_acc_depth
+        super().__init__(
+            {
+                "job": In(stream.Signature(job_layout())),
+                "bubble": In(1),
+                "uop_enable": Out(1),
+                "uop_address": Out(config.log_uop_depth),
+                "uop_data": In(32),
+                "operand_enable": Out(1),
+                "inp_address": Out(config.log_inp_depth),
+                "inp_data": In(config.inp_elem_bits),
+                "wgt_address": Out(config.log_wgt_depth),
+                "wgt_data": In(config.wgt_elem_bits),
+                "acc_read": Out(1),
+                "acc_address": Out(acc),
+                "acc_data": In(config.acc_elem_bits),
+                "acc_ahead": Out(1),
+                "acc_ahead_address": Out(acc),
+                "acc_write": Out(1),
+                "acc_write_tile": Out(tile_write_layout(address_width=acc, tile_width=config.acc_elem_bits)),
+                "done": Out(done_layout()),
+                "working": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        """Build the pipeline: micro-op, addresses, operands, dot product, accumulator."""
+        m = Module()
+        fetched = self._front(m)
+        stages = [fetched]
+        for index in range(2, self.latency + 6):
+            stages.append(self._next_stage(m, stages[-1], index))
+        read = self.latency + 2
+        at_read, at_sum, at_write = stages[read:]
+        early = stages[read - self.ahead]
+        m.d.comb += [
+            self.acc_read.eq(at_read.valid),
+            self.acc_address.eq(at_read.dst),
+            self.acc_ahead.eq(early.valid),
+            self.acc_ahead_address.eq(early.dst),
+            self.acc_write.eq(at_write.valid),
+            self.acc_write_tile.address.eq(at_write.dst),
+            self.done.valid.eq(at_write.valid & at_write.last),
+            self.done.tag.eq(at_write.tag),
+        ]
+        self._accumulate(m, self._dots(m), at_read, at_sum, at_write)
+        return m
+
+    def _front(self, m: Module) -> _Stage:
+        """Walk the loops, fetch the micro-op and add the offsets; return the stage in which addresses are registered."""
+        config = self.config
+        operands = {"dst": config.log_acc_depth, "src": config.log_inp_depth, "wgt": config.log_wgt_depth}
+        nest = LoopNest(uop_width=config.log_uop_depth, operands=operands, meta_width=TAG_WIDTH + 1)
+        m.submodules.nest = nest
+        insn = data.View(instruction_struct(config, "GEMM"), self.job.p.insn)
+        m.d.comb += [
+            nest.job.valid.eq(self.job.valid),
+            self.job.ready.eq(nest.job.ready),
+            nest.job.p.meta.eq(Cat(self.job.p.tag, insn.reset)),
+        ]
+        for name in nest.job.payload.shape().members:
+            if name != "meta":
+                m.d.comb += nest.job.p[name].eq(insn[name])
+        step = nest.steps.p
+        m.d.comb += [
+            nest.steps.ready.eq(~self.bubble),
+            self.working.eq(nest.steps.valid & ~self.bubble),
+            self.uop_enable.eq(self.working),
+            self.uop_address.eq(step.uop),
+        ]
+        valid = Signal(name="valid_1")
+        offsets = Signal(step.offsets.shape(), reset_less=True)
+        meta = Signal(TAG_WIDTH + 1, name="meta_1", reset_less=True)
+        last = Signal(name="last_1", reset_less=True)
+        m.d.sync += [valid.eq(self.working), offsets.eq(step.offsets), meta.eq(step.meta), last.eq(step.last)]
+        uop = data.View(uop_struct(config), self.uop_data)
+        dst = Signal(config.log_acc_depth, name="dst_1")
+        m.d.comb += dst.eq(uop.dst + offsets.dst)
+        m.d.sync += [
+            self.operand_enable.eq(valid),
+            self.inp_address.eq(uop.src + offsets.src),
+            self.wgt_address.eq(uop.wgt + offsets.wgt),
+        ]
+        return _Stage(valid=valid, dst=dst, reset=meta[TAG_WIDTH], last=last, tag=meta[:TAG_WIDTH])
+
+    def _next_stage(self, m: Module, before: _Stage, index: int) -> _Stage:
+        """Return the stage after ``before``."""
+        stage = _Stage(
+            valid=Signal(name=f"valid_{index}"),
+            dst=Signal(self.config.log_acc_depth, name=f"dst_{index}", reset_less=True),
+            reset=Signal(name=f"reset_{index}", reset_less=True),
+            last=Signal(name=f"last_{index}", reset_less=True),
+            tag=Signal(TAG_WIDTH, name=f"tag_{index}", reset_less=True),
+        )
+        m.d.sync += [
+            stage.valid.eq(before.valid),
+            stage.dst.eq(before.dst),
+            stage.reset.eq(before.reset),
+            stage.last.eq(before.last),
+            stage.tag.eq(before.tag),
+        ]
+        return stage
+
+    def _dots(self, m: Module) -> list[list[Value]]:
+        """Register the operands and return the dot product of each batch row and weight row."""
+        config = self.config
+        inp = Signal(config.inp_elem_bits, reset_less=True)
+        wgt = Signal(config.wgt_elem_bits, reset_less=True)
+        m.d.sync += [inp.eq(self.inp_data), wgt.eq(self.wgt_data)]
+        inp_bits = config.block_in * config.inp_width
+        wgt_bits = config.block_in * config.wgt_width
+        dots: list[list[Value]] = []
+        for batch in range(config.batch):
+            dots.append([])
+            for lane in range(config.block_out):
+                row = MacRow(lanes=config.block_in, inp_width=config.inp_width, wgt_width=config.wgt_width)
+                m.submodules[f"row_{batch}_{lane}"] = row
+                m.d.comb += [
+                    row.inp.eq(inp.word_select(batch, inp_bits)),
+                    row.wgt.eq(wgt.word_select(lane, wgt_bits)),
+                ]
+                dots[-1].append(row.dot)
+        return dots
+
+    def _accumulate(
+        self, m: Module, dots: list[list[Value]], at_read: _Stage, at_sum: _Stage, at_write: _Stage
+    ) -> None:
+        """Add to the newest value of the destination: in flight one or two steps before, or read."""
+        config = self.config
+        near = Signal(reset_less=True)
+        far = Signal(reset_less=True)
+        m.d.sync += [
+            near.eq(at_sum.valid & (at_sum.dst == at_read.dst)),
+            far.eq(at_write.valid & (at_write.dst == at_read.dst)),
+        ]
+        result = Signal(config.acc_elem_bits, reset_less=True)
+        older = Signal(config.acc_elem_bits, reset_less=True)
+        m.d.sync += older.eq(result)
+        m.d.comb += self.acc_write_tile.data.eq(result)
+        width = config.acc_width
+        for index, dot in enumerate(dot for row in dots for dot in row):
+            lane = slice(index * width, (index + 1) * width)
+            base = Mux(near, result[lane], Mux(far, older[lane], self.acc_data[lane]))
+            total = Signal(signed(width), name=f"total_{index}")
+            m.d.comb += total.eq(base + dot)
+            m.d.sync += result[lane].eq(Mux(at_sum.reset, 0, total))

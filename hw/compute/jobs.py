@@ -1,0 +1,37 @@
+"""What the issue logic hands to the units of the compute module: an instruction and its place in the window.
+
+Imports ``hw.layouts``. Tests: with the units.
+"""
+
+from amaranth.lib import data, enum
+
+from hw.layouts import INSTRUCTION_WIDTH
+
+__all__ = ["TAG_WIDTH", "WINDOW", "Unit", "done_layout", "job_layout"]
+
+WINDOW = 16
+"""Instructions that may be between issue and retirement."""
+
+TAG_WIDTH = 4
+"""Bits of a place in the window."""
+
+
+class Unit(enum.IntEnum, shape=3):  # type: ignore[call-arg]  # the shape is Amaranth's addition
+    """Who executes an instruction; NONE completes as soon as it is its turn."""
+
+    NONE = 0
+    UOP = 1
+    ACC = 2
+    GEMM = 3
+    ALU = 4
+    RESET = 5
+
+
+def job_layout() -> data.StructLayout:
+    """Return the layout of an instruction word and its place in the window."""
+    return data.StructLayout({"insn": INSTRUCTION_WIDTH, "tag": TAG_WIDTH})
+
+
+def done_layout() -> data.StructLayout:
+    """Return the layout of a completion: for one cycle ``valid``, when the last write is being done."""
+    return data.StructLayout({"tag": TAG_WIDTH, "valid": 1})

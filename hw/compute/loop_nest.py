@@ -1,0 +1,138 @@
+"""The loops of GEMM and ALU: outer, inner and micro-op, with the offsets that the factors add to the indices.
+
+Imports amaranth alone. Tests: ``tests/hw/compute/test_loop_nest.py``.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["ITER_WIDTH", "LoopNest", "loop_job_layout", "loop_step_layout"]
+
+ITER_WIDTH = 14
+"""Bits of an iteration count."""
+
+
+def loop_job_layout(*, uop_width: int, operands: Mapping[str, int], meta_width: int) -> data.StructLayout:
+    """Return the layout of a nest: the loop fields of an instruction, and ``meta`` that goes along with every step.
+
+    ``operands`` has the index width of each operand. Neither extent is zero, and ``uop_end`` is above ``uop_bgn``.
+    """
+    factors = {f"{name}_factor_{loop}": width for name, width in operands.items() for loop in ("out", "in")}
+    return data.StructLayout(
+        {
+            "uop_bgn": uop_width,
+            "uop_end": uop_width + 1,
+            "iter_out": ITER_WIDTH,
+            "iter_in": ITER_WIDTH,
+            **factors,
+            "meta": meta_width,
+        }
+    )
+
+
+def loop_step_layout(*, uop_width: int, operands: Mapping[str, int], meta_width: int) -> data.StructLayout:
+    """Return the layout of a step: the micro-op's address, the offset of each operand, ``last`` of the nest, meta."""
+    return data.StructLayout(
+        {
+            "uop": uop_width,
+            "offsets": data.StructLayout(operands),
+            "last": 1,
+            "meta": meta_width,
+        }
+    )
+
+
+class LoopNest(wiring.Component):
+    """Walks the loops of one instruction after the other, a step a cycle.
+
+    The first step of a job is offered in the cycle after it was taken; the next job is taken in the cycle of the last
+    step, so steps follow each other without a gap.
+
+    Parameters
+    ----------
+    uop_width : int
+        Bits of a micro-op address.
+    operands : mapping of str to int
+        Bits of the index of each operand; offsets wrap at them.
+    meta_width : int
+        Bits that accompany a job.
+
+    Members
+    -------
+    job : In(stream of loop_job_layout)
+        Nests to walk.
+    steps : Out(stream of loop_step_layout)
+        Their steps: micro-op fastest, then the inner loop, then the outer one.
+    """
+
+    def __init__(self, *, uop_width: int, operands: Mapping[str, int], meta_width: int) -> None:
+        if not operands:
+            raise ValueError("LoopNest needs at least one operand")
+        self.uop_width = uop_width
+        self.operands = dict(operands)
+        self.meta_width = meta_width
+        job = loop_job_layout(uop_width=uop_width, operands=operands, meta_width=meta_width)
+        step = loop_step_layout(uop_width=uop_width, operands=operands, meta_width=meta_width)
+        super().__init__({"job": In(stream.Signature(job)), "steps": Out(stream.Signature(step))})
+
+    def elaborate(self, platform: Any) -> Module:
+        """Build three counters and two running sums an operand."""
+        m = Module()
+        step = self.steps.p
+        active = Signal()
+        held = Signal(self.job.payload.shape(), reset_less=True)
+        uop = Signal(self.uop_width + 1, reset_less=True)
+        outer_left = Signal(ITER_WIDTH, reset_less=True)
+        inner_left = Signal(ITER_WIDTH, reset_less=True)
+        uop_last = Signal()
+        inner_last = Signal()
+        taken = Signal()
+        m.d.comb += [
+            uop_last.eq(uop + 1 == held.uop_end),
+            inner_last.eq(inner_left == 1),
+            self.steps.valid.eq(active),
+            step.uop.eq(uop),
+            step.meta.eq(held.meta),
+            step.last.eq(uop_last & inner_last & (outer_left == 1)),
+            taken.eq(self.steps.valid & self.steps.ready),
+            self.job.ready.eq(~active | (taken & step.last)),
+        ]
+        with m.If(self.job.ready):
+            m.d.sync += [
+                active.eq(self.job.valid),
+                held.eq(self.job.p),
+                uop.eq(self.job.p.uop_bgn),
+                outer_left.eq(self.job.p.iter_out),
+                inner_left.eq(self.job.p.iter_in),
+            ]
+        with m.Elif(taken):
+            m.d.sync += uop.eq(uop + 1)
+            with m.If(uop_last):
+                m.d.sync += [uop.eq(held.uop_bgn), inner_left.eq(inner_left - 1)]
+                with m.If(inner_last):
+                    m.d.sync += [inner_left.eq(held.iter_in), outer_left.eq(outer_left - 1)]
+        for name, width in self.operands.items():
+            self._offset(m, name, width, held=held, taken=taken, uop_last=uop_last, inner_last=inner_last)
+        return m
+
+    def _offset(
+        self, m: Module, name: str, width: int, *, held: Any, taken: Any, uop_last: Any, inner_last: Any
+    ) -> None:
+        """Add the sums of one operand: where the outer loop stands, and where the inner one does."""
+        outer = Signal(width, name=f"{name}_outer", reset_less=True)
+        inner = Signal(width, name=f"{name}_inner", reset_less=True)
+        next_outer = Signal(width, name=f"{name}_next_outer")
+        m.d.comb += [
+            self.steps.p.offsets[name].eq(inner),
+            next_outer.eq(outer + held[f"{name}_factor_out"]),
+        ]
+        with m.If(self.job.ready):
+            m.d.sync += [outer.eq(0), inner.eq(0)]
+        with m.Elif(taken & uop_last):
+            m.d.sync += inner.eq(inner + held[f"{name}_factor_in"])
+            with m.If(inner_last):
+                m.d.sync += [outer.eq(next_outer), inner.eq(next_outer)]

@@ -1,0 +1,148 @@
+"""Clearing accumulators, up to four tiles a cycle: for resets whose destinations are affine in all three loops.
+
+Imports ``isa.config``, ``hw.layouts``, ``hw.accumulator`` and its neighbours. Tests: ``tests/hw/compute/test_reset_walk.py``.
+"""
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.accumulator import RESET_LANES
+from hw.compute.jobs import TAG_WIDTH, done_layout
+from hw.compute.loop_nest import ITER_WIDTH
+from isa.config import VTAConfig
+
+__all__ = ["ResetWalk", "reset_job_layout"]
+
+
+def reset_job_layout(config: VTAConfig) -> data.StructLayout:
+    """Return the layout of a reset: tiles ``first + u * step_0 + j * step_1 + i * step_2`` for u, j, i below counts.
+
+    No count is zero.
+    """
+    acc = config.log_acc_depth
+    count = max(ITER_WIDTH, config.log_uop_depth + 1)
+    return data.StructLayout(
+        {
+            "tag": TAG_WIDTH,
+            "first": acc,
+            "counts": data.ArrayLayout(count, 3),
+            "steps": data.ArrayLayout(acc, 3),
+        }
+    )
+
+
+class ResetWalk(wiring.Component):
+    """Clears the tiles of a job, four neighbours of one loop at a time.
+
+    The loop is one whose step is odd, so that neighbours lie in different banks; if there is none, fewer tiles are
+    granted in a cycle. The first tiles are offered in the cycle after the job was taken.
+
+    Parameters
+    ----------
+    config : VTAConfig
+        Sizes.
+
+    Members
+    -------
+    job : In(stream of reset_job_layout)
+        What to clear.
+    write, address, grant : Out, Out, In
+        Tiles to clear now, and which of them are being cleared in this cycle.
+    done : Out(done_layout)
+        The last tile of a job is being cleared.
+    working : Out(1)
+        A tile is being cleared.
+    """
+
+    def __init__(self, config: VTAConfig) -> None:
+        self.config = config
+        super().__init__(
+            {
+                "job": In(stream.Signature(reset_job_layout(config))),
+                "write": Out(RESET_LANES),
+                "address": Out(data.ArrayLayout(config.log_acc_depth, RESET_LANES)),
+                "grant": In(RESET_LANES),
+                "done": Out(done_layout()),
+                "working": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        """Build three counters of which the first goes in fours."""
+        m = Module()
+        acc = self.config.log_acc_depth
+        job = self.job.p
+        order = self._order(m)
+        active = Signal()
+        tag = Signal(TAG_WIDTH, reset_less=True)
+        counts = [Signal(len(job.counts[0]), name=f"count_{index}", reset_less=True) for index in range(3)]
+        steps = [Signal(acc, name=f"step_{index}", reset_less=True) for index in range(3)]
+        left = [Signal(len(job.counts[0]), name=f"left_{index}", reset_less=True) for index in range(3)]
+        # Where each loop stands: the address at which the current pass of the loops inside it began.
+        places = [Signal(acc, name=f"place_{index}", reset_less=True) for index in range(3)]
+        cleared = Signal(RESET_LANES)
+        offered = Signal(RESET_LANES)
+        group_done = Signal()
+        ends = [Signal(name=f"end_{index}") for index in range(3)]
+        m.d.comb += [
+            ends[0].eq(left[0] <= RESET_LANES),
+            ends[1].eq(ends[0] & (left[1] == 1)),
+            ends[2].eq(ends[1] & (left[2] == 1)),
+            offered.eq(Cat(active & (left[0] > lane) for lane in range(RESET_LANES)) & ~cleared),
+            self.write.eq(offered),
+            group_done.eq(active & ((offered & ~self.grant) == 0)),
+            self.done.valid.eq(group_done & ends[2]),
+            self.done.tag.eq(tag),
+            self.working.eq(self.grant.any()),
+            self.job.ready.eq(~active | self.done.valid),
+        ]
+        for lane in range(RESET_LANES):
+            m.d.comb += self.address[lane].eq(places[0] + steps[0] * lane)
+        m.d.sync += cleared.eq(Mux(group_done, 0, cleared | self.grant))
+        with m.If(self.job.ready):
+            m.d.sync += [active.eq(self.job.valid), tag.eq(job.tag)]
+            for index in range(3):
+                m.d.sync += [
+                    counts[index].eq(job.counts[order[index]]),
+                    left[index].eq(job.counts[order[index]]),
+                    steps[index].eq(job.steps[order[index]]),
+                    places[index].eq(job.first),
+                ]
+        with m.Elif(group_done):
+            self._advance(m, ends, counts, steps, left, places)
+        return m
+
+    def _order(self, m: Module) -> list[Value]:
+        """Return which loop of the job goes first, second and third: one with an odd step and at least four turns."""
+        job = self.job.p
+        good = [job.steps[index].any() & job.steps[index][:1].any() & (job.counts[index] >= RESET_LANES)
+                for index in range(3)]
+        first = Signal(2)
+        with m.If(good[0]):
+            m.d.comb += first.eq(0)
+        with m.Elif(good[1]):
+            m.d.comb += first.eq(1)
+        with m.Elif(good[2]):
+            m.d.comb += first.eq(2)
+        return [first, Array([1, 0, 0])[first], Array([2, 2, 1])[first]]
+
+    def _advance(
+        self,
+        m: Module,
+        ends: list[Signal],
+        counts: list[Signal],
+        steps: list[Signal],
+        left: list[Signal],
+        places: list[Signal],
+    ) -> None:
+        """Go to the next group: of this loop, or of the first one that has not come to its end."""
+        m.d.sync += [left[0].eq(left[0] - RESET_LANES), places[0].eq(places[0] + steps[0] * RESET_LANES)]
+        with m.If(ends[0]):
+            m.d.sync += [left[0].eq(counts[0]), left[1].eq(left[1] - 1)]
+            m.d.sync += [places[index].eq(places[1] + steps[1]) for index in (0, 1)]
+        with m.If(ends[1]):
+            m.d.sync += [left[1].eq(counts[1]), left[2].eq(left[2] - 1)]
+            m.d.sync += [places[index].eq(places[2] + steps[2]) for index in range(3)]

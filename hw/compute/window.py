@@ -1,0 +1,318 @@
+"""The order of the compute module's instructions: issue, hazards between units, completion and tokens.
+
+Imports ``isa``, ``hw.layouts`` and its neighbours. Tests: ``tests/hw/compute/test_window.py``.
+"""
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hw.compute.binder import binding_layout
+from hw.compute.jobs import TAG_WIDTH, WINDOW, Unit, done_layout, job_layout
+from hw.layouts import INSTRUCTION_WIDTH, instruction_struct
+from isa.config import VTAConfig
+from isa.instructions import MemoryId, Opcode
+
+__all__ = ["UNITS", "Window"]
+
+UNITS = (Unit.UOP, Unit.ACC, Unit.GEMM, Unit.ALU, Unit.RESET)
+"""The units, in the order of the window's completion inputs."""
+
+
+class _Entry:
+    """The registers of one place in the window."""
+
+    def __init__(self, config: VTAConfig, index: int) -> None:
+        def register(width: Any, name: str, *, reset_less: bool = True) -> Any:
+            return Signal(width, name=f"entry_{index}_{name}", reset_less=reset_less)
+
+        self.valid = register(1, "valid", reset_less=False)
+        self.complete = register(1, "complete")
+        self.bound = register(1, "bound")
+        self.unit = register(Unit, "unit")
+        self.push_prev = register(1, "push_prev")
+        self.push_next = register(1, "push_next")
+        self.finish = register(1, "finish")
+        self.uop_bgn = register(config.log_uop_depth, "uop_bgn")
+        self.uop_end = register(config.log_uop_depth + 1, "uop_end")
+        self.low = register(config.log_acc_depth, "low")
+        self.high = register(config.log_acc_depth, "high")
+        self.waits_for = register(WINDOW, "waits_for")
+
+
+class Window(wiring.Component):
+    """Issues instructions in order and lets units work on them out of order, where nobody can tell.
+
+    Issue: an instruction takes its tokens and a place in the window; one a cycle. Loads of micro-ops go to their unit
+    at once, all other instructions when they are bound (``hw.compute.binder``), in order. A unit begins its
+    instructions in order, each when all conflicting ones of other units before it are complete: those whose range of
+    accumulators meets its own, and for a load of micro-ops those that use the places it writes.
+    Retirement: in order, one a cycle, from the cycle in which the last write is done; it sends the tokens.
+
+    Parameters
+    ----------
+    config : VTAConfig
+        Sizes.
+
+    Members
+    -------
+    insn : In(stream)
+        Legal instructions of the compute module.
+    l2g_available, l2g_pop, s2g_available, s2g_pop, g2l_push, g2s_push : In, Out, In, Out, Out, Out
+        Token queues.
+    finish : Out(1)
+        FINISH retires: it and everything before it is complete.
+    bind_valid, bind_unit, bind_insn, bind_uops_pending : Out
+        The next instruction to be bound.
+    bind_take, binding : In
+        It is bound in this cycle.
+    jobs_uop, jobs_acc, jobs_gemm, jobs_alu, jobs_reset : Out(stream of job_layout)
+        Instructions for the units.
+    reset_first, reset_step : Out
+        Of ``jobs_reset``: destinations of the micro-ops, as the binder found them.
+    done : In(done_layout), one for each of ``UNITS``
+        Completions.
+    empty : Out(1)
+        No instruction is in the window.
+    blocked_prev, blocked_next : Out(1)
+        The next instruction waits for a token of the module to the left, or to the right.
+    waiting : Out(1)
+        A unit's next instruction waits for another unit.
+    """
+
+    def __init__(self, config: VTAConfig) -> None:
+        self.config = config
+        acc = config.log_acc_depth
+        jobs = {f"jobs_{unit.name.lower()}": Out(stream.Signature(job_layout())) for unit in UNITS}
+        super().__init__(
+            {
+                "insn": In(stream.Signature(INSTRUCTION_WIDTH)),
+                "l2g_available": In(1),
+                "l2g_pop": Out(1),
+                "s2g_available": In(1),
+                "s2g_pop": Out(1),
+                "g2l_push": Out(1),
+                "g2s_push": Out(1),
+                "finish": Out(1),
+                "bind_valid": Out(1),
+                "bind_unit": Out(Unit),
+                "bind_insn": Out(INSTRUCTION_WIDTH),
+                "bind_uops_pending": Out(1),
+                "bind_take": In(1),
+                "binding": In(binding_layout(config)),
+                **jobs,
+                "reset_first": Out(acc),
+                "reset_step": Out(acc),
+                "done": In(data.ArrayLayout(done_layout(), len(UNITS))),
+                "empty": Out(1),
+                "blocked_prev": Out(1),
+                "blocked_next": Out(1),
+                "waiting": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        """Build issue, binding, the units' queues and retirement around the entries."""
+        m = Module()
+        entries = [_Entry(self.config, index) for index in range(WINDOW)]
+        done = self._completions(m, entries)
+        live = Signal(WINDOW)
+        m.d.comb += live.eq(Cat(entry.valid & ~entry.complete for entry in entries) & ~done)
+        for entry in entries:
+            m.d.sync += entry.waits_for.eq(entry.waits_for & ~done)
+        m.submodules.words = words = Memory(shape=INSTRUCTION_WIDTH, depth=WINDOW, init=[])
+        issued, tail, uop_push = self._issue(m, entries, words, live)
+        bind_at = self._bind(m, entries, words, live)
+        pushes = {unit: (self.bind_take & (self.binding.unit == unit), bind_at) for unit in UNITS}
+        pushes[Unit.UOP] = (uop_push, tail)
+        waits = [self._queue(m, entries, words, unit, *pushes[unit]) for unit in UNITS]
+        m.d.comb += self.waiting.eq(Cat(waits).any())
+        self._resets(m, bind_at)
+        self._retire(m, entries, done)
+        m.d.comb += self.empty.eq(~Cat(entry.valid for entry in entries).any())
+        return m
+
+    def _completions(self, m: Module, entries: list[_Entry]) -> Signal:
+        """Mark what is complete; return the places that become so in this cycle."""
+        done = Signal(WINDOW)
+        m.d.comb += done.eq(
+            Cat(
+                reduce(or_, [self.done[unit].valid & (self.done[unit].tag == index) for unit in range(len(UNITS))])
+                for index in range(WINDOW)
+            )
+        )
+        for index, entry in enumerate(entries):
+            with m.If(done[index]):
+                m.d.sync += entry.complete.eq(1)
+        return done
+
+    def _classify(self, m: Module, word: Value) -> tuple[Signal, Signal, Signal]:
+        """Return unit (NONE where there is nothing to do), first micro-op, and the one after the last."""
+        config = self.config
+        load = data.View(instruction_struct(config, "LOAD"), word)
+        gemm = data.View(instruction_struct(config, "GEMM"), word)
+        unit = Signal(Unit)
+        bgn = Signal(config.log_uop_depth)
+        end = Signal(config.log_uop_depth + 1)
+        loops = (gemm.iter_out != 0) & (gemm.iter_in != 0) & (gemm.uop_end > gemm.uop_bgn)
+        m.d.comb += [bgn.eq(gemm.uop_bgn), end.eq(gemm.uop_end)]
+        with m.Switch(load.opcode):
+            with m.Case(Opcode.LOAD):
+                with m.If(load.memory == MemoryId.UOP):
+                    m.d.comb += [bgn.eq(load.sram_base), end.eq(bgn + load.x_size)]
+                    with m.If(load.x_size != 0):
+                        m.d.comb += unit.eq(Unit.UOP)
+                with m.Elif((load.x_size != 0) & (load.y_size != 0)):
+                    m.d.comb += unit.eq(Unit.ACC)
+            with m.Case(Opcode.GEMM), m.If(loops):
+                m.d.comb += unit.eq(Unit.GEMM)
+            with m.Case(Opcode.ALU), m.If(loops):
+                m.d.comb += unit.eq(Unit.ALU)
+        return unit, bgn, end
+
+    def _issue(
+        self, m: Module, entries: list[_Entry], words: Memory, live: Signal
+    ) -> tuple[Signal, Signal, Value]:
+        """Take tokens and a place. Return whether, which, and whether it is a load of micro-ops."""
+        insn = data.View(instruction_struct(self.config, "GEMM"), self.insn.p)
+        unit, bgn, end = self._classify(m, self.insn.p)
+        tail = Signal(TAG_WIDTH)
+        issued = Signal()
+        has_place = ~Array(entry.valid for entry in entries)[tail]
+        has_prev = ~insn.pop_prev | self.l2g_available
+        has_next = ~insn.pop_next | self.s2g_available
+        write = words.write_port()
+        m.d.comb += [
+            issued.eq(self.insn.valid & has_place & has_prev & has_next),
+            self.insn.ready.eq(issued),
+            self.l2g_pop.eq(issued & insn.pop_prev),
+            self.s2g_pop.eq(issued & insn.pop_next),
+            self.blocked_prev.eq(self.insn.valid & has_place & ~has_prev),
+            self.blocked_next.eq(self.insn.valid & has_place & has_prev & ~has_next),
+            write.addr.eq(tail),
+            write.data.eq(self.insn.p),
+            write.en.eq(issued),
+        ]
+        m.d.sync += tail.eq(tail + issued)
+        users = Signal(WINDOW)
+        m.d.comb += users.eq(
+            live
+            & Cat(
+                ((entry.unit == Unit.GEMM) | (entry.unit == Unit.ALU)) & (entry.uop_bgn < end) & (bgn < entry.uop_end)
+                for entry in entries
+            )
+        )
+        for index, entry in enumerate(entries):
+            with m.If(issued & (tail == index)):
+                m.d.sync += [
+                    entry.valid.eq(1),
+                    entry.complete.eq(unit == Unit.NONE),
+                    entry.bound.eq(0),
+                    entry.unit.eq(unit),
+                    entry.push_prev.eq(insn.push_prev),
+                    entry.push_next.eq(insn.push_next),
+                    entry.finish.eq(insn.opcode == Opcode.FINISH),
+                    entry.uop_bgn.eq(bgn),
+                    entry.uop_end.eq(end),
+                    entry.waits_for.eq(Mux(unit == Unit.UOP, users, 0)),
+                ]
+        return issued, tail, issued & (unit == Unit.UOP)
+
+    def _bind(self, m: Module, entries: list[_Entry], words: Memory, live: Signal) -> Signal:
+        """Offer the next instruction to the binder; keep its range, and whom it has to wait for. Return its place."""
+        at = Signal(TAG_WIDTH)
+        read = words.read_port(domain="comb")
+        bgn = Array(entry.uop_bgn for entry in entries)[at]
+        end = Array(entry.uop_end for entry in entries)[at]
+        older = Cat(entry.bound for entry in entries) & live
+        loads = Cat(
+            (entry.unit == Unit.UOP) & (entry.uop_bgn < end) & (bgn < entry.uop_end) for entry in entries
+        )
+        m.d.comb += [
+            read.addr.eq(at),
+            self.bind_insn.eq(read.data),
+            self.bind_valid.eq(Array(entry.valid & ~entry.bound for entry in entries)[at]),
+            self.bind_unit.eq(Array(entry.unit for entry in entries)[at]),
+            self.bind_uops_pending.eq((older & loads).any()),
+        ]
+        m.d.sync += at.eq(at + self.bind_take)
+        binding = self.binding
+        # A unit does its own instructions in order; the others have to be out of the way.
+        conflicts = older & Cat(
+            (entry.unit != binding.unit)
+            & (entry.unit != Unit.UOP)
+            & (entry.low <= binding.high)
+            & (binding.low <= entry.high)
+            for entry in entries
+        )
+        for index, entry in enumerate(entries):
+            with m.If(self.bind_take & (at == index)):
+                m.d.sync += [entry.bound.eq(1), entry.low.eq(binding.low), entry.high.eq(binding.high)]
+                with m.If((entry.unit != Unit.UOP) & (entry.unit != Unit.NONE)):
+                    m.d.sync += [entry.unit.eq(binding.unit), entry.waits_for.eq(conflicts)]
+        return at
+
+    def _queue(
+        self, m: Module, entries: list[_Entry], words: Memory, unit: Unit, push: Value, tag: Signal
+    ) -> Value:
+        """Build a unit's queue of places; return whether its head waits for another unit."""
+        name = unit.name.lower()
+        fifo = SyncFIFO(width=TAG_WIDTH, depth=WINDOW)
+        m.submodules[f"queue_{name}"] = fifo
+        job = getattr(self, f"jobs_{name}")
+        read = words.read_port(domain="comb")
+        free = Signal(name=f"{name}_free")
+        m.d.comb += [
+            fifo.w_en.eq(push),
+            fifo.w_data.eq(tag),
+            read.addr.eq(fifo.r_data),
+            free.eq(Array(~entry.waits_for.any() for entry in entries)[fifo.r_data]),
+            job.valid.eq(fifo.r_rdy & free),
+            job.p.insn.eq(read.data),
+            job.p.tag.eq(fifo.r_data),
+            fifo.r_en.eq(job.valid & job.ready),
+        ]
+        return fifo.r_rdy & ~free
+
+    def _resets(self, m: Module, bind_at: Signal) -> None:
+        """Keep what the binder found out about resets."""
+        width = self.config.log_acc_depth
+        m.submodules.resets = resets = Memory(shape=2 * width, depth=WINDOW, init=[])
+        write = resets.write_port()
+        read = resets.read_port(domain="comb")
+        m.d.comb += [
+            write.en.eq(self.bind_take),
+            write.addr.eq(bind_at),
+            write.data.eq(Cat(self.binding.first, self.binding.step)),
+            read.addr.eq(self.jobs_reset.p.tag),
+            Cat(self.reset_first, self.reset_step).eq(read.data),
+        ]
+
+    def _retire(self, m: Module, entries: list[_Entry], done: Signal) -> None:
+        """Let the oldest instruction go when it is complete, and send its tokens."""
+        head = Signal(TAG_WIDTH)
+        retires = Signal()
+        ready = Array(
+            entry.valid & entry.bound & (entry.complete | done[index])
+            for index, entry in enumerate(entries)
+        )
+
+        def of_head(name: str) -> Value:
+            return Array(getattr(entry, name) for entry in entries)[head]
+
+        m.d.comb += [
+            retires.eq(ready[head]),
+            self.g2l_push.eq(retires & of_head("push_prev")),
+            self.g2s_push.eq(retires & of_head("push_next")),
+            self.finish.eq(retires & of_head("finish")),
+        ]
+        m.d.sync += head.eq(head + retires)
+        for index, entry in enumerate(entries):
+            with m.If(retires & (head == index)):
+                m.d.sync += entry.valid.eq(0)
