@@ -1,0 +1,92 @@
+"""The front door: an Amaranth component in, a running simulation out. Tests: ``tests/hw/sim/test_compiling.py``."""
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from amaranth.lib import wiring
+
+from hw.sim import netlist as n
+from hw.sim.cache import cached_image, source_digest
+from hw.sim.design import CompiledDesign
+from hw.sim.errors import SimulatorError
+from hw.sim.frontend import PINNED_AMARANTH, build_netlist
+from hw.sim.hooks import Hook
+from hw.sim.image import Image, make_image
+from hw.sim.native import compile_object, host_key
+from hw.sim.translate import translate
+
+__all__ = ["cached_design", "compile_design"]
+
+
+def compile_design(
+    component: wiring.Component,
+    *,
+    name: str = "top",
+    probes: Iterable[str] = (),
+    hooks: Sequence[Hook] = (),
+    cache: bool = True,
+) -> CompiledDesign:
+    """Return a simulation of ``component`` at power-on.
+
+    ``probes`` are dotted names below the top of combinational signals that shall be readable (registers and ports
+    always are). ``hooks`` are AXI memories and histograms. With ``cache``, object code is kept for the next time; its
+    key is the netlist, the versions, the processor and the sources of ``hw.sim``. Raises SimulatorError for a design
+    that cannot be simulated and for an unknown name.
+    """
+    netlist = build_netlist(component, name=name)
+    observed = _observed(netlist, probes, hooks)
+    if not cache:
+        return CompiledDesign(_build(netlist, observed, hooks), hooks)
+    key = "\n".join((_environment_key(), _hooks_key(hooks), repr(observed), repr(netlist)))
+    return CompiledDesign(cached_image(key, lambda: _build(netlist, observed, hooks)), hooks)
+
+
+def cached_design(
+    key: str,
+    make: Callable[[], wiring.Component],
+    *,
+    probes: Iterable[str] = (),
+    hooks: Sequence[Hook] = (),
+) -> CompiledDesign:
+    """Return a simulation like ``compile_design``, without even elaborating the component if ``key`` is cached.
+
+    ``key`` must tell apart everything that ``make`` depends on, its sources included (``source_digest``).
+    """
+    probes = tuple(probes)
+
+    def build() -> Image:
+        netlist = build_netlist(make())
+        return _build(netlist, _observed(netlist, probes, hooks), hooks)
+
+    whole = "\n".join(("early", _environment_key(), _hooks_key(hooks), repr(probes), key))
+    return CompiledDesign(cached_image(whole, build), hooks)
+
+
+def _environment_key() -> str:
+    """Return what an image depends on beside the design."""
+    return f"{PINNED_AMARANTH} {host_key()} {source_digest([Path(__file__).parent])}"
+
+
+def _hooks_key(hooks: Sequence[Hook]) -> str:
+    return repr([hook.key for hook in hooks])
+
+
+def _observed(netlist: n.Netlist, probes: Iterable[str], hooks: Sequence[Hook]) -> list[str]:
+    """Return the names of the signals to store in every cycle, each once; raise SimulatorError for an unknown one."""
+    names = dict.fromkeys(netlist.top.outputs)
+    names.update(dict.fromkeys(probes))
+    names.update(dict.fromkeys(signal for hook in hooks for signal in hook.signals))
+    for name in names:
+        if name not in netlist.signals:
+            near = difflib.get_close_matches(name, netlist.signals, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise SimulatorError(f"the design has no signal {name!r}{hint}")
+    return list(names)
+
+
+def _build(netlist: n.Netlist, observed: Sequence[str], hooks: Sequence[Hook]) -> Image:
+    """Translate and compile."""
+    translation = translate(netlist, observed, hooks)
+    names = [cell.name for cell in netlist.cells if isinstance(cell, n.Memory)]
+    return make_image(netlist, translation, compile_object(translation.text), names)

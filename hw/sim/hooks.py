@@ -1,0 +1,32 @@
+"""What else runs in native code once a cycle, between the settling of the design and the clock's edge.
+
+A hook sees the values of its signals of this cycle and may set inputs for the next. Tests:
+``tests/hw/sim/test_histogram.py``, ``tests/hw/sim/test_axi_memory.py``.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from hw.sim.layout import Slot
+from hw.sim.text import Function
+
+__all__ = ["Hook"]
+
+
+class Hook(Protocol):
+    """Native work of every cycle."""
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """Names of the signals that it reads."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of its state in the ``aux`` region."""
+
+    @property
+    def key(self) -> str:
+        """What tells it from other hooks in the cache's key."""
+
+    def write(self, fn: Function, place: int, slots: Mapping[str, Slot]) -> None:
+        """Write its function; its state is at ``aux`` + ``place``; ``slots`` has its signals and all inputs."""
