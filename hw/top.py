@@ -12,6 +12,7 @@ from amaranth.utils import exact_log2
 
 from hw.config import HardwareConfig
 from hw.core import Core
+from hw.errors import ErrorCode
 from hw.interfaces import AXI4, AXI4Lite
 from hw.register_map import MAP_BYTES
 from hw.registers import ControlRegisters
@@ -59,5 +60,5 @@ class Top(wiring.Component):
         wiring.connect(m, wiring.flipped(self.s_axil), registers.bus)
         wiring.connect(m, registers.control, core.control)
         wiring.connect(m, core.axi, wiring.flipped(self.m_axi))
-        m.d.comb += self.interrupt.eq(core.control.done | core.control.error.as_value().any())
+        m.d.comb += self.interrupt.eq(core.control.done | (core.control.error != ErrorCode.NONE))
         return m
