@@ -138,7 +138,7 @@ class Binder(wiring.Component):
             place.eq(alu.uop_bgn[:CACHE_BITS] ^ alu.uop_bgn[CACHE_BITS : 2 * CACHE_BITS]),
             read.addr.eq(place),
             cached.eq(read.data.bounds),
-            hit.eq(known.bit_select(place, 1) & (read.data.key == key)),
+            hit.eq(known.bit_select(place, 1) & (read.data.key == key) & ~self.uops_changed),
             write.addr.eq(place),
             write.data.key.eq(key),
             write.data.bounds.eq(bounds),
