@@ -136,6 +136,8 @@ def convert(builder: ir.IRBuilder, value: Value, source: DType, target: DType) -
     if target.kind is Kind.BOOL:
         return compare(builder, NE, source, value, constant(source, 0))
     if source.is_float:
+        if target.is_float and (source.bits, target.bits) == (64, 16):
+            return _double_to_half(builder, value)
         if target.is_float:
             return builder.fptrunc(value, kind) if target.bits < source.bits else builder.fpext(value, kind)
         return _float_to_int(builder, value, source, target)
@@ -145,6 +147,23 @@ def convert(builder: ir.IRBuilder, value: Value, source: DType, target: DType) -
     if target.bits <= bits:
         return value if target.bits == bits else builder.trunc(value, kind)
     return builder.sext(value, kind) if source.kind is Kind.INT else builder.zext(value, kind)
+
+
+def _double_to_half(builder: ir.IRBuilder, value: Value) -> Value:
+    """Return a float64 as float16, rounded once, without the call into a compiler's library that LLVM would make.
+
+    By way of float32, rounded to odd: towards zero, with the last bit set if anything was cut off. Two more bits than
+    float16 has are then enough for the second rounding to see which way the first one should have gone.
+    """
+    single, bits = ir.FloatType(), ir.IntType(32)
+    magnitude = _intrinsic(builder, "llvm.fabs", DType("float64"), value)
+    nearest = builder.fptrunc(value, single)
+    back = _intrinsic(builder, "llvm.fabs", DType("float64"), builder.fpext(nearest, value.type))
+    pattern = builder.bitcast(nearest, bits)
+    away = builder.zext(builder.fcmp_ordered(">", back, magnitude), bits)
+    inexact = builder.zext(builder.fcmp_ordered("!=", back, magnitude), bits)
+    odd = builder.or_(builder.sub(pattern, away), inexact)
+    return builder.fptrunc(builder.bitcast(odd, single), ir.HalfType())
 
 
 def _float_to_int(builder: ir.IRBuilder, value: Value, source: DType, target: DType) -> Value:

@@ -208,6 +208,22 @@ def test_casts_convert_like_numpy_where_the_value_fits(source: str, target: str)
     np.testing.assert_array_equal(out, a.astype(target))
 
 
+def test_a_double_becomes_a_half_with_one_rounding() -> None:
+    """Halfway cases of float16, and values so close to them that a detour over float32 would round twice."""
+    rng = np.random.default_rng(3)
+    ties = (2048 + np.arange(8)) / np.float64(2) ** rng.integers(0, 30, 8)
+    near = [tie + sign * 2.0**-45 * tie for tie in [1 + 2.0**-11, *ties] for sign in (-1, 0, 1)]
+    ends = [0.0, -0.0, np.inf, -np.inf, np.nan, 65504.0, 65519.99, 65520.0, 1e300, 1e-300, 2.0**-25, 2.0**-25 * 1.0001]
+    a = np.resize(np.array([*near, *ends, *-np.array(near)]), N)
+    x, z = decl_buffer((N,), "float64", "x"), decl_buffer((N,), "float16", "z")
+    i = Var("i")
+    out = np.zeros(N, np.float16)
+    assert call_host(elementwise("f", [x], z, Cast(DType("float16"), x.load(i)), i), a, out) is None
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(out, a.astype(np.float16))
+    assert np.signbit(out[np.flatnonzero(a == 0)]).tolist() == np.signbit(a[a == 0]).tolist()
+
+
 def test_a_float_beyond_an_integer_type_becomes_its_nearest_value() -> None:
     x, z = decl_buffer((N,), "float32", "x"), decl_buffer((N,), "int8", "z")
     i = Var("i")
