@@ -227,10 +227,16 @@ class _Work:
         loops = [f"{lo.var.name} ({_extent_text(lo)}, step {steps[lo.var]})" for lo in self.active]
         hosted = [f"{var.name} (index, scalar or condition not regular)" for var in self.hosted]
         info = self.memory
+        hint = f"the innermost axes of the stage are {info.rows} and {info.columns} long, whole, without conditions"
+        if not loops and not hosted:
+            hint += (
+                "; the ALU does not combine the numbers of one element (env.gemm sums over them), and every output "
+                "needs a stage of its own"
+            )
         return self._error(
             expected=f"inner loops over all {info.rows}x{info.columns} numbers of an element (BATCH x BLOCK_OUT)",
             got=f"loops {', '.join([*loops, *hosted])}" if loops or hosted else "no loop around this store alone",
-            hint=f"the innermost axes of the stage are {info.rows} and {info.columns} long, whole, without conditions",
+            hint=hint,
         )
 
     def _error(self, *, expected: str, got: str, hint: str = "") -> AluError:

@@ -2,7 +2,7 @@
 
 from tests.support.alu_model import Kernel, kernels_of
 from tests.support.alu_stage import ADD, accumulator, check, elementwise, refusal, stage
-from tests.support.tir_build import loop, store, when
+from tests.support.tir_build import block, loop, store, when
 from vta.tir import ops
 from vta.tir.buffer import Buffer
 from vta.tir.expr import Var
@@ -109,6 +109,22 @@ def test_a_condition_on_lanes_is_refused() -> None:
         return loop(k, 16, when(ops.likely(k < 10), store(acc, acc.load(k) + 1, k)))
 
     assert "got loops k (16 times, under a condition, step 1)" in refusal(guarded)
+
+
+def test_a_sum_over_the_numbers_of_an_element_is_refused_with_what_can_do_it() -> None:
+    i, k, r = Var("i"), Var("k"), Var("r")
+
+    def summed(acc: Buffer) -> Stmt:
+        at = i * 16 + k
+        update = loop(r, 16, store(acc, acc.load(at) + acc.load(i * 16 + r + 512), at))
+        return loop(i, 4, loop(k, 16, block(store(acc, 0, at), update)))
+
+    assert refusal(summed) == (
+        "the function: ALU stage into 'acc': expected inner loops over all 1x16 numbers of an element (BATCH x "
+        "BLOCK_OUT), got no loop around this store alone; the innermost axes of the stage are 1 and 16 long, whole, "
+        "without conditions; the ALU does not combine the numbers of one element (env.gemm sums over them), and every "
+        "output needs a stage of its own"
+    )
 
 
 def test_a_step_between_elements_is_refused() -> None:
