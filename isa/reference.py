@@ -54,13 +54,17 @@ class Reference:
 
     Scratchpads hold numbers: ``inp`` (depth, batch, block_in), ``wgt`` (depth, block_out, block_in), ``acc`` (depth,
     batch, block_out), all int32, and ``uop`` 32-bit words. They start as zeros and stay as they are from one ``run`` to
-    the next. With ``skip_execution``, only micro-op loads do their work; the counters count everything.
+    the next. With ``skip_execution``, only micro-op loads do their work; the counters count everything. No access may
+    lie below ``first_address``. An instruction that fails was counted, and has written nothing.
     """
 
-    def __init__(self, config: VTAConfig, memory: Bytes, *, skip_execution: bool = False) -> None:
+    def __init__(
+        self, config: VTAConfig, memory: Bytes, *, skip_execution: bool = False, first_address: int = 0
+    ) -> None:
         self.config = config
         self.memory = memory
         self.skip_execution = skip_execution
+        self.first_address = first_address
         self.counts = Counts()
         self.uop = np.zeros(config.uop_depth, np.uint32)
         self.inp = np.zeros((config.inp_depth, config.batch, config.block_in), np.int32)
@@ -136,9 +140,11 @@ class Reference:
             return
         sram = self._sram_slice(MemoryId.OUT, store.sram_base, store.y_size * store.x_size)
         rows = pack(self.acc[sram], self.config.out_width).reshape(store.y_size, -1)
-        for y in range(store.y_size):
-            dram = self._dram_slice(store.dram_base + y * store.x_stride, store.x_size, elem_bytes)
-            self.memory[dram] = rows[y]
+        starts = [store.dram_base + y * store.x_stride for y in range(store.y_size)]
+        for dram, row in zip(
+            [self._dram_slice(start, store.x_size, elem_bytes) for start in starts], rows, strict=True
+        ):
+            self.memory[dram] = row
 
     def _count_load(self, memory: MemoryId, nbytes: int) -> None:
         match memory:
@@ -158,16 +164,18 @@ class Reference:
         self.counts.gemm_counter += 0 if gemm.reset else count
         if self.skip_execution or count == 0:
             return
-        for i, j, uop in self._loop_nest(gemm):
+        uops = self._uops(gemm.uop_bgn, gemm.uop_end)
+        self._check("accumulator", uops.dst, gemm, gemm.dst_factor_out, gemm.dst_factor_in, self.config.acc_depth)
+        if not gemm.reset:
+            self._check("input", uops.src, gemm, gemm.src_factor_out, gemm.src_factor_in, self.config.inp_depth)
+            self._check("weight", uops.wgt, gemm, gemm.wgt_factor_out, gemm.wgt_factor_in, self.config.wgt_depth)
+        for i, j, uop in loop_nest(gemm, uops):
             dst = uop.dst + i * gemm.dst_factor_out + j * gemm.dst_factor_in
-            self._check("accumulator", dst, self.config.acc_depth)
             if gemm.reset:
                 self.acc[dst] = 0
                 continue
             src = uop.src + i * gemm.src_factor_out + j * gemm.src_factor_in
             wgt = uop.wgt + i * gemm.wgt_factor_out + j * gemm.wgt_factor_in
-            self._check("input", src, self.config.inp_depth)
-            self._check("weight", wgt, self.config.wgt_depth)
             products = self.inp[src] @ self.wgt[wgt].transpose(0, 2, 1)
             np.add.at(self.acc, dst, products)  # wrapping sums: the order of the steps does not matter
 
@@ -176,32 +184,21 @@ class Reference:
         self.counts.alu_counter += count
         if self.skip_execution or count == 0:
             return
-        for i, j, uop in self._loop_nest(alu):
+        uops = self._uops(alu.uop_bgn, alu.uop_end)
+        self._check("accumulator", uops.dst, alu, alu.dst_factor_out, alu.dst_factor_in, self.config.acc_depth)
+        if not alu.use_imm:
+            self._check("accumulator", uops.src, alu, alu.src_factor_out, alu.src_factor_in, self.config.acc_depth)
+        for i, j, uop in loop_nest(alu, uops):
             dst = uop.dst + i * alu.dst_factor_out + j * alu.dst_factor_in
             src = dst if alu.use_imm else uop.src + i * alu.src_factor_out + j * alu.src_factor_in
-            self._check("accumulator", dst, self.config.acc_depth)
-            self._check("accumulator", src, self.config.acc_depth)
             for steps in [slice(None)] if independent(dst, src) else range(len(dst)):
                 operand = np.int32(alu.imm) if alu.use_imm else self.acc[src[steps]]
                 self.acc[dst[steps]] = alu_operation(alu.alu_opcode, self.acc[dst[steps]], operand)
 
-    def _loop_nest(self, loops: Gemm | Alu) -> Iterator[tuple[Indices, Indices, Uops]]:
-        """Yield the steps of the loops, some thousand at a time and in order, as three columns: i, j and micro-op.
-
-        ``for i in range(iter_out): for j in range(iter_in): for uop in uops[uop_bgn:uop_end]``; there is at least one.
-        """
-        uops = self._uops(loops.uop_bgn, loops.uop_end)
-        count = len(uops.dst)
-        at_once = max(1, 4096 // count)
-        for i in range(loops.iter_out):
-            for j in range(0, loops.iter_in, at_once):
-                inner = np.arange(j, min(j + at_once, loops.iter_in))
-                repeated = Uops(*(np.tile(column, len(inner)) for column in (uops.dst, uops.src, uops.wgt)))
-                yield np.full(len(inner) * count, i), np.repeat(inner, count), repeated
-
     def _uops(self, begin: int, end: int) -> Uops:
         """Return the micro-ops in scratchpad elements ``begin`` to ``end - 1``."""
-        self._check("micro-op", np.array([end - 1]), self.config.uop_depth)
+        if end > self.config.uop_depth:
+            raise self._index_error("micro-op", end - 1, self.config.uop_depth)
         try:
             uops = [decode_uop(word, self.config) for word in self.uop[begin:end].tolist()]
         except DecodingError as error:
@@ -229,10 +226,14 @@ class Reference:
         except DecodingError as error:
             raise self._error(str(error)) from None
 
-    def _check(self, name: str, indices: Indices, depth: int) -> None:
-        wrong = indices[indices >= depth]
-        if wrong.size:
-            raise self._error(f"{name} index {wrong[0]} is out of range, the buffer has {depth} elements")
+    def _check(self, name: str, uops: Indices, loops: Gemm | Alu, outer: int, inner: int, depth: int) -> None:
+        """Check the indices ``uops + i * outer + j * inner``; nothing is negative: the last step reaches furthest."""
+        furthest = int(uops.max()) + (loops.iter_out - 1) * outer + (loops.iter_in - 1) * inner
+        if furthest >= depth:
+            raise self._index_error(name, furthest, depth)
+
+    def _index_error(self, name: str, index: int, depth: int) -> ExecutionError:
+        return self._error(f"{name} index {index} is out of range, the buffer has {depth} elements")
 
     def _sram_slice(self, memory: MemoryId, base: int, count: int) -> slice:
         depth = self.config.depth(memory)
@@ -244,14 +245,29 @@ class Reference:
 
     def _dram_slice(self, base: int, count: int, elem_bytes: int) -> slice:
         begin, end = base * elem_bytes, (base + count) * elem_bytes
+        span = f"DRAM bytes {begin:#x} to {end - 1:#x} are out of range"
+        if begin < self.first_address:
+            raise self._error(f"{span}, memory begins at {self.first_address:#x}")
         if end > len(self.memory):
-            raise self._error(
-                f"DRAM bytes {begin:#x} to {end - 1:#x} are out of range, memory ends at {len(self.memory):#x}"
-            )
+            raise self._error(f"{span}, memory ends at {len(self.memory):#x}")
         return slice(begin, end)
 
     def _error(self, message: str) -> ExecutionError:
         return ExecutionError(f"instruction {self._index}: {message}")
+
+
+def loop_nest(loops: Gemm | Alu, uops: Uops) -> Iterator[tuple[Indices, Indices, Uops]]:
+    """Yield the steps of the loops, some thousand at a time and in order, as three columns: i, j and micro-op.
+
+    ``for i in range(iter_out): for j in range(iter_in): for uop in uops``; there is at least one.
+    """
+    count = len(uops.dst)
+    at_once = max(1, 4096 // count)
+    for i in range(loops.iter_out):
+        for j in range(0, loops.iter_in, at_once):
+            inner = np.arange(j, min(j + at_once, loops.iter_in))
+            repeated = Uops(*(np.tile(column, len(inner)) for column in (uops.dst, uops.src, uops.wgt)))
+            yield np.full(len(inner) * count, i), np.repeat(inner, count), repeated
 
 
 def independent(dst: Indices, src: Indices) -> bool:

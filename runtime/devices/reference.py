@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from isa.bulk import array_to_words
 from isa.config import VTAConfig
-from isa.encoding import INSTRUCTION_BYTES, DecodingError, decode
-from isa.instructions import Finish, Instruction, Load, Module, Store
+from isa.encoding import INSTRUCTION_BYTES, DecodingError, decode, layout_name
+from isa.instructions import Finish, Instruction, MemoryId, Module
 from isa.origin import Origin
 from isa.reference import Counts, Reference
 from isa.reference import ExecutionError as InterpreterError
@@ -41,7 +42,7 @@ class ReferenceDevice:
         self.config = config
         self.memory = memory
         self.name = "reference"
-        self._machine = Reference(config, memory.address_space())
+        self._machine = Reference(config, memory.address_space(), first_address=FIRST_ADDRESS)
         self._stats = Statistics()
         self._trace: TraceHook | None = None
 
@@ -62,16 +63,35 @@ class ReferenceDevice:
         """Call ``hook`` for each instruction of the launches to come; None turns tracing off."""
         self._trace = hook
 
+    def scratchpad(self, memory: MemoryId) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
+        """Return a copy of a scratchpad as numbers, shaped as in ``isa.reference.Reference``."""
+        machine = self._machine
+        match memory:
+            case MemoryId.UOP:
+                return machine.uop.copy()
+            case MemoryId.INP:
+                return machine.inp.copy()
+            case MemoryId.WGT:
+                return machine.wgt.copy()
+            case _:
+                return machine.acc.copy()
+
     def launch(
         self, insn_address: int, insn_count: int, *, origins: Sequence[Origin | None] | None = None
     ) -> LaunchStats:
         """Run a launch, as ``Device.launch`` says."""
-        raw = self.memory.view(insn_address, insn_count * INSTRUCTION_BYTES)
+        if insn_count < 1:
+            raise DeviceError(f"a launch has at least one instruction, FINISH, not {insn_count}")
+        end = insn_address + insn_count * INSTRUCTION_BYTES
+        if insn_address < FIRST_ADDRESS or end > self.memory.nbytes:
+            raise DeviceError(
+                f"instructions at {insn_address:#x} to {end - 1:#x} are outside of the mapped range "
+                f"{FIRST_ADDRESS:#x} to {self.memory.nbytes:#x}"
+            )
+        raw = self.memory.view(insn_address, end - insn_address)
         words = array_to_words(raw.copy().view("<u8").reshape(-1, 2).astype(np.uint64))
         sources: Sequence[Origin | None] = [None] * insn_count if origins is None else origins
-        instructions = [self._decode(index, word, sources) for index, word in enumerate(words)]
-        if not instructions or not isinstance(instructions[-1], Finish):
-            raise DeviceError(f"launch of {insn_count} instructions: the last one is FINISH, and here it is not")
+        instructions = [self._decode(index, words, sources) for index in range(insn_count)]
         self._machine.memory = self.memory.address_space()
         self._machine.counts = Counts()
         order = token_order(instructions)
@@ -90,19 +110,22 @@ class ReferenceDevice:
         self._stats = self._stats + Statistics(launches=1)
         return LaunchStats(statistics=replace(done, launches=1))
 
-    def _decode(self, index: int, word: int, origins: Sequence[Origin | None]) -> Instruction:
+    def _decode(self, index: int, words: Sequence[int], origins: Sequence[Origin | None]) -> Instruction:
+        """Return a legal instruction that stands where it may: FINISH is the last one, and nothing else is."""
         try:
-            return decode(word, self.config)
+            instruction = decode(words[index], self.config)
         except DecodingError as error:
             raise ExecutionError(index, str(error), origins[index]) from None
+        is_last = index == len(words) - 1
+        if isinstance(instruction, Finish) and not is_last:
+            text = f"FINISH must be the last instruction of a launch, and this one has {len(words)}"
+            raise ExecutionError(index, text, origins[index])
+        if is_last and not isinstance(instruction, Finish):
+            text = f"the last instruction of a launch must be FINISH, not {layout_name(instruction)}"
+            raise ExecutionError(index, text, origins[index])
+        return instruction
 
     def _step(self, index: int, instruction: Instruction, origins: Sequence[Origin | None]) -> None:
-        if isinstance(instruction, Load | Store) and instruction.x_size and instruction.y_size:
-            begin = instruction.dram_base * self.config.elem_bytes(instruction.memory)
-            if begin < FIRST_ADDRESS:  # the interpreter's memory begins at 0, a device's first page is never mapped
-                end = begin + instruction.x_size * self.config.elem_bytes(instruction.memory)
-                message = f"DRAM bytes {begin:#x} to {end - 1:#x} are out of range, memory begins at {FIRST_ADDRESS:#x}"
-                raise ExecutionError(index, message, origins[index])
         try:
             self._machine.step(instruction)
         except InterpreterError as error:

@@ -91,10 +91,45 @@ def test_an_illegal_word_names_its_instruction(device: Device) -> None:
         device.launch(place(device, words), 2)
 
 
-def test_a_launch_ends_with_finish(device: Device) -> None:
-    address = place(device, encode_all([Gemm()], CONFIG))
-    with pytest.raises(DeviceError):
-        device.launch(address, 1)
+FRAMES: list[tuple[list[Instruction], str]] = [
+    ([Gemm()], "instruction 0: the last instruction of a launch must be FINISH, not GEMM"),
+    ([Finish(), Finish()], "instruction 0: FINISH must be the last instruction of a launch, and this one has 2"),
+    ([Finish(), Gemm()], "instruction 0: FINISH must be the last instruction of a launch, and this one has 2"),
+]
+
+
+@pytest.mark.parametrize(("stream", "message"), FRAMES, ids=["none", "two", "first"])
+def test_finish_is_the_last_instruction_and_no_other(device: Device, stream: list[Instruction], message: str) -> None:
+    with pytest.raises(ExecutionError, match=f"^{re.escape(message)}$"):
+        run(device, stream)
+    assert device.stats.instructions.total == 0
+
+
+def test_a_launch_is_somewhere(device: Device) -> None:
+    with pytest.raises(DeviceError, match=r"^a launch has at least one instruction, FINISH, not 0$"):
+        device.launch(0x1000, 0)
+    for address, count, where in ((0xFF0, 1, "0xff0 to 0xfff"), (0x1FF0, 2, "0x1ff0 to 0x200f")):
+        message = f"instructions at {where} are outside of the mapped range 0x1000 to 0x2000"
+        with pytest.raises(DeviceError, match=f"^{message}$"):
+            device.launch(address, count)
+
+
+def test_an_instruction_that_fails_has_written_nothing(device: Device) -> None:
+    micro_ops = Load(memory=MemoryId.UOP, dram_base=0x400, x_size=1, y_size=1, x_stride=1)
+    add = Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=1, uop_end=1)
+    store = Store(dram_base=0x110, x_size=1, y_size=1, x_stride=1)
+    run(device, [micro_ops, add, store, Finish()])
+    failing = (
+        Store(dram_base=0x120, x_size=1, y_size=2, x_stride=1 << 15),  # its second row is not mapped
+        Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=1, uop_end=1, iter_in=2049, dst_factor_in=1),
+        Load(memory=MemoryId.ACC, dram_base=0x7E, x_size=1, y_size=2, x_stride=1 << 15),
+    )
+    for instruction in failing:
+        with pytest.raises(ExecutionError):
+            run(device, [instruction, Finish()])
+    run(device, [Store(dram_base=0x111, x_size=1, y_size=1, x_stride=1), Finish()])
+    assert device.memory.view(0x1100, 32).tolist() == [1] * 32
+    assert not device.memory.view(0x1200, 16).any()
 
 
 def add_one() -> list[Instruction]:
