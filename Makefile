@@ -13,16 +13,29 @@ STAMP  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench-ready
 JOBS   ?= $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -gt 4 ] && echo 4 || echo $$n)
 
-.PHONY: run test test-long check format bench clean
+.PHONY: run test test-long check format bench clean simulators
 
 run: $(STAMP)
 	@$(BIN)/python examples/run_all.py
 
-test: $(STAMP)
+test: $(STAMP) simulators
 	@$(BIN)/python -m pytest -q -n $(JOBS) -rs
 
-test-long: $(STAMP)
+test-long: $(STAMP) simulators
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[long]'
 	@$(BIN)/python -m pytest -q -m long -rs
+
+# Icarus Verilog runs the cocotb benches. It is no Python package: Debian's is installed where that is allowed, and the
+# benches say that they are skipped where it is not.
+simulators:
+	@command -v iverilog >/dev/null 2>&1 || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	    echo "installing Icarus Verilog"; \
+	    { apt-get update -qq && apt-get install -y -qq iverilog; } >/dev/null 2>&1 \
+	      || echo "Icarus Verilog could not be installed; the cocotb benches will be skipped"; \
+	  else \
+	    echo "Icarus Verilog is not installed (Debian: apt-get install iverilog); the cocotb benches will be skipped"; \
+	  fi; }
 
 check: $(STAMP)
 	@$(BIN)/ruff check .
