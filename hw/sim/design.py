@@ -76,9 +76,7 @@ class CompiledDesign:
         self.buffer[:] = np.frombuffer(self.image.initial, np.uint8)
         self._settled = False
         for hook, place in zip(self._hooks, self.image.hooks, strict=True):
-            start = getattr(hook, "start", None)
-            if start is not None:
-                start(self, self.image.regions.aux + place)
+            hook.start(self, self.image.regions.aux + place)
 
     def snapshot(self) -> bytes:
         """Return the whole state, memories and bus models included (not the DRAM behind those)."""
@@ -146,9 +144,7 @@ class CompiledDesign:
             else:
                 (self.output or sys.stdout).write(text if effect.kind == "print" else text + "\n")
         for hook, where in zip(self._hooks, self.image.hooks, strict=True):
-            check = getattr(hook, "check", None)
-            if check is not None:
-                check(self, self.image.regions.aux + where)
+            hook.check(self, self.image.regions.aux + where)
         if broken is not None:
             raise PropertyError(f"{broken} (at the edge of cycle {self.cycles - 1})")
 

@@ -5,10 +5,13 @@ A hook sees the values of its signals of this cycle and may set inputs for the n
 """
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hw.sim.layout import Slot
 from hw.sim.text import Function
+
+if TYPE_CHECKING:
+    from hw.sim.design import CompiledDesign
 
 __all__ = ["Hook"]
 
@@ -30,3 +33,9 @@ class Hook(Protocol):
 
     def write(self, fn: Function, place: int, slots: Mapping[str, Slot]) -> None:
         """Write its function; its state is at ``aux`` + ``place``; ``slots`` has its signals and all inputs."""
+
+    def start(self, design: "CompiledDesign", place: int) -> None:
+        """Begin at power-on; its state is at byte ``place`` of ``design.buffer``, all zero."""
+
+    def check(self, design: "CompiledDesign", place: int) -> None:
+        """Raise an error for what its function has noted; called behind a cycle that stopped the run."""
