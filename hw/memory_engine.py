@@ -6,12 +6,13 @@ Imports ``hw.interfaces``. Tests: ``tests/hw/test_memory_engine.py``.
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
-from hw.interfaces import AXI4, ReadClient, WriteClient
+from hw.interfaces import AXI4, ReadClient, WriteClient, burst_layout, write_data_layout
+from hw.skid import Skid
 
 __all__ = ["MemoryEngine"]
 
@@ -22,10 +23,10 @@ CACHE = 0b0011  # normal memory, not cacheable, bufferable
 class MemoryEngine(wiring.Component):
     """Turns the commands of the clients into AXI4 bursts of one ID, and gives each its beats.
 
-    A read command is on the address channel in the cycle after it was taken, one a cycle. Beats reach their client in
+    A command is on the address channel in the cycle in which it is taken, one a cycle. Beats reach their client in
     the cycle in which they come. Commands of the first ``urgent`` readers go first (lower index first), the others take
     turns; none is starved, because a reader with ``read_beats`` beats on their way to it has to wait. Write beats are
-    on the bus in the cycle after they were taken.
+    on the bus in the cycle in which they are taken.
 
     Parameters
     ----------
@@ -127,11 +128,17 @@ class MemoryEngine(wiring.Component):
         wants = Signal(self.reader_count)
         grant = Signal(self.reader_count)
         free = Signal()
-        m.d.comb += free.eq((~axi.arvalid | axi.arready) & order.w_rdy & ~self.flush)
+        m.submodules.read_address = address = Skid(burst_layout(self.addr_width))
+        m.d.comb += free.eq(address.source.ready & order.w_rdy & ~self.flush)
         self._arbitrate(m, wants=wants, grant=grant, free=free)
-        with m.If(axi.arready):
-            m.d.sync += axi.arvalid.eq(0)
-        m.d.comb += order.w_en.eq(free & wants.any())
+        m.d.comb += [
+            address.source.valid.eq(free & wants.any()),
+            order.w_en.eq(address.source.valid),
+            axi.arvalid.eq(address.sink.valid),
+            address.sink.ready.eq(axi.arready),
+            axi.araddr.eq(address.sink.p.addr),
+            axi.arlen.eq(address.sink.p.beats - 1),
+        ]
         m.d.comb += axi.rready.eq(order.r_rdy & self.flush)
         m.d.comb += self.error_reader.eq(order.r_data)
         for index, reader in enumerate(self.readers):
@@ -150,15 +157,10 @@ class MemoryEngine(wiring.Component):
             with m.If(routed & reader.data.ready):
                 m.d.comb += axi.rready.eq(1)
             m.d.sync += beats.eq(beats + Mux(grant[index] & free, reader.cmd.p.beats, 0) - taken)
-            with m.If(grant[index] & free):
-                m.d.comb += order.w_data.eq(index)
-                m.d.sync += [
-                    axi.arvalid.eq(1),
-                    axi.araddr.eq(reader.cmd.p.addr),
-                    axi.arlen.eq(reader.cmd.p.beats - 1),
-                ]
+            with m.If(grant[index]):
+                m.d.comb += [order.w_data.eq(index), address.source.p.eq(reader.cmd.p)]
         m.d.comb += order.r_en.eq(axi.rvalid & axi.rready & axi.rlast)
-        return ~axi.arvalid & ~order.r_rdy
+        return ~address.full & ~order.r_rdy
 
     def _arbitrate(self, m: Module, *, wants: Any, grant: Any, free: Any) -> None:
         """Grant one of the clients that want: the urgent ones first, then the one whose turn it is."""
@@ -182,46 +184,50 @@ class MemoryEngine(wiring.Component):
         axi = self.axi
         writer = self.writer
         m.submodules.lengths = lengths = SyncFIFO(width=9, depth=self.write_bursts)
+        m.submodules.write_address = address = Skid(burst_layout(self.addr_width))
         outstanding = Signal(bits_for(self.write_bursts))
-        accept = Signal()
+        free = Signal()
         m.d.comb += [
-            writer.cmd.ready.eq(
-                (~axi.awvalid | axi.awready) & lengths.w_rdy & (outstanding != self.write_bursts) & ~self.flush
-            ),
-            accept.eq(writer.cmd.valid & writer.cmd.ready),
-            lengths.w_en.eq(accept),
+            free.eq(address.source.ready & lengths.w_rdy & (outstanding != self.write_bursts) & ~self.flush),
+            writer.cmd.ready.eq(free),
+            address.source.valid.eq(free & writer.cmd.valid),
+            address.source.p.eq(writer.cmd.p),
+            lengths.w_en.eq(address.source.valid),
             lengths.w_data.eq(writer.cmd.p.beats),
+            axi.awvalid.eq(address.sink.valid),
+            address.sink.ready.eq(axi.awready),
+            axi.awaddr.eq(address.sink.p.addr),
+            axi.awlen.eq(address.sink.p.beats - 1),
             axi.bready.eq(1),
             writer.done.eq(axi.bvalid & ~self.flush),
         ]
-        m.d.sync += outstanding.eq(outstanding + accept - axi.bvalid)
-        with m.If(axi.awready):
-            m.d.sync += axi.awvalid.eq(0)
-        with m.If(accept):
-            m.d.sync += [
-                axi.awvalid.eq(1),
-                axi.awaddr.eq(writer.cmd.p.addr),
-                axi.awlen.eq(writer.cmd.p.beats - 1),
-            ]
+        m.d.sync += outstanding.eq(outstanding + address.source.valid - axi.bvalid)
+        self._elaborate_write_beats(m, lengths)
+        return outstanding == 0
+
+    def _elaborate_write_beats(self, m: Module, lengths: Any) -> None:
+        """Send the beats of the bursts whose commands were taken; in a flush, beats that enable no byte."""
+        axi = self.axi
+        writer = self.writer
+        layout = data.StructLayout({**write_data_layout(self.data_width).members, "last": 1})
+        m.submodules.write_beats = beats = Skid(layout)
         sent = Signal(9)
         last = Signal()
         beat = Signal()
-        free = Signal()
         m.d.comb += [
-            free.eq((~axi.wvalid | axi.wready) & lengths.r_rdy),
-            writer.data.ready.eq(free & ~self.flush),
-            beat.eq(free & (writer.data.valid | self.flush)),
+            writer.data.ready.eq(beats.source.ready & lengths.r_rdy & ~self.flush),
+            beat.eq(beats.source.ready & lengths.r_rdy & (writer.data.valid | self.flush)),
             last.eq(sent + 1 == lengths.r_data),
             lengths.r_en.eq(beat & last),
+            beats.source.valid.eq(beat),
+            beats.source.p.data.eq(writer.data.p.data),
+            beats.source.p.strb.eq(Mux(self.flush, 0, writer.data.p.strb)),
+            beats.source.p.last.eq(last),
+            axi.wvalid.eq(beats.sink.valid),
+            beats.sink.ready.eq(axi.wready),
+            axi.wdata.eq(beats.sink.p.data),
+            axi.wstrb.eq(beats.sink.p.strb),
+            axi.wlast.eq(beats.sink.p.last),
         ]
-        with m.If(axi.wready):
-            m.d.sync += axi.wvalid.eq(0)
         with m.If(beat):
-            m.d.sync += [
-                axi.wvalid.eq(1),
-                axi.wdata.eq(writer.data.p.data),
-                axi.wstrb.eq(Mux(self.flush, 0, writer.data.p.strb)),
-                axi.wlast.eq(last),
-                sent.eq(Mux(last, 0, sent + 1)),
-            ]
-        return outstanding == 0
+            m.d.sync += sent.eq(Mux(last, 0, sent + 1))
