@@ -1,0 +1,54 @@
+# amaranth: UnusedElaboratable=no
+import random
+
+import pytest
+
+from hw.scratchpad import Scratchpad
+from tests.support.hw_streams import run_benches
+
+
+@pytest.mark.parametrize(("depth", "width", "granularity"), [(16, 32, 8), (5, 24, None), (1, 8, 4)])
+def test_reads_give_the_old_element_one_cycle_later(depth, width, granularity):
+    generator = random.Random(1)
+    pad = Scratchpad(depth=depth, width=width, write_granularity=granularity)
+    parts = width // (granularity or width)
+    model = [0] * depth
+    part_mask = (1 << (granularity or width)) - 1
+
+    async def bench(ctx):
+        expected = None
+        for _ in range(300):
+            address, target = generator.randrange(depth), generator.randrange(depth)
+            enable, value, read = generator.getrandbits(parts), generator.getrandbits(width), generator.random() < 0.7
+            ctx.set(pad.read_address, address)
+            ctx.set(pad.read_enable, read)
+            ctx.set(pad.write_address, target)
+            ctx.set(pad.write_data, value)
+            ctx.set(pad.write_enable, enable)
+            if read:
+                expected = model[address]
+            for part in range(parts):
+                if enable >> part & 1:
+                    mask = part_mask << part * (granularity or width)
+                    model[target] = model[target] & ~mask | value & mask
+            await ctx.tick()
+            if expected is not None:
+                assert ctx.get(pad.read_data) == expected
+
+    run_benches(pad, bench)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"depth": 0, "width": 8}, "Scratchpad needs a depth and a width of at least 1, not 0 and 8"),
+        (
+            {"depth": 4, "width": 8, "write_granularity": 3},
+            "Scratchpad has elements of 8 bits, which parts of 3 do not divide",
+        ),
+    ],
+)
+def test_impossible_sizes_are_refused(arguments, text):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole text is compared
+        Scratchpad(**arguments)
+    assert str(caught.value) == text

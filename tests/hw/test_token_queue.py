@@ -1,0 +1,35 @@
+# amaranth: UnusedElaboratable=no
+import random
+
+import pytest
+
+from hw.token_queue import TOKEN_WIDTH, TokenQueue
+from tests.support.hw_streams import run_benches
+
+
+def test_tokens_are_counted_and_none_is_lost():
+    generator = random.Random(3)
+    queue = TokenQueue(6)
+
+    async def bench(ctx):
+        count = 0
+        for _ in range(2000):
+            push = count < 60 and generator.random() < 0.5
+            pop, clear = generator.random() < 0.5, generator.random() < 0.01
+            ctx.set(queue.push, push)
+            ctx.set(queue.pop, pop)
+            ctx.set(queue.clear, clear)
+            assert ctx.get(queue.available) == (count > 0)
+            await ctx.tick()
+            count = 0 if clear else count + push - (pop and count > 0)
+
+    run_benches(queue, bench)
+
+
+def test_it_holds_a_push_of_every_instruction_of_a_launch():
+    assert 1 << TOKEN_WIDTH > (1 << 25) // 16
+
+
+def test_a_queue_without_bits_is_refused():
+    with pytest.raises(ValueError, match=r"^TokenQueue needs a counter of at least one bit, not 0$"):
+        TokenQueue(0)
