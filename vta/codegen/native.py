@@ -4,6 +4,9 @@ The functions that an object needs are given by address when it is linked, so no
 process. May import llvmlite alone. Tests: tests/vta/codegen/test_native.py.
 """
 
+import re
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,12 +46,44 @@ def _target_machine(machine: Machine) -> Any:
         target = llvm.Target.from_triple(machine.triple or host_triple())
     except RuntimeError as error:
         raise NativeError(f"target triple {machine.triple!r} is not one that LLVM knows: {error}") from None
+    _check_processor(machine)
     cpu, features = machine.cpu, machine.features
     if cpu == "native":
         cpu, features = llvm.get_host_cpu_name(), features or llvm.get_host_cpu_features().flatten()
     return target.create_target_machine(
         cpu="" if cpu == "generic" else cpu, features=features, opt=machine.level, reloc="pic", codemodel="default"
     )
+
+
+_PROBE = """
+import sys
+from llvmlite import binding as llvm
+llvm.initialize_all_targets()
+triple, cpu, features = sys.argv[1:]
+llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features)
+"""
+"""Makes LLVM say what it does not know, in a process of its own: it prints that, and later ends the process."""
+
+_CHECKED = ("", "generic", "native")
+_OWN_FEATURES = ("", "+f16c")
+
+
+def _check_processor(machine: Machine) -> None:
+    """Refuse a processor or a feature that LLVM does not know, which it would pass over or die of."""
+    if machine.cpu in _CHECKED and machine.features in _OWN_FEATURES:
+        return
+    for feature in filter(None, machine.features.split(",")):
+        if feature[0] not in "+-":
+            raise NativeError(f"processor feature {feature!r}: expected a sign before it, '+{feature}' or '-{feature}'")
+    triple, cpu = machine.triple or host_triple(), "" if machine.cpu in _CHECKED else machine.cpu
+    done = subprocess.run(
+        [sys.executable, "-c", _PROBE, triple, cpu, machine.features], capture_output=True, text=True, check=False
+    )
+    unknown = re.search(r"'(\S+)' is not a recognized (processor|feature)", done.stderr)
+    if unknown is not None:
+        name, kind = unknown.groups()
+        option = "-mcpu" if kind == "processor" else "-mattr"
+        raise NativeError(f"{kind} {name!r} is not one that LLVM knows for {triple}; {option} names it")
 
 
 def optimise(source: str, machine: Machine) -> tuple[Any, Any]:

@@ -40,6 +40,23 @@ def test_code_is_made_for_the_machine_that_is_asked_for() -> None:
     assert host_triple()
 
 
+def test_a_processor_that_llvm_does_not_know_is_an_error_and_ends_nothing() -> None:
+    with pytest.raises(NativeError) as error:
+        compile_object(SUM, Machine("aarch64-linux-gnu", cpu="skylake"))
+    assert str(error.value) == ("processor 'skylake' is not one that LLVM knows for aarch64-linux-gnu; -mcpu names it")
+    with pytest.raises(NativeError) as error:
+        compile_object(SUM, Machine("aarch64-linux-gnu", features="+neon,+avx2"))
+    assert str(error.value) == "feature '+avx2' is not one that LLVM knows for aarch64-linux-gnu; -mattr names it"
+    with pytest.raises(NativeError) as error:
+        compile_object(SUM, Machine(features="avx2"))
+    assert str(error.value) == "processor feature 'avx2': expected a sign before it, '+avx2' or '-avx2'"
+
+
+def test_a_processor_and_features_that_llvm_knows_are_used() -> None:
+    text = assembly_of(SUM, Machine("armv7-none-linux-gnueabihf", cpu="cortex-a9", features="+neon"))
+    assert "cortex-a9" in text
+
+
 def test_a_program_that_llvm_refuses_is_an_error() -> None:
     with pytest.raises(NativeError, match="LLVM refused the host program: "):
         compile_object("define i32 @f() { ret i64 0 }", Machine())
