@@ -76,6 +76,11 @@ class PassContext:
     instruments: Sequence[Callable[[str, object], None]] = ()
 
     def __post_init__(self) -> None:
+        for field_name, names in (("disabled_pass", self.disabled_pass), ("required_pass", self.required_pass)):
+            if isinstance(names, str):
+                raise OptionError(f"{field_name} takes a list of names, not the string {names!r}; write [{names!r}]")
+        if not isinstance(self.opt_level, int) or self.opt_level < 0:
+            raise OptionError(f"opt_level takes a number, 0 to 3, not {self.opt_level!r}")
         for name, value in self.config.items():
             _check_option(name, value)
 
@@ -133,4 +138,5 @@ def _check_option(name: str, value: object) -> None:
     if not isinstance(value, OPTIONS[name]):
         wanted = OPTIONS[name]
         names = " or ".join(kind.__name__ for kind in (wanted if isinstance(wanted, tuple) else (wanted,)))
-        raise OptionError(f"option {name!r} takes a {names}, not {value!r}")
+        article = "an" if names[0] in "aeiou" else "a"
+        raise OptionError(f"option {name!r} takes {article} {names}, not {value!r}")

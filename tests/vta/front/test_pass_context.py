@@ -49,3 +49,21 @@ def test_unknown_options_are_refused() -> None:
     with pytest.raises(OptionError) as error:
         build_config(config={"tir.noalias": "yes"})
     assert str(error.value) == "option 'tir.noalias' takes a bool, not 'yes'"
+    with pytest.raises(OptionError) as error:
+        build_config(config={"vta.debug_flag": "2"})
+    assert str(error.value) == "option 'vta.debug_flag' takes an int, not '2'"
+
+
+def test_a_single_name_in_place_of_a_list_and_a_wrong_level_are_refused() -> None:
+    with pytest.raises(OptionError) as error:
+        build_config(disabled_pass="tir.CommonSubexprElimTIR")
+    assert str(error.value) == (
+        "disabled_pass takes a list of names, not the string 'tir.CommonSubexprElimTIR'; write "
+        "['tir.CommonSubexprElimTIR']"
+    )
+    with pytest.raises(OptionError, match=r"^required_pass takes a list of names, not the string 'A'; write \['A'\]$"):
+        build_config(required_pass="A")
+    for level in (-1, "3"):
+        with pytest.raises(OptionError) as error:
+            PassContext(opt_level=level)  # type: ignore[arg-type]
+        assert str(error.value) == f"opt_level takes a number, 0 to 3, not {level!r}"
