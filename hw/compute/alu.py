@@ -4,6 +4,7 @@ Imports ``isa.config``, ``hw.layouts``, ``hw.accumulator`` and its neighbours. T
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
@@ -22,7 +23,7 @@ __all__ = ["ALU_WRITE_DELAY", "Alu"]
 ALU_WRITE_DELAY = LANE_LATENCY + 2
 """Cycles from the read of a destination to the write of its result."""
 
-_PATIENCE = (3, 5)
+_PATIENCE = (16, 18)
 """Cycles of waiting for a bank after which GEMM is asked to leave out a step: one for the read, one for the write."""
 
 
@@ -134,7 +135,9 @@ class Alu(wiring.Component):
             self.src_address.eq(src),
             clash.eq(_in_flight(self.dst_address, flight)),
             src_clash.eq(_in_flight(src, flight) | (y.valid & (y.dst == src))),
-            self.dst_read.eq(~clash & (y.valid | (x.valid & (known | (~src_clash & (bank_of(x.dst) != bank_of(src))))))),
+            self.dst_read.eq(
+                ~clash & (y.valid | (x.valid & (known | (~src_clash & (bank_of(x.dst) != bank_of(src))))))
+            ),
             self.src_read.eq(x.valid & ~known & ~src_clash & (~y.valid | self.dst_grant)),
             y_leaves.eq(y.valid & self.dst_grant),
             at_once.eq(x.valid & ~y.valid & self.dst_grant & (known | self.src_grant)),
@@ -219,7 +222,7 @@ class Alu(wiring.Component):
 
     def _patience(self, m: Module, *, waits: Value, moves: Value) -> None:
         """Ask GEMM for a step after a while without progress."""
-        cycles = Signal(4)
+        cycles = Signal(5)
         m.d.comb += self.bubble.eq((cycles == _PATIENCE[0]) | (cycles == _PATIENCE[1]))
         with m.If(moves | ~waits):
             m.d.sync += cycles.eq(0)
@@ -229,7 +232,7 @@ class Alu(wiring.Component):
     def _compute(self, m: Module, flight: list[_Operation], source: Value) -> None:
         """Register the operands, compute, and write."""
         config = self.config
-        for before, after in zip(flight, flight[1:], strict=False):
+        for before, after in pairwise(flight):
             m.d.sync += [
                 after.valid.eq(before.valid),
                 after.dst.eq(before.dst),

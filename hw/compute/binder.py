@@ -101,25 +101,21 @@ class Binder(wiring.Component):
         self._scan(m, alu, state, bounds, scanned)
         spans = self._spans(m, state)
         with m.Switch(state):
-            with m.Case(_State.LOOK):
-                with m.If(self.valid):
-                    with m.Switch(self.unit):
-                        with m.Case(Unit.GEMM, Unit.ALU):
-                            with m.If(~self.uops_pending & hit):
-                                m.d.sync += [bounds.eq(cached), state.eq(_State.SPAN)]
-                            with m.Elif(~self.uops_pending):
-                                m.d.sync += state.eq(_State.SCAN)
-                        with m.Case(Unit.ACC):
-                            m.d.sync += state.eq(_State.SPAN)
-                        with m.Default():
-                            m.d.comb += self.take.eq(1)
-            with m.Case(_State.SCAN):
-                with m.If(scanned):
+            with m.Case(_State.LOOK), m.If(self.valid), m.Switch(self.unit):
+                with m.Case(Unit.GEMM, Unit.ALU):
+                    with m.If(~self.uops_pending & hit):
+                        m.d.sync += [bounds.eq(cached), state.eq(_State.SPAN)]
+                    with m.Elif(~self.uops_pending):
+                        m.d.sync += state.eq(_State.SCAN)
+                with m.Case(Unit.ACC):
                     m.d.sync += state.eq(_State.SPAN)
-            with m.Case(_State.SPAN):
-                with m.If(spans.complete):
+                with m.Default():
                     m.d.comb += self.take.eq(1)
-                    m.d.sync += state.eq(_State.LOOK)
+            with m.Case(_State.SCAN), m.If(scanned):
+                m.d.sync += state.eq(_State.SPAN)
+            with m.Case(_State.SPAN), m.If(spans.complete):
+                m.d.comb += self.take.eq(1)
+                m.d.sync += state.eq(_State.LOOK)
         self._bind(m, alu, bounds, spans)
         return m
 
@@ -250,9 +246,8 @@ class Binder(wiring.Component):
                     m.d.comb += self.binding.low.eq(bounds.src_low)
                 with m.If(~alu.use_imm & (src_high > dst_high)):
                     m.d.comb += self.binding.high.eq(src_high)
-            with m.Case(Unit.GEMM):
-                with m.If(gemm.reset & bounds.affine):
-                    m.d.comb += self.binding.unit.eq(Unit.RESET)
+            with m.Case(Unit.GEMM), m.If(gemm.reset & bounds.affine):
+                m.d.comb += self.binding.unit.eq(Unit.RESET)
             with m.Case(Unit.ACC):
                 m.d.comb += [
                     self.binding.low.eq(load.sram_base),

@@ -125,7 +125,7 @@ class Gemm(wiring.Component):
         return m
 
     def _front(self, m: Module) -> _Stage:
-        """Walk the loops, fetch the micro-op and add the offsets; return the stage in which addresses are registered."""
+        """Walk the loops, fetch the micro-op and add the offsets; return the stage in which its index is known."""
         config = self.config
         operands = {"dst": config.log_acc_depth, "src": config.log_inp_depth, "wgt": config.log_wgt_depth}
         nest = LoopNest(uop_width=config.log_uop_depth, operands=operands, meta_width=TAG_WIDTH + 1)

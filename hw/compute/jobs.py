@@ -1,9 +1,11 @@
 """What the issue logic hands to the units of the compute module: an instruction and its place in the window.
 
-Imports ``hw.layouts``. Tests: with the units.
+Imports ``hw.layouts``. Tests: ``tests/hw/compute/test_window.py``.
 """
 
-from amaranth.lib import data, enum
+import enum
+
+from amaranth.lib import data
 
 from hw.layouts import INSTRUCTION_WIDTH
 
@@ -16,7 +18,7 @@ TAG_WIDTH = 4
 """Bits of a place in the window."""
 
 
-class Unit(enum.IntEnum, shape=3):  # type: ignore[call-arg]  # the shape is Amaranth's addition
+class Unit(enum.IntEnum):
     """Who executes an instruction; NONE completes as soon as it is its turn."""
 
     NONE = 0

@@ -15,12 +15,14 @@ __all__ = ["MacRow", "dot_latency", "dot_width"]
 
 def dot_latency(lanes: int) -> int:
     """Return the cycles from operands to dot product: products, sums of pairs, then two levels of sums a cycle."""
-    return 2 + (max(0, exact_log2(lanes) - 1) + 1) // 2
+    levels: int = exact_log2(lanes)
+    return 2 + (max(0, levels - 1) + 1) // 2
 
 
 def dot_width(*, lanes: int, inp_width: int, wgt_width: int) -> int:
     """Return the bits of an exact signed dot product."""
-    return inp_width + wgt_width + exact_log2(lanes)
+    levels: int = exact_log2(lanes)
+    return inp_width + wgt_width + levels
 
 
 class MacRow(wiring.Component):

@@ -1,6 +1,6 @@
 """Clearing accumulators, up to four tiles a cycle: for resets whose destinations are affine in all three loops.
 
-Imports ``isa.config``, ``hw.layouts``, ``hw.accumulator`` and its neighbours. Tests: ``tests/hw/compute/test_reset_walk.py``.
+Imports ``isa.config``, ``hw.accumulator`` and its neighbours. Tests: ``tests/hw/compute/test_reset_walk.py``.
 """
 
 from typing import Any
@@ -118,8 +118,10 @@ class ResetWalk(wiring.Component):
     def _order(self, m: Module) -> list[Value]:
         """Return which loop of the job goes first, second and third: one with an odd step and at least four turns."""
         job = self.job.p
-        good = [job.steps[index].any() & job.steps[index][:1].any() & (job.counts[index] >= RESET_LANES)
-                for index in range(3)]
+        good = [
+            job.steps[index].any() & job.steps[index][:1].any() & (job.counts[index] >= RESET_LANES)
+            for index in range(3)
+        ]
         first = Signal(2)
         with m.If(good[0]):
             m.d.comb += first.eq(0)

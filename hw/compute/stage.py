@@ -137,7 +137,7 @@ class ComputeStage(wiring.Component):
             self.wgt_read.enable.eq(gemm.operand_enable),
             gemm.wgt_data.eq(self.wgt_read.data),
         ]
-        units = {
+        units: dict[Unit, Any] = {
             Unit.UOP: uop_loader,
             Unit.ACC: acc_loader,
             Unit.GEMM: gemm,
@@ -176,9 +176,7 @@ class ComputeStage(wiring.Component):
             window.binding.eq(binder.binding),
         ]
 
-    def _join_uops(
-        self, m: Module, uops: UopMemory, loader: UopLoader, gemm: Gemm, alu: Alu, binder: Binder
-    ) -> None:
+    def _join_uops(self, m: Module, uops: UopMemory, loader: UopLoader, gemm: Gemm, alu: Alu, binder: Binder) -> None:
         """Give the micro-op memory its writer and readers."""
         m.d.comb += [
             uops.write_enable.eq(loader.write_enable),

@@ -127,7 +127,7 @@ class Window(wiring.Component):
         for entry in entries:
             m.d.sync += entry.waits_for.eq(entry.waits_for & ~done)
         m.submodules.words = words = Memory(shape=INSTRUCTION_WIDTH, depth=WINDOW, init=[])
-        issued, tail, uop_push = self._issue(m, entries, words, live)
+        tail, uop_push = self._issue(m, entries, words, live)
         bind_at = self._bind(m, entries, words, live)
         pushes = {unit: (self.bind_take & (self.binding.unit == unit), bind_at) for unit in UNITS}
         pushes[Unit.UOP] = (uop_push, tail)
@@ -176,10 +176,8 @@ class Window(wiring.Component):
                 m.d.comb += unit.eq(Unit.ALU)
         return unit, bgn, end
 
-    def _issue(
-        self, m: Module, entries: list[_Entry], words: Memory, live: Signal
-    ) -> tuple[Signal, Signal, Value]:
-        """Take tokens and a place. Return whether, which, and whether it is a load of micro-ops."""
+    def _issue(self, m: Module, entries: list[_Entry], words: Memory, live: Signal) -> tuple[Signal, Value]:
+        """Take tokens and a place. Return which, and whether a load of micro-ops takes it."""
         insn = data.View(instruction_struct(self.config, "GEMM"), self.insn.p)
         unit, bgn, end = self._classify(m, self.insn.p)
         tail = Signal(TAG_WIDTH)
@@ -222,7 +220,7 @@ class Window(wiring.Component):
                     entry.uop_end.eq(end),
                     entry.waits_for.eq(Mux(unit == Unit.UOP, users, 0)),
                 ]
-        return issued, tail, issued & (unit == Unit.UOP)
+        return tail, issued & (unit == Unit.UOP)
 
     def _bind(self, m: Module, entries: list[_Entry], words: Memory, live: Signal) -> Signal:
         """Offer the next instruction to the binder; keep its range, and whom it has to wait for. Return its place."""
@@ -231,9 +229,7 @@ class Window(wiring.Component):
         bgn = Array(entry.uop_bgn for entry in entries)[at]
         end = Array(entry.uop_end for entry in entries)[at]
         older = Cat(entry.bound for entry in entries) & live
-        loads = Cat(
-            (entry.unit == Unit.UOP) & (entry.uop_bgn < end) & (bgn < entry.uop_end) for entry in entries
-        )
+        loads = Cat((entry.unit == Unit.UOP) & (entry.uop_bgn < end) & (bgn < entry.uop_end) for entry in entries)
         m.d.comb += [
             read.addr.eq(at),
             self.bind_insn.eq(read.data),
@@ -258,9 +254,7 @@ class Window(wiring.Component):
                     m.d.sync += [entry.unit.eq(binding.unit), entry.waits_for.eq(conflicts)]
         return at
 
-    def _queue(
-        self, m: Module, entries: list[_Entry], words: Memory, unit: Unit, push: Value, tag: Signal
-    ) -> Value:
+    def _queue(self, m: Module, entries: list[_Entry], words: Memory, unit: Unit, push: Value, tag: Signal) -> Value:
         """Build a unit's queue of places; return whether its head waits for another unit."""
         name = unit.name.lower()
         fifo = SyncFIFO(width=TAG_WIDTH, depth=WINDOW)
@@ -298,10 +292,7 @@ class Window(wiring.Component):
         """Let the oldest instruction go when it is complete, and send its tokens."""
         head = Signal(TAG_WIDTH)
         retires = Signal()
-        ready = Array(
-            entry.valid & entry.bound & (entry.complete | done[index])
-            for index, entry in enumerate(entries)
-        )
+        ready = Array(entry.valid & entry.bound & (entry.complete | done[index]) for index, entry in enumerate(entries))
 
         def of_head(name: str) -> Value:
             return Array(getattr(entry, name) for entry in entries)[head]
