@@ -1,0 +1,140 @@
+import random
+
+import pytest
+
+from hw.config import HardwareConfig
+from hw.errors import ErrorCode
+from hw.fetch import InstructionFetch
+from isa.config import VTAConfig
+from isa.encoding import encode
+from isa.instructions import Finish, Gemm, Load, MemoryId, Module, Store
+from tests.support.axi_dram import AxiDram
+from tests.support.hw_streams import run_benches
+from tests.support.module_rig import WithMemory
+
+VTA = VTAConfig()
+KINDS = (
+    Load(memory=MemoryId.INP, x_size=1, y_size=1),
+    Load(memory=MemoryId.ACC, x_size=1, y_size=1),
+    Gemm(uop_end=1),
+    Store(x_size=1, y_size=1),
+)
+
+
+def random_program(generator, count):
+    instructions = []
+    for place in range(count):
+        kind = generator.choice(KINDS)
+        if isinstance(kind, Gemm):
+            instructions.append(Gemm(uop_end=place + 1))
+        else:
+            instructions.append(type(kind)(memory=kind.memory, x_size=1, y_size=1, dram_base=place))
+    return [*instructions, Finish()]
+
+
+def run(words, *, width=64, latency=1, stall=0.0, address=4096 - 48, cycles=None, count=None):
+    """Fetch ``words``; return what each module got, the error and its place, the cycles of dispatch, and the DRAM."""
+    hardware = HardwareConfig(data_width=width, fetch_buffer_depth=16)
+    fetch = InstructionFetch(VTA, hardware)
+    rig = WithMemory(fetch, hardware)
+    image = b"".join(word.to_bytes(16, "little") for word in words)
+    memory = bytearray(address + len(image) + 256)
+    memory[address : address + len(image)] = image
+    dram = AxiDram(memory, latency=latency, stall=stall, seed=1)
+    queues = {Module.LOAD: fetch.load, Module.COMPUTE: fetch.compute, Module.STORE: fetch.store}
+    got = {module: [] for module in queues}
+    dispatches = []
+    result = {}
+
+    async def bench(ctx):
+        source = random.Random(2)
+        ctx.set(fetch.address, address)
+        ctx.set(fetch.count, len(words) if count is None else count)
+        ctx.set(fetch.start, 1)
+        await ctx.tick()
+        ctx.set(fetch.start, 0)
+        for cycle in range(cycles or 4000):
+            for queue in queues.values():
+                ctx.set(queue.ready, source.random() >= stall)
+            ports = [(queue.valid, queue.ready, queue.payload) for queue in queues.values()]
+            flat = (await ctx.tick().sample(*(signal for port in ports for signal in port), fetch.error))[2:]
+            for place, module in enumerate(queues):
+                valid, ready, payload = flat[3 * place : 3 * place + 3]
+                if valid and ready:
+                    got[module].append(payload)
+                    dispatches.append(cycle)
+            if flat[-1] != ErrorCode.NONE or payload_is_finish(got):
+                break
+        for _ in range(40):
+            await ctx.tick()
+        result["error"] = ErrorCode(ctx.get(fetch.error))
+        result["place"] = ctx.get(fetch.dispatched)
+
+    run_benches(rig, bench, background=(dram.bench(rig.axi),))
+    return got, result["error"], result["place"], dispatches, dram
+
+
+def payload_is_finish(got):
+    finish = encode(Finish(), VTA)
+    return bool(got[Module.COMPUTE]) and got[Module.COMPUTE][-1] == finish
+
+
+@pytest.mark.parametrize(("latency", "stall"), [(1, 0.0), (40, 0.0), (5, 0.4)])
+@pytest.mark.parametrize("width", [64, 128, 256, 512])
+def test_every_instruction_reaches_its_module_in_order(width, latency, stall):
+    program = random_program(random.Random(3), 70)
+    words = [encode(instruction, VTA) for instruction in program]
+    got, error, place, _, _ = run(words, width=width, latency=latency, stall=stall)
+    assert error == ErrorCode.NONE
+    assert place == len(words)
+    for module, received in got.items():
+        assert received == [w for w, i in zip(words, program, strict=True) if i.module is module]
+
+
+def test_the_bus_is_never_idle_while_there_is_room_and_latency_is_hidden():
+    words = [encode(instruction, VTA) for instruction in random_program(random.Random(4), 60)]
+    _, _, _, dispatches, _ = run(words, latency=12, address=4096)
+    assert dispatches[-1] - dispatches[0] == 2 * (len(words) - 1)
+
+
+def test_a_wide_bus_dispatches_one_instruction_a_cycle():
+    words = [encode(instruction, VTA) for instruction in random_program(random.Random(4), 60)]
+    _, _, _, dispatches, _ = run(words, width=256, latency=2, address=4096)
+    assert dispatches[-1] - dispatches[0] == len(words) - 1
+
+
+def test_no_more_is_read_ahead_than_the_buffer_holds():
+    words = [encode(Store(x_size=1, y_size=1), VTA)] * 80 + [encode(Finish(), VTA)]
+    _, _, _, _, dram = run(words, stall=1.0, cycles=300, address=4096)
+    assert sum(beats for _, _, beats in dram.read_addresses) <= 16 * 2 + 4  # buffer, and words behind it
+
+
+@pytest.mark.parametrize(
+    ("word", "error"),
+    [
+        (5, ErrorCode.OPCODE),
+        (3 | 1 << 100, ErrorCode.UNUSED_BITS),
+        (0 | 4 << 7, ErrorCode.ILLEGAL),
+    ],
+)
+def test_an_illegal_word_stops_everything_behind_it(word, error):
+    good = [encode(instruction, VTA) for instruction in random_program(random.Random(5), 6)[:-1]]
+    got, found, place, _, _ = run([*good, word, *good], cycles=200)
+    assert found == error
+    assert place == 6
+    assert sum(map(len, got.values())) == 6
+
+
+def test_instructions_that_end_without_finish_are_an_error_behind_the_last():
+    good = [encode(instruction, VTA) for instruction in random_program(random.Random(5), 6)[:-1]]
+    _, found, place, _, _ = run(good, cycles=200)
+    assert found == ErrorCode.NO_FINISH
+    assert place == 6
+
+
+def test_nothing_behind_finish_is_dispatched():
+    words = [encode(Finish(), VTA), 5, encode(Gemm(uop_end=1), VTA)]
+    got, found, place, _, _ = run(words, cycles=100)
+    assert found == ErrorCode.NONE
+    assert place == 1
+    assert sum(map(len, got.values())) == 1

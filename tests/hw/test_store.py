@@ -1,0 +1,203 @@
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from hw.accounting import Cause
+from hw.config import HardwareConfig
+from hw.store import StoreStage
+from isa.config import VTAConfig
+from isa.encoding import encode
+from isa.instructions import Deps, Store
+from isa.reference import Reference, pack
+from tests.support.axi_dram import AxiDram
+from tests.support.hw_streams import put, run_benches
+from tests.support.module_rig import WithMemory
+
+SMALL = VTAConfig(log_block=3, log_inp_buff_size=8, log_wgt_buff_size=9, log_acc_buff_size=10, log_uop_buff_size=8)
+WIDE = VTAConfig(log_block=4, log_inp_buff_size=8, log_wgt_buff_size=11, log_acc_buff_size=11, log_uop_buff_size=8)
+NARROW = VTAConfig(
+    log_inp_width=0,
+    log_wgt_width=2,
+    log_block_in=4,
+    log_block_out=3,
+    log_inp_buff_size=8,
+    log_wgt_buff_size=12,
+    log_acc_buff_size=10,
+    log_uop_buff_size=8,
+)
+BASE = 4096 - 64
+DRAM = 1 << 13
+
+
+def random_stores(generator, config, count):
+    stores = []
+    for _ in range(count):
+        x_size, y_size = generator.randrange(0, 7), generator.randrange(0, 4)
+        stores.append(
+            Store(
+                sram_base=generator.randrange(config.acc_depth - x_size * y_size + 1),
+                dram_base=generator.randrange(60),
+                x_size=x_size,
+                y_size=y_size,
+                x_stride=generator.randrange(0, 9),
+                deps=Deps(pop_prev=generator.random() < 0.3, push_prev=generator.random() < 0.5),
+            )
+        )
+    return stores
+
+
+def machine_of(config, generator, memory):
+    machine = Reference(config, np.frombuffer(bytes(memory), np.uint8)[BASE:].copy())
+    machine.acc[:] = np.random.default_rng(1).integers(-(1 << 31), 1 << 31, machine.acc.shape)
+    return machine
+
+
+async def serve_tiles(ctx, stage, tiles, *, seed, stall):
+    """Answer each address with its tile, two cycles later at the earliest."""
+    source = random.Random(seed)
+    waiting = []
+    while True:
+        ctx.set(stage.tiles.address.ready, len(waiting) < 4 and source.random() >= stall)
+        ctx.set(stage.tiles.data.valid, bool(waiting) and waiting[0][0] <= 0)
+        if waiting:
+            ctx.set(stage.tiles.data.payload, tiles[waiting[0][1]])
+        port = stage.tiles
+        asked, ready, address, valid, taken = (
+            await ctx.tick().sample(
+                port.address.valid, port.address.ready, port.address.payload, port.data.valid, port.data.ready
+            )
+        )[2:]
+        if valid and taken:
+            waiting.pop(0)
+        waiting = [(due - 1, place) for due, place in waiting]
+        if asked and ready:
+            waiting.append((1, address))
+
+
+@pytest.mark.parametrize(("latency", "stall"), [(1, 0.0), (30, 0.0), (4, 0.4)])
+@pytest.mark.parametrize(
+    ("config", "width"), [(SMALL, 64), (SMALL, 256), (WIDE, 64), (WIDE, 512), (NARROW, 64), (NARROW, 128)]
+)
+def test_memory_holds_what_the_reference_stores_and_no_other_byte_changes(config, width, latency, stall):
+    generator = random.Random(f"{width} {latency}")
+    hardware = HardwareConfig(data_width=width, max_burst_beats=4, write_bursts=8)
+    stage = StoreStage(config, hardware)
+    memory = bytearray(generator.randbytes(DRAM))
+    dram = AxiDram(memory, latency=latency, stall=stall, seed=2)
+    stores = random_stores(generator, config, 40)
+    machine = machine_of(config, generator, memory)
+    packed = pack(machine.acc, config.out_width).reshape(config.acc_depth, -1)
+    tiles = [int.from_bytes(row.tobytes(), "little") for row in packed]
+    for store in stores:
+        machine.step(store)
+    want = bytes(memory[:BASE]) + machine.memory.tobytes()
+    pushes = []
+
+    async def feed(ctx):
+        ctx.set(stage.out_base, BASE)
+        await put(ctx, stage.insn, [encode(store, config) for store in stores], seed=4, stall=stall)
+
+    async def tokens(ctx):
+        source = random.Random(5)
+        while True:
+            ctx.set(stage.g2s_available, source.random() < 0.5)
+            await ctx.tick()
+
+    async def serve(ctx):
+        await serve_tiles(ctx, stage, tiles, seed=6, stall=stall)
+
+    async def finish(ctx):
+        await ctx.tick()
+        idle = False
+        while len(pushes) < sum(store.deps.push_prev for store in stores) or not idle:
+            push, idle = (await ctx.tick().sample(stage.s2g_push, stage.idle))[2:]
+            if push:
+                pushes.append(1)
+
+    rig = WithMemory(stage, hardware)
+    run_benches(rig, feed, finish, background=(dram.bench(rig.axi), tokens, serve))
+    assert memory == want
+    assert len(pushes) == sum(store.deps.push_prev for store in stores)
+
+
+def run_timed(stores, *, latency):
+    """Run stores with tokens and tiles at hand; return the cycles of starts and pushes."""
+    hardware = HardwareConfig()
+    stage = StoreStage(WIDE, hardware)
+    dram = AxiDram(bytearray(DRAM), latency=latency)
+    rig = WithMemory(stage, hardware)
+    starts, pushes = [], []
+
+    async def feed(ctx):
+        ctx.set(stage.g2s_available, 1)
+        await put(ctx, stage.insn, [encode(store, WIDE) for store in stores])
+
+    async def serve(ctx):
+        await serve_tiles(ctx, stage, [0] * WIDE.acc_depth, seed=1, stall=0.0)
+
+    async def watch(ctx):
+        cycle = 0
+        while len(pushes) < len(stores):
+            start, push = (await ctx.tick().sample(stage.start, stage.s2g_push))[2:]
+            if start:
+                starts.append(cycle)
+            if push:
+                pushes.append(cycle)
+            cycle += 1
+
+    run_benches(rig, feed, watch, background=(dram.bench(rig.axi), serve))
+    return starts, pushes, dram
+
+
+@pytest.mark.parametrize("latency", [1, 40])
+def test_the_push_comes_beats_latency_and_three_cycles_after_the_start(latency):
+    starts, pushes, _ = run_timed([Store(x_size=8, y_size=1, x_stride=8, deps=Deps(push_prev=True))], latency=latency)
+    assert pushes[0] - starts[0] == 8 * 2 + latency + 3
+
+
+def test_stores_do_not_wait_for_the_responses_of_those_before():
+    store = Store(x_size=4, y_size=2, x_stride=5, deps=Deps(pop_prev=True, push_prev=True))
+    _, pushes, _ = run_timed([store] * 4, latency=50)
+    assert [after - before for before, after in itertools.pairwise(pushes)] == [16] * 3
+
+
+def test_a_store_without_work_pushes_behind_those_before_it():
+    work = Store(x_size=2, y_size=1, x_stride=2, deps=Deps(push_prev=True))
+    nothing = Store(x_size=0, y_size=1, deps=Deps(push_prev=True))
+    starts, pushes, _ = run_timed([work, nothing, nothing], latency=30)
+    assert pushes[1] == pushes[0] + 1
+    assert pushes[2] == pushes[0] + 2
+    assert starts[2] < pushes[0]
+
+
+def test_the_causes_of_waiting_are_told_apart():
+    hardware = HardwareConfig()
+    stage = StoreStage(WIDE, hardware)
+    dram = AxiDram(bytearray(DRAM), latency=10)
+    rig = WithMemory(stage, hardware)
+    store = Store(x_size=1, y_size=1, deps=Deps(pop_prev=True, push_prev=True))
+    causes = []
+
+    async def feed(ctx):
+        await ctx.tick().repeat(3)
+        ctx.set(stage.insn.payload, encode(store, WIDE))
+        ctx.set(stage.insn.valid, 1)
+        await ctx.tick().repeat(4)
+        ctx.set(stage.g2s_available, 1)
+        await ctx.tick()
+        ctx.set(stage.insn.valid, 0)
+        await ctx.tick().repeat(20)
+
+    async def serve(ctx):
+        await serve_tiles(ctx, stage, [0] * WIDE.acc_depth, seed=1, stall=0.0)
+
+    async def watch(ctx):
+        for _ in range(25):
+            (cause,) = (await ctx.tick().sample(stage.cause))[2:]
+            causes.append(Cause(cause))
+
+    run_benches(rig, feed, watch, background=(dram.bench(rig.axi), serve))
+    assert set(causes) == {Cause.INSTRUCTION, Cause.TOKEN_PREV, Cause.WORK, Cause.HAZARD, Cause.MEMORY}
+    assert causes[0] == causes[-1] == Cause.INSTRUCTION
