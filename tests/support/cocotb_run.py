@@ -77,7 +77,9 @@ def build(
     return Build(top, folder, simulator, ports(component))
 
 
-def run(built: Build, bench: str, *, tests: str | Sequence[str] | None = None, seed: int = 1, **parameters: Any) -> None:
+def run(
+    built: Build, bench: str, *, tests: str | Sequence[str] | None = None, seed: int = 1, **parameters: Any
+) -> None:
     """Run the cocotb tests of module ``bench`` (all of them, or those named); fail with the end of the log.
 
     ``parameters`` must be JSON; ``inputs`` and ``outputs``, the names of the ports, are added to them.

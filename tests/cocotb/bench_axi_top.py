@@ -1,0 +1,152 @@
+"""The accelerator as a black box: a host on its AXI4-Lite port, a memory on its AXI4 port, programs from files.
+
+To run a program of your own, save it (``vta`` or ``isa.program_file.save_program``) and name the file in ``programs``.
+"""
+
+import itertools
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, First, RisingEdge
+from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam
+
+from hw.config import HardwareConfig
+from hw.errors import ErrorCode
+from hw.register_map import Register, control_registers, register
+from isa.config import VTAConfig
+from isa.program import Program
+from isa.program_file import load_program
+from isa.reference import execute
+from tests.support.cocotb_bench import PERIOD_NS, parameters, value
+
+MEMORY_BYTES = 1 << 27
+INSTRUCTIONS = 1 << 26
+"""Where the bench puts the instructions: behind everything that the programs name."""
+
+
+class Host:
+    """Registers by name, and memory, of one accelerator."""
+
+    def __init__(self, dut: Any) -> None:
+        self.dut = dut
+        self.given = parameters()
+        self.vta = VTAConfig.from_dict(self.given["vta"])
+        self.hardware = HardwareConfig(**self.given["hardware"])
+        self.registers = control_registers(self.vta, self.hardware)
+        self.bus = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil_"), dut.clk, dut.rst)
+        self.memory = AxiRam(AxiBus.from_prefix(dut, "m_axi_"), dut.clk, dut.rst, size=MEMORY_BYTES)
+
+    async def start(self) -> None:
+        """Start the clock and reset."""
+        Clock(self.dut.clk, PERIOD_NS, unit="ns").start()
+        self.dut.rst.value = 1
+        await ClockCycles(self.dut.clk, 4)
+        self.dut.rst.value = 0
+        await ClockCycles(self.dut.clk, 2)
+
+    def stall(self, probability: float, seed: int) -> None:
+        """Hold back every channel of the memory at random."""
+        read, write = self.memory.read_if, self.memory.write_if
+        channels = (read.ar_channel, read.r_channel, write.aw_channel, write.w_channel, write.b_channel)
+        for index, channel in enumerate(channels):
+            channel.set_pause_generator(_pauses(probability, seed + index))
+
+    def _register(self, name: str) -> Register:
+        return register(self.registers, name)
+
+    async def read(self, name: str) -> int:
+        """Return the value of a register."""
+        entry = self._register(name)
+        data = await self.bus.read(entry.offset, 4 * entry.words)
+        return int.from_bytes(data.data, "little")
+
+    async def write(self, name: str, number: int) -> None:
+        """Write a register."""
+        entry = self._register(name)
+        await self.bus.write(entry.offset, number.to_bytes(4 * entry.words, "little"))
+
+    def load(self, program: Program) -> None:
+        """Put a program and the memory that it expects into DRAM."""
+        for segment in program.memory.segments:
+            self.memory.write(segment.address, segment.data)
+        self.memory.write(program.uop_base, np.array(program.uops, "<u4").tobytes())
+        self.memory.write(INSTRUCTIONS, program.words.astype("<u8").tobytes())
+
+    async def launch(self, count: int, *, limit: int = 200_000) -> None:
+        """Launch ``count`` instructions and wait for the interrupt, ``limit`` cycles at most."""
+        await self.write("insn_address", INSTRUCTIONS)
+        await self.write("insn_count", count)
+        await self.write("launch", 1)
+        assert value(self.dut.interrupt) == 0
+        end = RisingEdge(self.dut.interrupt)
+        late = cocotb.start_soon(_after(self.dut, limit))
+        if await First(end, late) is not end:
+            started = [await self.read(f"{name}_started") for name in ("load", "compute", "store")]
+            raise AssertionError(f"no end within {limit} cycles; instructions started: {started}")
+        late.cancel()
+        await RisingEdge(self.dut.clk)
+
+    def check(self, program: Program) -> None:
+        """Compare everything the program names in DRAM with the reference interpreter."""
+        expected = execute(program).memory
+        for segment in program.memory.segments:
+            got = np.frombuffer(self.memory.read(segment.address, segment.nbytes), np.uint8)
+            want = expected[segment.address : segment.address + segment.nbytes]
+            np.testing.assert_array_equal(got, want, err_msg=f"{segment.name} at {segment.address:#x}")
+
+
+async def _after(dut: Any, cycles: int) -> None:
+    await ClockCycles(dut.clk, cycles)
+
+
+def _pauses(probability: float, seed: int) -> Iterator[bool]:
+    generator = random.Random(seed)
+    return (generator.random() < probability for _ in itertools.count())
+
+
+@cocotb.test()
+async def programs_give_what_the_reference_gives(dut: Any) -> None:
+    host = Host(dut)
+    await host.start()
+    host.stall(host.given["stall"], host.given["seed"])
+    for path in host.given["programs"]:
+        program = load_program(path)
+        host.load(program)
+        await host.launch(len(program.instructions))
+        assert await host.read("status") == 0b010, "done alone"
+        host.check(program)
+        cycles = await host.read("cycles")
+        dut._log.info("%s: %d instructions, %d cycles", path, len(program.instructions), cycles)
+
+
+@cocotb.test()
+async def the_digests_say_what_was_built(dut: Any) -> None:
+    host = Host(dut)
+    await host.start()
+    assert await host.read("vta_digest") == int(host.vta.digest, 16)
+    assert await host.read("hardware_digest") == int(host.hardware.digest, 16)
+
+
+@cocotb.test()
+async def an_illegal_word_stops_with_its_place_and_the_next_launch_is_clean(dut: Any) -> None:
+    host = Host(dut)
+    await host.start()
+    program = load_program(host.given["programs"][0])
+    host.load(program)
+    place = 3
+    host.memory.write(INSTRUCTIONS + 16 * place, bytes([7]) + bytes(15))  # 7 is no opcode
+    await host.launch(len(program.instructions))
+    status = await host.read("status")
+    assert status & 0b110 == 0b100, "error, not done"
+    assert ErrorCode(status >> 8) is ErrorCode.OPCODE
+    assert await host.read("error_place") == place
+    while await host.read("status") & 1:
+        pass
+    host.load(program)
+    await host.launch(len(program.instructions))
+    assert await host.read("status") == 0b010
+    host.check(program)

@@ -1,0 +1,62 @@
+# amaranth: UnusedElaboratable=no
+"""Compiled programs on the whole accelerator behind its AXI ports."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+import vta
+from hw.config import HardwareConfig
+from hw.top import Top
+from hw.verilog import to_verilog
+from isa.config import VTAConfig
+from isa.program_file import save_program
+from tests.support.cocotb_programs import compiled_program
+from tests.support.cocotb_run import build, run
+from tests.support.conv_cases import packed_convolution
+from tests.support.spine_cases import matrix_multiply
+
+BLOCK4 = VTAConfig(log_block=2, log_uop_buff_size=9, log_inp_buff_size=9, log_wgt_buff_size=10, log_acc_buff_size=11)
+
+CONVOLUTION = {"height": 5, "in_filter": 8, "out_filter": 8, "hkernel": 3, "hpad": 1, "hstride": 1}
+TILES = {"tile_co": 2, "tile_h": 5, "tile_w": 5, "tile_ci": 1, "oc_nthread": 1, "h_nthread": 1}
+
+
+def padded_convolution(data: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """Return the convolution of ``packed_convolution`` with one pixel of padding, in numpy."""
+    padded = np.pad(data.astype(np.int64), ((0, 0), (0, 0), (1, 1), (1, 1), (0, 0), (0, 0)))
+    height, width = data.shape[2:4]
+    total = sum(
+        np.einsum(
+            "bkyxni,ckoi->bcyxno",
+            padded[:, :, dy : dy + height, dx : dx + width],
+            kernel[:, :, dy, dx].astype(np.int64),
+        )
+        for dy in range(3)
+        for dx in range(3)
+    )
+    result: np.ndarray = np.clip((total >> 8) + bias, 0, 127).astype(np.int8)
+    return result
+
+
+def test_matrix_multiply_and_a_padded_convolution_run_behind_axi(tmp_path: Path) -> None:
+    env = vta.Environment(BLOCK4)
+    hardware = HardwareConfig()
+    product, (x, w), c = compiled_program(matrix_multiply(env), BLOCK4, seed=1)
+    total = np.einsum("okbi,mkci->ombc", x.astype(np.int32), w.astype(np.int32))
+    np.testing.assert_array_equal(c, total.astype(np.int8))
+    convolution, tensors, result = compiled_program(packed_convolution(env, CONVOLUTION, TILES), BLOCK4, seed=2)
+    np.testing.assert_array_equal(result, padded_convolution(*tensors))
+    files = [tmp_path / "matrix_multiply.vtaprog", tmp_path / "convolution.vtaprog"]
+    for program, path in zip((product, convolution), files, strict=True):
+        save_program(program, path)
+    built = build(Top(BLOCK4, hardware), top="vta", folder=tmp_path, verilog=to_verilog(BLOCK4, hardware, shell="axi"))
+    run(
+        built,
+        "tests.cocotb.bench_axi_top",
+        vta=BLOCK4.to_dict(),
+        hardware=asdict(hardware),
+        programs=[str(path) for path in files],
+        stall=0.2,
+    )
