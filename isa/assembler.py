@@ -17,9 +17,10 @@ from isa.encoding import EncodingError, encode
 from isa.instructions import Instruction
 from isa.origin import Origin
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program, ProgramError
+from isa.program_file import MAGIC
 from isa.syntax import RESERVED_LABEL, is_label
 
-__all__ = ["AssemblyError", "assemble", "assemble_file", "parse_instruction"]
+__all__ = ["AssemblyError", "assemble", "assemble_bytes", "assemble_file", "parse_instruction"]
 
 _PAGE = 4096
 
@@ -32,13 +33,22 @@ def assemble_file(path: str | os.PathLike[str], *, config: VTAConfig | None = No
     """Assemble the file ``path``; ``config`` as in ``assemble``."""
     where = os.fspath(path)
     try:
-        with open(where, encoding="utf-8") as file:
-            text = file.read()
+        with open(where, "rb") as file:
+            data = file.read()
     except OSError as error:
         raise AssemblyError(f"{where}: cannot be read: {error.strerror}") from None
+    return assemble_bytes(data, name=where, config=config)
+
+
+def assemble_bytes(data: bytes, *, name: str, config: VTAConfig | None = None) -> Program:
+    """Assemble the contents of a file called ``name``: UTF-8, with any line ends; ``config`` as in ``assemble``."""
+    if data.startswith(MAGIC):
+        raise AssemblyError(f"{name}: expected text, found a program that is assembled already")
+    try:
+        text = data.decode("utf-8-sig")  # some editors begin a file with a mark that means UTF-8
     except UnicodeDecodeError:
-        raise AssemblyError(f"{where}: expected text in UTF-8, found other bytes") from None
-    return assemble(text, name=where, config=config)
+        raise AssemblyError(f"{name}: expected text in UTF-8, found other bytes") from None
+    return assemble(text.replace("\r\n", "\n").replace("\r", "\n"), name=name, config=config)
 
 
 def assemble(text: str, *, name: str = "assembly", config: VTAConfig | None = None) -> Program:

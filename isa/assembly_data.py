@@ -1,7 +1,7 @@
 """The directives of assembly that describe DRAM: ``.data``, ``.output`` and their contents.
 
-Used by ``isa.assembler`` and ``isa.disassembler``; the grammar is in `docs/assembly.md`. Imports ``isa.program``.
-Tests: ``tests/isa/test_assembly_data.py``.
+Used by ``isa.assembler`` and ``isa.disassembler``; the grammar is in `docs/isa.md`. Imports ``isa.program``.
+Tests: ``tests/isa/test_assembly.py``, ``tests/isa/test_assembly_errors.py``.
 """
 
 import json
@@ -18,6 +18,9 @@ from isa.program import DTYPES
 __all__ = ["LineError", "RegionHeader", "contents", "describe", "parse_header", "parse_number", "region_bytes"]
 
 _NUMBER = re.compile(r"[-+]?[0-9][0-9a-zA-Z]*")
+_LONGEST_NUMBER = 80
+"""Characters of a number: more than 64 binary digits mean nothing anywhere, and endless ones would take for ever."""
+
 _NUMBERS_PER_LINE = 16
 _BYTES_PER_LINE = 48
 _SHOWN_AS_NUMBERS = 1024
@@ -33,6 +36,8 @@ def parse_number(text: str) -> int:
     """Return the whole number in ``text``: decimal, 0x or 0b, with a sign or without."""
     if text.isdecimal() and text.isascii() and text[0] != "0" and len(text) < 20:
         return int(text)  # the common case, quickly
+    if len(text) > _LONGEST_NUMBER:
+        raise LineError(f"expected a number such as 12, -3 or 0x1f, not one of {len(text)} characters")
     if _NUMBER.fullmatch(text):
         try:
             return int(text, 0)

@@ -10,10 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from isa.bulk import encode_all
+import numpy as np
+
+from isa.bulk import decode_uop_fields, encode_all
 from isa.config import VTAConfig
 from isa.encoding import DecodingError, EncodingError, decode_uop, encode
-from isa.instructions import Alu, Finish, Gemm, Instruction, Load, MemoryId, MicroOp, Store
+from isa.instructions import Alu, Finish, Gemm, Instruction, Load, MemoryId, Store
+from isa.layout import Field, Layout, uop_layout
 from isa.program import Program
 from isa.tokens import TokenQueue, pops, pushes, token_order
 
@@ -41,16 +44,17 @@ class Finding:
         return f"{self.severity.value}: {place}{self.message}"
 
 
-def check(program: Program, *, memory_bytes: int = 1 << 32) -> list[Finding]:
+def check(program: Program, *, memory_bytes: int = 1 << 32, first_address: int = 0) -> list[Finding]:
     """Return everything that is wrong with ``program``, in order of the instructions, then notes on the whole.
 
-    ``memory_bytes`` is the size of the DRAM that it will run in.
+    The DRAM that it will run in has bytes ``first_address`` to ``memory_bytes - 1``.
     """
     illegal = dict(_illegal(program))
-    findings = []
+    dram = range(first_address, memory_bytes)
+    findings = [Finding(Severity.ERROR, None, message) for message in _regions(program, dram)]
     uops = _UopBuffer(program)
     for index, instruction in enumerate(program.instructions):
-        messages = [illegal[index]] if index in illegal else _bounds(instruction, program.config, uops, memory_bytes)
+        messages = [illegal[index]] if index in illegal else _bounds(instruction, program.config, uops, dram)
         findings += [Finding(Severity.ERROR, index, message) for message in messages]
     if not illegal:
         findings += _order(program.instructions)
@@ -77,61 +81,86 @@ def is_valid(program: Program, *, memory_bytes: int = 1 << 32) -> bool:
 # --- bounds ----------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _UopRange:
+    """What a range of micro-ops says: what is wrong with it, or the largest index of each operand in those known."""
+
+    problem: str | None
+    largest: Mapping[str, int]
+
+
 class _UopBuffer:
     """The micro-ops on chip as far as they are known: loaded from the program's own image."""
 
+    _UNKNOWN, _NOT_LOADED = -1, -2
+
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._image: list[int | None] = list(program.uops)
-        self._words: dict[int, int | None] = {}
+        self._image = np.array(program.uops, np.int64)
+        self._words = np.full(program.config.uop_depth, self._NOT_LOADED)
+        self._ranges: dict[tuple[int, int], _UopRange] = {}
 
     def store(self, begin: int, end: int) -> None:
         """Follow a store to DRAM bytes ``begin`` to ``end - 1``: micro-ops there are unknown from now on."""
         first = max(0, (begin - self._program.uop_base) // 4)
-        last = min(len(self._image), -(-(end - self._program.uop_base) // 4))
-        for place in range(first, last):
-            self._image[place] = None
+        last = max(0, -(-(end - self._program.uop_base) // 4))
+        self._image[first:last] = self._UNKNOWN
 
     def load(self, load: Load) -> None:
         """Follow a load of micro-ops; those from elsewhere in DRAM are unknown."""
         first = load.dram_base - self._program.uop_base // self._program.config.uop_elem_bytes
-        for place in range(load.x_size):
-            inside = 0 <= first + place < len(self._image)
-            self._words[load.sram_base + place] = self._image[first + place] if inside else None
+        target = self._words[load.sram_base : load.sram_base + load.x_size]
+        places = np.arange(first, first + len(target))
+        inside = (places >= 0) & (places < len(self._image))
+        target[:] = self._UNKNOWN
+        target[inside] = self._image[places[inside]]
+        self._ranges.clear()
 
-    def problems(self, begin: int, end: int) -> Iterator[str]:
-        """Say what is wrong with using the micro-ops ``begin`` to ``end - 1``."""
-        for place in range(begin, end):
-            if place not in self._words:
-                yield f"micro-op {place} is used but no instruction before loads it"
-                return
-            word = self._words[place]
-            if word is not None:
-                try:
-                    decode_uop(word, self._program.config)
-                except DecodingError as error:
-                    yield f"micro-op {place}: {error}"
-                    return
+    def read(self, begin: int, end: int) -> _UopRange:
+        """Return what is known about the micro-ops ``begin`` to ``end - 1``, which are within the buffer."""
+        if (begin, end) not in self._ranges:
+            self._ranges[begin, end] = self._read(begin, end)
+        return self._ranges[begin, end]
 
-    def known(self, begin: int, end: int) -> list[MicroOp]:
-        """Return those of the micro-ops ``begin`` to ``end - 1`` that are known."""
-        words = (self._words.get(place) for place in range(begin, end))
-        return [decode_uop(word, self._program.config) for word in words if word is not None]
+    def _read(self, begin: int, end: int) -> _UopRange:
+        config, words = self._program.config, self._words[begin:end]
+        unused = sum(((1 << f.width) - 1) << at for f, at in _placed(uop_layout(config)) if f.unused)
+        wrong = np.flatnonzero((words == self._NOT_LOADED) | ((words >= 0) & (words & unused != 0)))
+        if wrong.size:
+            return _UopRange(self._problem(begin + int(wrong[0])), {})
+        known = decode_uop_fields(words[words >= 0].astype(np.uint32), config)
+        return _UopRange(None, {name: int(column.max()) for name, column in known.items() if column.size})
+
+    def _problem(self, place: int) -> str:
+        """Say what is wrong with using the micro-op at ``place``."""
+        word = int(self._words[place])
+        if word == self._NOT_LOADED:
+            return f"micro-op {place} is used but no instruction before loads it"
+        try:
+            decode_uop(word, self._program.config)
+        except DecodingError as error:
+            return f"micro-op {place}: {error}"
+        raise AssertionError("bulk and scalar decoder judge every micro-op alike")
 
 
-def _bounds(instruction: Instruction, config: VTAConfig, uops: _UopBuffer, memory_bytes: int) -> Iterator[str]:
+def _placed(layout: Layout) -> Iterator[tuple[Field, int]]:
+    """Yield each field and its lowest bit."""
+    return zip(layout.fields, layout.offsets, strict=True)
+
+
+def _bounds(instruction: Instruction, config: VTAConfig, uops: _UopBuffer, dram: range) -> Iterator[str]:
     """Say which indices and addresses of a legal instruction are out of range."""
     match instruction:
         case Load(x_size=x_size, y_size=y_size) if x_size and y_size:
             width = instruction.x_pad_0 + x_size + instruction.x_pad_1
             height = instruction.y_pad_0 + y_size + instruction.y_pad_1
             yield from _sram_range(instruction.memory, instruction.sram_base, width * height, config)
-            yield from _dram_range(instruction, config.elem_bytes(instruction.memory), memory_bytes)
+            yield from _dram_range(instruction, config.elem_bytes(instruction.memory), dram)
             if instruction.memory == MemoryId.UOP:
                 uops.load(instruction)
         case Store(x_size=x_size, y_size=y_size) if x_size and y_size:
             yield from _sram_range(MemoryId.OUT, instruction.sram_base, y_size * x_size, config)
-            yield from _dram_range(instruction, config.out_elem_bytes, memory_bytes)
+            yield from _dram_range(instruction, config.out_elem_bytes, dram)
             uops.store(*_dram_bytes(instruction, config.out_elem_bytes))
         case Gemm() | Alu() if instruction.iter_out and instruction.iter_in:
             if instruction.uop_bgn < instruction.uop_end:
@@ -153,30 +182,46 @@ def _dram_bytes(access: Load | Store, elem_bytes: int) -> tuple[int, int]:
     return access.dram_base * elem_bytes, end * elem_bytes
 
 
-def _dram_range(access: Load | Store, elem_bytes: int, memory_bytes: int) -> Iterator[str]:
+def _dram_range(access: Load | Store, elem_bytes: int, dram: range) -> Iterator[str]:
     begin, end = _dram_bytes(access, elem_bytes)
-    if end > memory_bytes:
-        yield f"DRAM bytes {begin:#x} to {end - 1:#x} are out of range, memory ends at {memory_bytes:#x}"
+    yield from _outside(f"DRAM bytes {begin:#x} to {end - 1:#x} are", begin, end, dram)
+
+
+def _outside(subject: str, begin: int, end: int, dram: range) -> Iterator[str]:
+    if begin < dram.start:
+        yield f"{subject} out of range, memory begins at {dram.start:#x}"
+    elif end > dram.stop:
+        yield f"{subject} out of range, memory ends at {dram.stop:#x}"
+
+
+def _regions(program: Program, dram: range) -> Iterator[str]:
+    """Say which parts of the program's memory image lie where there is no memory."""
+    regions = [(f"memory segment {s.name}".rstrip(), s.address, s.nbytes) for s in program.memory.segments]
+    regions += [(f"output {o.name}".rstrip(), o.address, o.nbytes) for o in program.memory.outputs]
+    regions.append(("micro-op image", program.uop_base, program.uop_bytes))
+    for name, address, nbytes in regions:
+        if nbytes:
+            end = address + nbytes
+            yield from _outside(f"{name}: bytes {address:#x} to {end - 1:#x} are", address, end, dram)
 
 
 def _loop_bounds(loops: Gemm | Alu, config: VTAConfig, uops: _UopBuffer) -> Iterator[str]:
     if loops.uop_end > config.uop_depth:
         yield f"micro-op index {loops.uop_end - 1} is out of range, the buffer has {config.uop_depth} elements"
         return
-    problems = list(uops.problems(loops.uop_bgn, loops.uop_end))
-    if problems:
-        yield from problems
+    found = uops.read(loops.uop_bgn, loops.uop_end)
+    if found.problem is not None:
+        yield found.problem
         return
-    known = uops.known(loops.uop_bgn, loops.uop_end)
-    if not known:
+    if not found.largest:
         return
     outer, inner = loops.iter_out - 1, loops.iter_in - 1
-    dst = max(uop.dst for uop in known) + outer * loops.dst_factor_out + inner * loops.dst_factor_in
+    dst = found.largest["dst"] + outer * loops.dst_factor_out + inner * loops.dst_factor_in
     yield from _index("accumulator", dst, config.acc_depth)
-    src = max(uop.src for uop in known) + outer * loops.src_factor_out + inner * loops.src_factor_in
+    src = found.largest["src"] + outer * loops.src_factor_out + inner * loops.src_factor_in
     match loops:
         case Gemm(reset=False):
-            wgt = max(uop.wgt for uop in known) + outer * loops.wgt_factor_out + inner * loops.wgt_factor_in
+            wgt = found.largest["wgt"] + outer * loops.wgt_factor_out + inner * loops.wgt_factor_in
             yield from _index("input", src, config.inp_depth)
             yield from _index("weight", wgt, config.wgt_depth)
         case Alu(use_imm=False):

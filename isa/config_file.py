@@ -38,7 +38,7 @@ _DERIVED: Mapping[str, str] = {
 def read_mapping(where: str) -> dict[str, object]:
     """Return the one JSON object in the file ``where``; anything else is a ``ConfigError`` that names the file."""
     try:
-        with open(where, encoding="utf-8") as file:
+        with open(where, encoding="utf-8-sig") as file:  # some editors begin a file with a mark that means UTF-8
             loaded = json.load(file, object_pairs_hook=_no_duplicates)
     except OSError as error:
         raise ConfigError(f"{where}: cannot be read: {error.strerror}") from None
@@ -51,6 +51,8 @@ def read_mapping(where: str) -> dict[str, object]:
         raise ConfigError(f"{where}: expected one JSON object with the configuration keys") from None
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
+    except ValueError:  # Python's limit on the digits of a number
+        raise ConfigError(f"{where}: a number has too many digits") from None
     if not isinstance(loaded, dict):
         raise ConfigError(f"{where}: expected one JSON object with the configuration keys")
     return loaded

@@ -76,21 +76,20 @@ def program_from_bytes(data: bytes, *, where: str = "program") -> Program:
 
 
 def save_program(program: Program, path: str | os.PathLike[str]) -> None:
-    """Write ``program`` to ``path``: the old file, if any, stays whole until the new one is."""
+    """Write ``program`` to ``path``: the old file, if any, stays whole until the new one is.
+
+    A link stays a link, and what is no file (a pipe, a device) is written to, not replaced.
+    """
     data = program_to_bytes(program)
     where = os.fspath(path)
-    temporary = None
     try:
-        folder = os.path.dirname(where) or "."
-        handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, where)
+        target = os.path.realpath(where)
+        if os.path.exists(target) and not os.path.isfile(target):
+            with open(target, "wb") as special:
+                special.write(data)
+        else:
+            _replace_file(target, data)
     except OSError as error:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
         raise ProgramError(f"{where}: cannot be written: {error.strerror}") from None
 
 
@@ -103,6 +102,20 @@ def load_program(path: str | os.PathLike[str]) -> Program:
     except OSError as error:
         raise ProgramError(f"{where}: cannot be read: {error.strerror}") from None
     return program_from_bytes(data, where=where)
+
+
+def _replace_file(path: str, data: bytes) -> None:
+    """Give the file ``path`` new contents at once, or leave everything as it was."""
+    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=os.path.dirname(path))
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
 
 
 def _umask() -> int:

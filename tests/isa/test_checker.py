@@ -97,6 +97,36 @@ def test_bounds_follow_the_memory_at_hand() -> None:
     assert not is_valid(program, memory_bytes=4096)
 
 
+def test_what_lies_where_there_is_no_memory_is_found() -> None:
+    text = """\
+.data A address=0xff0 type=int8 shape=16 zeros
+.output "" address=0x1ff0 type=int8 shape=17
+.output E address=0 type=int8 shape=0
+.uop address=0
+dst=0
+.text
+load.inp x=1 dram=0xff
+load.inp x=1 dram=0x100
+finish
+"""
+    assert check(assemble(text)) == []
+    assert [str(f) for f in check(assemble(text), first_address=0x1000, memory_bytes=0x2000)] == [
+        "error: memory segment A: bytes 0xff0 to 0xfff are out of range, memory begins at 0x1000",
+        "error: output: bytes 0x1ff0 to 0x2000 are out of range, memory ends at 0x2000",
+        "error: micro-op image: bytes 0x0 to 0x3 are out of range, memory begins at 0x1000",
+        "error: instruction 0: DRAM bytes 0xff0 to 0xfff are out of range, memory begins at 0x1000",
+    ]
+
+
+def test_a_range_of_micro_ops_is_judged_anew_after_each_load() -> None:
+    use = "gemm uop=0:2 iter=1,48 dst=0,1\n"
+    text = f".uop address=0x8000\ndst=2000\ndst=2001\n.text\nload.uop dram=uops x=2\n{use}load.uop dram=uops x=1 sram=1\n"
+    assert _findings(f"{text}{use}finish") == [
+        "error: instruction 1: accumulator index 2048 is out of range, the buffer has 2048 elements"
+    ]
+    assert _findings(f"{text}load.uop dram=0x400 x=2\n{use}finish")[1:] == []
+
+
 def test_micro_ops_are_followed_through_reloads() -> None:
     text = KERNEL + "alu.add uop=0:1 imm=1 iter=1,49 dst=0,1\nload.uop dram=uops+1 x=1\n"
     assert _findings(text + "alu.add uop=0:1 imm=1 iter=1,49 dst=0,1\nfinish") == [

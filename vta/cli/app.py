@@ -3,7 +3,11 @@
 May import typer. Tests: tests/vta/cli.
 """
 
+import io
+import os
+import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 import typer
 
@@ -32,6 +36,19 @@ app.command()(verilog)
 app.add_typer(config_app, name="config")
 
 
+def _writable(stream: TextIO | None) -> TextIO:
+    """Return a stream that takes any text: a closed one loses it, one that cannot write a character writes its number.
+
+    (File names need not be text, and Python has no stream at all where the caller closed it.)
+    """
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")
+    if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        stream.reconfigure(errors="backslashreplace")
+    return stream
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; ``arguments`` default to the process's own."""
+    sys.stdout, sys.stderr = _writable(sys.stdout), _writable(sys.stderr)
     app(args=None if arguments is None else list(arguments))

@@ -1,6 +1,6 @@
 """``vta asm`` and ``vta disasm``: between text assembly and binary programs.
 
-May import isa, typer, rich. Tests: tests/vta/cli/test_assembly_commands.py.
+May import isa, typer, rich. Tests: tests/vta/cli/test_program_commands.py.
 """
 
 import sys
@@ -14,7 +14,7 @@ from isa.disassembler import disassemble
 from isa.program_file import save_program
 from vta.cli.options import ConfigOption, given_config
 from vta.cli.program_file import read_program
-from vta.cli.reporting import reported
+from vta.cli.reporting import UserError, reported
 
 __all__ = ["asm", "disasm"]
 
@@ -30,6 +30,8 @@ def asm(
     with reported():
         program = assemble_file(source, config=given_config(config))
         target = output or source.with_suffix(".vtab")
+        if target.exists() and target.samefile(source):
+            raise UserError(f"{target}: this is the text itself; name another file with --output")
         save_program(program, target)
         typer.echo(f"{target}: {len(program.instructions)} instructions, {len(program.uops)} micro-ops")
 

@@ -1,6 +1,6 @@
 """``vta check``: what can be said about a program without running it.
 
-May import isa, typer, rich. Tests: tests/vta/cli/test_check_command.py.
+May import isa, runtime, typer, rich. Tests: tests/vta/cli/test_program_commands.py.
 """
 
 from pathlib import Path
@@ -10,6 +10,7 @@ import typer
 
 from isa.checker import Severity
 from isa.checker import check as findings_of
+from runtime.memory import FIRST_ADDRESS
 from vta.cli.options import ConfigOption, given_config
 from vta.cli.program_file import read_program
 from vta.cli.reporting import reported
@@ -24,7 +25,7 @@ def check(
     """Check a program's encoding, bounds, tokens and order; exit code 1 if something is wrong."""
     with reported():
         program = read_program(program_file, config=given_config(config))
-        findings = findings_of(program)
+        findings = findings_of(program, first_address=FIRST_ADDRESS)
         for finding in findings:
             typer.echo(f"{program_file}: {finding}")
         errors = sum(finding.severity is Severity.ERROR for finding in findings)

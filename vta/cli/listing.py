@@ -1,6 +1,6 @@
 """The listing of a launch: one line an instruction, with its index and the schedule line that it came from.
 
-May import isa and runtime. Tests: tests/vta/cli/test_listing.py.
+May import isa and runtime. Tests: tests/vta/cli/test_script_commands.py.
 """
 
 from isa.disassembler import format_instruction

@@ -1,6 +1,6 @@
 """``vta lower``: the TIR of what a script compiles, at the end or after any pass.
 
-May import the front, typer and rich. Tests: tests/vta/cli/test_lower_command.py.
+May import the front, typer and rich. Tests: tests/vta/cli/test_script_commands.py.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from vta.cli.options import ConfigOption, chosen_config
-from vta.cli.reporting import UserError, reported
+from vta.cli.reporting import UserError, reported, require_file
 from vta.cli.script import run_script
 from vta.passes.pipeline import PIPELINE, pass_names
 from vta.tir.func import PrimFunc
@@ -32,6 +32,9 @@ def lower(
 ) -> None:
     """Run a script and print the TIR of every function that it lowers. What the script prints goes to stderr."""
     with reported():
+        require_file(file, "a script that calls vta.lower or vta.build")
+        if file.suffix in (".vta", ".vtab"):
+            raise UserError(f"{file}: only scripts are lowered; `vta disasm` prints a program")
         printer = _Printer(_known_pass(after))
         with contextlib.redirect_stdout(sys.stderr):
             run_script(file, chosen_config(config, None), arguments or [], after_pass=printer.see)

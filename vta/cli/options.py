@@ -1,7 +1,8 @@
 """Options that several commands share, and what they mean.
 
 ``--config`` names a configuration file; without it, the environment variable VTA_CONFIG; without that, the default.
-Nothing below the command line reads the environment. May import isa and typer. Tests: tests/vta/cli/test_options.py.
+Nothing below the command line reads the environment. May import isa and typer.
+Tests: tests/vta/cli/test_config_commands.py.
 """
 
 import os
@@ -25,7 +26,9 @@ ConfigOption = Annotated[
 ]
 TargetOption = Annotated[
     str | None,
-    typer.Option("--target", metavar="NAME", help="The device: sim (native simulator) or reference (numpy)."),
+    typer.Option(
+        "--target", metavar="NAME", help="The device: sim (native), reference (numpy) or tsim (the hardware)."
+    ),
 ]
 
 

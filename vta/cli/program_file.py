@@ -1,24 +1,29 @@
 """Reading a program from a file, whichever of its two forms the file has: text assembly or the binary form.
 
-May import isa. Tests: tests/vta/cli/test_program_file.py.
+May import isa. Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_unusual_files.py.
 """
 
 from pathlib import Path
 
-from isa.assembler import assemble_file
+from isa.assembler import assemble_bytes
 from isa.config import VTAConfig
 from isa.program import Program
-from isa.program_file import MAGIC, load_program
+from isa.program_file import MAGIC, program_from_bytes
 from vta.cli.reporting import UserError
 
 __all__ = ["read_program"]
 
 
 def read_program(path: Path, *, config: VTAConfig | None = None) -> Program:
-    """Return the program in ``path``. ``config`` is for assembly that names none; otherwise it must mean the same."""
-    with path.open("rb") as file:
-        is_binary = file.read(len(MAGIC)) == MAGIC
-    program = load_program(path) if is_binary else assemble_file(path, config=config)
+    """Return the program in ``path``. ``config`` is for assembly that names none; otherwise it must mean the same.
+
+    The file is read once, so it may be a pipe.
+    """
+    data, where = path.read_bytes(), str(path)
+    if data.startswith(MAGIC):
+        program = program_from_bytes(data, where=where)
+    else:
+        program = assemble_bytes(data, name=where, config=config)
     if config is not None and config.digest != program.config.digest:
         raise UserError(
             f"{path}: the program is for {program.config.bitstream}, not for {config.bitstream}; "

@@ -9,12 +9,22 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-__all__ = ["OUR_PACKAGES", "UserError", "fail", "reported", "stats_table", "user_location"]
+__all__ = [
+    "OUR_PACKAGES",
+    "UserError",
+    "fail",
+    "reported",
+    "require_file",
+    "stats_table",
+    "user_location",
+]
 
 OUR_PACKAGES = ("isa", "hw", "runtime", "vta")
 
@@ -24,13 +34,18 @@ class UserError(ValueError):
 
 
 def fail(message: str) -> "SystemExit":
-    """Print ``message`` on stderr and return the exit to raise."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/] {_plain(message)}")
+    """Print ``message``, every character as it is, on stderr and return the exit to raise."""
+    text = Text.assemble(("error:", "bold red"), f" {message}")
+    Console(stderr=True, highlight=False, soft_wrap=True).print(text)
     return SystemExit(1)
 
 
-def _plain(message: str) -> str:
-    return message.replace("[", r"\[")
+def require_file(file: Path, expected: str) -> None:
+    """Raise ``UserError`` unless ``file`` is there and no folder; ``expected`` says what it should be."""
+    if not file.exists():
+        raise UserError(f"{file}: no such file; expected {expected}")
+    if file.is_dir():
+        raise UserError(f"{file}: this is a folder; expected {expected}")
 
 
 @contextmanager
@@ -51,11 +66,19 @@ def reported(script: str | None = None) -> Iterator[None]:
     except Exception as error:
         place = user_location(error.__traceback__, script) if script else None
         if is_ours(error) or isinstance(error, OSError):
-            raise fail(f"{place}: {error}" if place else str(error)) from None
+            text = _sentence(error)
+            raise fail(f"{place}: {text}" if place else text) from None
         if script is None:
             raise
         traceback.print_exception(type(error), error, _from_script(error.__traceback__, script))
         raise SystemExit(1) from None
+
+
+def _sentence(error: Exception) -> str:
+    """Return what an error says; the system's without its number, the file in front."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error)
+    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 
 
 def is_ours(error: BaseException) -> bool:
@@ -73,10 +96,11 @@ def user_location(tb: TracebackType | None, script: str) -> str | None:
 
 
 def _from_script(tb: TracebackType | None, script: str) -> TracebackType | None:
+    """Return the part of a traceback that is the script's: none of it where the script did not even start."""
     start = tb
     while start is not None and not _same_file(start.tb_frame.f_code.co_filename, script):
         start = start.tb_next
-    return start if start is not None else tb
+    return start
 
 
 def _same_file(a: str, b: str) -> bool:

@@ -1,9 +1,12 @@
 """``vta run``: a Python script, an assembly text or a binary program, on a device.
 
-May import everything below, typer and rich. Tests: tests/vta/cli/test_run_command.py.
+May import everything below, typer and rich.
+Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_script_commands.py.
 """
 
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +23,7 @@ from runtime.session import Session
 from vta.cli.listing import launch_listing
 from vta.cli.options import ConfigOption, TargetOption, chosen_config, given_config
 from vta.cli.program_file import read_program
-from vta.cli.reporting import reported, stats_table
+from vta.cli.reporting import reported, require_file, stats_table
 from vta.cli.script import run_script
 
 __all__ = ["run"]
@@ -38,20 +41,13 @@ def run(
 ) -> None:
     """Run a script or a program, and say what it computed or what went wrong."""
     with reported():
-        _require_file(file)
+        require_file(file, "a .py script, a .vta assembly or a binary program")
         if file.suffix == ".py":
             counters = _run_script(file, arguments or [], target, config, trace)
         else:
             counters = _run_program(file, arguments or [], target, config, trace)
         if stats:
             Console().print(stats_table(counters, title="statistics of the run"))
-
-
-def _require_file(file: Path) -> None:
-    if not file.is_file():
-        raise FileNotFoundError(
-            2, "no such file; expected a .py script, a .vta assembly or a binary program", str(file)
-        )
 
 
 def _run_script(
@@ -82,12 +78,26 @@ def _run_program(
         with _trace_file(trace) as output:
             output.write(disassemble(program))
     session = Session(program.config, target or program.config.target)
-    outputs = session.run_program(program)
+    with _killed_by_interrupt():
+        outputs = session.run_program(program)
     for name, array in outputs.items():
         typer.echo(f"{name}: {array.dtype}{list(array.shape)}\n{_text(array)}")
     if not outputs:
         typer.echo(f"{file}: finished; the program names no output")
     return session.device.stats.as_dict()
+
+
+@contextmanager
+def _killed_by_interrupt() -> Iterator[None]:
+    """Let Ctrl-C end the process at once: a single instruction in native code may take hours, and Python would wait."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _text(array: npt.NDArray[np.generic]) -> str:

@@ -1,6 +1,6 @@
 """Running a user's Python script inside this process, with an environment and a watch on what it compiles and launches.
 
-May import the front and the runtime. Tests: tests/vta/cli/test_run_command.py, test_lower_command.py.
+May import the front and the runtime. Tests: tests/vta/cli/test_script_commands.py.
 """
 
 import runpy
