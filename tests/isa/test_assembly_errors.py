@@ -34,6 +34,7 @@ LINES: list[tuple[str, str]] = [
     ("load.inp x=010", "expected a number such as 12, -3 or 0x1f, not '010'"),
     ("load.inp x=1_0", "expected a number such as 12, -3 or 0x1f, not '1_0'"),
     ("load.inp x=", "expected a number such as 12, -3 or 0x1f, not ''"),
+    ("load.inp x=0x" + "f" * 5000, "expected a number such as 12, -3 or 0x1f, not one of 5002 characters"),
     ("load.inp x=\u0663", "expected a number such as 12, -3 or 0x1f, not '\u0663'"),
     ("load.inp x=1 ypad=1", "expected ypad=N,N, not ypad=1"),
     ("gemm uop=0,1", "expected uop=N:N, not uop=0,1"),

@@ -87,6 +87,19 @@ def test_a_script_of_the_users_own_fails_with_its_own_traceback(tmp_path: Path) 
     assert "vta/cli" not in result.stderr
 
 
+def test_a_script_that_does_not_parse_is_shown_without_our_own_code(tmp_path: Path) -> None:
+    path = script(tmp_path, "x = (\n")
+    result = vta("run", path)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[:2] == [f'  File "{path}", line 1', "    x = ("]
+    assert "runpy" not in result.stderr
+
+
+def test_the_systems_error_names_the_line_of_the_script_and_the_file(tmp_path: Path) -> None:
+    path = script(tmp_path, "open('nowhere/at-all')\n")
+    assert vta("run", path).stderr == f"error: {path}:1: nowhere/at-all: No such file or directory\n"
+
+
 def test_lower_prints_the_final_program_alone_on_stdout() -> None:
     result = vta("lower", MATRIX_MULTIPLY)
     assert result.exit_code == 0, result.output
