@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vta.compat.answer import install
+from vta.compat.script_errors import describe
 from vta.compat.tvm_names import tvm_names
 
 __all__ = ["main", "run_script"]
@@ -32,7 +33,7 @@ def run_script(path: Path, arguments: Sequence[str]) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the script that the command line names; return the exit status."""
+    """Run the script that the command line names; return the exit status, 1 for a script that ends in an error."""
     if not arguments or arguments[0] in ("-h", "--help"):
         sys.stderr.write(_USAGE)
         return 0 if arguments else 2
@@ -40,7 +41,11 @@ def main(arguments: Sequence[str]) -> int:
     if not path.is_file():
         sys.stderr.write(f"vta.compat: {path} is not a file\n{_USAGE}")
         return 2
-    run_script(path, arguments[1:])
+    try:
+        run_script(path, arguments[1:])
+    except Exception as error:
+        sys.stderr.write(describe(error, path))
+        return 1
     return 0
 
 

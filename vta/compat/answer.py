@@ -11,10 +11,22 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TypeAlias
 
-__all__ = ["Answer", "Finder", "install"]
+__all__ = ["Answer", "Finder", "NotAnsweredError", "NotAnsweredModuleError", "NotAnsweredNameError", "install"]
 
 Tree: TypeAlias = Mapping[str, object]
 """Attributes of a module by name; a ``Mapping`` among them is a module below it."""
+
+
+class NotAnsweredError(Exception):
+    """Something of TVM's that this toolchain does not have."""
+
+
+class NotAnsweredNameError(NotAnsweredError, AttributeError):
+    """A name in a module that there is."""
+
+
+class NotAnsweredModuleError(NotAnsweredError, ModuleNotFoundError):
+    """A module. Without the attribute ``name``, so that ``from tvm import relay`` ends in this sentence too."""
 
 
 class Answer(ModuleType):
@@ -28,11 +40,11 @@ class Answer(ModuleType):
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
-            raise AttributeError(name)
+            raise AttributeError(name)  # Python itself asks, to find out what a module has
         public = sorted(key for key in vars(self) if not key.startswith("_"))
         close = difflib.get_close_matches(name, public, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there is {', '.join(public)}"
-        raise AttributeError(f"{self.__name__}.{name} is not among what vta.compat answers for TVM; {hint}")
+        raise NotAnsweredNameError(f"{self.__name__}.{name} is not among what vta.compat answers for TVM; {hint}")
 
 
 class Finder(MetaPathFinder, Loader):
@@ -48,9 +60,7 @@ class Finder(MetaPathFinder, Loader):
             return None
         if fullname not in self._modules:
             known = ", ".join(sorted(self._modules))
-            raise ModuleNotFoundError(
-                f"{fullname} is not among what vta.compat answers for TVM; there is {known}", name=fullname
-            )
+            raise NotAnsweredModuleError(f"{fullname} is not among what vta.compat answers for TVM; there is {known}")
         return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
