@@ -29,10 +29,10 @@ Pairs = tuple[tuple[str, int], ...]
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return ``did you mean ...?`` or the list of what is known."""
-    names = list(known)
-    close = difflib.get_close_matches(word, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(names)}"
+    """Return ``did you mean ...?`` (letters may be large or small) or the list of what is known."""
+    names = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), names, n=1)
+    return f"did you mean {names[close[0]]!r}?" if close else f"expected one of {', '.join(names.values())}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ OPERANDS = "sram=, dram=, y=, x=, stride=, ypad=, xpad=, pop_prev, pop_next, pus
 
 LINES: list[tuple[str, str]] = [
     ("lod.inp x=1", "unknown instruction 'lod.inp'; did you mean 'load.inp'?"),
+    ("LOAD.INP x=1", "unknown instruction 'LOAD.INP'; did you mean 'load.inp'?"),
+    (".UOP", "unknown directive '.UOP'; did you mean '.uop'?"),
     (
         "zzz",
         "unknown instruction 'zzz'; expected one of load.uop, load.wgt, load.inp, load.acc, load.acc8, load.out, "
