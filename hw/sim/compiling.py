@@ -14,6 +14,7 @@ from hw.sim.frontend import PINNED_AMARANTH, build_netlist
 from hw.sim.hooks import Hook
 from hw.sim.image import Image, make_image
 from hw.sim.native import compile_object, host_key
+from hw.sim.simplify import simplify
 from hw.sim.translate import translate
 
 __all__ = ["cached_design", "compile_design"]
@@ -87,6 +88,7 @@ def _observed(netlist: n.Netlist, probes: Iterable[str], hooks: Sequence[Hook]) 
 
 def _build(netlist: n.Netlist, observed: Sequence[str], hooks: Sequence[Hook]) -> Image:
     """Translate and compile."""
+    netlist = simplify(netlist)
     translation = translate(netlist, observed, hooks)
     names = [cell.name for cell in netlist.cells if isinstance(cell, n.Memory)]
     return make_image(netlist, translation, compile_object(translation.text), names)
