@@ -72,7 +72,8 @@ def test_what_is_not_there_is_named_in_one_line(tmp_path: Path, line: str, text:
 def test_a_script_may_do_without_what_is_not_there(tmp_path: Path) -> None:
     script = tmp_path / "s.py"
     script.write_text(
-        "import tvm\ntry:\n    from tvm import relay\nexcept ImportError:\n    print('no relay', hasattr(tvm, 'cuda'))\n"
+        "import tvm\ntry:\n    from tvm import relay\nexcept ImportError:\n"
+        "    print('no relay', hasattr(tvm, 'cuda'))\n"
     )
     assert run(script).stdout == "no relay False\n"
 
