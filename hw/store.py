@@ -6,7 +6,7 @@ Tests: ``tests/hw/test_store.py``.
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -50,6 +50,8 @@ class StoreStage(wiring.Component):
         Output elements: accumulator elements cut to the low bits of each lane.
     start : Out(1)
         An instruction starts in this cycle.
+    completed : Out(1)
+        The oldest instruction completes in this cycle.
     cause : Out(Cause)
         What this cycle goes to.
     idle : Out(1)
@@ -70,6 +72,7 @@ class StoreStage(wiring.Component):
                 "mem": Out(WriteClient(addr_width=hardware.addr_width, data_width=hardware.data_width)),
                 "tiles": Out(tiles),
                 "start": Out(1),
+                "completed": Out(1),
                 "cause": Out(Cause),
                 "idle": Out(1),
             }
@@ -180,14 +183,16 @@ class StoreStage(wiring.Component):
 
         Returns whether the list has an entry. ``free`` says that there is room for an instruction without a burst.
         """
-        m.submodules.bursts = bursts = SyncFIFO(width=2, depth=self.hardware.write_bursts + 2)
+        m.submodules.bursts = bursts = SyncFIFO(width=3, depth=self.hardware.write_bursts + 2)
         job_push = Signal()
         done = Signal(bits_for(self.hardware.write_bursts + 2))
         has_done = Signal()
         retire = Signal()
         is_burst = bursts.r_data[0]
         is_push = bursts.r_data[1]
+        is_last = bursts.r_data[2]
         command = Signal()
+        last = Signal()
         m.d.comb += [
             self.mem.cmd.payload.eq(walker.cmd.payload),
             self.mem.cmd.valid.eq(walker.cmd.valid & bursts.w_rdy),
@@ -195,11 +200,13 @@ class StoreStage(wiring.Component):
             command.eq(walker.cmd.valid & walker.cmd.ready),
             free.eq(bursts.w_rdy),
             bursts.w_en.eq(command | nothing),
-            bursts.w_data.eq(Cat(command, (command & walker.last & job_push) | (nothing & push))),
+            last.eq((command & walker.last) | nothing),
+            bursts.w_data.eq(Cat(command, last & Mux(nothing, push, job_push), last)),
             has_done.eq(self.mem.done | (done != 0)),
             retire.eq(bursts.r_rdy & (~is_burst | has_done)),
             bursts.r_en.eq(retire),
             self.s2g_push.eq(retire & is_push),
+            self.completed.eq(retire & is_last),
         ]
         m.d.sync += done.eq(done + self.mem.done - (retire & is_burst))
         with m.If(begins):
