@@ -27,7 +27,7 @@ from runtime.stats import LaunchStats
 
 __all__ = ["DEVICE_NAMES", "Session", "SessionError"]
 
-DEVICE_NAMES = ("sim", "reference")
+DEVICE_NAMES = ("sim", "reference", "tsim")
 """Devices that a session can make by name."""
 
 _ACTIVE: ContextVar["Session | None"] = ContextVar("active session", default=None)
@@ -40,8 +40,8 @@ class SessionError(RuntimeError):
 class Session:
     """Owns memory, device and queue.
 
-    ``device`` is a name (``sim``, ``reference``) or a device with its memory. ``memory_limit`` bounds the addresses of
-    a device that is made here. ``record`` keeps every launch in ``queue.launcher.launches``.
+    ``device`` is a name (``sim``, ``reference``, ``tsim``) or a device with its memory. ``memory_limit`` bounds the
+    addresses of a device that is made here. ``record`` keeps every launch in ``queue.launcher.launches``.
     """
 
     def __init__(
@@ -161,6 +161,10 @@ def _make_device(name: str, config: VTAConfig, memory_limit: int) -> Device:
             from runtime.devices.functional import FunctionalSimulator
 
             return FunctionalSimulator(config, DeviceMemory(memory_limit))
+        case "tsim":
+            from runtime.devices.rtl import RtlSimulator  # and with it the hardware, and Amaranth
+
+            return RtlSimulator(config, DeviceMemory(memory_limit))
         case _:
             raise SessionError(f"device {name!r} is unknown; the devices are {', '.join(DEVICE_NAMES)}")
 

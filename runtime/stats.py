@@ -4,15 +4,16 @@ The seven counters of upstream's simulator keep their names (``docs/runtime.md``
 are those that moved between DRAM and a scratchpad, so padding counts nothing and an ACC_8BIT
 element counts a quarter of an ACC element.
 
-May import ``isa`` only. Tests: ``tests/runtime/test_statistics.py``.
+May import ``isa`` and ``runtime.accounting``. Tests: ``tests/runtime/test_statistics.py``.
 """
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from isa.instructions import Alu, Finish, Gemm, Instruction, Load, Store
+from runtime.accounting import CycleAccount
 
 __all__ = ["InstructionCounts", "LaunchStats", "Statistics", "count_instructions"]
 
@@ -55,8 +56,8 @@ class Statistics:
     """Counters since they were last cleared.
 
     ``gemm_counter`` and ``alu_counter`` are tensor operations (loop trips times micro-ops); resets
-    do not count. ``launches`` counts finished launches; ``cycles`` is None on a device without a
-    clock.
+    do not count. ``launches`` counts finished launches; ``cycles`` and ``account`` (which says what
+    each module spent them on) are None on a device without a clock.
     """
 
     inp_load_nbytes: int = 0
@@ -69,6 +70,7 @@ class Statistics:
     instructions: InstructionCounts = field(default_factory=InstructionCounts)
     launches: int = 0
     cycles: int | None = None
+    account: CycleAccount | None = None
 
     def as_dict(self) -> dict[str, int]:
         """Return upstream's seven counters by name, in upstream's order; ``cycle_count`` too where
@@ -98,7 +100,8 @@ class Statistics:
             alu_counter=self.alu_counter + other.alu_counter,
             instructions=self.instructions + other.instructions,
             launches=self.launches + other.launches,
-            cycles=_add_cycles(self.cycles, other.cycles),
+            cycles=_sum_of_known(self.cycles, other.cycles),
+            account=_sum_of_known(self.account, other.account),
         )
 
 
@@ -120,8 +123,16 @@ class LaunchStats:
         """Cycles from start to done, or None on a device without a clock."""
         return self.statistics.cycles
 
+    @property
+    def account(self) -> CycleAccount | None:
+        """What each module spent its cycles on, or None on a device without a clock."""
+        return self.statistics.account
 
-def _add_cycles(left: int | None, right: int | None) -> int | None:
+
+_Summed = TypeVar("_Summed", int, CycleAccount)
+
+
+def _sum_of_known(left: _Summed | None, right: _Summed | None) -> _Summed | None:
     if left is None:
         return right
     return left if right is None else left + right

@@ -18,7 +18,7 @@ TUTORIALS = {
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_a_tutorial_equals_numpy(name: str, config: str, capsys: pytest.CaptureFixture[str]) -> None:
-    counters = run_script(EXAMPLES / name, CONFIGS[config])
+    counters = run_script(EXAMPLES / name, CONFIGS[config]).as_dict()
     printed = capsys.readouterr().out.splitlines()
     assert printed[-1] == TUTORIALS[name]
     shown = {line.split()[0]: int(line.split()[1]) for line in printed[1:-1]}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ CONFIG = VTAConfig()
 LOAD, COMPUTE, STORE = Module.LOAD, Module.COMPUTE, Module.STORE
 
 
-@pytest.fixture(params=["reference", "sim"])
+@pytest.fixture(params=["reference", "sim", "tsim"])
 def device(request: pytest.FixtureRequest) -> Device:
     device = Session(CONFIG, request.param, memory_limit=1 << 24).device
     device.memory.alloc(4096)
@@ -115,10 +116,7 @@ def test_a_launch_is_somewhere(device: Device) -> None:
 
 
 def test_an_instruction_that_fails_has_written_nothing(device: Device) -> None:
-    micro_ops = Load(memory=MemoryId.UOP, dram_base=0x400, x_size=1, y_size=1, x_stride=1)
-    add = Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=1, uop_end=1)
-    store = Store(dram_base=0x110, x_size=1, y_size=1, x_stride=1)
-    run(device, [micro_ops, add, store, Finish()])
+    run(device, add_one())
     failing = (
         Store(dram_base=0x120, x_size=1, y_size=2, x_stride=1 << 15),  # its second row is not mapped
         Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=1, uop_end=1, iter_in=2049, dst_factor_in=1),
@@ -156,7 +154,7 @@ def test_skipping_execution_moves_micro_ops_alone_and_counts_everything(device: 
     device.debug_mode(DeviceDebug.NONE)
     run(device, add_one())
     assert device.memory.view(0x1100, 16).tolist() == [1] * 16
-    assert device.stats == skipped
+    assert replace(device.stats, cycles=None, account=None) == replace(skipped, cycles=None, account=None)
     assert device.stats.as_dict()["alu_counter"] == 1
     assert device.stats.instructions.total == 4
 

@@ -1,0 +1,21 @@
+"""What each module of the hardware spent its cycles on, as a table.
+
+May import runtime and rich. Tests: tests/vta/cli/test_account.py.
+"""
+
+from rich.table import Table
+
+from runtime.accounting import CycleAccount
+
+__all__ = ["account_table"]
+
+
+def account_table(account: CycleAccount, *, title: str) -> Table:
+    """Return a table with a row for every cause that occurred and a column for every module; the totals are equal."""
+    table = Table(title=title, title_justify="left", show_footer=True)
+    table.add_column("cause", footer="total")
+    for module in account.modules:
+        table.add_column(module, justify="right", footer=f"{account.total(module):,}")
+    for cause in account.causes:
+        table.add_row(cause, *(f"{causes.get(cause, 0):,}" for causes in account.modules.values()))
+    return table
