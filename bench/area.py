@@ -1,0 +1,141 @@
+"""Area of the core in yosys: LUTs, flip-flops, multipliers and block RAMs on two FPGA families, block 16 and block 8.
+
+    python -m bench.area --yosys /usr/bin/yosys
+
+The commands are those that upstream's figures were made with (docs/hardware.md), and figures compare only between equal
+versions of yosys: upstream's stand for 0.23. The micro-op buffer has 2048 entries (LOG_UOP_BUFF_SIZE 13). The ALU's
+multipliers, which upstream's hardware lacks, are counted apart: their DSPs are those in the ALU's lanes.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from hw.config import HardwareConfig
+from hw.verilog import to_verilog
+from isa.config import VTAConfig
+
+CONFIGS: Mapping[str, VTAConfig] = {
+    "block 16": VTAConfig(log_uop_buff_size=13),
+    "block 8": VTAConfig(
+        log_block=3, log_uop_buff_size=13, log_inp_buff_size=14, log_wgt_buff_size=16, log_acc_buff_size=16
+    ),
+}
+
+FLOWS: Mapping[str, str] = {
+    "xc7 flat": "synth_xilinx -family xc7 -flatten -top {top}",
+    "xc7 hierarchical": "synth_xilinx -family xc7 -top {top}",
+    "ecp5": "synth_ecp5 -top {top}",
+}
+
+TOP = "vta_core"
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """Cells by what an FPGA has of them; a RAMB18 is half a RAMB36."""
+
+    lut: int
+    ff: int
+    dsp: int
+    bram: float
+
+
+UPSTREAM: Mapping[tuple[str, str], Area] = {
+    ("block 16", "xc7 flat"): Area(18192, 6533, 256, 122),
+    ("block 16", "xc7 hierarchical"): Area(20918, 7329, 256, 122),
+    ("block 16", "ecp5"): Area(29038, 6907, 256, 244),
+}
+"""Upstream's core in yosys 0.23."""
+
+
+def areas_of(statistics: str) -> Area:
+    """Return the area from the text that ``stat`` printed last: of the whole design where it is hierarchical."""
+    whole = statistics[statistics.rindex("Number of cells:") :]
+    cells = {name: int(count) for name, count in re.findall(r"^\s+(\$?\w+)\s+(\d+)\s*$", whole, re.MULTILINE)}
+
+    def total(pattern: str) -> int:
+        return sum(count for name, count in cells.items() if re.fullmatch(pattern, name))
+
+    return Area(
+        lut=total(r"LUT[1-6]"),
+        ff=total(r"FD[RSCP]E(_1)?|TRELLIS_FF"),
+        dsp=total(r"DSP48E1|MULT18X18D"),
+        bram=total(r"RAMB36E1|DP16KD") + total(r"RAMB18E1") / 2,
+    )
+
+
+def distributed_ram(statistics: str) -> int:
+    """Return the LUT RAM cells, which are not among the LUTs."""
+    whole = statistics[statistics.rindex("Number of cells:") :]
+    return sum(
+        int(count)
+        for name, count in re.findall(r"^\s+(\w+)\s+(\d+)\s*$", whole, re.MULTILINE)
+        if re.fullmatch(r"RAM\d+[XM]\w*|TRELLIS_DPR16X4|SRL\w+", name)
+    )
+
+
+def synthesise(yosys: str, verilog: Path, flow: str) -> str:
+    """Return what ``stat`` prints after synthesis."""
+    commands = (
+        f"read_verilog {verilog}; hierarchy -check -top {TOP}; {flow.format(top=TOP)}; tee -o {{out}} stat -top {TOP}"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "stat.txt")
+        subprocess.run([yosys, "-q", "-p", commands.format(out=out)], check=True)
+        return out.read_text()
+
+
+def _file(folder: str, name: str) -> Path:
+    return Path(folder, name.replace(" ", "") + ".v")
+
+
+def report(rows: list[tuple[str, str, Area, int, float]]) -> None:
+    """Print the table."""
+    head = ("configuration", "flow", "LUT", "FF", "DSP", "BRAM", "LUT RAM", "LUT x", "BRAM x", "s")
+    print(("{:16}{:20}" + "{:>9}" * 8).format(*head))
+    for name, flow, area, ram, seconds in rows:
+        known = UPSTREAM.get((name, flow))
+        ratios = (f"{area.lut / known.lut:.2f}", f"{area.bram / known.bram:.2f}") if known else ("", "")
+        print(
+            f"{name:16}{flow:20}{area.lut:9,}{area.ff:9,}{area.dsp:9}{area.bram:9.1f}{ram:9,}"
+            f"{ratios[0]:>9}{ratios[1]:>9}{seconds:9.0f}"
+        )
+        if known:
+            print(f"{'':16}{'  upstream':20}{known.lut:9,}{known.ff:9,}{known.dsp:9}{known.bram:9.1f}")
+
+
+def main() -> int:
+    """Run the command line; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--yosys", default="yosys")
+    parser.add_argument("--config", action="append", choices=list(CONFIGS))
+    parser.add_argument("--flow", action="append", choices=list(FLOWS))
+    parser.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args()
+    version = subprocess.run([arguments.yosys, "-V"], capture_output=True, text=True, check=True).stdout.strip()
+    print(version)
+    hardware = HardwareConfig()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
+
+        def one(name: str, flow: str) -> tuple[str, str, Area, int, float]:
+            start = time.perf_counter()
+            text = synthesise(arguments.yosys, _file(folder, name), FLOWS[flow])
+            return name, flow, areas_of(text), distributed_ram(text), time.perf_counter() - start
+
+        for name in arguments.config or CONFIGS:
+            _file(folder, name).write_text(to_verilog(CONFIGS[name], hardware, shell="core"))
+        pairs = [(name, flow) for name in arguments.config or CONFIGS for flow in arguments.flow or FLOWS]
+        report(list(pool.map(lambda pair: one(*pair), pairs)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
