@@ -7,7 +7,7 @@ Everything is written below the folder that the caller gives (pytest's ``tmp_pat
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -40,7 +40,8 @@ class Build:
     top: str
     folder: Path
     simulator: SimulatorName
-    ports: dict[str, list[str]]
+    given: Mapping[str, Any]
+    """Parameters of every run on it, ``inputs`` and ``outputs`` among them."""
 
 
 def ports(component: wiring.Component) -> dict[str, list[str]]:
@@ -53,7 +54,13 @@ def ports(component: wiring.Component) -> dict[str, list[str]]:
 
 
 def build(
-    component: wiring.Component, *, top: str, folder: Path, simulator: SimulatorName = "icarus", verilog: str = ""
+    component: wiring.Component,
+    *,
+    top: str,
+    folder: Path,
+    simulator: SimulatorName = "icarus",
+    verilog: str = "",
+    given: Mapping[str, Any] | None = None,
 ) -> Build:
     """Compile a component (from ``verilog`` if it was exported already) with ``top`` as the name of its module.
 
@@ -74,7 +81,7 @@ def build(
             always=True,
             log_file=log,
         )
-    return Build(top, folder, simulator, ports(component))
+    return Build(top, folder, simulator, {**ports(component), **(given or {})})
 
 
 def run(
@@ -82,10 +89,10 @@ def run(
 ) -> None:
     """Run the cocotb tests of module ``bench`` (all of them, or those named); fail with the end of the log.
 
-    ``parameters`` must be JSON; ``inputs`` and ``outputs``, the names of the ports, are added to them.
+    The bench gets ``parameters`` (JSON), those of the build, and ``inputs`` and ``outputs``, the names of the ports.
     """
     log = built.folder / "run.log"
-    given = json.dumps({**built.ports, "top": built.top, "seed": seed, **parameters})
+    given = json.dumps({**built.given, "top": built.top, "seed": seed, **parameters})
     what = f"{bench} failed on {built.top} in {built.simulator}"
     with _environment(built.simulator), _shown_on_failure(log, what):
         get_runner(built.simulator).test(
