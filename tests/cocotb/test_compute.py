@@ -1,0 +1,61 @@
+# amaranth: UnusedElaboratable=no
+"""The load and the compute module as generated Verilog, at block 4."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from hw.compute.stage import ComputeStage
+from hw.config import HardwareConfig
+from hw.load import LoadStage
+from isa.config import VTAConfig
+from tests.support.cocotb_run import Build, build, run
+
+BENCH = "tests.cocotb.bench_compute"
+
+
+@pytest.fixture(scope="module")
+def compute(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    vta = VTAConfig(log_block=2, log_uop_buff_size=8, log_inp_buff_size=8, log_wgt_buff_size=10, log_acc_buff_size=14)
+    hardware = HardwareConfig()
+    given = {"vta": vta.to_dict(), **asdict(hardware)}
+    folder = tmp_path_factory.mktemp("compute")
+    return build(ComputeStage(vta, hardware), top="compute", folder=folder, given=given)
+
+
+def test_gemm(compute: Build) -> None:
+    names = ["gemm_multiplies_accumulates_and_clears", "gemm_may_use_one_accumulator_in_every_cycle"]
+    run(compute, BENCH, tests=names)
+
+
+def test_alu(compute: Build) -> None:
+    run(compute, BENCH, tests=["alu_combines_two_tensors_in_every_operation", "bytes_are_widened_with_their_sign"])
+
+
+def test_br_002_immediates_are_signed_in_every_operation(compute: Build) -> None:
+    run(compute, BENCH, tests="br_002_immediates_are_signed_in_every_operation")
+
+
+def test_br_025_four_thousand_micro_ops_are_done_before_what_follows(compute: Build) -> None:
+    run(compute, BENCH, tests="br_025_four_thousand_micro_ops_are_done_before_what_follows")
+
+
+def test_br_026_accumulator_loads_pad_on_every_side(compute: Build) -> None:
+    run(compute, BENCH, tests="br_026_accumulator_loads_pad_on_every_side")
+
+
+def test_br_027_padded_rows_of_several_bursts_are_whole(compute: Build) -> None:
+    run(compute, BENCH, tests="br_027_padded_rows_of_several_bursts_are_whole")
+
+
+def test_br_030_an_accumulator_load_over_page_lines_is_split_there(compute: Build) -> None:
+    run(compute, BENCH, tests="br_030_an_accumulator_load_over_page_lines_is_split_there")
+
+
+def test_load_with_pads_and_strides(tmp_path: Path) -> None:
+    vta = VTAConfig(log_block=2, log_uop_buff_size=8, log_inp_buff_size=7, log_wgt_buff_size=9, log_acc_buff_size=10)
+    hardware = HardwareConfig()
+    given = {"vta": vta.to_dict(), **asdict(hardware)}
+    built = build(LoadStage(vta, hardware), top="load", folder=tmp_path, given=given)
+    run(built, "tests.cocotb.bench_load")
