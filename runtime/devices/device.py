@@ -53,7 +53,8 @@ class ModuleHead:
     """The next instruction of one module, and the token queues that it waits for, as (from, to)
     pairs.
 
-    ``index`` is None (and ``awaits`` empty) when the module has nothing left to do.
+    ``index`` is None (and ``awaits`` empty) when the module has nothing left to do; ``awaits`` alone is empty when
+    the instruction did not reach the module, because the queue of another one is full.
     """
 
     module: Module
@@ -64,6 +65,8 @@ class ModuleHead:
         name = self.module.name.lower()
         if self.index is None:
             return f"{name}: nothing left"
+        if not self.awaits:
+            return f"{name}: instruction {self.index} was not fetched, a queue before it is full"
         tokens = " and ".join(f"{a.name.lower()}->{b.name.lower()}" for a, b in self.awaits)
         return f"{name}: instruction {self.index} waits for a token {tokens}"
 

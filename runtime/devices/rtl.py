@@ -91,7 +91,7 @@ class RtlSimulator:
         self.hardware = HardwareConfig() if hardware is None else hardware
         self._core = _Core(config, self.hardware, memory, latency=latency, stall_seed=stall_seed)
         self._uops = MicroOpShadow(config)
-        self._stats = Statistics()
+        self._stats = Statistics(cycles=0)
         self._flags = DeviceDebug.NONE
         self._trace: TraceHook | None = None
 
@@ -102,7 +102,7 @@ class RtlSimulator:
 
     def clear_stats(self) -> None:
         """Set all counters to zero."""
-        self._stats = Statistics()
+        self._stats = Statistics(cycles=0)
 
     def debug_mode(self, flag: int) -> None:
         """Set the flags of ``DeviceDebug`` for the launches to come."""

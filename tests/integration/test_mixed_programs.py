@@ -27,7 +27,7 @@ def program(env: vta.Environment, *, before: bool, after: bool) -> tuple[te.Sche
     return s, [a, out]
 
 
-@pytest.mark.parametrize("device", ["sim", "reference"])
+@pytest.mark.parametrize("device", ["sim", "reference", "tsim"])
 @pytest.mark.parametrize(("before", "after"), [(True, False), (False, True), (True, True), (False, False)])
 @pytest.mark.parametrize("name", ["default", "in16out32"])
 def test_stages_on_both_sides_see_each_others_results(name: str, before: bool, after: bool, device: str) -> None:

@@ -46,7 +46,7 @@ def test_a_session_takes_a_device_and_its_memory() -> None:
 
 
 def test_an_unknown_device_is_refused() -> None:
-    with pytest.raises(SessionError, match=says("device 'fpga' is unknown; the devices are sim, reference")):
+    with pytest.raises(SessionError, match=says("device 'fpga' is unknown; the devices are sim, reference, tsim")):
         Session(CONFIG, "fpga")
 
 

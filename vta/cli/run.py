@@ -7,7 +7,7 @@ Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_script_command
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, TextIO
@@ -20,6 +20,8 @@ from rich.console import Console
 from isa.disassembler import disassemble
 from runtime.launch import Launch
 from runtime.session import Session
+from runtime.stats import Statistics
+from vta.cli.account import account_table
 from vta.cli.listing import launch_listing
 from vta.cli.options import ConfigOption, TargetOption, chosen_config, given_config
 from vta.cli.program_file import read_program
@@ -47,12 +49,20 @@ def run(
         else:
             counters = _run_program(file, arguments or [], target, config, trace)
         if stats:
-            Console().print(stats_table(counters, title="statistics of the run"))
+            _print_statistics(counters)
+
+
+def _print_statistics(statistics: Statistics) -> None:
+    """Print the counters and, where there is a clock, what each module spent its cycles on."""
+    console = Console()
+    console.print(stats_table(statistics.as_dict(), title="statistics of the run"))
+    if statistics.account is not None:
+        console.print(account_table(statistics.account, title="cycles by module and cause"))
 
 
 def _run_script(
     file: Path, arguments: list[str], target: str | None, config: Path | None, trace: str | None
-) -> Mapping[str, int]:
+) -> Statistics:
     chosen = chosen_config(config, target)
     if trace is None:
         return run_script(file, chosen, arguments)
@@ -70,7 +80,7 @@ def _run_script(
 
 def _run_program(
     file: Path, arguments: list[str], target: str | None, config: Path | None, trace: str | None
-) -> Mapping[str, int]:
+) -> Statistics:
     if arguments:
         raise typer.BadParameter(f"a program takes no arguments, got {' '.join(arguments)}")
     program = read_program(file, config=given_config(config))
@@ -84,7 +94,7 @@ def _run_program(
         typer.echo(f"{name}: {array.dtype}{list(array.shape)}\n{_text(array)}")
     if not outputs:
         typer.echo(f"{file}: finished; the program names no output")
-    return session.device.stats.as_dict()
+    return session.device.stats
 
 
 @contextmanager

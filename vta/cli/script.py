@@ -11,6 +11,7 @@ from pathlib import Path
 
 from isa.config import VTAConfig
 from runtime.launch import Launch
+from runtime.stats import Statistics
 from vta.cli.reporting import reported
 from vta.environment import Environment
 from vta.transform import PassContext
@@ -25,7 +26,7 @@ def run_script(
     *,
     on_launch: Callable[[Launch], None] | None = None,
     after_pass: Callable[[str, object], None] | None = None,
-) -> dict[str, int]:
+) -> Statistics:
     """Run the script as ``__main__`` with ``config`` as the current environment; return the device's counters.
 
     ``on_launch`` sees each launch before it runs, ``after_pass`` each function after each pass.
@@ -39,7 +40,7 @@ def run_script(
         stack.enter_context(_as_main(path, arguments))
         with reported(script=str(path)):
             runpy.run_path(str(path), run_name="__main__")
-        return env.session.device.stats.as_dict()
+        return env.session.device.stats
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def test_disasm_prints_text_that_assembles_to_the_same_program(tmp_path: Path) -
     assert vta("disasm", binary).stdout == text.read_text()
 
 
-@pytest.mark.parametrize("target", ["sim", "reference"])
+@pytest.mark.parametrize("target", ["sim", "reference", "tsim"])
 @pytest.mark.parametrize("form", ["text", "binary"])
 def test_run_prints_outputs_and_counters(tmp_path: Path, target: str, form: str) -> None:
     program = EXAMPLE
@@ -81,7 +81,7 @@ def test_check_names_the_instruction_that_waits_for_ever(tmp_path: Path) -> None
     assert result.stdout.endswith("5 instructions, 1 error\n")
 
 
-@pytest.mark.parametrize("target", ["sim", "reference"])
+@pytest.mark.parametrize("target", ["sim", "reference", "tsim"])
 def test_run_reports_a_deadlock_in_one_line(tmp_path: Path, target: str) -> None:
     bad = tmp_path / "bad.vta"
     bad.write_text(EXAMPLE.read_text().replace("imm=3 push_next", "imm=3"))
@@ -134,7 +134,7 @@ def test_run_refuses_another_configuration_and_names_both(tmp_path: Path) -> Non
 def test_an_unknown_target_lists_the_devices() -> None:
     result = vta("run", EXAMPLE, "--target", "gpu")
     assert result.exit_code == 1
-    assert result.stderr == "error: device 'gpu' is unknown; the devices are sim, reference\n"
+    assert result.stderr == "error: device 'gpu' is unknown; the devices are sim, reference, tsim\n"
 
 
 def test_a_program_takes_no_arguments() -> None:

@@ -30,7 +30,7 @@ def test_run_gives_a_script_its_arguments_and_its_folder(tmp_path: Path) -> None
     assert (result.exit_code, result.stdout) == (0, "__main__ ['one', 'two'] 42\n")
 
 
-@pytest.mark.parametrize("target", ["sim", "reference"])
+@pytest.mark.parametrize("target", ["sim", "reference", "tsim"])
 def test_run_prints_the_counters_of_the_device_that_was_asked_for(target: str) -> None:
     result = vta("run", MATRIX_MULTIPLY, "--target", target, "--stats")
     assert result.exit_code == 0, result.output
