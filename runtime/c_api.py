@@ -57,21 +57,27 @@ def _buffer_copy(
         case 0:  # neither side is on the device: nothing to do, as upstream has it
             return
         case _ if kind == _HOST_TO_DEVICE:
-            data = ctypes.string_at(_host(source) + source_offset, size)
-            memory.write(handles.get(target or 0), target_offset, data)
+            span = memory.span(handles.get(target or 0), target_offset, size)
+            ctypes.memmove(span.ctypes.data, _host(session, source, source_offset, size), size)
         case _ if kind == _DEVICE_TO_HOST:
-            data = memory.read(handles.get(source or 0), source_offset, size)
-            ctypes.memmove(_host(target) + target_offset, data, size)
+            span = memory.span(handles.get(source or 0), source_offset, size)
+            ctypes.memmove(_host(session, target, target_offset, size), span.ctypes.data, size)
         case _ if kind == _DEVICE_TO_DEVICE:
             memory.copy(handles.get(source or 0), source_offset, handles.get(target or 0), target_offset, size)
         case _:
             raise CallError(f"VTABufferCopy: kind {kind} is unknown; 1 is to the device, 2 from it, 3 within it")
 
 
-def _host(pointer: int | None) -> int:
-    if not pointer:
+def _host(session: Session, pointer: int | None, offset: int, size: int) -> int:
+    """Return the host address ``offset`` bytes behind ``pointer``; refuse one at which no ``size`` bytes can be."""
+    if not pointer and size:
         raise CallError("VTABufferCopy: the host pointer is null")
-    return pointer
+    begin = (pointer or 0) + offset
+    if begin + size > 1 << 64:
+        raise CallError(f"VTABufferCopy: no {size} bytes lie {offset} bytes behind the host pointer {pointer or 0:#x}")
+    if begin in session.handles:
+        raise CallError(f"VTABufferCopy: the host pointer {begin:#x} is a handle of this session, not an address")
+    return begin
 
 
 def _command_handle(session: Session) -> int:
@@ -106,7 +112,7 @@ def _barrier(
     _check_command(session, command)
     session.run.depends_on_host("it accesses a device buffer")
     buffer = session.handles.get(handle or 0)
-    end = (start + extent) * -(-elem_bits // 8)
+    end = -(-(start + extent) * elem_bits // 8)  # numbers narrower than a byte are packed
     if end > buffer.nbytes:
         raise CallError(f"barrier: elements {start} to {start + extent} end at byte {end} of {buffer.nbytes}")
 

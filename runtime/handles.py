@@ -40,6 +40,10 @@ class Handles:
             raise HandleError(f"buffer at {allocation.address:#x}: it is not allocated (any more), so it has no handle")
         return self._base + allocation.address // PAGE_BYTES * _SPACING
 
+    def __contains__(self, pointer: int) -> bool:
+        """Whether ``pointer`` is in the range of handles, where no host code may read or write."""
+        return self._base <= pointer < self._end
+
     def find(self, pointer: int) -> Allocation | None:
         """Return the live buffer that ``pointer`` is the handle of, or None if it is something else."""
         page, rest = divmod(pointer - self._base, _SPACING)

@@ -6,7 +6,6 @@ runtime does, so that addresses can be compared.
 May import ``isa``. Tests: ``tests/runtime/test_launch.py``.
 """
 
-import sys
 from collections.abc import Callable
 
 from isa.config import VTAConfig
@@ -24,7 +23,7 @@ AREA_BYTES = 1 << 25
 
 
 class LauncherError(RuntimeError):
-    """A launch that does not belong to this device."""
+    """A launch that does not belong to this device, or whose buffers are gone."""
 
 
 class Launcher:
@@ -52,7 +51,7 @@ class Launcher:
         self.memory = memory
         self.device = device
         self.listeners: list[Callable[[Launch], None]] = []
-        self.write: Callable[[str], object] = sys.stdout.write
+        self.write: Callable[[str], object] = _print
         self.dump = False
         self.launches: list[Launch] = []
         self.launch_stats: list[LaunchStats] = []
@@ -87,6 +86,11 @@ class Launcher:
                 f"the launch has its micro-ops at {launch.addresses.uops:#x}, and this queue's are at "
                 f"{addresses.uops:#x}; it belongs to another session"
             )
+        freed = next((buffer for buffer in launch.buffers if not self.memory.is_live(buffer)), None)
+        if freed is not None:
+            raise LauncherError(
+                f"the buffer at {freed.address:#x} was freed before the instructions that use it ran; synchronise first"
+            )
         for address, words in ((addresses.uops, launch.uops), (addresses.instructions, launch.array)):
             self.memory.view(address, words.nbytes)[:] = words.reshape(-1).view("u1")
         for listener in self.listeners:
@@ -104,3 +108,8 @@ class Launcher:
         for block in (*(self._areas or ()), *((self._zeros,) if self._zeros else ())):
             self.memory.free(block)
         self._areas = self._zeros = None
+
+
+def _print(text: str) -> None:
+    """Write to what is standard output now, if there is one."""
+    print(text, end="")

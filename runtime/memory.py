@@ -180,11 +180,11 @@ class DeviceMemory:
 
     def write(self, allocation: Allocation, offset: int, data: bytes | memoryview) -> None:
         """Copy ``data`` into ``allocation`` from byte ``offset`` on."""
-        self._span(allocation, offset, len(data))[:] = np.frombuffer(data, dtype=np.uint8)
+        self.span(allocation, offset, len(data))[:] = np.frombuffer(data, dtype=np.uint8)
 
     def read(self, allocation: Allocation, offset: int, nbytes: int) -> bytes:
         """Return ``nbytes`` bytes of ``allocation`` from byte ``offset`` on."""
-        return self._span(allocation, offset, nbytes).tobytes()
+        return self.span(allocation, offset, nbytes).tobytes()
 
     def copy(
         self,
@@ -195,10 +195,11 @@ class DeviceMemory:
         nbytes: int,
     ) -> None:
         """Copy ``nbytes`` between two blocks (or within one, also where the ranges overlap)."""
-        data = self._span(source, source_offset, nbytes).copy()
-        self._span(target, target_offset, nbytes)[:] = data
+        data = self.span(source, source_offset, nbytes).copy()
+        self.span(target, target_offset, nbytes)[:] = data
 
-    def _span(self, allocation: Allocation, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
+    def span(self, allocation: Allocation, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
+        """Return ``nbytes`` bytes of a live ``allocation`` as a writable array that shares the memory."""
         if not self.is_live(allocation):
             raise DeviceMemoryError(f"device memory: the block at {allocation.address:#x} is not allocated (any more)")
         if offset < 0 or nbytes < 0 or offset + nbytes > allocation.nbytes:

@@ -19,6 +19,7 @@ from runtime.command_queue import DebugFlag, QueueError
 from runtime.handles import HandleError
 from runtime.instruction_queue import TokenError
 from runtime.launch import Launch
+from runtime.launcher import LauncherError
 from runtime.memory import DeviceMemoryError
 from runtime.session import Session
 from runtime.transfer import TransferError
@@ -243,6 +244,26 @@ def push_outside(_: int | None) -> int:
             "device memory: 5 bytes from offset 60 do not lie in a block of 64 bytes",
         ),
         (
+            lambda _q, h: call("VTABufferCopy", 0x10, 0, h, 0, (1 << 32) + 4, 1),
+            DeviceMemoryError,
+            "device memory: 4294967300 bytes from offset 0 do not lie in a block of 64 bytes",
+        ),
+        (
+            lambda _q, h: call("VTABufferCopy", h, 0, 0x10, 0, (1 << 64) - 1, 2),
+            DeviceMemoryError,
+            "device memory: 18446744073709551615 bytes from offset 0 do not lie in a block of 64 bytes",
+        ),
+        (
+            lambda _q, h: call("VTABufferCopy", 0x10, (1 << 64) - 8, h, 0, 8, 1),
+            CallError,
+            "VTABufferCopy: no 8 bytes lie 18446744073709551608 bytes behind the host pointer 0x10",
+        ),
+        (
+            lambda q, h: call("VTAReadBarrier", q, h, 4, 0, 129),
+            CallError,
+            "barrier: elements 0 to 129 end at byte 65 of 64",
+        ),
+        (
             lambda q, h: call("VTAReadBarrier", q, h, 32, 10, 7),
             CallError,
             "barrier: elements 10 to 17 end at byte 68 of 64",
@@ -289,6 +310,37 @@ def test_an_error_inside_a_call_is_raised_when_the_program_ends_and_later_calls_
     with session.program():
         call("VTASynchronize", call("VTATLSCommandHandle"), 0)
     assert len(session.queue.launcher.launches) == 1
+
+
+@pytest.mark.parametrize("kind", [1, 2])
+def test_a_handle_is_no_host_pointer(session: Session, kind: int) -> None:
+    array = DeviceArray(session, (16,), "int32")
+    message = f"VTABufferCopy: the host pointer {array.handle + 4:#x} is a handle of this session, not an address"
+    with pytest.raises(CallError, match=says(message)), session.program():
+        call("VTABufferCopy", array.handle, 4 if kind == 1 else 0, array.handle, 0 if kind == 1 else 4, 5, kind)
+
+
+def test_copies_of_nothing_need_no_pointer(session: Session) -> None:
+    array = DeviceArray(session, (16,), "int32")
+    with session.program():
+        call("VTABufferCopy", None, 0, array.handle, 64, 0, 1)
+        call("VTABufferCopy", array.handle, 64, None, 0, 0, 2)
+
+
+def test_a_buffer_that_is_freed_before_its_instructions_ran_is_reported(session: Session) -> None:
+    array = DeviceArray(session, (16,), "int32")
+
+    def host_code() -> None:
+        with session.program():
+            queue = call("VTATLSCommandHandle")
+            call("VTALoadBuffer2D", queue, array.handle, 0, 1, 1, 1, 0, 0, 0, 0, 0, ACC)
+            call("VTABufferFree", array.handle)
+            call("VTASynchronize", queue, 0)
+
+    message = "the buffer at 0x1000 was freed before the instructions that use it ran; synchronise first"
+    with pytest.raises(LauncherError, match=says(message)):
+        host_code()
+    assert session.queue.launcher.launches == []
 
 
 def test_an_interrupt_inside_a_call_is_not_lost(session: Session) -> None:

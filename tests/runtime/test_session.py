@@ -259,9 +259,9 @@ def test_a_program_whose_addresses_are_in_use_is_refused_and_nothing_stays_claim
     assert session.memory.allocated_bytes == used
 
 
-def test_a_program_without_finish_is_refused_by_the_reference_device() -> None:
+def test_a_program_without_instructions_is_refused_by_the_reference_device() -> None:
     session = Session(CONFIG, REFERENCE)
-    message = "launch of 0 instructions: the last one is FINISH, and here it is not"
+    message = "a launch has at least one instruction, FINISH, not 0"
     with pytest.raises(DeviceError, match=says(message)):
         session.run_program(Program(config=CONFIG, instructions=()))
 
