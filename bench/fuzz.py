@@ -1,10 +1,12 @@
-"""Compare the functional simulator with the reference interpreter on random valid programs.
+"""Compare the simulators with the reference interpreter on random valid programs.
 
     python -m bench.fuzz --seed 1 --programs 2000
+    python -m bench.fuzz --seed 1 --programs 500 --engines tsim
 
-Every configuration of ``tests/support/configs.py`` runs on every code path that the host has (or those named with
-``--machine``). Program ``i`` depends on the seed, the configuration and ``i`` alone, so ``--only i`` runs it again; the
-first difference is printed with the program's text, and the exit status is 1.
+Every configuration of ``tests/support/configs.py`` runs on every code path of ``sim`` that the host has (or those named
+with ``--machine``), and on ``tsim`` with a memory of random latency that stalls at random, if it is asked for. Program
+``i`` depends on the seed, the configuration and ``i`` alone, so ``--only i`` runs it again; the first difference is
+printed with the program's text, and the exit status is 1.
 """
 
 import argparse
@@ -24,6 +26,7 @@ from runtime.kernels.machine import Machine, host_machines
 from tests.support.configs import CONFIGS
 from tests.support.engine_comparison import first_difference, run_reference
 from tests.support.random_programs import random_program
+from tests.support.rtl_comparison import rtl_difference
 
 _BATCH = 50
 
@@ -36,6 +39,7 @@ class Batch:
     seed: int
     begin: int
     end: int
+    engines: tuple[str, ...]
     machines: tuple[Machine, ...]
 
 
@@ -59,23 +63,35 @@ def run_batch(batch: Batch) -> Result:
     instructions = 0
     for index in range(batch.begin, batch.end):
         program = make_program(batch.config, batch.seed, index)
-        expected = run_reference(program)
-        for machine in batch.machines:
-            difference = first_difference(program, machine, expected)
+        for engine, difference in _differences(batch, program, index):
             if difference is not None:
-                place = f"{batch.config}, program {index}, {machine.value} kernels"
+                place = f"{batch.config}, program {index}, {engine}"
                 return Result(index - batch.begin, instructions, f"{place}: {difference}\n{disassemble(program)}")
         instructions += len(program.instructions)
     return Result(batch.end - batch.begin, instructions, None)
 
 
+def _differences(batch: Batch, program: Program, index: int) -> Iterator[tuple[str, str | None]]:
+    """Yield the name of each engine and where it differs from the reference."""
+    expected = run_reference(program)
+    if "sim" in batch.engines:
+        for machine in batch.machines:
+            yield f"{machine.value} kernels", first_difference(program, machine, expected)
+    if "tsim" in batch.engines:
+        latency = int(np.random.default_rng([batch.seed, index]).integers(1, 64))
+        stalls = index if index % 4 else None
+        name = f"tsim with latency {latency}, " + ("no stalls" if stalls is None else f"stalls of seed {stalls}")
+        yield name, rtl_difference(program, expected, latency=latency, stall_seed=stalls)
+
+
 def _batches(config: str, arguments: argparse.Namespace) -> Iterator[Batch]:
+    engines = tuple(arguments.engines)
     machines = tuple(arguments.machine or host_machines())
     begin, end = 0, arguments.programs
     if arguments.only is not None:
         begin, end = arguments.only, arguments.only + 1
     for first in range(begin, end, _BATCH):
-        yield Batch(config, arguments.seed, first, min(end, first + _BATCH), machines)
+        yield Batch(config, arguments.seed, first, min(end, first + _BATCH), engines, machines)
 
 
 def main() -> int:
@@ -85,6 +101,7 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=2000, help="programs per configuration")
     parser.add_argument("--only", type=int, help="run this one program of each configuration")
     parser.add_argument("--config", action="append", choices=list(CONFIGS), help="default: all")
+    parser.add_argument("--engines", nargs="+", choices=["sim", "tsim"], default=["sim"])
     parser.add_argument("--machine", action="append", type=Machine, help="vnni, avx2 or generic; default: all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
@@ -99,7 +116,10 @@ def main() -> int:
             programs = sum(result.programs for result in results)
             instructions = sum(result.instructions for result in results)
             seconds = time.perf_counter() - start
-            paths = ", ".join(machine.value for machine in arguments.machine or host_machines())
+            kernels = [machine.value for machine in arguments.machine or host_machines()]
+            paths = ", ".join(
+                engine if engine == "tsim" else f"sim: {' '.join(kernels)}" for engine in arguments.engines
+            )
             print(
                 f"{config}: {programs} programs, {instructions} instructions agree ({paths}), {seconds:.0f} s",
                 flush=True,
