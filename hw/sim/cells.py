@@ -7,8 +7,9 @@ from bisect import bisect_left
 
 from hw.sim import netlist as n
 from hw.sim.layout import MemoryPlace, Slot
-from hw.sim.operators import BITWISE, emit_bitwise, emit_operator, resize
-from hw.sim.plan import WHOLE, WORD, Step
+from hw.sim.operators import emit_bitwise, emit_operator, resize
+from hw.sim.order import BITWISE, WHOLE, Step
+from hw.sim.plan import WORD
 from hw.sim.text import Form, container, mask
 from hw.sim.words import Held, Words
 

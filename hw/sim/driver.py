@@ -1,32 +1,38 @@
 """The loop over cycles, and where the regions lie in the one buffer that holds a simulation's whole state.
 
+A cycle: partitions whose inputs have changed settle the design; those that write memories act if they are awake; hooks
+run; the next values of the registers of every partition that ran become current, which wakes their readers for the
+next cycle. Whoever enters the code wakes everybody, so state may be changed freely in between.
 Tests: ``tests/hw/sim/test_design.py``.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hw.sim.commit import commit_text
 from hw.sim.effects import STOP
 from hw.sim.layout import Layout, Region
-from hw.sim.text import FUNCTION_SIGNATURE
+from hw.sim.text import MASK, Function
 
-__all__ = ["CYCLES", "WATCH", "Regions", "driver_text"]
+__all__ = ["CYCLES", "WATCH", "Regions", "module_text"]
 
 CYCLES, WATCH = 0, 24
 """Offsets in ``aux``: cycles since power-on; offset in ``io`` of the byte that ends ``run`` when it is not zero."""
 
-_METADATA = """\
-!0 = !{!"branch_weights", i32 1, i32 1000}
-"""
+_METADATA = '!0 = !{!"branch_weights", i32 1, i32 1000}\n'
 
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """Byte offsets in the buffer: io, registers, the other copy of the registers, memories, aux; and its size."""
+    """Byte offsets in the buffer, and its size.
+
+    io, the inputs as they were last seen, registers, their next values, memories, aux.
+    """
 
     io: int
+    seen: int
     state: int
-    shadow: int
+    following: int
     memory: int
     aux: int
     size: int
@@ -36,43 +42,116 @@ class Regions:
         """Return the regions for these contents, one behind the other."""
         starts: list[int] = []
         size = 0
-        for region in (layout.io, layout.state, layout.state, layout.memory, aux):
+        for region in (layout.io, layout.io, layout.state, layout.state, layout.memory, aux):
             starts.append(size)
             size += region.total()
-        io, state, shadow, memory, last = starts
-        return cls(io, state, shadow, memory, last, size)
-
-    @property
-    def state_bytes(self) -> int:
-        """Bytes of one copy of the registers."""
-        return self.shadow - self.state
+        io, seen, state, following, memory, last = starts
+        return cls(io, seen, state, following, memory, last, size)
 
 
-def driver_text(regions: Regions, settle: Sequence[str], edge: Sequence[str], after: Sequence[str]) -> str:
-    """Return the entry points ``settle(buffer)`` and ``run(buffer, cycles)``, which returns the cycles it stepped.
+def module_text(
+    layout: Layout, regions: Regions, settle: Sequence[Function], edge: Sequence[Function], hooks: Sequence[Function]
+) -> str:
+    """Return the module with the entry points ``settle(buffer)`` and ``run(buffer, cycles)``.
 
-    ``run`` ends early before a cycle in which the watched byte is set, and behind one that set STOP.
+    ``run`` returns the cycles it stepped; it ends early before a cycle in which the watched byte is set, and behind one
+    that set STOP. Partitions are numbered in the order of ``settle``, then ``edge``.
     """
+    count = len(settle) + len(edge)
+    commits = [commit_text(f"commit_{number}", groups) for number, groups in sorted(layout.register_groups.items())]
+    text = "".join(
+        (
+            *(fn.text() for fn in (*settle, *edge, *hooks)),
+            *commits,
+            commit_text("inputs", layout.input_groups),
+            _settle_text(regions, settle),
+            _run_text(layout, regions, settle, edge, hooks),
+            _METADATA,
+        )
+    )
+    return text.replace(MASK, f"i{max(64, -(-count // 64) * 64)}")
 
-    def calls(names: Sequence[str], current: str, after_edge: str) -> str:
-        arguments = f"ptr %io, ptr {current}, ptr {after_edge}, ptr %mem, ptr %aux"
-        return "\n".join(f"  call void @{name}({arguments})" for name in names)
 
-    def places() -> str:
-        names = {"io": regions.io, "a": regions.state, "b": regions.shadow, "mem": regions.memory, "aux": regions.aux}
-        return "\n".join(f"  %{name} = getelementptr i8, ptr %buffer, i64 {at}" for name, at in names.items())
+_ARGUMENTS = "ptr %io, ptr %cur, ptr %nxt, ptr %mem, ptr %aux"
 
-    assert FUNCTION_SIGNATURE.count("ptr") == 5
+
+def _places(regions: Regions) -> str:
+    names = {
+        "io": regions.io,
+        "seen": regions.seen,
+        "cur": regions.state,
+        "nxt": regions.following,
+        "mem": regions.memory,
+        "aux": regions.aux,
+    }
+    return "\n".join(f"  %{name} = getelementptr i8, ptr %buffer, i64 {at}" for name, at in names.items())
+
+
+def _settle_text(regions: Regions, settle: Sequence[Function]) -> str:
+    calls = "\n".join(f"  %r{fn.number} = call {MASK} @{fn.name}({_ARGUMENTS})" for fn in settle)
+    return f"define void @settle(ptr %buffer) {{\n{_places(regions)}\n{calls}\n  ret void\n}}\n"
+
+
+def _if_in(number: int, variable: str, label: str, body: str) -> str:
+    """Return code that runs ``body`` if the partition is in the set that ``variable`` points to."""
     return f"""\
-define void @settle(ptr %buffer) {{
-{places()}
-{calls(settle, "%a", "%b")}
-  ret void
-}}
+  %{label}_set = load {MASK}, ptr %{variable}
+  %{label}_bit = and {MASK} %{label}_set, {1 << number}
+  %{label}_in = icmp ne {MASK} %{label}_bit, 0
+  br i1 %{label}_in, label %{label}_do, label %{label}_end
+{label}_do:
+{body}
+  br label %{label}_end
+{label}_end:
+"""
 
+
+def _step(fn: Function) -> str:
+    """Return code that runs a partition if it is awake, notes that it has run, and wakes those that must follow."""
+    label = f"p{fn.number}"
+    bit = 1 << fn.number
+    return _if_in(
+        fn.number,
+        "awake",
+        label,
+        f"""\
+  %{label}_result = call {MASK} @{fn.name}({_ARGUMENTS})
+  %{label}_others = xor {MASK} %{label}_set, {bit}
+  %{label}_awake = or {MASK} %{label}_others, %{label}_result
+  store {MASK} %{label}_awake, ptr %awake
+  %{label}_before = load {MASK}, ptr %ran
+  %{label}_ran = or {MASK} %{label}_before, {bit}
+  store {MASK} %{label}_ran, ptr %ran""",
+    )
+
+
+def _commit(number: int) -> str:
+    """Return code that commits the registers of a partition that has run."""
+    label = f"c{number}"
+    return _if_in(
+        number,
+        "ran",
+        label,
+        f"""\
+  %{label}_result = call {MASK} @commit_{number}(ptr %cur, ptr %nxt)
+  %{label}_before = load {MASK}, ptr %awake
+  %{label}_awake = or {MASK} %{label}_before, %{label}_result
+  store {MASK} %{label}_awake, ptr %awake""",
+    )
+
+
+def _run_text(
+    layout: Layout, regions: Regions, settle: Sequence[Function], edge: Sequence[Function], hooks: Sequence[Function]
+) -> str:
+    everybody = (1 << (len(settle) + len(edge))) - 1
+    return f"""\
 define i64 @run(ptr %buffer, i64 %cycles) {{
 entry:
-{places()}
+{_places(regions)}
+  %awake = alloca {MASK}
+  %ran = alloca {MASK}
+  store {MASK} {everybody}, ptr %awake
+  store {MASK} 0, ptr %ran
   %total_at = getelementptr i8, ptr %aux, i64 {CYCLES}
   %stop_at = getelementptr i8, ptr %aux, i64 {STOP}
   %watch_at = getelementptr i8, ptr %aux, i64 {WATCH}
@@ -81,38 +160,42 @@ entry:
   %before = load i64, ptr %total_at
   br label %head
 head:
-  %done = phi i64 [ 0, %entry ], [ %next, %step ]
-  %cur = phi ptr [ %a, %entry ], [ %nxt, %step ]
-  %nxt = phi ptr [ %b, %entry ], [ %cur, %step ]
+  %done = phi i64 [ 0, %entry ], [ %next, %again ]
   %more = icmp ult i64 %done, %cycles
-  br i1 %more, label %settle, label %finish
-settle:
-{calls(settle, "%cur", "%nxt")}
-  %seen = load i8, ptr %watched
-  %high = icmp ne i8 %seen, 0
-  br i1 %high, label %finish, label %step
-step:
-{calls(edge, "%cur", "%nxt")}
-{calls(after, "%cur", "%nxt")}
+  br i1 %more, label %begin, label %leave
+begin:
+  %fresh = call {MASK} @inputs(ptr %seen, ptr %io)
+  %sleepers = load {MASK}, ptr %awake
+  %woken = or {MASK} %sleepers, %fresh
+  store {MASK} %woken, ptr %awake
+{"".join(map(_step, settle))}
+  %shown = load i8, ptr %watched
+  %high = icmp ne i8 %shown, 0
+  br i1 %high, label %leave, label %edge
+edge:
+{"".join(map(_step, edge))}
+{"".join(f"  call {MASK} @{fn.name}({_ARGUMENTS}){chr(10)}" for fn in hooks)}
+{"".join(_commit(number) for number in sorted(layout.register_groups))}
+  store {MASK} 0, ptr %ran
   %next = add i64 %done, 1
   %total = add i64 %before, %next
   store i64 %total, ptr %total_at
   %stop = load i64, ptr %stop_at
   %go = icmp eq i64 %stop, 0
-  br i1 %go, label %head, label %stopped
-stopped:
-  br label %leave
-finish:
-  br label %leave
+  br i1 %go, label %again, label %leave
+again:
+  br label %head
 leave:
-  %stepped = phi i64 [ %next, %stopped ], [ %done, %finish ]
-  %now = phi ptr [ %nxt, %stopped ], [ %cur, %finish ]
-  %moved = icmp ne ptr %now, %a
-  br i1 %moved, label %copy, label %return
-copy:
-  call void @llvm.memcpy.p0.p0.i64(ptr %a, ptr %b, i64 {regions.state_bytes}, i1 false)
-  br label %return
-return:
+  %stepped = phi i64 [ %done, %head ], [ %done, %{_last(settle)} ], [ %next, %{_last_commit(layout)} ]
   ret i64 %stepped
 }}
-{_METADATA}"""
+"""
+
+
+def _last(parts: Sequence[Function]) -> str:
+    """Return the label of the block in which a sequence of steps ends."""
+    return f"p{parts[-1].number}_end" if parts else "begin"
+
+
+def _last_commit(layout: Layout) -> str:
+    return f"c{max(layout.register_groups)}_end" if layout.register_groups else "edge"

@@ -83,6 +83,7 @@ def emit_write(words: Words, cell: n.WritePort) -> None:
         bits = max(len(cell.addr), WORD)
         addr = words.get(cell.addr, ZERO, WORD) if bits == WORD else words.wide(cell.addr, ZERO, bits)
         active = fn.op(f"and i1 {active}, {fn.op(f'icmp ult i{bits} {addr}, {place.depth}')}")
+    fn.wake(active, {fn.number} | words.plan.memory_readers.get(cell.memory, set()))
     with fn.when(active):
         row = row_pointer(words, place, cell.addr)
         for low in range(0, place.width, WORD):

@@ -62,6 +62,7 @@ def emit_effect(words: Words, cell: n.Print | n.Property, number: int, records: 
         test = words.flag(cell.test)
         happens = test if cell.kind == "cover" else fn.op(f"xor i1 {test}, 1")
         active = fn.op(f"and i1 {active}, {happens}")
+    fn.wake(active, {fn.number})
     with fn.when(active, unlikely=True):
         used = fn.op(f"load i64, ptr {fn.at('%aux', EVENT_BYTES)}")
         record = fn.op(f"getelementptr i8, ptr {fn.at('%aux', records)}, i64 {used}")

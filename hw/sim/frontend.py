@@ -56,7 +56,8 @@ def build_netlist(component: wiring.Component, *, name: str = "top") -> n.Netlis
     _check_cells(raw)
     _check_clock(raw)
     cells = [_cell(raw, cell) for cell in raw.cells]
-    return n.Netlist(cells, _named_values(raw), [_where(cell) for cell in raw.cells])
+    blocks = [_module(raw, cell.module_idx) for cell in raw.cells]
+    return n.Netlist(cells, _named_values(raw), [_where(cell) for cell in raw.cells], blocks)
 
 
 @contextlib.contextmanager

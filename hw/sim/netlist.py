@@ -5,7 +5,7 @@ A net is an int: 0 and 1 are constants, any other is ``cell << 16 | bit``; a val
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 __all__ = [
     "Assignment",
@@ -202,12 +202,13 @@ class NamedValue:
 class Netlist:
     """A design with one clock. ``signals`` has every named signal by its dotted path below the top, ports by port name.
 
-    ``where`` tells the source line of each cell.
+    ``where`` tells the source line of each cell, ``blocks`` the dotted path of its module.
     """
 
     cells: list[Cell]
-    signals: dict[str, NamedValue] = field(default_factory=dict)
-    where: list[str] = field(default_factory=list)
+    signals: dict[str, NamedValue]
+    where: list[str]
+    blocks: list[str]
 
     @property
     def top(self) -> Top:

@@ -10,11 +10,10 @@ from hw.sim.plan import WORD
 from hw.sim.text import Form, container, mask
 from hw.sim.words import Held, Words
 
-__all__ = ["BITWISE", "emit_bitwise", "emit_operator", "resize"]
+__all__ = ["emit_bitwise", "emit_operator", "resize"]
 
 ZERO, SIGN, ANY = Form.ZERO, Form.SIGN, Form.ANY
 
-BITWISE = {"~", "&", "|", "^", "m"}
 _SUMS = {"+": "add", "-": "sub", "*": "mul"}
 _SHIFTS = {"<<": "shl", "u>>": "lshr", "s>>": "ashr"}
 _COMPARISONS = {"<": "lt", ">": "gt", "<=": "le", ">=": "ge"}

@@ -1,102 +1,52 @@
-"""In which order cells are evaluated, and into which pieces wide values are cut.
+"""What is evaluated in which order and in which function, who reads what, and how wide values are cut.
 
-A step is (cell, bit): a whole cell has bit WHOLE; cells of a cycle that exists only between whole cells, not between
-bits, are evaluated bit by bit. (k, OBSERVE) stores the k-th observed value. Tests: ``tests/hw/sim/test_plan.py``.
+``Plan.partitions`` first settle the design, then (from ``edge_from`` on) do what the clock's edge does to memories.
+Tests: ``tests/hw/sim/test_plan.py``.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hw.sim import netlist as n
-from hw.sim.components import cyclic_components
-from hw.sim.errors import SimulatorError
+from hw.sim.order import BITWISE, WHOLE, Order, Step, input_values
+from hw.sim.schedule import Schedule, Steps, make_schedule
 
-__all__ = ["OBSERVE", "WHOLE", "WORD", "Plan", "Step", "input_values", "make_plan", "output_width"]
+__all__ = ["OBSERVE", "WORD", "Plan", "make_plan"]
 
 WORD = 64
 """Bits of the widest piece."""
 
-WHOLE, OBSERVE = -1, -2
+OBSERVE = -2
+"""(k, OBSERVE) is the step that stores the k-th observed value."""
 
-Step = tuple[int, int]
-
-_BITWISE = {"~", "&", "|", "^", "m"}
-_LEAVES = (n.Top, n.FlipFlop, n.SyncReadPort)
-_COMB = (n.Operator, n.Part, n.Matches, n.PriorityMatch, n.AssignmentList, n.AsyncReadPort)
 _MIN_MEAN_PIECE = 8
 """Cuts that would make the mean piece narrower than this are not worth following."""
+
+_BLOCK_DEPTH = 3
+"""Levels of the hierarchy, the top included, that tell blocks apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``settle`` evaluates everything from registers and inputs, ``edge`` what happens at the clock's edge.
+    """``used`` has the number of low output bits of a cell that anybody reads, ``cuts`` where its pieces start.
 
-    ``used`` has the number of low output bits of a cell that anybody reads, ``cuts`` where its pieces start.
+    ``writer`` is the partition of each register; ``register_readers``, ``input_readers`` and ``memory_readers`` are the
+    partitions that read a register, a port or a memory.
     """
 
-    settle: list[Step]
-    edge: list[Step]
+    partitions: list[list[Step]]
+    edge_from: int
     used: dict[int, int]
     cuts: dict[int, list[int]]
+    writer: dict[int, int]
+    register_readers: dict[int, set[int]]
+    input_readers: dict[str, set[int]]
+    memory_readers: dict[int, set[int]]
 
 
 def make_plan(netlist: n.Netlist, observed: Iterable[n.Value]) -> Plan:
     """Return the plan; ``observed`` are the values that are stored when the design has settled, outputs included."""
     return _Planner(netlist, tuple(observed)).plan()
-
-
-def input_values(cell: n.Cell) -> Iterator[n.Value]:
-    """Yield the values that a cell reads."""
-    match cell:
-        case n.Operator():
-            yield from cell.inputs
-        case n.AssignmentList():
-            yield cell.default
-            for assignment in cell.assignments:
-                yield (assignment.cond,)
-                yield assignment.value
-        case n.Part():
-            yield from (cell.value, cell.offset)
-        case n.Matches():
-            yield cell.value
-        case n.PriorityMatch():
-            yield from ((cell.enable,), cell.inputs)
-        case n.FlipFlop():
-            yield cell.data
-        case n.WritePort():
-            yield from (cell.addr, cell.data, cell.en)
-        case n.AsyncReadPort():
-            yield cell.addr
-        case n.SyncReadPort():
-            yield from (cell.addr, (cell.en,))
-        case n.Print() | n.Property():
-            yield (cell.en,)
-            if isinstance(cell, n.Property):
-                yield (cell.test,)
-            for piece in cell.message or ():
-                if isinstance(piece, n.FormatPiece):
-                    yield piece.value
-        case n.Top():
-            yield from cell.outputs.values()
-        case n.Memory():
-            pass
-
-
-def output_width(cell: n.Cell) -> int:
-    """Return the number of output bits of a cell."""
-    match cell:
-        case n.AssignmentList():
-            return len(cell.default)
-        case n.FlipFlop():
-            return len(cell.data)
-        case n.PriorityMatch():
-            return len(cell.inputs)
-        case n.Matches():
-            return 1
-        case n.Operator() | n.Part() | n.AsyncReadPort() | n.SyncReadPort():
-            return cell.width
-        case n.Top() | n.Memory() | n.WritePort() | n.Print() | n.Property():
-            return 0
 
 
 class _Planner:
@@ -106,21 +56,28 @@ class _Planner:
         self.netlist = netlist
         self.cells = netlist.cells
         self.observed = observed
-        self.is_comb = [isinstance(cell, _COMB) for cell in self.cells]
+        self.order = Order(netlist)
         self.used: dict[int, int] = {}
-        self.readers: dict[int, set[int]] = {}
-        self.split: set[int] = set()
-        self.state: dict[Step, bool] = {}
+        self.places: dict[int, set[int]] = {}
 
     def plan(self) -> Plan:
         """Return the plan."""
         self._note_uses()
-        self.split = self._cells_to_split()
-        settle = self._settle_steps()
-        edge = self._edge_steps()
-        steps = {cell for cell, bit in (*settle, *edge) if bit != OBSERVE}
-        cuts = {cell: self._cuts(cell) for cell in steps if self.is_comb[cell]}
-        return Plan(settle, edge, self.used, cuts)
+        schedule = self._schedule()
+        partitions = schedule.settle + schedule.edge
+        steps = {cell for part in partitions for cell, bit in part if bit != OBSERVE}
+        plan = Plan(
+            partitions,
+            len(schedule.settle),
+            self.used,
+            {cell: self._cuts(cell) for cell in steps if self.order.is_comb[cell]},
+            writer={cell: number for number, part in enumerate(schedule.settle) for cell, bit in part if bit == WHOLE},
+            register_readers={},
+            input_readers={name: set() for name in self.netlist.top.inputs},
+            memory_readers={},
+        )
+        self._note_readers(plan)
+        return plan
 
     # ---- who reads what
 
@@ -138,105 +95,81 @@ class _Planner:
                 end = run.start + run.width
                 if end > self.used.get(run.cell, 0):
                     self.used[run.cell] = end
-                self.readers.setdefault(run.cell, set()).update((run.start, end))
+                self.places.setdefault(run.cell, set()).update((run.start, end))
+
+    def _note_readers(self, plan: Plan) -> None:
+        ports: dict[int, str] = {}
+        for name, (start, width) in self.netlist.top.inputs.items():
+            ports.update(dict.fromkeys(range(start, start + width), name))
+        for number, part in enumerate(plan.partitions):
+            for step in part:
+                nets = {net for value in self._inputs(step) for net in value if net > 1}
+                for cell in {net >> 16 for net in nets}:
+                    plan.register_readers.setdefault(cell, set()).add(number)
+                for net in nets:
+                    if net >> 16 == 0:
+                        plan.input_readers[ports[net]].add(number)
+                reader = self.cells[step[0]] if step[1] == WHOLE else None
+                if isinstance(reader, n.AsyncReadPort | n.SyncReadPort):
+                    plan.memory_readers.setdefault(reader.memory, set()).add(number)
 
     # ---- order
 
-    def _settle_steps(self) -> list[Step]:
-        """Registers, synchronous and asynchronous reads, outputs and observed values, each after what it needs."""
-        steps: list[Step] = []
-        for number, value in enumerate(self.observed):
-            self._visit_nets(value, steps)
-            steps.append((number, OBSERVE))
+    def _schedule(self) -> Schedule:
+        """Group everything that has to be done."""
+        order: list[Step] = []
+        sinks: dict[Step, str] = {}
+        early: list[Step] = []
+        at_edge: list[Step] = []
+
+        def add(step: Step, block: str) -> None:
+            order.extend(self.order.before(net for value in self._inputs(step) for net in value))
+            order.append(step)
+            sinks[step] = block
+
         for index, cell in enumerate(self.cells):
+            step = (index, WHOLE)
             match cell:
                 case n.FlipFlop() | n.SyncReadPort():
-                    self._visit(index, steps)
-                    steps.append((index, WHOLE))
+                    add(step, self._block(step))
                 case n.AsyncReadPort() if self.used.get(index):
-                    self._visit_nets((index << 16,), steps)
-        return steps
+                    order += self.order.before((index << 16,))
+                    early.append(step)
+                case n.Print() | n.Property():
+                    add(step, "messages")
+                    at_edge.append(step)
+                case n.WritePort():
+                    add(step, self._block(step))
+                    at_edge.append(step)
+        for number in range(len(self.observed)):
+            add((number, OBSERVE), "observed")
+        return make_schedule(
+            Steps(order, self._needs, self._block, self._work, sinks, frozenset(at_edge), frozenset(early))
+        )
 
-    def _edge_steps(self) -> list[Step]:
-        """Messages and properties first, then memory writes in cell order."""
-        steps: list[Step] = []
-        for kinds in ((n.Print, n.Property), (n.WritePort,)):
-            for index, cell in enumerate(self.cells):
-                if isinstance(cell, kinds):
-                    self._visit(index, steps)
-                    steps.append((index, WHOLE))
-        return steps
+    def _inputs(self, step: Step) -> Sequence[n.Value]:
+        if step[1] == OBSERVE:
+            return (self.observed[step[0]],)
+        return tuple(self.order.inputs(step))
 
-    def _visit(self, index: int, steps: list[Step]) -> None:
-        for value in input_values(self.cells[index]):
-            self._visit_nets(value, steps)
-        for port in getattr(self.cells[index], "transparent_for", ()):
-            self._visit(port, steps)
+    def _needs(self, step: Step) -> Iterable[Step]:
+        return self.order.sources(net for value in self._inputs(step) for net in value)
 
-    def _visit_nets(self, nets: n.Value, steps: list[Step]) -> None:
-        """Append the steps that ``nets`` need, each after its own needs."""
-        stack: list[tuple[Step | None, Iterator[Step]]] = [(None, iter(self._sources(nets)))]
-        while stack:
-            step, needs = stack[-1]
-            need = next(needs, None)
-            if need is None:
-                stack.pop()
-                if step is not None:
-                    self.state[step] = True
-                    steps.append(step)
-                continue
-            done = self.state.get(need)
-            if done is None:
-                self.state[need] = False
-                stack.append((need, iter(self._needs(need))))
-            elif not done:
-                path = [entry for entry, _ in stack if entry is not None]
-                raise self._cycle_error(path[path.index(need) :])
+    def _block(self, step: Step) -> str:
+        if step[1] == OBSERVE:
+            return ""
+        return ".".join(self.netlist.blocks[step[0]].split(".")[:_BLOCK_DEPTH])
 
-    def _sources(self, nets: Iterable[int]) -> dict[Step, None]:
-        """Return the steps that make ``nets``, without doubles, in order."""
-        found: dict[Step, None] = {}
-        last = -1
-        for net in nets:
-            cell = net >> 16
-            if cell == last or net <= 1 or not self.is_comb[cell]:
-                continue
-            if cell in self.split:
-                found[cell, net & 0xFFFF] = None
-            else:
-                found[cell, WHOLE] = None
-                last = cell
-        return found
-
-    def _needs(self, step: Step) -> dict[Step, None]:
-        """Return the steps before ``step``."""
-        index, bit = step
-        cell = self.cells[index]
-        if bit == WHOLE:
-            return self._sources(net for value in input_values(cell) for net in value)
-        return self._sources(_bit_inputs(cell, bit))
-
-    def _cells_to_split(self) -> set[int]:
-        """Return the cells that take part in a cycle of whole cells and that have bits independent of each other."""
-
-        def edges(index: int) -> list[int]:
-            return [
-                cell for cell, _ in self._sources(net for value in input_values(self.cells[index]) for net in value)
-            ]
-
-        cyclic = cyclic_components((index for index, comb in enumerate(self.is_comb) if comb), edges)
-        return {index for index in cyclic if _is_splittable(self.cells[index])}
-
-    def _cycle_error(self, path: list[Step]) -> SimulatorError:
-        places = ", ".join(f"{_title(self.cells[c])} at {self.netlist.where[c]}" for c, _ in path)
-        return SimulatorError(f"the design has a combinational cycle: {places}; break it with a register")
+    def _work(self, step: Step) -> int:
+        """Return about how many instructions a step is."""
+        return 1 + sum(1 for value in self._inputs(step) for _ in n.runs(value))
 
     # ---- pieces
 
     def _cuts(self, index: int) -> list[int]:
         """Return the starts of the pieces of a cell's used bits."""
         cell, width = self.cells[index], self.used.get(index, 0)
-        if isinstance(cell, n.PriorityMatch) or index in self.split:
+        if isinstance(cell, n.PriorityMatch) or index in self.order.split:
             return list(range(width))
         must = {0}
         if isinstance(cell, n.AssignmentList):
@@ -244,7 +177,7 @@ class _Planner:
                 must |= {item.start, item.start + len(item.value)}
         wanted: set[int] = set()
         if width > WORD:
-            wanted = self.readers[index] | _input_cuts(cell)
+            wanted = self.places[index] | _input_cuts(cell)
         both = {cut for cut in must | wanted if cut < width}
         if len(both) * _MIN_MEAN_PIECE > width:
             both = {cut for cut in must if cut < width}
@@ -264,40 +197,10 @@ def _fill(starts: list[int], width: int) -> list[int]:
 def _input_cuts(cell: n.Cell) -> set[int]:
     """Return where the inputs of a bitwise cell change their source."""
     match cell:
-        case n.Operator() if cell.kind in _BITWISE:
+        case n.Operator() if cell.kind in BITWISE:
             values = cell.inputs[1:] if cell.kind == "m" else cell.inputs
             return {run.position for value in values for run in n.runs(value)}
         case n.AssignmentList():
             cuts = {run.position for run in n.runs(cell.default)}
             return cuts | {item.start + run.position for item in cell.assignments for run in n.runs(item.value)}
     return set()
-
-
-def _is_splittable(cell: n.Cell) -> bool:
-    """Tell whether the bits of a cell depend on different inputs."""
-    return isinstance(cell, n.PriorityMatch | n.AssignmentList) or (
-        isinstance(cell, n.Operator) and cell.kind in _BITWISE
-    )
-
-
-def _bit_inputs(cell: n.Cell, bit: int) -> list[int]:
-    """Return the nets that one output bit of a splittable cell depends on."""
-    match cell:
-        case n.Operator(kind="m"):
-            return [cell.inputs[0][0], cell.inputs[1][bit], cell.inputs[2][bit]]
-        case n.Operator():
-            return [value[bit] for value in cell.inputs]
-        case n.PriorityMatch():
-            return [cell.enable, *cell.inputs[: bit + 1]]
-        case n.AssignmentList():
-            nets = [cell.default[bit]]
-            for item in cell.assignments:
-                if item.start <= bit < item.start + len(item.value):
-                    nets += (item.cond, item.value[bit - item.start])
-            return nets
-    raise AssertionError("only splittable cells are split")
-
-
-def _title(cell: n.Cell) -> str:
-    """Name a cell's kind for a message."""
-    return f"operator {cell.kind}" if isinstance(cell, n.Operator) else type(cell).__name__

@@ -21,7 +21,7 @@ def simplify(netlist: n.Netlist) -> n.Netlist:
         if not work.one_pass():
             break
     signals = {name: replace(item, value=work.value(item.value)) for name, item in netlist.signals.items()}
-    return n.Netlist([work.rewritten(cell) for cell in work.cells], signals, netlist.where)
+    return replace(netlist, cells=[work.rewritten(cell) for cell in work.cells], signals=signals)
 
 
 class _Simplifier:

@@ -4,13 +4,17 @@ Imports nothing of ours. Tests: ``tests/hw/sim/test_text.py``.
 """
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["FUNCTION_SIGNATURE", "Form", "Function", "container", "mask", "slot_bytes"]
+__all__ = ["FUNCTION_SIGNATURE", "MASK", "Form", "Function", "container", "mask", "slot_bytes"]
 
 FUNCTION_SIGNATURE = "ptr noalias %io, ptr noalias %cur, ptr noalias %nxt, ptr noalias %mem, ptr noalias %aux"
 """Inputs and wires; registers before and after the edge; memories; events, counters and bus models."""
+
+
+MASK = "i@"
+"""Stands for the integer type with a bit for each partition, until their number is known."""
 
 
 class Form(enum.Enum):
@@ -37,13 +41,18 @@ def mask(width: int) -> int:
 
 
 class Function:
-    """Text of an LLVM function with the arguments FUNCTION_SIGNATURE; values are cached by key within open blocks."""
+    """Text of an LLVM function with the arguments FUNCTION_SIGNATURE; values are cached by key within open blocks.
 
-    def __init__(self, name: str) -> None:
+    It returns a set of partitions, of type MASK: those that must run because of what this one changed.
+    """
+
+    def __init__(self, name: str, number: int = 0) -> None:
         self.name = name
+        self.number = number
         self.lines: list[str] = []
         self.allocas: list[str] = []
-        self.exports: list[str] = []
+        self._end: list[str] = []
+        self._wakes: list[tuple[str, int]] = []
         self._scopes: list[dict[object, str]] = [{}]
         self._count = 0
 
@@ -58,9 +67,19 @@ class Function:
         """Append an instruction without a value."""
         self.lines.append("  " + text)
 
-    def export(self, text: str) -> None:
-        """Append an instruction at the function's end."""
-        self.exports.append("  " + text)
+    def end_op(self, text: str) -> str:
+        """Append an instruction that makes a value to the function's end; return the value's name."""
+        name = "%" + self.fresh("x")
+        self._end.append(f"  {name} = {text}")
+        return name
+
+    def end_do(self, text: str) -> None:
+        """Append an instruction without a value to the function's end."""
+        self._end.append("  " + text)
+
+    def wake(self, condition: str, partitions: Iterable[int]) -> None:
+        """Have the function's result contain ``partitions`` if the i1 ``condition`` holds; it must hold at the end."""
+        self._wakes.append((condition, sum(1 << number for number in set(partitions))))
 
     def fresh(self, prefix: str) -> str:
         """Return a name that is not in use, for a block, an alloca or an export."""
@@ -108,5 +127,10 @@ class Function:
 
     def text(self) -> str:
         """Return the whole definition."""
-        body = "\n".join((*self.allocas, *self.lines, *self.exports))
-        return f"define internal void @{self.name}({FUNCTION_SIGNATURE}) noinline nounwind {{\n{body}\n  ret void\n}}\n"
+        total = "0"
+        for condition, partitions in self._wakes:
+            if partitions:
+                chosen = self.end_op(f"select i1 {condition}, {MASK} {partitions}, {MASK} 0")
+                total = self.end_op(f"or {MASK} {total}, {chosen}")
+        body = "\n".join((*self.allocas, *self.lines, *self._end, f"  ret {MASK} {total}"))
+        return f"define internal {MASK} @{self.name}({FUNCTION_SIGNATURE}) noinline nounwind {{\n{body}\n}}\n"

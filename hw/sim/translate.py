@@ -1,8 +1,7 @@
 """From a netlist to the text of an LLVM module and the map of its memory.
 
-The module has two entry points: ``settle`` evaluates everything from registers and inputs, ``run`` steps cycles. The
-work is in functions of moderate size (LLVM's time grows faster than a function); a value that one needs from an
-earlier one passes through ``io``. Tests: ``tests/hw/sim/test_translate.py``.
+The work is in functions, one for each partition of the plan; a value that one needs from an earlier one passes through
+``io``. Tests: ``tests/hw/sim/test_translate.py``.
 """
 
 from collections.abc import Sequence
@@ -10,19 +9,19 @@ from dataclasses import dataclass
 
 from hw.sim import netlist as n
 from hw.sim.cells import emit_comb
-from hw.sim.driver import Regions, driver_text
+from hw.sim.driver import Regions, module_text
 from hw.sim.edge import emit_read, emit_register, emit_write
 from hw.sim.effects import Effect, effect_of, emit_effect, record_bytes
 from hw.sim.hooks import Hook
 from hw.sim.layout import Layout, Region, Slot, lay_out
-from hw.sim.plan import OBSERVE, Plan, Step, make_plan
+from hw.sim.order import Step
+from hw.sim.plan import OBSERVE, Plan, make_plan
 from hw.sim.text import Function
 from hw.sim.words import Words
 
 __all__ = ["Translation", "translate"]
 
-_LINES = 3000
-"""Instructions after which a new function begins."""
+_AUX_HEADER = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,57 +43,50 @@ class Translation:
 
 def translate(netlist: n.Netlist, observed: Sequence[str], hooks: Sequence[Hook]) -> Translation:
     """Return the module of a netlist; ``observed`` names the signals whose values are stored in every cycle."""
-    layout = lay_out(netlist)
-    slots = {name: layout.io.take(len(netlist.signals[name].value)) for name in observed}
     plan = make_plan(netlist, (netlist.signals[name].value for name in observed))
+    layout = lay_out(netlist, plan)
+    slots = {name: layout.io.take(len(netlist.signals[name].value)) for name in observed}
     effects = {i: effect_of(cell) for i, cell in enumerate(netlist.cells) if isinstance(cell, n.Print | n.Property)}
-    aux = Region(64)
-    records = aux.size
+    aux = Region(_AUX_HEADER)
     aux.size += sum(map(record_bytes, effects.values()))
     places = []
     for hook in hooks:
-        aux.size = -(-aux.size // 64) * 64
-        places.append(aux.size)
+        places.append(aux.align(64))
         aux.size += hook.size
-    writer = _Writer(netlist, plan, layout, [(name, slots[name]) for name in observed], list(effects), records)
-    settle = writer.functions("settle", plan.settle)
-    edge = writer.functions("edge", plan.edge)
+    writer = _Writer(netlist, plan, layout, [(name, slots[name]) for name in observed], list(effects))
+    partitions = writer.functions()
     after = []
     for number, (hook, place) in enumerate(zip(hooks, places, strict=True)):
         after.append(Function(f"hook_{number}"))
         hook.write(after[-1], place, {**layout.inputs, **slots})
     regions = Regions.of(layout, aux)
-    names = [[fn.name for fn in part] for part in (settle, edge, after)]
-    text = "".join((*(fn.text() for fn in (*settle, *edge, *after)), driver_text(regions, *names)))
-    return Translation(text, regions, layout, slots, list(effects.values()), records, places, dict(netlist.top.inputs))
+    text = module_text(layout, regions, partitions[: plan.edge_from], partitions[plan.edge_from :], after)
+    return Translation(
+        text, regions, layout, slots, list(effects.values()), _AUX_HEADER, places, dict(netlist.top.inputs)
+    )
 
 
 class _Writer:
-    """Writes steps into functions."""
+    """Writes partitions into functions."""
 
     def __init__(
-        self,
-        netlist: n.Netlist,
-        plan: Plan,
-        layout: Layout,
-        observed: list[tuple[str, Slot]],
-        effects: list[int],
-        records: int,
+        self, netlist: n.Netlist, plan: Plan, layout: Layout, observed: list[tuple[str, Slot]], effects: list[int]
     ) -> None:
         self.netlist = netlist
+        self.plan = plan
         self.observed = observed
         self.effects = {cell: number for number, cell in enumerate(effects)}
-        self.records = records
         self.words = Words(netlist, plan, layout, Function("none"))
 
-    def functions(self, prefix: str, steps: Sequence[Step]) -> list[Function]:
-        """Return functions that do the steps when they are called one after the other."""
+    def functions(self) -> list[Function]:
+        """Return the functions of all partitions, in order."""
         made: list[Function] = []
-        for step in steps:
-            if not made or len(made[-1].lines) > _LINES:
-                made.append(Function(f"{prefix}_{len(made)}"))
-                self.words.fn = made[-1]
-            self._write(step)
+        for number, steps in enumerate(self.plan.partitions):
+            made.append(Function(f"partition_{number}", number))
+            self.words.fn = made[-1]
+            for step in steps:
+                self._write(step)
+        self.words.export()
         return made
 
     def _write(self, step: Step) -> None:
@@ -113,6 +105,6 @@ class _Writer:
             case n.WritePort():
                 emit_write(self.words, cell)
             case n.Print() | n.Property():
-                emit_effect(self.words, cell, self.effects[index], self.records)
+                emit_effect(self.words, cell, self.effects[index], _AUX_HEADER)
             case _:
                 emit_comb(self.words, step)

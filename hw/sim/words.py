@@ -6,7 +6,7 @@ Tests: ``tests/hw/sim/test_words.py``.
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hw.sim import netlist as n
 from hw.sim.layout import Layout, Slot
@@ -35,6 +35,7 @@ class _Piece:
     held: Held
     home: Function
     slot: Slot | None = None
+    readers: set[int] = field(default_factory=set)
 
 
 class Words:
@@ -158,24 +159,23 @@ class Words:
             return piece.held
         if piece.slot is None:
             piece.slot = self.layout.io.take(piece.held.width)
-            self._export(piece.home, piece.held, piece.slot)
+        piece.readers.add(self.fn.number)
         return self.load("%io", piece.slot, 0, piece.held.width)
 
-    def _export(self, home: Function, held: Held, slot: Slot) -> None:
-        """Store a piece at the end of the function that made it."""
-        bits, size = held.bits, 8 * slot_bytes(held.width)
-        name = held.name
-        if held.form is not ZERO and held.width < bits:
-            clean = "%" + home.fresh("x")
-            home.export(f"{clean} = and i{bits} {name}, {mask(held.width)}")
-            name = clean
-        if size != bits:
-            resized = "%" + home.fresh("x")
-            home.export(f"{resized} = {'zext' if size > bits else 'trunc'} i{bits} {name} to i{size}")
-            name = resized
-        place = "%" + home.fresh("x")
-        home.export(f"{place} = getelementptr i8, ptr %io, i64 {slot.offset}")
-        home.export(f"store i{size} {name}, ptr {place}")
+    def export(self) -> None:
+        """Have each function store the pieces that later ones read, and wake those if a piece has changed."""
+        changes: dict[tuple[str, frozenset[int]], tuple[Function, str]] = {}
+        for piece in self._pieces.values():
+            if piece.slot is None:
+                continue
+            home = piece.home
+            key = (home.name, frozenset(piece.readers))
+            change = _export(home, piece.held, piece.slot)
+            if key in changes:
+                change = home.end_op(f"or i64 {change}, {changes[key][1]}")
+            changes[key] = (home, change)
+        for (_, readers), (home, change) in changes.items():
+            home.wake(home.end_op(f"icmp ne i64 {change}, 0"), readers)
 
     # ---- conversions
 
@@ -258,3 +258,17 @@ class Words:
 def _alignment(offset: int, bits: int) -> int:
     """Return the alignment that an access of ``bits`` bits at a byte offset of a slot has for certain."""
     return min(offset & -offset or 8, bits // 8)
+
+
+def _export(home: Function, held: Held, slot: Slot) -> str:
+    """Store a piece at the end of the function that made it; return an i64 that is not zero if it has changed."""
+    bits, size, name = held.bits, 8 * slot_bytes(held.width), held.name
+    if held.form is not ZERO and held.width < bits:
+        name = home.end_op(f"and i{bits} {name}, {mask(held.width)}")
+    if size != bits:
+        name = home.end_op(f"{'zext' if size > bits else 'trunc'} i{bits} {name} to i{size}")
+    place = home.end_op(f"getelementptr i8, ptr %io, i64 {slot.offset}")
+    old = home.end_op(f"load i{size}, ptr {place}")
+    home.end_do(f"store i{size} {name}, ptr {place}")
+    change = home.end_op(f"xor i{size} {old}, {name}")
+    return change if size == 64 else home.end_op(f"zext i{size} {change} to i64")
