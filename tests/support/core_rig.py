@@ -14,7 +14,7 @@ from isa.config import VTAConfig
 from isa.program import Program
 from tests.support.axi_dram import AxiDram
 
-__all__ = ["CoreRig", "Outcome", "program_image"]
+__all__ = ["CoreRig", "Outcome", "memory_after", "program_image"]
 
 _GUARD = 8192
 
@@ -47,19 +47,23 @@ class CoreRig:
         self.core = Core(vta, hardware)
         self.dram = AxiDram(memory, **dram)
 
-    def run(self, launches: Sequence[tuple[int, int]], *, limit: int = 5000) -> list[Outcome]:
-        """Launch each (address, count) and wait for its end, at most ``limit`` cycles; return how each ended."""
+    def run(self, launches: Sequence[tuple[int, int]], *, limit: int | Sequence[int] = 5000) -> list[Outcome]:
+        """Launch each (address, count) and wait for its end, at most ``limit`` cycles; return how each ended.
+
+        A launch that has not ended by then is given up by the next one.
+        """
+        limits = [limit] * len(launches) if isinstance(limit, int) else limit
         outcomes: list[Outcome] = []
         control = self.core.control
 
         async def host(ctx: Any) -> None:
-            for address, count in launches:
+            for (address, count), cycles in zip(launches, limits, strict=True):
                 ctx.set(control.insn_address, address)
                 ctx.set(control.insn_count, count)
                 ctx.set(control.launch, 1)
                 await ctx.tick()
                 ctx.set(control.launch, 0)
-                for _ in range(limit):
+                for _ in range(cycles):
                     await ctx.tick()
                     if not ctx.get(control.busy):
                         break
