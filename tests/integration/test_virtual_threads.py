@@ -74,3 +74,34 @@ def test_every_thread_has_its_own_temporary_in_dram(tag: str, parts: int, host: 
     first = low8(values + 3)
     expected = low8((low8(first * 2) if host else first) * 2)
     np.testing.assert_array_equal(run_schedule(s, [x, out], [values], env.config).output, expected)
+
+
+@TAGS
+@pytest.mark.parametrize("host", [False, True], ids=["accelerator", "host"])
+@pytest.mark.parametrize("outer", [1, 3])
+@pytest.mark.parametrize("name", ["default", "in16out32"])
+def test_threads_wait_for_what_comes_before_and_are_waited_for(tag: str, host: bool, outer: int, name: str) -> None:
+    """Threads inside of a loop load what was stored (and changed by the host) outside of them, round after round."""
+    env = vta.Environment(CONFIGS[name])
+    shape = (ROWS, env.BATCH, env.BLOCK_OUT)
+    x = te.placeholder(shape, name="x", dtype=env.acc_dtype)
+    loaded = te.compute(shape, lambda *i: x(*i), "loaded")
+    stored = te.compute(shape, lambda *i: loaded(*i).astype(env.out_dtype), "stored")
+    again = te.compute(shape, lambda *i: stored(*i) + te.const(1, env.out_dtype), "again") if host else stored
+    reloaded = te.compute(shape, lambda *i: again(*i).astype(env.acc_dtype), "reloaded")
+    out = te.compute(shape, lambda *i: reloaded(*i).astype(env.out_dtype), "out")
+    s = te.create_schedule(out.op)
+    block, rest = s[out].split(out.op.axis[0], nparts=outer)
+    part, rest = s[out].split(rest, nparts=4)
+    s[out].bind(part, te.thread_axis(tag))
+    for stage in (stored, again):
+        s[stage].compute_at(s[out], block)
+    s[reloaded].compute_at(s[out], part)
+    for stage in (loaded, reloaded):
+        s[stage].set_scope(env.acc_scope)
+    for stage in (loaded, stored, reloaded):
+        s[stage].pragma(s[stage].op.axis[0], env.dma_copy)
+    s[out].pragma(rest, env.dma_copy)
+    values = values_for(env)
+    outcome = run_schedule(s, [x, out], [values], env.config)
+    np.testing.assert_array_equal(outcome.output, low8(values + int(host)))

@@ -19,15 +19,16 @@ from typing import assert_never
 
 from isa.config import VTAConfig
 from vta.arith.bounds import Interval
-from vta.arith.simplify import simplify
+from vta.arith.simplify import Analyzer, simplify
 from vta.passes.coproc_access import Extent, MemoryAccess, accesses, relaxed
 from vta.passes.coproc_axis import is_coproc_scope
 from vta.passes.coproc_calls import is_sync, read_barrier, write_barrier
 from vta.passes.insertions import Insertions
-from vta.tir.expr import Expr, IntImm, Max, Min, Var, binary
+from vta.tir.expr import Expr, IntImm, IterVar, Max, Min, Range, Var, binary
 from vta.tir.stmt import (
     Allocate,
     AssertStmt,
+    AttrKey,
     AttrStmt,
     BufferRealize,
     BufferStore,
@@ -52,7 +53,7 @@ def plan_barriers(
     """
     shared = frozenset(_host_memory(body, config))
     if shared:
-        _Planner(config, extents, synced, plan, shared).visit(body)
+        _Planner(config, extents, synced, plan, shared, Analyzer()).visit(body)
 
 
 def _host_memory(stmt: Stmt, config: VTAConfig) -> Iterator[Var]:
@@ -109,6 +110,7 @@ class _Planner:
     synced: Collection[int]
     plan: Insertions
     shared: frozenset[Var]
+    analyzer: Analyzer
 
     def visit(self, stmt: Stmt) -> _Touches:
         """Plan inside of ``stmt`` and return what it touches."""
@@ -124,7 +126,11 @@ class _Planner:
             case SeqStmt():
                 return self._sequence(stmt)
             case For():
+                self.analyzer.bind(stmt.loop_var, Range(stmt.min, stmt.extent))
                 return self._with_header(self._loop(stmt), stmt.min, stmt.extent)
+            case AttrStmt(key=AttrKey.VIRTUAL_THREAD, node=IterVar(var=var)):
+                self.analyzer.bind(var, Range(IntImm(0), stmt.value))
+                return self.visit(stmt.body).relaxed(var, Interval(IntImm(0), stmt.value - 1))
             case IfThenElse():
                 other = _Touches() if stmt.else_case is None else self.visit(stmt.else_case)
                 return self._with_header(self.visit(stmt.then_case).either(other), stmt.condition)
@@ -152,7 +158,12 @@ class _Planner:
                 return self._scope(stmt.body).relaxed(stmt.loop_var, _domain(stmt))
             case SeqStmt():
                 return reduce(_Touches.either, map(self._scope, stmt.stmts))
-            case AttrStmt():
+            case IfThenElse():
+                other = _Touches() if stmt.else_case is None else self._scope(stmt.else_case)
+                return self._scope(stmt.then_case).either(other)
+            case LetStmt():
+                return self._scope(stmt.body).relaxed(stmt.var, Interval())
+            case AttrStmt() | Allocate():
                 return self._scope(stmt.body)
             case _:
                 found = tuple(a for a in accesses(stmt, self.config, coproc=True) if a.data in self.shared)
@@ -222,7 +233,13 @@ class _Planner:
         low, high = _hull(a.region for a in touched if a.data is data)
         if low is None or high is None:
             return make(data, extent.bits, IntImm(0), extent.count)
-        return make(data, extent.bits, low, simplify(high - low + 1))
+        count = self.analyzer.simplify(high - low + 1)
+        if self.analyzer.can_prove(low >= 0) and self.analyzer.can_prove(low + count <= extent.count):
+            return make(data, extent.bits, low, count)
+        # A bound of what may be touched can be wider than the memory.
+        start = self.analyzer.simplify(binary(Min, binary(Max, low, 0), extent.count))
+        end = binary(Max, binary(Min, low + count, extent.count), start)
+        return make(data, extent.bits, start, self.analyzer.simplify(end - start))
 
 
 def _union(*parts: Iterable[Var]) -> tuple[Var, ...]:

@@ -10,6 +10,8 @@ after its last. Its neighbours push and pop those if they need that edge too; ot
 after it balance the books. A condition is balanced on each side by itself, so that both sides look alike from outside;
 where a side (or a loop that does not run) has no work, tokens alone lead through it.
 
+The body of virtual threads, which become many copies of it, is balanced by itself too.
+
 A synchronise ends a launch, and tokens do not survive it: nothing is linked across one. Load and store are no
 neighbours in hardware: between them the token passes through compute.
 
@@ -33,6 +35,7 @@ from vta.tir.expr import IntImm
 from vta.tir.stmt import (
     Allocate,
     AssertStmt,
+    AttrKey,
     AttrStmt,
     BufferRealize,
     BufferStore,
@@ -94,6 +97,8 @@ class _Planner:
             case AttrStmt() if is_coproc_scope(stmt):
                 queue = frozenset({_queue(stmt)})
                 return [_Step(stmt.body, queue, queue)]
+            case AttrStmt(key=AttrKey.VIRTUAL_THREAD):
+                return self._threads(stmt)
             case SeqStmt():
                 return [step for child in stmt.stmts for step in self.steps(child)]
             case AttrStmt() | Allocate() | BufferRealize() | LetStmt() | AssertStmt():
@@ -123,6 +128,15 @@ class _Planner:
         if not (isinstance(loop.extent, IntImm) and loop.extent.value > 0) and (passage := _passage(enter, leave)):
             self.plan.after(loop, IfThenElse(loop.extent < 1, seq(passage)))
         return [_Step(loop, enter, leave, pops=pops, pushes=pushes)]
+
+    def _threads(self, threads: AttrStmt) -> list[_Step | None]:
+        """Balance the body by itself: its tokens are as many as there are threads, those outside are not."""
+        inner = self.steps(threads.body)
+        body = [step for step in inner if step is not None]
+        if not body:
+            return inner[:1]
+        self.close(*self.chain(inner))
+        return [_Step(threads, body[0].enter, body[-1].leave)]
 
     def _condition(self, stmt: IfThenElse) -> list[_Step | None]:
         cases = [self.steps(stmt.then_case), [] if stmt.else_case is None else self.steps(stmt.else_case)]

@@ -1,7 +1,20 @@
 """How much a barrier covers, and where it stands if the wait is elsewhere."""
 
 from isa.config import VTAConfig
-from tests.support.tir_build import block, buffer, call, function, host_load, loop, on, outline, pragma, store
+from tests.support.tir_build import (
+    block,
+    buffer,
+    call,
+    function,
+    host_load,
+    loop,
+    on,
+    outline,
+    pragma,
+    store,
+    thread,
+    when,
+)
 from vta.passes.inject_coproc_sync import inject_coproc_sync
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import INT32
@@ -46,6 +59,35 @@ def test_a_barrier_covers_all_rounds_of_a_loop() -> None:
 def test_a_barrier_covers_everything_from_the_first_to_the_last_transfer() -> None:
     program = block(dma_store(A, 8), dma_store(A, 2), dma_store(B, 0), store(B, host_load(A, 0), 63))
     assert barriers(program) == ["VTAWriteBarrier A 32 128"]
+
+
+def test_a_barrier_ends_where_the_memory_ends() -> None:
+    i = Var("i", INT32)
+    program = block(store(A, 1, 0), loop(i, 6, dma_load(A, i * 16 - 8, tiles=16)))
+    assert barriers(program) == ["VTAReadBarrier A 0 1024"]
+    o = Var("o", INT32)
+    program = loop(o, 6, block(store(A, 1, o), dma_load(A, o * 16, tiles=16)))
+    assert barriers(program) == [
+        "VTAReadBarrier A min((o*256), 1024) (min(((o*256) + 256), 1024) - min((o*256), 1024))"
+    ]
+
+
+def test_a_barrier_covers_loops_and_branches_within_a_scope() -> None:
+    i, n = Var("i", INT32), Var("n", INT32)
+    transfer = call("VTAStoreBuffer2D", 0, 0, 4, A.data, i * 4, 2, 1, 2)
+    inside = on(3, when(n > 0, loop(i, 5, transfer), call("VTAStoreBuffer2D", 0, 0, 4, A.data, 20, 1, 1, 1)))
+    assert barriers(block(inside, store(B, host_load(A, 0), 0))) == ["VTAWriteBarrier A 0 336"]
+    named = on(3, LetStmt(n, host_load(B, 1).astype("int32"), call("VTAStoreBuffer2D", 0, 0, 4, A.data, n, 2, 1, 2)))
+    assert barriers(block(named, store(B, host_load(A, 0), 0))) == ["VTAWriteBarrier A 0 1024"]
+
+
+def test_a_barrier_outside_of_virtual_threads_covers_what_all_of_them_touch() -> None:
+    v = Var("v", INT32)
+    assert barriers(block(store(A, 1, 0), thread(v, 3, dma_load(A, v * 4)))) == ["VTAReadBarrier A 0 160"]
+    assert barriers(block(thread(v, 3, dma_store(A, v * 4 + 1)), store(B, host_load(A, 0), 0))) == [
+        "VTAWriteBarrier A 16 160"
+    ]
+    assert barriers(thread(v, 3, block(store(A, 1, v), dma_load(A, v * 4)))) == ["VTAReadBarrier A (v*64) 32"]
 
 
 def test_a_barrier_in_a_loop_covers_that_round() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from isa.config import VTAConfig
-from tests.support.tir_build import block, function, loop, on, outline, pragma, thread, when
+from tests.support.tir_build import block, call, function, loop, on, outline, pragma, thread, when
 from vta.passes.coproc_dependencies import QueueError
 from vta.passes.inject_coproc_sync import inject_coproc_sync
 from vta.tir.dtype import BOOL, INT32
@@ -26,6 +26,47 @@ def test_vector_add_pushes_once_to_the_store() -> None:
         "[3] pop(2,3) store",
         "sync",
     ]
+
+
+def test_virtual_threads_are_balanced_by_themselves() -> None:
+    """Tokens inside are pushed and popped once a thread, those between inside and outside once."""
+    inside = thread("v", 3, on(2, "load"), on(3, "store"))
+    assert synced(block(on(3, "first"), inside, on(2, "last"))) == [
+        "[3] first push(3,2)",
+        "pop(3,2)",
+        "virtual_thread {",
+        "  [2] load push(2,3)",
+        "  [3] pop(2,3) store",
+        "}",
+        "push(3,2)",
+        "[2] pop(3,2) last",
+        "sync",
+    ]
+
+
+def test_virtual_threads_in_a_loop_take_one_token_a_round() -> None:
+    assert synced(loop("i", 4, thread("v", 3, on(1, "load"), on(2, "gemm"), on(3, "store")))) == [
+        "push(2,1)",
+        "for i {",
+        "  pop(2,1)",
+        "  virtual_thread {",
+        "    [1] load push(1,2)",
+        "    [2] pop(1,2) gemm push(2,3)",
+        "    [3] pop(2,3) store",
+        "  }",
+        "  push(3,2)",
+        "  pop(3,2)",
+        "  push(2,1)",
+        "}",
+        "sync",
+        "pop(2,1)",
+    ]
+
+
+def test_virtual_threads_without_work_are_no_step() -> None:
+    assert synced(block(on(2, "a"), thread("v", 3, call("host")), on(3, "b"))) == [
+        "[2] a push(2,3)", "virtual_thread {", "  host", "}", "[3] pop(2,3) b", "sync",
+    ]  # fmt: skip
 
 
 def test_matmul_links_the_loop_with_itself_and_its_neighbours() -> None:
