@@ -1,4 +1,4 @@
-"""The GEMM core as a tensor intrinsic, built from the configuration (`spec/compiler.md` section 3).
+"""The GEMM core as a tensor intrinsic, built from the configuration.
 
 May import ``isa``, ``vta.tir``, ``vta.te`` and ``vta.passes.coproc_axis``. Tests: tests/vta/front/test_environment.py.
 """

@@ -1,7 +1,7 @@
 """LOAD and STORE in native code: bounds, counters, padding, and the conversion of each element.
 
-Semantics: `spec/isa.md` section 4 with DESIGN's corrections (a size of zero moves and pads nothing; a load of
-micro-ops is flat; a store reads the accumulator). Scratchpads hold numbers in the form that ``geometry`` describes.
+Semantics: `docs/isa.md`, "What instructions do" (a size of zero moves and pads nothing; a load of micro-ops is flat;
+a store reads the accumulator). Scratchpads hold numbers in the form that ``geometry`` describes.
 Tests: ``tests/runtime/kernels/test_transfers.py``.
 """
 

@@ -1,4 +1,4 @@
-"""The C functions that host code calls: the runtime's API (`spec/runtime.md` section 2) and the C library's allocator.
+"""The C functions that host code calls: the runtime's API (`docs/runtime.md`) and the C library's allocator.
 
 May import llvmlite and ``vta.codegen.llvm_types``. Tests: tests/vta/codegen/test_runtime_calls.py.
 """
