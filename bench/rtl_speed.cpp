@@ -1,0 +1,139 @@
+// Runs one launch on the Verilated core and reports cycles and seconds: the other side of bench/rtl_speed.py.
+//
+//   harness IMAGE INSN_ADDRESS INSN_COUNT LATENCY REPEATS
+//
+// IMAGE is all of DRAM from address 0 on; it is replaced by what the launch left. The memory behaves as that of
+// hw/sim/axi_memory.py: one burst a cycle is accepted while 64 are under way, in order, first beat LATENCY cycles
+// after the address, write response LATENCY cycles after the last beat.
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <deque>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "Vvta_core.h"
+#include "verilated.h"
+
+struct Burst {
+    uint64_t address, beats, due;
+};
+
+struct Beat {
+    uint64_t data;
+    uint8_t strobe;
+};
+
+class Memory {
+  public:
+    Memory(std::vector<uint8_t> &bytes, uint64_t latency) : bytes(bytes), latency(latency) {}
+
+    // Before the edge of cycle `now`: take the transfers of this cycle. After the edge, `show` sets the next outputs.
+    void transfer(Vvta_core &core, uint64_t now) {
+        if (core.axi__rvalid && core.axi__rready && ++read_beat == reads.front().beats) {
+            reads.pop_front();
+            read_beat = 0;
+        }
+        if (core.axi__bvalid && core.axi__bready) answers.pop_front();
+        read_free = !core.axi__rvalid || core.axi__rready;
+        answer_free = !core.axi__bvalid || core.axi__bready;
+        if (core.axi__arvalid && core.axi__arready)
+            reads.push_back({core.axi__araddr, core.axi__arlen + 1u, now + latency});
+        if (core.axi__awvalid && core.axi__awready)
+            writes.push_back({core.axi__awaddr, core.axi__awlen + 1u, 0});
+        if (core.axi__wvalid && core.axi__wready) beats.push_back({core.axi__wdata, core.axi__wstrb});
+        while (!writes.empty() && !beats.empty()) {
+            store(writes.front().address + 8 * write_beat, beats.front());
+            beats.pop_front();
+            if (++write_beat == writes.front().beats) {
+                answers.push_back(now + latency);
+                writes.pop_front();
+                write_beat = 0;
+            }
+        }
+    }
+
+    void show(Vvta_core &core, uint64_t now) {
+        core.axi__arready = reads.size() < 64;
+        core.axi__awready = writes.size() + answers.size() < 64;
+        core.axi__wready = beats.size() < 512;
+        if (read_free) {
+            core.axi__rvalid = !reads.empty() && reads.front().due <= now;
+            if (core.axi__rvalid) {
+                std::memcpy(&core.axi__rdata, &bytes[reads.front().address + 8 * read_beat], 8);
+                core.axi__rlast = read_beat + 1 == reads.front().beats;
+            }
+        }
+        if (answer_free) core.axi__bvalid = !answers.empty() && answers.front() <= now;
+    }
+
+  private:
+    void store(uint64_t address, const Beat &beat) {
+        for (int byte = 0; byte < 8; ++byte)
+            if (beat.strobe >> byte & 1) bytes[address + byte] = beat.data >> 8 * byte;
+    }
+
+    std::vector<uint8_t> &bytes;
+    uint64_t latency, read_beat = 0, write_beat = 0;
+    std::deque<Burst> reads, writes;
+    std::deque<Beat> beats;
+    std::deque<uint64_t> answers;
+    bool read_free = true, answer_free = true;
+};
+
+static double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+int main(int argc, char **argv) {
+    if (argc != 6) {
+        std::fprintf(stderr, "usage: %s IMAGE INSN_ADDRESS INSN_COUNT LATENCY REPEATS\n", argv[0]);
+        return 2;
+    }
+    std::ifstream source(argv[1], std::ios::binary);
+    std::vector<uint8_t> bytes((std::istreambuf_iterator<char>(source)), std::istreambuf_iterator<char>());
+    source.close();
+    VerilatedContext context;
+    Vvta_core core{&context};
+    Memory memory(bytes, std::strtoull(argv[4], nullptr, 0));
+    uint64_t now = 0;
+    auto step = [&] {
+        core.clk = 0;
+        core.eval();
+        memory.transfer(core, now);
+        core.clk = 1;
+        core.eval();
+        ++now;
+        memory.show(core, now);
+    };
+    core.rst = 1;
+    core.control__insn_address = std::strtoull(argv[2], nullptr, 0);
+    core.control__insn_count = std::strtoull(argv[3], nullptr, 0);
+    core.axi__arready = core.axi__awready = core.axi__wready = 1;
+    step();
+    core.rst = 0;
+    uint64_t stepped = 0, cycles = 0;
+    double seconds = 0;
+    for (int repeat = 0; repeat < std::atoi(argv[5]); ++repeat) {
+        double begin = cpu_seconds();
+        uint64_t first = now;
+        core.control__launch = 1;
+        step();
+        core.control__launch = 0;
+        do step();
+        while (core.control__busy);
+        seconds += cpu_seconds() - begin;
+        stepped += now - first;
+        cycles = core.control__cycles;
+        if (!core.control__done) {
+            std::fprintf(stderr, "the launch stopped with error %d\n", static_cast<int>(core.control__error));
+            return 1;
+        }
+    }
+    std::ofstream(argv[1], std::ios::binary).write(reinterpret_cast<char *>(bytes.data()), bytes.size());
+    std::printf("%llu %llu %.6f\n", (unsigned long long)cycles, (unsigned long long)stepped, seconds);
+    return 0;
+}
