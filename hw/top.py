@@ -60,5 +60,6 @@ class Top(wiring.Component):
         wiring.connect(m, wiring.flipped(self.s_axil), registers.bus)
         wiring.connect(m, registers.control, core.control)
         wiring.connect(m, core.axi, wiring.flipped(self.m_axi))
-        m.d.comb += self.interrupt.eq(core.control.done | (core.control.error != ErrorCode.NONE))
+        ended = core.control.done | (core.control.error != ErrorCode.NONE)
+        m.d.comb += self.interrupt.eq(ended & ~core.control.busy)
         return m

@@ -1,0 +1,122 @@
+# amaranth: UnusedElaboratable=no
+import random
+
+import pytest
+
+from hw.config import HardwareConfig
+from hw.errors import ErrorCode
+from hw.register_map import MAP_BYTES, Access, control_registers, register, register_page
+from hw.registers import ControlRegisters
+from isa.config import VTAConfig
+from tests.support.axil_host import AxilHost
+from tests.support.hw_streams import run_benches
+
+VTA = VTAConfig()
+WIDE = HardwareConfig(addr_width=40)
+
+
+def test_registers_lie_apart_and_within_the_map():
+    taken = {}
+    for entry in control_registers(VTA, WIDE):
+        assert entry.offset % (4 * entry.words) == 0
+        assert entry.width <= 64
+        for word in range(entry.words):
+            place = entry.offset + 4 * word
+            assert place not in taken, f"{entry.name} and {taken[place]}"
+            taken[place] = entry.name
+    assert max(taken) < MAP_BYTES
+
+
+def test_the_page_lists_every_register():
+    page = register_page(VTA, WIDE)
+    for entry in control_registers(VTA, WIDE):
+        assert f"| {entry.offset:#04x} | {entry.name} | {entry.width} |" in page
+    assert f"constant {int(VTA.digest, 16):#x}" in page
+
+
+def test_an_unknown_register_is_a_key_error():
+    with pytest.raises(KeyError, match=r"^'nothing'$"):
+        register(control_registers(VTA, WIDE), "nothing")
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+def test_what_is_written_drives_the_core_and_reads_back(stall):
+    block = ControlRegisters(VTA, WIDE)
+    generator = random.Random(1)
+    host = AxilHost(block.bus, seed=2, stall=stall)
+    entries = [entry for entry in block.registers if entry.access is Access.READ_WRITE]
+    values = {entry.name: generator.getrandbits(entry.width) for entry in entries}
+
+    async def bench(ctx):
+        for entry in entries:
+            for word in range(entry.words):
+                await host.write(ctx, entry.offset + 4 * word, values[entry.name] >> 32 * word & 0xFFFFFFFF)
+        for entry in entries:
+            assert ctx.get(getattr(block.control, entry.name)) == values[entry.name]
+            low = await host.read(ctx, entry.offset)
+            high = await host.read(ctx, entry.offset + 4) if entry.words == 2 else 0
+            assert low | high << 32 == values[entry.name]
+        assert await host.read(ctx, MAP_BYTES - 4) == 0
+
+    run_benches(block, bench)
+
+
+def test_byte_strobes_select_what_is_written():
+    block = ControlRegisters(VTA, WIDE)
+    host = AxilHost(block.bus)
+
+    async def bench(ctx):
+        await host.write(ctx, 0x10, 0x11223344)
+        await host.write(ctx, 0x10, 0xAABBCCDD, strobe=0b0101)
+        assert await host.read(ctx, 0x10) == 0x11BB33DD
+
+    run_benches(block, bench)
+
+
+def test_launch_is_a_pulse_of_one_cycle_and_only_a_one_begins():
+    block = ControlRegisters(VTA, WIDE)
+    host = AxilHost(block.bus)
+    pulses = []
+
+    async def bench(ctx):
+        await host.write(ctx, 0x00, 0)
+        await host.write(ctx, 0x00, 1, strobe=0b1110)
+        assert pulses == []
+        await host.write(ctx, 0x00, 1)
+        for _ in range(5):
+            await ctx.tick()
+        assert await host.read(ctx, 0x00) == 0
+
+    async def watch(ctx):
+        while True:
+            (launch,) = (await ctx.tick().sample(block.control.launch))[2:]
+            if launch:
+                pulses.append(1)
+
+    run_benches(block, bench, background=(watch,))
+    assert pulses == [1]
+
+
+def test_the_status_counters_and_digests_read_as_the_map_says():
+    block = ControlRegisters(VTA, WIDE)
+    host = AxilHost(block.bus)
+
+    async def bench(ctx):
+        control = block.control
+        ctx.set(control.busy, 0)
+        ctx.set(control.done, 1)
+        assert await host.read(ctx, 0x04) == 0b010
+        ctx.set(control.busy, 1)
+        ctx.set(control.done, 0)
+        ctx.set(control.error, ErrorCode.ILLEGAL)
+        assert await host.read(ctx, 0x04) == 0b101 | ErrorCode.ILLEGAL << 8
+        ctx.set(control.cycles, 0x123456789ABC)
+        assert await host.read(ctx, 0x50) == 0x56789ABC
+        assert await host.read(ctx, 0x54) == 0x1234
+        for entry in block.registers:
+            if entry.access is Access.CONSTANT:
+                low = await host.read(ctx, entry.offset)
+                high = await host.read(ctx, entry.offset + 4) if entry.words == 2 else 0
+                assert low | high << 32 == entry.value
+
+    run_benches(block, bench)
