@@ -20,6 +20,9 @@ RESET_LANES = 4
 
 _STORE_ROOM = 4
 
+_PATIENCE = 16
+"""Cycles that a load, reset or store waits for GEMM before it asks for a pause."""
+
 
 def bank_bits(address_width: int) -> int:
     """Return the bits of a bank number: four banks, or one for each tile of a smaller accumulator."""
@@ -82,6 +85,8 @@ class Accumulator(wiring.Component):
         Tiles of a load, and zeros of its padding.
     reset_write, reset_address, reset_grant : In, In, Out
         Tiles to clear, ``RESET_LANES`` at a time, granted one by one.
+    bubble : Out(1)
+        GEMM should leave out a step: a load, a reset or a store has waited for long.
     store_address, store_data : In(stream), Out(stream)
         Tiles that a store reads, in order, and their low output bits two cycles later.
     """
@@ -118,6 +123,7 @@ class Accumulator(wiring.Component):
                 "reset_write": In(RESET_LANES),
                 "reset_address": In(data.ArrayLayout(address_width, RESET_LANES)),
                 "reset_grant": Out(RESET_LANES),
+                "bubble": Out(1),
                 "store_address": In(stream.Signature(address_width)),
                 "store_data": Out(stream.Signature(lanes * out_width)),
             }
@@ -135,7 +141,19 @@ class Accumulator(wiring.Component):
         store_grant = self._reads(m, banks)
         self._writes(m, banks)
         self._store_queue(m, banks, store_grant)
+        self._patience(m, store_grant)
         return m
+
+    def _patience(self, m: Module, store_grant: Value) -> None:
+        """Count how long something waits: GEMM may keep to one bank for thousands of cycles."""
+        waited = Signal(range(_PATIENCE))
+        waits = (
+            (self.load.valid & ~self.load.ready)
+            | (self.reset_write.any() & ~self.reset_grant.any())
+            | (self._store_wanted & ~store_grant)
+        )
+        m.d.comb += self.bubble.eq(waited == _PATIENCE - 1)
+        m.d.sync += waited.eq(Mux(waits, waited + 1, 0))
 
     def _bank(self, m: Module, address: Value, name: str) -> Signal:
         """Return the bank of ``address`` as a named signal."""

@@ -1,7 +1,7 @@
 """LOAD of accumulators: tiles of 32-bit numbers, or of 8-bit numbers that are widened, with zeros around them.
 
 Imports ``isa.config``, ``hw.config``, ``hw.accumulator``, ``hw.dma``, ``hw.layouts``.
-Tests: ``tests/hw/compute/test_acc_loader.py``.
+Tests: ``tests/hw/compute/test_loaders.py``.
 """
 
 from typing import Any

@@ -96,13 +96,13 @@ class AluLane(wiring.Component):
         above = Mux(left & ~far, x, fills)
         below = Mux(~left & ~far, x, fills)
         wide = Cat(below, above)
-        coarse = Signal(WIDTH + 7, reset_less=True)
-        fine = Signal(3, reset_less=True)
-        level = Mux(self.y[4], wide[16 : 16 + WIDTH + 15], wide[: WIDTH + 15])
+        coarse = Signal(WIDTH + 15, reset_less=True)
+        count = Signal(4, reset_less=True)
         m.d.sync += [
-            coarse.eq(Mux(self.y[3], level[8 : 8 + WIDTH + 7], level[: WIDTH + 7])),
-            fine.eq(self.y[:3]),
+            coarse.eq(Mux(self.y[4], wide[16 : 16 + len(coarse)], wide[: len(coarse)])),
+            count.eq(self.y[:4]),
         ]
-        level = Mux(fine[2], coarse[4 : 4 + WIDTH + 3], coarse[: WIDTH + 3])
-        level = Mux(fine[1], level[2 : 2 + WIDTH + 1], level[: WIDTH + 1])
-        return Mux(fine[0], level[1 : 1 + WIDTH], level[:WIDTH])
+        level = Mux(count[3], coarse[8 : 8 + WIDTH + 7], coarse[: WIDTH + 7])
+        level = Mux(count[2], level[4 : 4 + WIDTH + 3], level[: WIDTH + 3])
+        level = Mux(count[1], level[2 : 2 + WIDTH + 1], level[: WIDTH + 1])
+        return Mux(count[0], level[1 : 1 + WIDTH], level[:WIDTH])

@@ -100,7 +100,8 @@ class ResetWalk(wiring.Component):
             self.job.ready.eq(~active | self.done.valid),
         ]
         for lane in range(RESET_LANES):
-            m.d.comb += self.address[lane].eq(places[0] + steps[0] * lane)
+            multiple = sum((steps[0] << bit for bit in range(2) if lane >> bit & 1), start=places[0])
+            m.d.comb += self.address[lane].eq(multiple)
         m.d.sync += cleared.eq(Mux(group_done, 0, cleared | self.grant))
         with m.If(self.job.ready):
             m.d.sync += [active.eq(self.job.valid), tag.eq(job.tag)]

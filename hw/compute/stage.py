@@ -129,7 +129,7 @@ class ComputeStage(wiring.Component):
         m.d.comb += [
             uop_loader.base.eq(self.uop_base),
             acc_loader.base.eq(self.acc_base),
-            gemm.bubble.eq(alu.bubble),
+            gemm.bubble.eq(alu.bubble | accumulator.bubble),
             self.inp_read.address.eq(gemm.inp_address),
             self.inp_read.enable.eq(gemm.operand_enable),
             gemm.inp_data.eq(self.inp_read.data),

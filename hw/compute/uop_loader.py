@@ -1,6 +1,6 @@
 """LOAD of micro-ops: a flat copy from DRAM to the micro-op memory.
 
-Imports ``isa.config``, ``hw.config``, ``hw.dma``, ``hw.layouts``. Tests: ``tests/hw/compute/test_uop_loader.py``.
+Imports ``isa.config``, ``hw.config``, ``hw.dma``, ``hw.layouts``. Tests: ``tests/hw/compute/test_loaders.py``.
 """
 
 from typing import Any

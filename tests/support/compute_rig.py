@@ -121,6 +121,8 @@ class _Port:
         self.beat_bytes = beat_bytes
         self.beats: deque[tuple[int, int]] = deque()
         self.offered = False
+        self.wait = 0
+        self.waits: list[int] = []
 
     def drive(self, rng: np.random.Generator, stalls: Stalls, cycle: int) -> None:
         """Set the inputs of this cycle; what is offered stays until it is taken."""
@@ -140,6 +142,9 @@ class _Port:
         if self.offered and design.peek(f"{name}__data__ready"):
             self.beats.popleft()
             self.offered = False
+            self.waits.append(self.wait)
+            self.wait = 0
+        self.wait += self.offered
         if design.peek(f"{name}__cmd__valid") and design.peek(f"{name}__cmd__ready"):
             payload = design.peek(f"{name}__cmd__payload")
             addr_width = 32
@@ -188,11 +193,13 @@ class ComputeRig:
         self._store_offered = False
         self._insn_offered = False
 
-    def run(self, instructions: Sequence[Instruction], *, max_cycles: int = 200_000) -> Trace:
-        """Execute instructions (a FINISH is added) on both; ``Trace`` has the cycles of the stage."""
+    def run(
+        self, instructions: Sequence[Instruction], *, last: Finish | None = None, max_cycles: int = 200_000
+    ) -> Trace:
+        """Execute instructions and a FINISH on both; ``Trace`` has the cycles of the stage."""
         for instruction in instructions:
             self.reference.step(instruction)
-        words = deque(encode(instruction, self.config) for instruction in (*instructions, Finish()))
+        words = deque(encode(instruction, self.config) for instruction in (*instructions, last or Finish()))
         trace = Trace()
         start = self.cycle
         tokens = {"l2g": 0, "s2g": 0}
@@ -280,6 +287,11 @@ class ComputeRig:
             bank = (address ^ (address >> 4) ^ (address >> 6) ^ (address >> 8)) & ((1 << bits) - 1)
             tiles.append(np.frombuffer(banks[bank][address >> bits].tobytes(), "<i4"))
         return np.array(tiles).reshape(self.reference.acc.shape)
+
+    @property
+    def waits(self) -> dict[str, list[int]]:
+        """For each port, the cycles that each beat was offered before it was taken."""
+        return {port.name: port.waits for port in self.ports}
 
     def check(self) -> None:
         """Compare accumulators, and what a store would read."""

@@ -1,0 +1,57 @@
+"""Random programs of the compute module agree with the reference, whatever stalls."""
+
+import numpy as np
+import pytest
+
+from hw.config import HardwareConfig
+from tests.support.compute_rig import COMPUTE_CONFIGS, ComputeRig, Stalls, random_compute_program
+
+SEEDS = range(100, 104)
+
+
+def _random_stalls(rng):
+    return Stalls(
+        insn=int(rng.integers(60)),
+        tokens=int(rng.integers(80)),
+        memory=int(rng.integers(70)),
+        store=int(rng.integers(70)),
+        latency=int(rng.integers(1, 60)),
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", COMPUTE_CONFIGS)
+def test_random_programs_agree_with_the_reference_under_random_stalls(name, seed):
+    config = COMPUTE_CONFIGS[name]
+    rng = np.random.default_rng(seed)
+    program, memory = random_compute_program(rng, config)
+    stalls = Stalls() if seed % 4 == 0 else _random_stalls(rng)
+    rig = ComputeRig(config, seed=seed, stalls=stalls, memory=memory)
+    trace = rig.run(program)
+    rig.check()
+    assert len(trace.starts) == len(program) + 1
+    assert len(trace.g2l) == sum(instruction.deps.push_prev for instruction in program)
+    assert len(trace.g2s) == sum(instruction.deps.push_next for instruction in program)
+
+
+@pytest.mark.parametrize("data_width", [128, 512])
+def test_wide_memory_ports_load_the_same(data_width):
+    config = COMPUTE_CONFIGS["block4"]
+    rng = np.random.default_rng(data_width)
+    program, memory = random_compute_program(rng, config)
+    hardware = HardwareConfig(data_width=data_width)
+    rig = ComputeRig(config, seed=1, stalls=_random_stalls(rng), hardware=hardware, memory=memory)
+    rig.run(program)
+    rig.check()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", COMPUTE_CONFIGS)
+def test_many_random_programs_agree_with_the_reference(name):
+    config = COMPUTE_CONFIGS[name]
+    for seed in range(1000, 1150):
+        rng = np.random.default_rng(seed)
+        program, memory = random_compute_program(rng, config)
+        rig = ComputeRig(config, seed=seed, stalls=_random_stalls(rng), memory=memory)
+        rig.run(program)
+        rig.check()
