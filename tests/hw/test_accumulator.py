@@ -1,0 +1,162 @@
+# amaranth: UnusedElaboratable=no
+"""The accumulator's banks: every user at once, against one array of tiles."""
+
+import numpy as np
+import pytest
+from amaranth.hdl import Const
+
+from hw.accumulator import Accumulator, bank_bits, bank_of, tile_write_layout
+from hw.compute.alu import ALU_WRITE_DELAY
+from hw.compute.gemm import WRITE_DELAY
+from hw.sim import compile_design
+
+WIDTH = 64
+
+
+def _bank(address, width):
+    bank = address ^ (address >> 4) ^ (address >> 6) ^ (address >> 8)
+    return bank & ((1 << min(2, width)) - 1)
+
+
+@pytest.mark.parametrize("width", [0, 1, 2, 5, 11])
+def test_banks_divide_the_tiles_evenly(width):
+    assert bank_bits(width) == min(2, width)
+    assert len(bank_of(Const(0, width))) == min(2, width)
+    counts = np.bincount([_bank(address, width) for address in range(1 << width)], minlength=1)
+    assert set(counts.tolist()) == {(1 << width) >> min(2, width)}
+
+
+class _Users:
+    """Random requests of every user; a model of the tiles says what each read must give."""
+
+    def __init__(self, width, seed):
+        self.width = width
+        self.rng = np.random.default_rng(seed)
+        self.design = compile_design(Accumulator(address_width=width, lanes=2, lane_width=32, out_width=8))
+        self.tile = tile_write_layout(address_width=width, tile_width=WIDTH)
+        self.tiles = [0] * (1 << width)
+        self.gemm = [None] * 16  # destinations by cycle from now on, at their read
+        self.alu = [None] * ALU_WRITE_DELAY  # results on their way
+        self.expected = {}
+        self.stored = []
+        self.wanted = []
+        self.held = {"load": None, "store": None}
+        self.resets = []
+        self.grants = {"dst": 0, "src": 0, "load": 0, "reset": 0, "store": 0}
+
+    def _address(self):
+        return int(self.rng.integers(1 << self.width))
+
+    def _tile_word(self, address):
+        value = int.from_bytes(self.rng.bytes(8), "little")
+        return self.tile.const({"address": address, "data": value}).as_bits(), address, value
+
+    def cycle(self):
+        design, rng, poke, peek = self.design, self.rng, self.design.poke, self.design.peek
+        for name, value in self.expected.items():
+            assert peek(f"{name}_data") == value, name
+        self.expected = {}
+        writes = []
+        # GEMM: a stream of destinations, which are written WRITE_DELAY cycles after their read.
+        self.gemm = [*self.gemm[1:], self._address() if rng.random() < 0.7 else None]
+        now, ahead, due = self.gemm[8], self.gemm[8 + ALU_WRITE_DELAY - WRITE_DELAY], self.gemm[8 - WRITE_DELAY]
+        for name, value in (("read", now), ("ahead", ahead), ("write", due)):
+            poke(f"gemm_{name}", int(value is not None))
+        poke("gemm_address", now or 0)
+        poke("gemm_ahead_address", ahead or 0)
+        if due is not None:
+            word, address, value = self._tile_word(due)
+            poke("gemm_write_tile", word)
+            writes.append((address, value))
+        # ALU: a granted destination is written later, without being asked again.
+        wants = {name: self._address() if rng.random() < 0.8 else None for name in ("dst", "src")}
+        for name, value in wants.items():
+            poke(f"{name}_read", int(value is not None))
+            poke(f"{name}_address", value or 0)
+        result = self.alu.pop(0)
+        poke("alu_write", int(result is not None))
+        if result is not None:
+            word, address, value = self._tile_word(result)
+            poke("alu_write_tile", word)
+            writes.append((address, value))
+        writes += self._others()
+        granted = {name: bool(peek(f"{name}_grant")) for name in wants}
+        for name, value in wants.items():
+            assert not (granted[name] and value is None)
+            if granted[name]:
+                self.expected[name] = self.tiles[value]
+                self.grants[name] += 1
+        self.alu.append(wants["dst"] if granted["dst"] else None)
+        if now is not None:
+            self.expected["gemm"] = self.tiles[now]
+        banks = [_bank(address, self.width) for address, _ in writes]
+        assert len(set(banks)) == len(banks)
+        design.step()
+        for address, value in writes:
+            self.tiles[address] = value
+
+    def _others(self):
+        poke, peek, rng = self.design.poke, self.design.peek, self.rng
+        writes = []
+        if self.held["load"] is None and rng.random() < 0.3:
+            self.held["load"] = self._tile_word(self._address())
+        load = self.held["load"]
+        poke("load__valid", int(load is not None))
+        if load is not None:
+            poke("load__payload", load[0])
+        if self.held["store"] is None and rng.random() < 0.5:
+            self.held["store"] = self._address()
+        store = self.held["store"]
+        poke("store_address__valid", int(store is not None))
+        poke("store_address__payload", store or 0)
+        if not self.resets and rng.random() < 0.2:
+            self.resets = [self._address() for _ in range(4)]
+        mask = sum((index < len(self.resets)) << index for index in range(4))
+        poke("reset_write", mask)
+        poke("reset_address", sum(address << (index * self.width) for index, address in enumerate(self.resets)))
+        poke("store_data__ready", int(rng.random() < 0.6))
+        if load is not None and peek("load__ready"):
+            writes.append(load[1:])
+            self.held["load"] = None
+            self.grants["load"] += 1
+        cleared = peek("reset_grant")
+        assert cleared & ~mask == 0
+        writes += [(address, 0) for index, address in enumerate(self.resets) if cleared >> index & 1]
+        self.grants["reset"] += len([1 for index in range(4) if cleared >> index & 1])
+        self.resets = [address for index, address in enumerate(self.resets) if not cleared >> index & 1]
+        if store is not None and peek("store_address__ready"):
+            tile = self.tiles[store]
+            self.wanted.append(tile & 0xFF | (tile >> 32 & 0xFF) << 8)
+            self.held["store"] = None
+            self.grants["store"] += 1
+        if peek("store_data__valid") and peek("store_data__ready"):
+            self.stored.append(peek("store_data__payload"))
+        return writes
+
+
+@pytest.mark.parametrize(("width", "seed"), [(3, 1), (5, 2), (6, 3)])
+def test_every_user_sees_the_newest_tile_and_no_bank_is_used_twice(width, seed):
+    users = _Users(width, seed)
+    for _ in range(1500):
+        users.cycle()
+    assert min(users.grants.values()) > 100
+    assert users.stored == users.wanted[: len(users.stored)]
+    assert len(users.wanted) - len(users.stored) <= 4
+
+
+def test_a_load_that_waits_for_gemm_asks_for_a_pause():
+    design = compile_design(Accumulator(address_width=5, lanes=1, lane_width=32, out_width=8))
+    design.poke("gemm_write", 1)
+    design.poke("load__valid", 1)
+    asked = []
+    for _ in range(40):
+        asked.append(design.peek("bubble"))
+        assert not design.peek("load__ready")
+        design.step()
+    assert sum(asked) == 2
+    assert asked.index(1) == 15
+
+
+def test_a_store_keeps_some_bits_of_a_lane():
+    with pytest.raises(ValueError, match=r"^Accumulator keeps 1 to 32 bits of a lane, not 33$"):
+        Accumulator(address_width=3, lanes=2, lane_width=32, out_width=33)
