@@ -53,6 +53,7 @@ $(STAMP): pyproject.toml
 	  || { echo "Python 3.11 or newer is needed; '$(PYTHON)' is older. Set PYTHON=/path/to/python3.11"; exit 1; }
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV) \
 	  || { echo "python -m venv failed; on Debian: apt-get install python3-venv"; exit 1; }
+	@echo "setting up $(VENV), once: this downloads the packages that pyproject.toml names"
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
 	@touch $@
 

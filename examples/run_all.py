@@ -1,7 +1,7 @@
 """The three tutorials, one after the other: what ``make run`` does.
 
-Each runs as a person would run it (``vta run FILE --stats``); the matrix multiply also shows the instructions that the
-accelerator executed. Ends with a green line for each tutorial, or exit code 1.
+Each runs as a person would run it (``vta run FILE``); the matrix multiply also shows the instructions that the
+accelerator executed (``--trace -``). Ends with a green line for each tutorial, or exit code 1.
 """
 
 import subprocess

@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from isa.config import VTAConfig
+from isa.config import TARGETS, VTAConfig
 from isa.program import Program
 from runtime.command_queue import INSTRUCTION_LIMIT, CommandQueue
 from runtime.devices.device import Device
@@ -165,6 +165,9 @@ def _make_device(name: str, config: VTAConfig, memory_limit: int) -> Device:
             from runtime.devices.rtl import RtlSimulator  # and with it the hardware, and Amaranth
 
             return RtlSimulator(config, DeviceMemory(memory_limit))
+        case _ if name in TARGETS:
+            known = ", ".join(DEVICE_NAMES)
+            raise SessionError(f"device {name!r} is a board, and nothing here drives it; run on one of {known} instead")
         case _:
             raise SessionError(f"device {name!r} is unknown; the devices are {', '.join(DEVICE_NAMES)}")
 

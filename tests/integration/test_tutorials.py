@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from isa.config import VTAConfig
 from tests.support.configs import CONFIGS
 from vta.cli.script import run_script
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
 TUTORIALS = {
     "vector_add.py": "vector add: equal to numpy",
     "matrix_multiply.py": "matrix multiply: equal to numpy",
@@ -24,3 +26,11 @@ def test_a_tutorial_equals_numpy(name: str, config: str, capsys: pytest.CaptureF
     shown = {line.split()[0]: int(line.split()[1]) for line in printed[1:-1]}
     assert shown == {key: counters[key] for key in shown}
     assert shown["out_store_nbytes"] > 0
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_a_tutorial_says_that_it_needs_8_bit_operands(name: str) -> None:
+    config = VTAConfig.from_json(ROOT / "config" / "samples" / "int4.json")
+    message = f"^{TUTORIALS[name].partition(':')[0]}: it needs 8-bit operands, not {config.bitstream}$"
+    with pytest.raises(SystemExit, match=message):
+        run_script(EXAMPLES / name, config)

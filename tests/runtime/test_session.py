@@ -46,6 +46,9 @@ def test_a_session_takes_a_device_and_its_memory() -> None:
 
 
 def test_an_unknown_device_is_refused() -> None:
+    board = "device 'pynq' is a board, and nothing here drives it; run on one of sim, reference, tsim instead"
+    with pytest.raises(SessionError, match=says(board)):
+        Session(CONFIG, "pynq")
     with pytest.raises(SessionError, match=says("device 'fpga' is unknown; the devices are sim, reference, tsim")):
         Session(CONFIG, "fpga")
 

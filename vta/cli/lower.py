@@ -36,9 +36,11 @@ def lower(
         if file.suffix in (".vta", ".vtab"):
             raise UserError(f"{file}: only scripts are lowered; `vta disasm` prints a program")
         printer = _Printer(_known_pass(after))
-        with contextlib.redirect_stdout(sys.stderr):
-            run_script(file, chosen_config(config, None), arguments or [], after_pass=printer.see)
-        printer.finish()
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                run_script(file, chosen_config(config, None), arguments or [], after_pass=printer.see)
+        finally:  # what was lowered before the script failed is still worth reading
+            printer.finish()
         if not printer.printed:
             raise UserError(f"{file}: nothing was lowered; the script calls neither vta.lower nor vta.build")
 

@@ -109,6 +109,17 @@ def test_lower_prints_the_final_program_alone_on_stdout() -> None:
     assert "equal to numpy" in result.stderr
 
 
+def test_lower_prints_what_a_script_lowered_before_it_failed(tmp_path: Path) -> None:
+    path = script(
+        tmp_path,
+        "import vta\nfrom vta import te\na = te.placeholder((4,), name='a')\nb = te.compute((4,), lambda i: a[i] + 1)\n"
+        "vta.lower(te.create_schedule(b.op), [a, b], name='early')\nraise SystemExit('late')\n",
+    )
+    result = vta("lower", path)
+    assert result.exit_code == 1
+    assert result.stdout.startswith("@early = primfn(")
+
+
 def test_lower_prints_after_the_pass_that_was_asked_for() -> None:
     text = vta("lower", MATRIX_MULTIPLY, "--after", "tir.StorageFlatten").stdout
     assert '"pragma_dma_copy" = 1' in text
