@@ -25,6 +25,7 @@ __all__ = [
     "COMPUTE_CONFIGS",
     "ComputeRig",
     "Ints",
+    "MemoryPort",
     "Stalls",
     "Trace",
     "load_uops",
@@ -111,7 +112,7 @@ def random_bits(rng: np.random.Generator, shape: tuple[int, ...], width: int) ->
     return np.where(extreme, rng.choice([low, high, 0, -1], shape), values).astype(np.int32)
 
 
-class _Port:
+class MemoryPort:
     """DRAM behind one ReadClient: bursts in order, one beat a cycle, ``latency`` cycles after the command at least."""
 
     def __init__(self, design: CompiledDesign, name: str, memory: bytes, beat_bytes: int) -> None:
@@ -186,7 +187,7 @@ class ComputeRig:
         self.inp = _words(self.reference.inp, config.inp_width)
         self.wgt = _words(self.reference.wgt, config.wgt_width)
         beat = self.hardware.beat_bytes
-        self.ports = [_Port(self.design, name, memory, beat) for name in ("uop_dma", "acc_dma")]
+        self.ports = [MemoryPort(self.design, name, memory, beat) for name in ("uop_dma", "acc_dma")]
         self.cycle = 0
         self.store_queue: deque[int] = deque()
         self.stored: list[int] = []

@@ -1,0 +1,177 @@
+# amaranth: UnusedElaboratable=no
+"""Loads of micro-ops and accumulators, each alone, with memory and write ports that stall at random."""
+
+from collections import deque
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hw.accumulator import tile_write_layout
+from hw.compute.acc_loader import AccLoader
+from hw.compute.uop_loader import UopLoader
+from hw.compute.uop_memory import UopMemory
+from hw.config import HardwareConfig
+from hw.sim import compile_design
+from isa.encoding import encode
+from isa.instructions import Load, MemoryId
+from isa.reference import Reference, pack
+from tests.support.compute_rig import COMPUTE_CONFIGS, MemoryPort, Stalls
+
+MEMORY = np.random.default_rng(0).bytes(1 << 15)
+
+
+def _uop_loads(rng, config):
+    for _ in range(12):
+        count = int(rng.integers(1, 20))
+        base = int(rng.integers(config.uop_depth - count + 1))
+        yield Load(memory=MemoryId.UOP, sram_base=base, dram_base=int(rng.integers(4000)), y_size=1, x_size=count)
+
+
+def _acc_loads(rng, config):
+    memories = [MemoryId.ACC, MemoryId.ACC_8BIT] if config.inp_width == 8 else [MemoryId.ACC]
+    for _ in range(14):
+        x_size, y_size = (int(n) for n in rng.integers(1, 4, 2))
+        pads = [int(n) * (rng.random() < 0.5) for n in rng.integers(0, 3, 4)]
+        count = (x_size + pads[0] + pads[1]) * (y_size + pads[2] + pads[3])
+        if count > config.acc_depth:
+            pads, count = [0] * 4, x_size * y_size
+        if count > config.acc_depth:
+            x_size, y_size, count = 1, 1, 1
+        yield Load(
+            memory=memories[int(rng.integers(len(memories)))],
+            sram_base=int(rng.integers(config.acc_depth - count + 1)),
+            dram_base=int(rng.integers(200)),
+            x_size=x_size,
+            y_size=y_size,
+            x_stride=int(rng.integers(9)),
+            x_pad_0=pads[0],
+            x_pad_1=pads[1],
+            y_pad_0=pads[2],
+            y_pad_1=pads[3],
+        )
+
+
+def _tiles(load):
+    return (load.x_pad_0 + load.x_size + load.x_pad_1) * (load.y_pad_0 + load.y_size + load.y_pad_1)
+
+
+def _run(design, loads, config, stalls, rng, take, *, beat_bytes=8):
+    """Feed jobs; ``take()`` looks at the write of a cycle. Return the tags of completions, in order, and the cycles."""
+    port = MemoryPort(design, "dma", MEMORY, beat_bytes)
+    jobs = deque((encode(load, config) | index << 128) for index, load in enumerate(loads))
+    due = np.cumsum([_tiles(load) for load in loads]).tolist()
+    tags, cycle, writes = [], 0, 0
+    while len(tags) < len(loads):
+        assert cycle < 20_000
+        design.poke("job__valid", int(bool(jobs)))
+        if jobs:
+            design.poke("job__payload", jobs[0])
+        port.drive(rng, stalls, cycle)
+        writes += take()
+        if jobs and design.peek("job__ready"):
+            jobs.popleft()
+        port.sample(stalls, cycle)
+        done = design.peek("done")
+        if done >> 4:
+            assert due[len(tags)] <= writes <= due[len(tags)] + 1
+            tags.append(done & 15)
+        design.step()
+        cycle += 1
+    return tags, cycle
+
+
+@pytest.mark.parametrize("data_width", [64, 256])
+@pytest.mark.parametrize("stalls", [Stalls(), Stalls(memory=50, latency=20)])
+def test_micro_ops_are_copied_flat(data_width, stalls):
+    config = COMPUTE_CONFIGS["block4"]
+    hardware = HardwareConfig(data_width=data_width)
+    rng = np.random.default_rng(data_width)
+    design = compile_design(UopLoader(config, hardware))
+    loads = list(_uop_loads(rng, config))
+    reference = Reference(config, np.frombuffer(MEMORY, np.uint8).copy())
+    contents = reference.uop.copy()
+
+    def take():
+        enabled = design.peek("write_enable")
+        if enabled:
+            contents[design.peek("write_address")] = design.peek("write_data")
+        return enabled
+
+    tags, _ = _run(design, loads, config, stalls, rng, take, beat_bytes=data_width // 8)
+    for load in loads:
+        reference.step(load)
+    assert tags == list(range(len(loads)))
+    np.testing.assert_array_equal(contents, reference.uop)
+
+
+def test_a_load_of_micro_ops_takes_one_cycle_each():
+    config = COMPUTE_CONFIGS["block4"]
+    design = compile_design(UopLoader(config, HardwareConfig()))
+    load = Load(memory=MemoryId.UOP, y_size=1, x_size=8)
+    rng = np.random.default_rng(1)
+    cycles = {
+        count: _run(
+            design, [replace(load, x_size=count)] * 6, config, Stalls(), rng, lambda: design.peek("write_enable")
+        )[1]
+        for count in (16, 32)
+    }
+    assert cycles[32] - cycles[16] == 6 * 16
+
+
+def test_every_reader_of_the_micro_op_memory_sees_what_is_written():
+    design = compile_design(UopMemory(address_width=3, readers=2))
+    for address in range(8):
+        design.poke("write_enable", 1)
+        design.poke("write_address", address)
+        design.poke("write_data", 100 + address)
+        design.step()
+    design.poke("write_enable", 0)
+    design.poke("read_enable", 3)
+    for address in range(8):
+        design.poke("read_address", address | (7 - address) << 3)
+        design.step()
+        assert design.peek("read_data") == (100 + address) | (107 - address) << 32
+
+
+def test_the_micro_op_memory_has_a_reader():
+    with pytest.raises(ValueError, match=r"^UopMemory needs at least one reader, not 0$"):
+        UopMemory(address_width=3, readers=0)
+
+
+@pytest.mark.parametrize("name", COMPUTE_CONFIGS)
+@pytest.mark.parametrize("data_width", [64, 512])
+@pytest.mark.parametrize("refuse", [0, 60])
+def test_accumulators_are_loaded_with_their_zeros(name, data_width, refuse):
+    config = COMPUTE_CONFIGS[name]
+    hardware = HardwareConfig(data_width=data_width)
+    rng = np.random.default_rng(data_width + refuse)
+    design = compile_design(AccLoader(config, hardware))
+    loads = list(_acc_loads(rng, config))
+    reference = Reference(config, np.frombuffer(MEMORY, np.uint8).copy())
+    layout = tile_write_layout(address_width=config.log_acc_depth, tile_width=config.acc_elem_bits)
+    contents = [0] * config.acc_depth
+
+    def take():
+        ready = int(rng.integers(100) >= refuse)
+        design.poke("tiles__ready", ready)
+        if not (ready and design.peek("tiles__valid")):
+            return False
+        write = layout.from_bits(design.peek("tiles__payload"))
+        contents[write.address] = write.data
+        return True
+
+    tags, _ = _run(
+        design,
+        loads,
+        config,
+        Stalls(memory=refuse // 2, latency=1 + refuse // 4),
+        rng,
+        take,
+        beat_bytes=data_width // 8,
+    )
+    for load in loads:
+        reference.step(load)
+    packed = pack(reference.acc, config.acc_width).reshape(config.acc_depth, -1)
+    assert tags == list(range(len(loads)))
+    assert contents == [int.from_bytes(row.tobytes(), "little") for row in packed]

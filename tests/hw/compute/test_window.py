@@ -1,0 +1,174 @@
+"""The window: units work out of order, but nothing that conflicts is passed, and tokens go in order."""
+
+from collections import deque
+
+import numpy as np
+import pytest
+
+from hw.compute.binder import binding_layout
+from hw.compute.jobs import WINDOW, Unit, done_layout
+from hw.compute.window import UNITS, Window
+from hw.sim import compile_design
+from isa.encoding import encode
+from isa.instructions import Alu, AluOpcode, Deps, Finish, Gemm, Load, MemoryId
+from tests.support.compute_rig import COMPUTE_CONFIGS
+
+CONFIG = COMPUTE_CONFIGS["block4"]
+
+
+def _random_instruction(rng):
+    """Return an instruction, the unit that the binder shall give it, and its range of accumulators."""
+    deps = Deps(**{flag: bool(rng.random() < 0.2) for flag in ("pop_prev", "pop_next", "push_prev", "push_next")})
+    begin = int(rng.integers(20))
+    end = int(rng.integers(begin + 1, 25))
+    low = int(rng.integers(CONFIG.acc_depth))
+    bounds = (low, int(rng.integers(low, min(low + 12, CONFIG.acc_depth))))
+    match int(rng.integers(6)):
+        case 0:
+            return Load(memory=MemoryId.UOP, sram_base=begin, y_size=1, x_size=end - begin, deps=deps), Unit.UOP, None
+        case 1:
+            return Load(memory=MemoryId.ACC, sram_base=low, y_size=1, x_size=1, deps=deps), Unit.ACC, bounds
+        case 2:
+            return Gemm(uop_bgn=begin, uop_end=end, deps=deps), Unit.GEMM, bounds
+        case 3:
+            return Alu(alu_opcode=AluOpcode.MAX, uop_bgn=begin, uop_end=end, deps=deps), Unit.ALU, bounds
+        case 4:
+            return Gemm(reset=True, uop_bgn=begin, uop_end=end, deps=deps), Unit.RESET, bounds
+        case _:
+            return Gemm(uop_bgn=end, uop_end=begin, deps=deps), Unit.NONE, None
+
+
+def _conflict(new, old):
+    """Return whether ``new`` has to wait for ``old``, which is of another unit."""
+    (instruction, unit, bounds), (before, unit_before, bounds_before) = new, old
+    if unit == Unit.UOP:
+        uses = unit_before in (Unit.GEMM, Unit.ALU)
+        end = instruction.sram_base + instruction.x_size
+        return uses and before.uop_bgn < end and instruction.sram_base < before.uop_end
+    if bounds is None or bounds_before is None:
+        return False
+    return bounds[0] <= bounds_before[1] and bounds_before[0] <= bounds[1]
+
+
+class _Bench:
+    def __init__(self, program, seed):
+        self.rng = np.random.default_rng(seed)
+        self.design = compile_design(Window(CONFIG))
+        self.program = program
+        self.words = deque(encode(instruction, CONFIG) for instruction, _, _ in program)
+        self.issued = 0
+        self.bound = 0
+        self.started = {}
+        self.complete = set()
+        self.running = {unit: deque() for unit in UNITS}
+        self.pushes = {"g2l": 0, "g2s": 0}
+        self.retired = 0
+        self.together = 0
+
+    def cycle(self):
+        design, rng = self.design, self.rng
+        valid = int(bool(self.words) and rng.random() < 0.8)
+        design.poke("insn__valid", valid)
+        if self.words:
+            design.poke("insn__payload", self.words[0])
+        for name in ("l2g", "s2g"):
+            design.poke(f"{name}_available", int(rng.random() < 0.7))
+        self._finish_some()
+        self._bind()
+        self._start_some()
+        if valid and design.peek("insn__ready"):
+            deps = self.program[self.issued][0].deps
+            assert design.peek("l2g_pop") == deps.pop_prev <= design.peek("l2g_available")
+            assert design.peek("s2g_pop") == deps.pop_next <= design.peek("s2g_available")
+            self.words.popleft()
+            self.issued += 1
+        else:
+            assert not design.peek("l2g_pop")
+            assert not design.peek("s2g_pop")
+        self._check_pushes()
+        self.together += sum(bool(jobs) for jobs in self.running.values()) > 1
+        design.step()
+
+    def _finish_some(self):
+        layout = done_layout()
+        word = 0
+        for place, unit in enumerate(UNITS):
+            if self.running[unit] and self.rng.random() < 0.15:
+                index = self.running[unit].popleft()
+                self.complete.add(index)
+                word |= layout.const({"valid": 1, "tag": index % WINDOW}).as_bits() << (place * layout.size)
+        self.design.poke("done", word)
+
+    def _bind(self):
+        """Bind as the binder would: in order, now or later, and not before the micro-ops are there."""
+        design = self.design
+        take = design.peek("bind_valid") and not design.peek("bind_uops_pending") and self.rng.random() < 0.5
+        design.poke("bind_take", int(take))
+        if not take:
+            return
+        instruction, unit, bounds = self.program[self.bound]
+        offered = Unit(design.peek("bind_unit"))
+        assert offered == (Unit.GEMM if unit == Unit.RESET else unit)
+        assert design.peek("bind_insn") == encode(instruction, CONFIG)
+        if unit in (Unit.GEMM, Unit.ALU, Unit.RESET):
+            loads = [i for i in range(self.bound) if self.program[i][1] == Unit.UOP and i not in self.complete]
+            ranges = [(self.program[i][0].sram_base, self.program[i][0].x_size) for i in loads]
+            assert not any(b < instruction.uop_end and instruction.uop_bgn < b + n for b, n in ranges)
+        low, high = bounds or (0, 0)
+        binding = {"unit": int(unit), "low": low, "high": high, "first": low, "step": self.bound % 7}
+        design.poke("binding", binding_layout(CONFIG).const(binding).as_bits())
+        self.bound += 1
+
+    def _start_some(self):
+        design = self.design
+        for unit in UNITS:
+            name = f"jobs_{unit.name.lower()}"
+            ready = int(self.rng.random() < 0.6)
+            design.poke(f"{name}__ready", ready)
+            if not (ready and design.peek(f"{name}__valid")):
+                continue
+            payload = design.peek(f"{name}__payload")
+            index = next(i for i in range(len(self.program)) if self.program[i][1] == unit and i not in self.started)
+            assert payload & ((1 << 128) - 1) == encode(self.program[index][0], CONFIG)
+            assert payload >> 128 == index % WINDOW
+            for before in range(index):
+                if before not in self.complete and self.program[before][1] not in (unit, Unit.NONE):
+                    assert not _conflict(self.program[index], self.program[before]), (index, before)
+            if unit == Unit.RESET:
+                assert (design.peek("reset_first"), design.peek("reset_step")) == (self.program[index][2][0], index % 7)
+            self.started[index] = True
+            self.running[unit].append(index)
+
+    def _check_pushes(self):
+        """A push stands for the oldest instruction that has not retired: it and all before it are complete."""
+        design = self.design
+        pushed = {name: bool(design.peek(f"{name}_push")) for name in self.pushes}
+        for name, flag in (("g2l", "push_prev"), ("g2s", "push_next")):
+            if pushed[name]:
+                senders = [i for i, (instruction, _, _) in enumerate(self.program) if getattr(instruction.deps, flag)]
+                sender = senders[self.pushes[name]]
+                unfinished = [
+                    i for i in range(sender + 1) if i not in self.complete and self.program[i][1] != Unit.NONE
+                ]
+                assert not unfinished
+                assert sender < self.bound
+                self.pushes[name] += 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_conflict_is_passed_and_pushes_are_in_order(seed):
+    rng = np.random.default_rng(seed)
+    program = [_random_instruction(rng) for _ in range(150)]
+    program.append((Finish(), Unit.NONE, None))
+    bench = _Bench(program, seed)
+    cycles = 0
+    while not bench.design.peek("finish"):
+        bench.cycle()
+        cycles += 1
+        assert cycles < 20_000
+    assert bench.pushes["g2l"] == sum(instruction.deps.push_prev for instruction, _, _ in program)
+    assert bench.pushes["g2s"] == sum(instruction.deps.push_next for instruction, _, _ in program)
+    assert bench.together > 50
+    bench.design.poke("insn__valid", 0)
+    bench.design.step()
+    assert bench.design.peek("empty")
