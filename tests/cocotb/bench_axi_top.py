@@ -76,8 +76,9 @@ class Host:
         self.memory.write(program.uop_base, np.array(program.uops, "<u4").tobytes())
         self.memory.write(INSTRUCTIONS, program.words.astype("<u8").tobytes())
 
-    async def launch(self, count: int, *, limit: int = 200_000) -> None:
-        """Launch ``count`` instructions and wait for the interrupt, ``limit`` cycles at most."""
+    async def launch(self, count: int) -> None:
+        """Launch ``count`` instructions and wait for the interrupt, ``limit`` (a parameter) cycles at most."""
+        limit = self.given.get("limit", 50_000)
         await self.write("insn_address", INSTRUCTIONS)
         await self.write("insn_count", count)
         await self.write("launch", 1)

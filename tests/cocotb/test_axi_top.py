@@ -1,10 +1,14 @@
 # amaranth: UnusedElaboratable=no
-"""Compiled programs on the whole accelerator behind its AXI ports."""
+"""Compiled programs on the whole accelerator behind its AXI ports.
+
+That a program means what its schedule says is asserted against numpy here and in ``tests/integration``.
+"""
 
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import vta
 from hw.config import HardwareConfig
@@ -14,8 +18,8 @@ from isa.config import VTAConfig
 from isa.program_file import save_program
 from tests.support.cocotb_programs import compiled_program
 from tests.support.cocotb_run import build, run
-from tests.support.conv_cases import packed_convolution
-from tests.support.spine_cases import matrix_multiply
+from tests.support.conv_cases import convolution_tutorial, packed_convolution
+from tests.support.spine_cases import blocked_matrix_multiply, matrix_multiply, vector_add
 
 BLOCK4 = VTAConfig(log_block=2, log_uop_buff_size=9, log_inp_buff_size=9, log_wgt_buff_size=10, log_acc_buff_size=11)
 
@@ -59,4 +63,28 @@ def test_matrix_multiply_and_a_padded_convolution_run_behind_axi(tmp_path: Path)
         hardware=asdict(hardware),
         programs=[str(path) for path in files],
         stall=0.2,
+    )
+
+
+@pytest.mark.long
+def test_the_tutorials_run_behind_axi_in_the_default_configuration(tmp_path: Path) -> None:
+    vta_config = VTAConfig()
+    env = vta.Environment(vta_config)
+    hardware = HardwareConfig()
+    tutorials = (vector_add, matrix_multiply, blocked_matrix_multiply, convolution_tutorial)
+    files = []
+    for seed, schedule in enumerate(tutorials, start=1):
+        program, _, _ = compiled_program(schedule(env), vta_config, seed=seed)
+        files.append(str(tmp_path / f"{schedule.__name__}.vtaprog"))
+        save_program(program, files[-1])
+    verilog = to_verilog(vta_config, hardware, shell="axi")
+    built = build(Top(vta_config, hardware), top="vta", folder=tmp_path, verilog=verilog, simulator="verilator")
+    run(
+        built,
+        "tests.cocotb.bench_axi_top",
+        vta=vta_config.to_dict(),
+        hardware=asdict(hardware),
+        programs=files,
+        stall=0.05,
+        limit=3_000_000,
     )
