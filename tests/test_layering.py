@@ -15,6 +15,7 @@ COMPILER = {"vta.tir", "vta.arith", "vta.te", "vta.passes", "vta.codegen", "vta.
 ALLOWED: dict[str, set[str]] = {
     "isa": set(),
     "hw": {"isa"},
+    "hw.sim": {"isa", "hw"},
     "runtime": {"isa"},
     "vta.tir": {"isa"},
     "vta.arith": {"isa", "vta.tir"},
@@ -30,24 +31,24 @@ ALLOWED: dict[str, set[str]] = {
 
 THIRD_PARTY: dict[str, set[str]] = {
     "numpy": {"isa", "runtime", "hw", *ALLOWED},
-    "llvmlite": {"runtime", "vta.codegen"},
+    "llvmlite": {"runtime", "vta.codegen", "hw.sim"},
     "typer": {"vta.cli"},
     "rich": {"vta.cli"},
-    "amaranth": {"hw"},
+    "amaranth": {"hw", "hw.sim"},
 }
 """Distribution -> the units that may import it."""
 
-EXCEPTIONS = {("runtime.devices.rtl", "hw")}
+EXCEPTIONS = {("runtime.devices.rtl", "hw"), ("runtime.devices.rtl", "hw.sim")}
 """(module, unit): the device that is the hardware imports it, when it is first used."""
 
 
 def unit_of(module: str) -> str:
     """Return the layering unit that a module belongs to."""
     parts = module.split(".")
-    if parts[0] != "vta":
-        return parts[0]
     name = ".".join(parts[:2])
-    return name if name in ALLOWED else FRONT
+    if name in ALLOWED:
+        return name
+    return FRONT if parts[0] == "vta" else parts[0]
 
 
 def imports_of(path: Path) -> Iterator[tuple[int, str]]:
