@@ -73,10 +73,12 @@ def theirs(case: Case, latency: int, folder: Path) -> tuple[Speed, float]:
     source = folder / "vta_core.v"
     source.write_text(to_verilog(case.config, HardwareConfig(), shell="core"))
     tool, environment = _verilator()
-    build = [*tool, *FLAGS, "-j", "2", "-CFLAGS", "-O3 -march=native", "--top-module", "vta_core"]
+    build = [*tool, *FLAGS, "-j", "2", "-MAKEFLAGS", "OPT_FAST='-O3 -march=native'", "--top-module", "vta_core"]
     build += ["--Mdir", str(folder / "obj"), str(source), str(HARNESS)]
     start = time.perf_counter()
-    subprocess.run(build, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.run(build, env=environment, check=False, capture_output=True, text=True)
+    if process.returncode:
+        raise SystemExit(f"Verilator did not build the core:\n{process.stderr[-3000:]}")
     built = time.perf_counter() - start
     memory, address, count = place(case)
     image = folder / "dram.bin"
