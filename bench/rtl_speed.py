@@ -107,21 +107,21 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def ready_seconds(case: Case) -> tuple[float, float]:
-    """Return the seconds until a simulator is ready in a new process, with an empty and with a filled cache."""
+def ready_seconds(case: Case) -> list[tuple[float, float]]:
+    """Return the CPU and wall seconds until a simulator is ready in a new process: with an empty cache, from the cache."""
     code = (
-        "import time; t = time.perf_counter()\n"
+        "import time; wall = time.perf_counter()\n"
         "from isa.config import VTAConfig; from runtime.devices.rtl import RtlSimulator\n"
         "from runtime.memory import DeviceMemory\n"
         f"RtlSimulator(VTAConfig.from_dict({case.config.to_dict()!r}), DeviceMemory(1 << 24))\n"
-        "print(time.perf_counter() - t)"
+        "print(time.process_time(), time.perf_counter() - wall)"
     )
     with _empty_cache() as environment:
-        times = [
-            float(subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True).stdout)
+        printed = [
+            subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True).stdout
             for _ in range(2)
         ]
-    return times[0], times[1]
+    return [(float(cpu), float(wall)) for cpu, wall in (line.split() for line in printed)]
 
 
 @contextmanager
@@ -139,8 +139,8 @@ def main() -> int:
     arguments = parser.parse_args()
     case = load_case("default", arguments.stream)
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {case.name}")
-    cold, warm = ready_seconds(case)
-    print(f"tsim ready in {cold:.1f} s cold, {warm:.1f} s from the cache (wall, imports included)")
+    for how, (cpu, wall) in zip(("cold", "from the cache"), ready_seconds(case), strict=True):
+        print(f"tsim ready {how} in {cpu:.1f} CPU seconds, {wall:.1f} s wall, imports included")
     here = ours(case, arguments.latency)
     print(f"tsim:      {here.cycles:,} cycles, {here.per_second / 1e6:.2f} M cycles/s")
     if arguments.without_verilator:
