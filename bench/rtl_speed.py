@@ -108,7 +108,7 @@ def _digest(data: bytes) -> str:
 
 
 def ready_seconds(case: Case) -> list[tuple[float, float]]:
-    """Return the CPU and wall seconds until a simulator is ready in a new process: with an empty cache, from the cache."""
+    """Return CPU and wall seconds until a simulator is ready in a new process: with an empty cache, then from it."""
     code = (
         "import time; wall = time.perf_counter()\n"
         "from isa.config import VTAConfig; from runtime.devices.rtl import RtlSimulator\n"
