@@ -14,6 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.accumulator import bank_of, tile_write_layout
 from hw.compute.alu_lane import LANE_LATENCY, AluLane
+from hw.compute.gemm import WRITE_DELAY
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.compute.loop_nest import LoopNest
 from hw.layouts import instruction_struct, uop_struct
@@ -24,7 +25,7 @@ __all__ = ["ALU_WRITE_DELAY", "Alu"]
 ALU_WRITE_DELAY = LANE_LATENCY + 2
 """Cycles from the read of a destination to the write of its result."""
 
-_PATIENCE = (16, 18)
+_PATIENCE = (16, 16 + ALU_WRITE_DELAY - WRITE_DELAY)
 """Cycles of waiting for a bank after which GEMM is asked to leave out a step: one for the read, one for the write."""
 
 

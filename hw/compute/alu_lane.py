@@ -13,7 +13,7 @@ from isa.instructions import AluOpcode
 
 __all__ = ["LANE_LATENCY", "AluLane"]
 
-LANE_LATENCY = 2
+LANE_LATENCY = 4
 """Cycles from the operands to the result."""
 
 WIDTH = 32
@@ -40,24 +40,27 @@ class AluLane(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build the three parts and choose between their results."""
         m = Module()
-        opcode = Signal(3, reset_less=True)
-        m.d.sync += opcode.eq(self.opcode)
+        opcodes = [self.opcode]
+        for index in range(1, LANE_LATENCY):
+            opcodes.append(Signal(3, name=f"opcode_{index}", reset_less=True))
+            m.d.sync += opcodes[index].eq(opcodes[index - 1])
+        shifted = self._shifted(m)
         plain = self._plain(m)
         product = self._product(m)
-        shifted = self._shifted(m)
-        with m.If(opcode == AluOpcode.SHR):
-            m.d.sync += self.result.eq(shifted)
-        with m.Elif(opcode == AluOpcode.MUL):
-            m.d.sync += self.result.eq(product)
-        with m.Else():
-            m.d.sync += self.result.eq(plain)
+        later = Signal(WIDTH, reset_less=True)
+        other = Signal(WIDTH, reset_less=True)
+        last = Signal(WIDTH, reset_less=True)
+        m.d.sync += [later.eq(plain), other.eq(Mux(opcodes[2] == AluOpcode.MUL, product, later)), last.eq(other)]
+        shifts = Signal(reset_less=True)
+        m.d.sync += shifts.eq(opcodes[3] == AluOpcode.SHR)
+        m.d.comb += self.result.eq(Mux(shifts, shifted, last))
         return m
 
-    def _plain(self, m: Module) -> Value:
-        """Return minimum, maximum or sum: one adder, which subtracts in order to compare."""
+    def _plain(self, m: Module) -> Signal:
+        """Return minimum, maximum or sum a cycle later: one adder, which subtracts in order to compare."""
         adds = self.opcode == AluOpcode.ADD
         total = Signal(WIDTH + 2)
-        result = Signal(WIDTH, reset_less=True)
+        result = Signal(WIDTH, name="plain", reset_less=True)
         carry = ~adds
         x = self.x.as_unsigned()
         y = self.y.as_unsigned()
@@ -69,40 +72,56 @@ class AluLane(wiring.Component):
         m.d.sync += result.eq(Mux(adds, total[1 : WIDTH + 1], Mux(keeps_x, x, y)))
         return result
 
-    def _product(self, m: Module) -> Value:
-        """Return the low half of the product, from three products of halves (one DSP block each)."""
+    def _product(self, m: Module) -> Signal:
+        """Return the low half of the product two cycles later, from three products of halves (one DSP block each)."""
         low = Signal(2 * HALF, reset_less=True)
         cross_x = Signal(HALF, reset_less=True)
         cross_y = Signal(HALF, reset_less=True)
+        product = Signal(WIDTH, reset_less=True)
         x_low = self.x[:HALF]
         y_low = self.y[:HALF]
         m.d.sync += [
             low.eq(x_low * y_low),
             cross_x.eq(self.x[HALF:] * y_low),
             cross_y.eq(x_low * self.y[HALF:]),
+            product.eq(Cat(low[:HALF], (low[HALF:] + cross_x + cross_y)[:HALF])),
         ]
-        return Cat(low[:HALF], (low[HALF:] + cross_x + cross_y)[:HALF])
+        return product
 
-    def _shifted(self, m: Module) -> Value:
-        """Return the shifted x: 32 of 64 bits, chosen by the low five bits of y.
+    def _shifted(self, m: Module) -> Signal:
+        """Return the shifted x four cycles later: 32 of 64 bits, chosen by y modulo 32.
 
-        A left shift by n takes the bits from 32 - n on of x above zeros, and 32 - n is y modulo 32.
+        A left shift by n takes the bits from 32 - n on of x above zeros, and 32 - n is y modulo 32. No bit of a stage
+        depends on more than six: what a look-up table holds.
         """
         left = self.y[-1]
-        far = (self.y[5:] ^ left.replicate(WIDTH - 5)).any()
-        fill = self.x[-1] & ~left
-        fills = fill.replicate(WIDTH)
-        x = self.x.as_unsigned()
-        above = Mux(left & ~far, x, fills)
-        below = Mux(~left & ~far, x, fills)
-        wide = Cat(below, above)
+        far = (self.y[5:].as_unsigned() ^ left.replicate(WIDTH - 5)).any()
+        x = Signal(WIDTH, name="shift_x", reset_less=True)
+        counts = [Signal(width, name=f"count_{width}", reset_less=True) for width in (5, 4, 2)]
+        above = Signal(reset_less=True)
+        below = Signal(reset_less=True)
+        fill = Signal(reset_less=True)
         coarse = Signal(WIDTH + 15, reset_less=True)
-        count = Signal(4, reset_less=True)
+        medium = Signal(WIDTH + 3, reset_less=True)
+        fine = Signal(WIDTH, reset_less=True)
+        fills = fill.replicate(WIDTH)
+        wide = Cat(Mux(below, x, fills), Mux(above, x, fills))
         m.d.sync += [
-            coarse.eq(Mux(self.y[4], wide[16 : 16 + len(coarse)], wide[: len(coarse)])),
-            count.eq(self.y[:4]),
+            x.eq(self.x),
+            counts[0].eq(self.y),
+            above.eq(left & ~far),
+            below.eq(~left & ~far),
+            fill.eq(self.x[-1] & ~left),
+            coarse.eq(Mux(counts[0][4], wide[16 : 16 + len(coarse)], wide[: len(coarse)])),
+            counts[1].eq(counts[0]),
+            medium.eq(_part(coarse, counts[1][2:], 4, len(medium))),
+            counts[2].eq(counts[1]),
+            fine.eq(_part(medium, counts[2], 1, len(fine))),
         ]
-        level = Mux(count[3], coarse[8 : 8 + WIDTH + 7], coarse[: WIDTH + 7])
-        level = Mux(count[2], level[4 : 4 + WIDTH + 3], level[: WIDTH + 3])
-        level = Mux(count[1], level[2 : 2 + WIDTH + 1], level[: WIDTH + 1])
-        return Mux(count[0], level[1 : 1 + WIDTH], level[:WIDTH])
+        return fine
+
+
+def _part(value: Signal, count: Value, step: int, width: int) -> Value:
+    """Return ``width`` bits of ``value`` from ``count * step`` on; ``count`` has two bits."""
+    parts = [value[index * step : index * step + width] for index in range(4)]
+    return Mux(count[1], Mux(count[0], parts[3], parts[2]), Mux(count[0], parts[1], parts[0]))

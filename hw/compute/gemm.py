@@ -74,8 +74,8 @@ class Gemm(wiring.Component):
     def __init__(self, config: VTAConfig, *, ahead: int) -> None:
         self.config = config
         self.latency = dot_latency(config.block_in)
-        if not 0 <= ahead <= self.latency + 1:
-            raise ValueError(f"Gemm knows a destination up to {self.latency + 1} cycles ahead, not {ahead}")
+        if not 0 <= ahead <= self.latency + 2:
+            raise ValueError(f"Gemm knows a destination up to {self.latency + 2} cycles ahead, not {ahead}")
         self.ahead = ahead
         acc = config.log_acc_depth
         super().__init__(
