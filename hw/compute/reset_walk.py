@@ -105,11 +105,13 @@ class ResetWalk(wiring.Component):
         m.d.sync += cleared.eq(Mux(group_done, 0, cleared | self.grant))
         with m.If(self.job.ready):
             m.d.sync += [active.eq(self.job.valid), tag.eq(job.tag)]
+            job_counts = Array(job.counts[index] for index in range(3))
+            job_steps = Array(job.steps[index] for index in range(3))
             for index in range(3):
                 m.d.sync += [
-                    counts[index].eq(job.counts[order[index]]),
-                    left[index].eq(job.counts[order[index]]),
-                    steps[index].eq(job.steps[order[index]]),
+                    counts[index].eq(job_counts[order[index]]),
+                    left[index].eq(job_counts[order[index]]),
+                    steps[index].eq(job_steps[order[index]]),
                     places[index].eq(job.first),
                 ]
         with m.Elif(group_done):

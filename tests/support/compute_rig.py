@@ -23,6 +23,7 @@ from tests.support.random_programs import ARENA_BYTES, _Builder
 
 __all__ = [
     "COMPUTE_CONFIGS",
+    "EDGE_CONFIGS",
     "ComputeRig",
     "Ints",
     "MemoryPort",
@@ -72,6 +73,17 @@ COMPUTE_CONFIGS: dict[str, VTAConfig] = {
     ),
 }
 """Small configurations that differ in everything the stage depends on."""
+
+EDGE_CONFIGS: dict[str, VTAConfig] = {
+    "one_element_each": VTAConfig(
+        log_block=2, log_uop_buff_size=2, log_inp_buff_size=2, log_wgt_buff_size=4, log_acc_buff_size=4
+    ),
+    "one_lane": VTAConfig(
+        log_block=0, log_uop_buff_size=4, log_inp_buff_size=3, log_wgt_buff_size=3, log_acc_buff_size=5
+    ),
+    "deep": VTAConfig(log_block=1, log_uop_buff_size=9, log_inp_buff_size=9, log_wgt_buff_size=9, log_acc_buff_size=14),
+}
+"""The smallest that are legal, and one with as many accumulators as there may be."""
 
 
 @dataclass(slots=True)

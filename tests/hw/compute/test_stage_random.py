@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hw.config import HardwareConfig
-from tests.support.compute_rig import COMPUTE_CONFIGS, ComputeRig, Stalls, random_compute_program
+from tests.support.compute_rig import COMPUTE_CONFIGS, EDGE_CONFIGS, ComputeRig, Stalls, random_compute_program
 
 SEEDS = range(100, 104)
 
@@ -32,6 +32,17 @@ def test_random_programs_agree_with_the_reference_under_random_stalls(name, seed
     assert len(trace.starts) == len(program) + 1
     assert len(trace.g2l) == sum(instruction.deps.push_prev for instruction in program)
     assert len(trace.g2s) == sum(instruction.deps.push_next for instruction in program)
+
+
+@pytest.mark.parametrize("name", EDGE_CONFIGS)
+def test_random_programs_agree_at_the_edges_of_what_is_legal(name):
+    config = EDGE_CONFIGS[name]
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        program, memory = random_compute_program(rng, config)
+        rig = ComputeRig(config, seed=seed, stalls=_random_stalls(rng), memory=memory)
+        rig.run(program)
+        rig.check()
 
 
 @pytest.mark.parametrize("data_width", [128, 512])
