@@ -10,7 +10,7 @@ __all__ = ["Cause"]
 
 
 class Cause(enum.IntEnum):
-    """What one cycle of a module went to; the first that holds, in this order, is reported."""
+    """What one cycle of a module went to: work, or the one thing that it waited for."""
 
     WORK = 0
     """It moved or computed something."""
