@@ -159,6 +159,35 @@ def test_an_index_out_of_range_names_the_instruction(line: str, message: str) ->
     assert str(error.value) == f"instruction 2: {message}"
 
 
+AT_THE_EDGE = [
+    "load.inp x=1 sram=2047",
+    "load.inp x=2 dram=0x8fe",
+    "store x=1 sram=2047 dram=0x8ff",
+    "store x=1 y=2 stride=15 dram=0x8f0",
+    "gemm uop=0:1 iter=1,48 dst=0,1",
+    "gemm uop=0:1 iter=1,8 src=0,1",
+    "gemm uop=0:1 iter=24,1 wgt=1,0",
+    "alu.min uop=0:1 iter=8,1 src=1,0",
+    "alu.min uop=0:1 imm=0 iter=2,2 src=2047,2047",
+    "gemm reset uop=0:1 iter=2,2 src=2047,2047 wgt=1023,1023",
+    "gemm uop=8191:8192",
+]
+
+
+@pytest.mark.parametrize("line", AT_THE_EDGE)
+def test_the_last_element_is_in_range(line: str) -> None:
+    execute(assemble(f"{KERNEL}nop.load\n{line}\nfinish"))
+
+
+def test_no_access_lies_below_the_first_address() -> None:
+    machine = Reference(VTAConfig(), np.zeros(0x2000, np.uint8), first_address=0x1000)
+    machine.step(Load(memory=MemoryId.INP, dram_base=0x100, x_size=1, y_size=1))
+    with pytest.raises(ExecutionError) as error:
+        machine.step(Store(dram_base=0xFF, x_size=2, y_size=1))
+    message = "instruction 0: DRAM bytes 0xff0 to 0x100f are out of range, memory begins at 0x1000"
+    assert str(error.value) == message
+
+
 def test_illegal_words_name_the_instruction() -> None:
     machine = _machine(VTAConfig())
     with pytest.raises(ExecutionError) as error:
