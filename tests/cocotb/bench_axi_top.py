@@ -4,6 +4,7 @@ To run a program of your own, save it (``vta`` or ``isa.program_file.save_progra
 """
 
 import itertools
+import logging
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -39,6 +40,8 @@ class Host:
         self.registers = control_registers(self.vta, self.hardware)
         self.bus = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil_"), dut.clk, dut.rst)
         self.memory = AxiRam(AxiBus.from_prefix(dut, "m_axi_"), dut.clk, dut.rst, size=MEMORY_BYTES)
+        for part in (self.bus.read_if, self.bus.write_if, self.memory.read_if, self.memory.write_if):
+            part.log.setLevel(logging.WARNING)  # not a line for each burst
 
     async def start(self) -> None:
         """Start the clock and reset."""
