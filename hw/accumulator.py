@@ -193,11 +193,8 @@ class Accumulator(wiring.Component):
                 with m.If(enable):
                     m.d.comb += bank.read_address.eq(address[self._bits :])
         outputs = [bank.read_data for bank in banks]
-        for name, number, output in (
-            ("gemm", gemm, self.gemm_data),
-            ("dst", dst, self.dst_data),
-            ("src", src, self.src_data),
-        ):
+        ports = {"gemm": (gemm, self.gemm_data), "dst": (dst, self.dst_data), "src": (src, self.src_data)}
+        for name, (number, output) in ports.items():
             m.d.comb += output.eq(_pick(self._held(m, number, name), outputs))
         self._store_bank = self._held(m, store, "store")
         self._store_wanted = wanted

@@ -104,7 +104,6 @@ class AccLoader(wiring.Component):
         """Decode a job and hand it to walker, reader and writer."""
         insn = data.View(instruction_struct(self.config, "LOAD"), self.job.p.insn)
         narrow = insn.memory == MemoryId.ACC_8BIT
-        logs = [exact_log2(size) for size in self.element_bytes]
         request = walker.request.p
         queues = []
         for name, port in (("read", reader.job), ("write", writer.job)):
@@ -112,7 +111,7 @@ class AccLoader(wiring.Component):
             m.submodules[f"{name}_jobs"] = fifo
             queues.append((fifo, Signal(port.payload.shape(), name=f"{name}_entry"), port))
         room = queues[0][0].w_rdy & queues[1][0].w_rdy
-        for kind, log in enumerate(logs):
+        for kind, log in enumerate(map(exact_log2, self.element_bytes)):
             with m.If(narrow == kind):
                 m.d.comb += [
                     request.addr.eq(self.base + (insn.dram_base << log)),
@@ -130,9 +129,9 @@ class AccLoader(wiring.Component):
             write.kind.eq(narrow),
             write.tag.eq(self.job.p.tag),
         ]
-        m.d.comb += [read[name].eq(insn[name]) for name in ("x_size", "y_size")]
-        fields = ("sram_base", "x_size", "y_size", "x_pad_0", "x_pad_1", "y_pad_0", "y_pad_1")
-        m.d.comb += [write[name].eq(insn[name]) for name in fields]
+        pads = ("sram_base", "x_pad_0", "x_pad_1", "y_pad_0", "y_pad_1")
+        m.d.comb += [entry[name].eq(insn[name]) for entry in (read, write) for name in ("x_size", "y_size")]
+        m.d.comb += [write[name].eq(insn[name]) for name in pads]
         for fifo, entry, port in queues:
             m.d.comb += [
                 fifo.w_en.eq(self.job.valid & self.job.ready),

@@ -173,10 +173,8 @@ class Binder(wiring.Component):
             m.d.sync += address.eq(address + 1)
         with m.If(arriving):
             m.d.sync += [started.eq(1), several.eq(started), before.eq(dst)]
-            for value, low, high in (
-                (dst, bounds.dst_low, bounds.dst_high),
-                (src, bounds.src_low, bounds.src_high),
-            ):
+            for value, name in ((dst, "dst"), (src, "src")):
+                low, high = bounds[f"{name}_low"], bounds[f"{name}_high"]
                 with m.If(~started | (value < low)):
                     m.d.sync += low.eq(value)
                 with m.If(~started | (value > high)):

@@ -198,6 +198,22 @@ class Window(wiring.Component):
             write.en.eq(issued),
         ]
         m.d.sync += tail.eq(tail + issued)
+        self._enter(m, entries, (unit, bgn, end), live, at=issued, tail=tail)
+        return tail, issued & (unit == Unit.UOP)
+
+    def _enter(
+        self,
+        m: Module,
+        entries: list[_Entry],
+        kind: tuple[Signal, Signal, Signal],
+        live: Signal,
+        *,
+        at: Signal,
+        tail: Signal,
+    ) -> None:
+        """Fill the place at ``tail`` in a cycle with ``at``; a load of micro-ops waits for users of its places."""
+        unit, bgn, end = kind
+        insn = data.View(instruction_struct(self.config, "GEMM"), self.insn.p)
         users = Signal(WINDOW)
         m.d.comb += users.eq(
             live
@@ -207,7 +223,7 @@ class Window(wiring.Component):
             )
         )
         for index, entry in enumerate(entries):
-            with m.If(issued & (tail == index)):
+            with m.If(at & (tail == index)):
                 m.d.sync += [
                     entry.valid.eq(1),
                     entry.complete.eq(unit == Unit.NONE),
@@ -220,7 +236,6 @@ class Window(wiring.Component):
                     entry.uop_end.eq(end),
                     entry.waits_for.eq(Mux(unit == Unit.UOP, users, 0)),
                 ]
-        return tail, issued & (unit == Unit.UOP)
 
     def _bind(self, m: Module, entries: list[_Entry], words: Memory, live: Signal) -> Signal:
         """Offer the next instruction to the binder; keep its range, and whom it has to wait for. Return its place."""
