@@ -18,6 +18,8 @@ from typing import TypeAlias, overload
 import numpy as np
 
 from isa.origin import Origin
+from vta.te.elements import ComputeError, as_element
+from vta.te.index_range import check_indices
 from vta.te.source import user_line
 from vta.te.tensor import Tensor, TensorError, as_index, as_range
 from vta.tir.dtype import DType
@@ -34,7 +36,6 @@ from vta.tir.expr import (
     Reduce,
     Var,
     const,
-    convert,
     same,
 )
 from vta.tir.traverse import walk
@@ -43,10 +44,6 @@ __all__ = [
     "ComputeError", "ComputeOp", "Operation", "PlaceholderOp", "Scalar", "compute", "placeholder", "reduce_axis",
     "tag_scope", "thread_axis",
 ]  # fmt: skip
-
-
-class ComputeError(ValueError):
-    """A computation that te cannot describe."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -234,15 +231,17 @@ def compute(
     """Return the tensor of ``shape`` whose element at (i, j, ...) is ``fcompute(i, j, ...)``.
 
     If ``fcompute`` returns several expressions, several tensors come back. A reduction must be the whole expression.
-    The axes take the names of ``fcompute``'s arguments (i0, i1, ... for ``*i``). Raises ``ComputeError``.
+    The axes take the names of ``fcompute``'s arguments (i0, i1, ... for ``*i``). Raises ``ComputeError``, and
+    ``TensorError`` for a read that certainly goes beyond its tensor.
     """
     sizes = _shape(shape, name)
     names = _axis_names(fcompute, len(sizes), name)
     axes = tuple(IterVar(Range(const(0), size), Var(axis)) for axis, size in zip(names, sizes, strict=True))
     result = fcompute(*(axis.var for axis in axes))
     several = isinstance(result, tuple | list)
-    body = tuple(convert(value) for value in (result if isinstance(result, tuple | list) else [result]))
+    body = tuple(as_element(value, name) for value in (result if isinstance(result, tuple | list) else [result]))
     _check_body(body, name)
+    check_indices(body, axes, name)
     op = ComputeOp(name, tag or _AMBIENT_TAG.get(), attrs or {}, axes, body, Origin(name, user_line()))
     return op.outputs if several and len(body) > 1 else op.outputs[0]
 

@@ -59,7 +59,8 @@ class Schedule:
         if stage is None:
             what = f"{key.name!r}" if isinstance(key, Tensor | PlaceholderOp | ComputeOp) else repr(key)
             names = ", ".join(s.name for s in self.stages)
-            raise ScheduleError(f"no stage of this schedule computes {what}; its stages are: {names}")
+            reason = ", because none of its outputs needs it" if isinstance(key, Tensor | ComputeOp) else ""
+            raise ScheduleError(f"no stage of this schedule computes {what}{reason}; its stages are: {names}")
         return stage
 
     def _find(self, key: object) -> Stage | None:

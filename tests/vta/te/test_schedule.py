@@ -76,7 +76,12 @@ def test_an_unknown_tensor_is_refused_naming_the_stages():
     *_, d = diamond()
     s = te.create_schedule(d.op)
     other = te.placeholder((3,), name="other")
-    refused("no stage of this schedule computes 'other'; its stages are: x, a, b, c, d", lambda: s[other])
+    refused(
+        "no stage of this schedule computes 'other', because none of its outputs needs it; its stages are: "
+        "x, a, b, c, d",
+        lambda: s[other],
+    )
+    refused("no stage of this schedule computes 'x'; its stages are: x, a, b, c, d", lambda: s["x"])
     refused("no stage of this schedule computes 3; its stages are: x, a, b, c, d", lambda: s[3])
 
 
