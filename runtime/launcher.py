@@ -84,7 +84,7 @@ class Launcher:
         if launch.addresses != addresses:
             raise LauncherError(
                 f"the launch has its micro-ops at {launch.addresses.uops:#x}, and this queue's are at "
-                f"{addresses.uops:#x}; it belongs to another session"
+                f"{addresses.uops:#x}; it belongs to another session, or to the time before a shutdown"
             )
         freed = next((buffer for buffer in launch.buffers if not self.memory.is_live(buffer)), None)
         if freed is not None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from runtime.command_queue import DebugFlag
-from runtime.launch import Launch
+from runtime.launch import Launch, LaunchAddresses
 from runtime.memory import Allocation, DeviceMemory
 
 __all__ = ["ProgramRun", "Recording", "ReplayError", "alias_pattern"]
@@ -35,6 +35,10 @@ class Recording:
         """Whether the buffers that it uses besides its arguments still exist."""
         own = set(self.arguments)
         return all(b in own or self.memory.is_live(b) for launch in self.launches for b in launch.buffers)
+
+    def lies_at(self, addresses: LaunchAddresses) -> bool:
+        """Whether its launches were made for memory areas at ``addresses``: they are elsewhere after a shutdown."""
+        return all(launch.addresses == addresses for launch in self.launches)
 
     def bind(self, arguments: Sequence[Allocation]) -> tuple[Launch, ...]:
         """Return the launches with ``arguments`` in place of the recorded ones.

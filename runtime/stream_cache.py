@@ -42,7 +42,7 @@ class StreamCache:
         key = (function, sizes, alias_pattern(arguments), flags & DebugFlag.FORCE_SERIAL)
         kept = self._recordings.get(key)
         # A dump of micro-op kernels shows them while they are captured, so they have to be.
-        if kept is not None and kept.is_live and not flags & DebugFlag.DUMP_UOP:
+        if kept is not None and self._can_run(kept) and not flags & DebugFlag.DUMP_UOP:
             self._recordings.move_to_end(key)
             self._session.replay(kept, arguments)
             return True
@@ -55,3 +55,6 @@ class StreamCache:
             while len(self._recordings) > self._limit:
                 self._recordings.popitem(last=False)
         return False
+
+    def _can_run(self, kept: Recording) -> bool:
+        return kept.is_live and kept.lies_at(self._session.queue.launcher.addresses)

@@ -8,6 +8,7 @@ import pytest
 
 from runtime.command_queue import DebugFlag, QueueError
 from runtime.launch import Launch, RelocationError
+from runtime.launcher import LauncherError
 from runtime.memory import Allocation
 from runtime.program_run import ProgramRun, Recording, ReplayError
 from runtime.session import Session, SessionError
@@ -201,6 +202,24 @@ def test_a_program_that_uses_a_buffer_of_its_own_is_recorded_again_when_that_is_
         s.replay(next(iter(cache._recordings.values())), [inp, out])
     code.convolution.buffers[1] = s.memory.alloc(wgt.nbytes)
     assert not cache.call("f", [inp, out], code)
+
+
+def test_a_program_is_recorded_again_when_the_memory_areas_moved() -> None:
+    s = session()
+    pages = [s.memory.alloc(4096) for _ in range(2)]
+    cache, code = StreamCache(s), Counted(s)
+    assert not cache.call("f", code.convolution.buffers, code)
+    recording = next(iter(cache._recordings.values()))
+    s.queue.close()
+    for page in pages:
+        s.memory.free(page)
+    s.memory.alloc(3 * 4096)
+    s.memory.alloc(4096)
+    assert not cache.call("f", code.convolution.buffers, code)
+    assert cache.call("f", code.convolution.buffers, code)
+    assert launches(s)[0].addresses != launches(s)[1].addresses
+    with pytest.raises(LauncherError, match=r"; it belongs to another session, or to the time before a shutdown$"):
+        s.replay(recording, code.convolution.buffers)
 
 
 def test_a_program_that_failed_is_not_kept() -> None:
