@@ -5,6 +5,7 @@ May import ``vta.arith``, ``vta.passes.errors``, ``vta.tir``. Tests: tests/vta/p
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from isa.config import VTAConfig
 from isa.origin import Origin
@@ -17,6 +18,7 @@ from vta.tir.expr import Expr, IntImm, Range, const
 __all__ = ["FlatBuffer", "FlattenError", "flat_argument", "flat_region"]
 
 _ZERO = IntImm(0)
+_LARGEST = (1 << 31) - 1
 
 
 class FlattenError(PassError):
@@ -50,8 +52,22 @@ class FlatBuffer:
         return total
 
 
+def _check_size(buffer: Buffer, factors: Sequence[Expr], origin: Origin | None = None) -> None:
+    """Refuse a constant number of elements that indices, which are int32, cannot count."""
+    sizes = [factor.value for factor in factors if isinstance(factor, IntImm)]
+    if len(sizes) == len(factors) and prod(sizes) > _LARGEST:
+        raise FlattenError(
+            f"buffer {buffer.name!r}",
+            expected=f"at most {_LARGEST} elements, because indices are int32",
+            got=f"{prod(sizes)} elements ({' x '.join(map(str, sizes))})",
+            hint="split the tensor into several",
+            origin=origin,
+        )
+
+
 def flat_argument(buffer: Buffer) -> FlatBuffer:
     """Return the form of a buffer that the function is given: all of it, with its own strides and offset."""
+    _check_size(buffer, buffer.shape)
     count: Expr = const(1)
     if buffer.strides:
         for extent, stride in zip(buffer.shape, buffer.strides, strict=True):
@@ -70,12 +86,15 @@ def flat_region(
     alignment: Mapping[int, tuple[int, int]],
     config: VTAConfig,
     analyzer: Analyzer,
+    origin: Origin | None = None,
 ) -> FlatBuffer:
     """Return the form of the region ``bounds`` of ``buffer``, allocated by itself.
 
     ``alignment`` gives (factor, offset) by dimension: the stride becomes the next number that is offset modulo factor.
+    ``origin`` is the stage that fills it. Raises ``FlattenError`` for a region that is too large to index.
     """
     extents = [analyzer.simplify(bound.extent) for bound in bounds]
+    _check_size(buffer, extents, origin)
     strides: list[Expr] = []
     step: Expr = const(1)
     for dim in reversed(range(len(extents))):

@@ -125,7 +125,7 @@ class _Flattener:
     def _realize(self, stmt: BufferRealize) -> Stmt:
         bounds = [Range(self.expr(r.min), self.expr(r.extent)) for r in stmt.bounds]
         alignment = self.alignments.get(stmt.buffer, {})
-        flat = flat_region(stmt.buffer, bounds, alignment, self.config, self.analyzer)
+        flat = flat_region(stmt.buffer, bounds, alignment, self.config, self.analyzer, stmt.origin or self.origin)
         inner = replace(self, buffers={**self.buffers, stmt.buffer: flat})
         return Allocate(
             buffer_var=stmt.buffer.data,

@@ -43,6 +43,22 @@ def allocations(stmt: Stmt) -> dict[str, list[str]]:
     return {n.buffer_var.name: [to_text(e) for e in n.extents] for n in walk(stmt) if isinstance(n, Allocate)}
 
 
+def test_more_elements_than_an_index_counts_are_refused() -> None:
+    """A 2.5 GB tensor: the index of its last element would wrap to a negative one."""
+    huge, out = buffer("X", [50000, 50000], "int8"), buffer("out", [1], "int8")
+    with pytest.raises(FlattenError) as error:
+        flat(store(out, host_load(huge, 49999, 49999), 0), huge, out)
+    assert str(error.value) == (
+        "the function: buffer 'X': expected at most 2147483647 elements, because indices are int32, got 2500000000 "
+        "elements (50000 x 50000); split the tensor into several"
+    )
+    with pytest.raises(FlattenError) as error:
+        flat(replace(realize(huge, [(0, 50000), (0, 50000)], store(huge, 1, 0, 0)), origin=Origin("X", "a.py:3")))
+    assert str(error.value).startswith("stage 'X' (a.py:3): buffer 'X': expected at most 2147483647 elements")
+    largest = buffer("Y", [(1 << 31) - 1], "int8")
+    assert stores(flat(store(largest, 1, (1 << 31) - 2), largest)) == ["Y[2147483646] = 1i8"]
+
+
 def tuple_of(*region: ExprLike) -> Expr:
     return Call(HANDLE, Builtin.TUPLE, tuple(convert(r) for r in region))
 
