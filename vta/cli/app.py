@@ -7,7 +7,8 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from importlib.metadata import version
+from typing import Annotated, TextIO
 
 import typer
 
@@ -22,11 +23,27 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="vta",
-    help="Run, inspect and translate programs for VTA, the Versatile Tensor Accelerator.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"vta {version('vta-toolchain')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _vta(
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Run, inspect and translate programs for VTA, the Versatile Tensor Accelerator."""
+
+
 app.command()(run)
 app.command()(asm)
 app.command()(disasm)

@@ -1,6 +1,7 @@
 """``vta config show`` and ``check``, and where the configuration comes from."""
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,7 @@ def test_a_configuration_file_that_is_not_there_is_named(tmp_path: Path) -> None
     result = vta("config", "show", "--config", tmp_path / "none.json")
     assert result.exit_code == 1
     assert "none.json" in result.stderr
+
+
+def test_the_version_is_the_packages() -> None:
+    assert vta("--version").stdout == f"vta {version('vta-toolchain')}\n"
