@@ -120,7 +120,8 @@ finish
 
 def test_a_range_of_micro_ops_is_judged_anew_after_each_load() -> None:
     use = "gemm uop=0:2 iter=1,48 dst=0,1\n"
-    text = f".uop address=0x8000\ndst=2000\ndst=2001\n.text\nload.uop dram=uops x=2\n{use}load.uop dram=uops x=1 sram=1\n"
+    loads = ("load.uop dram=uops x=2\n", "load.uop dram=uops x=1 sram=1\n")
+    text = f".uop address=0x8000\ndst=2000\ndst=2001\n.text\n{loads[0]}{use}{loads[1]}"
     assert _findings(f"{text}{use}finish") == [
         "error: instruction 1: accumulator index 2048 is out of range, the buffer has 2048 elements"
     ]
