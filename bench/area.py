@@ -4,7 +4,8 @@
 
 The commands are those that upstream's figures were made with (docs/hardware.md), and figures compare only between equal
 versions of yosys: upstream's stand for 0.23. The micro-op buffer has 2048 entries (LOG_UOP_BUFF_SIZE 13). The ALU's
-multipliers, which upstream's hardware lacks, are counted apart: their DSPs are those in the ALU's lanes.
+multipliers, which upstream's hardware lacks, are counted among the DSPs, and
+apart: those with the ALU in their names.
 """
 
 import argparse
@@ -36,6 +37,9 @@ FLOWS: Mapping[str, str] = {
 }
 
 TOP = "vta_core"
+
+Row = tuple[str, str, "Area", int, int, float]
+"""Configuration, flow, area, multipliers of the ALU, LUT RAM cells, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,34 +86,40 @@ def distributed_ram(statistics: str) -> int:
     )
 
 
-def synthesise(yosys: str, verilog: Path, flow: str) -> str:
-    """Return what ``stat`` prints after synthesis."""
-    commands = (
-        f"read_verilog {verilog}; hierarchy -check -top {TOP}; {flow.format(top=TOP)}; tee -o {{out}} stat -top {TOP}"
-    )
+def synthesise(yosys: str, verilog: Path, flow: str) -> tuple[str, int]:
+    """Return what ``stat`` prints after synthesis, and how many multipliers have the ALU in their names."""
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder, "stat.txt")
-        subprocess.run([yosys, "-q", "-p", commands.format(out=out)], check=True)
-        return out.read_text()
+        out, cells = Path(folder, "stat.txt"), Path(folder, "dsp.txt")
+        commands = (
+            f"read_verilog {verilog}",
+            f"hierarchy -check -top {TOP}",
+            flow.format(top=TOP),
+            f"tee -o {out} stat -top {TOP}",
+            f"tee -o {cells} select -list t:DSP48E1 t:MULT18X18D",
+        )
+        process = subprocess.run([yosys, "-q", "-p", "; ".join(commands)], check=False, capture_output=True, text=True)
+        if process.returncode:
+            raise SystemExit(f"yosys failed: {process.stderr[-2000:]}")
+        return out.read_text(), sum("alu" in line for line in cells.read_text().splitlines())
 
 
 def _file(folder: str, name: str) -> Path:
     return Path(folder, name.replace(" ", "") + ".v")
 
 
-def report(rows: list[tuple[str, str, Area, int, float]]) -> None:
+def report(rows: list[Row]) -> None:
     """Print the table."""
-    head = ("configuration", "flow", "LUT", "FF", "DSP", "BRAM", "LUT RAM", "LUT x", "BRAM x", "s")
-    print(("{:16}{:20}" + "{:>9}" * 8).format(*head))
-    for name, flow, area, ram, seconds in rows:
+    head = ("configuration", "flow", "LUT", "FF", "DSP", "of ALU", "BRAM", "LUT RAM", "LUT x", "BRAM x", "s")
+    print(("{:16}{:20}" + "{:>9}" * 9).format(*head))
+    for name, flow, area, in_alu, ram, seconds in rows:
         known = UPSTREAM.get((name, flow))
         ratios = (f"{area.lut / known.lut:.2f}", f"{area.bram / known.bram:.2f}") if known else ("", "")
         print(
-            f"{name:16}{flow:20}{area.lut:9,}{area.ff:9,}{area.dsp:9}{area.bram:9.1f}{ram:9,}"
+            f"{name:16}{flow:20}{area.lut:9,}{area.ff:9,}{area.dsp:9}{in_alu:9}{area.bram:9.1f}{ram:9,}"
             f"{ratios[0]:>9}{ratios[1]:>9}{seconds:9.0f}"
         )
         if known:
-            print(f"{'':16}{'  upstream':20}{known.lut:9,}{known.ff:9,}{known.dsp:9}{known.bram:9.1f}")
+            print(f"{'':16}{'  upstream':20}{known.lut:9,}{known.ff:9,}{known.dsp:9}{0:9}{known.bram:9.1f}")
 
 
 def main() -> int:
@@ -125,10 +135,10 @@ def main() -> int:
     hardware = HardwareConfig()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
 
-        def one(name: str, flow: str) -> tuple[str, str, Area, int, float]:
+        def one(name: str, flow: str) -> Row:
             start = time.perf_counter()
-            text = synthesise(arguments.yosys, _file(folder, name), FLOWS[flow])
-            return name, flow, areas_of(text), distributed_ram(text), time.perf_counter() - start
+            text, in_alu = synthesise(arguments.yosys, _file(folder, name), FLOWS[flow])
+            return name, flow, areas_of(text), in_alu, distributed_ram(text), time.perf_counter() - start
 
         for name in arguments.config or CONFIGS:
             _file(folder, name).write_text(to_verilog(CONFIGS[name], hardware, shell="core"))
