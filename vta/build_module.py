@@ -181,7 +181,9 @@ def _build(
         module = lower_for(inputs, args, name, binds)
     host = target.host or (Target("llvm") if target.is_accelerator else target)
     machine = _machine(host)
-    return Module.compile(emit_host(list(module.functions.values()), module.config, triple=machine.triple), machine)
+    functions = list(module.functions.values())
+    program = emit_host(functions, module.config, triple=machine.triple, on_device=target.is_accelerator)
+    return Module.compile(program, machine)
 
 
 def _check_model(target: Target) -> None:

@@ -47,10 +47,13 @@ class HostProgram:
     metadata: Metadata
 
 
-def emit_host(functions: Sequence[PrimFunc], config: VTAConfig, *, triple: str = "") -> HostProgram:
+def emit_host(
+    functions: Sequence[PrimFunc], config: VTAConfig, *, triple: str = "", on_device: bool = False
+) -> HostProgram:
     """Write ``functions`` as one LLVM module for the machine ``triple`` (empty: this computer's).
 
-    Raises ``CodegenError`` naming function, stage and line.
+    ``on_device``: they work on arrays in device memory even if they ask nothing of the accelerator. Raises
+    ``CodegenError`` naming function, stage and line.
     """
     triple = triple or host_triple()
     unit = Unit("vta_host")
@@ -58,7 +61,7 @@ def emit_host(functions: Sequence[PrimFunc], config: VTAConfig, *, triple: str =
     infos: list[FunctionInfo] = []
     for function in functions:
         _check_name(function.name, [info.name for info in infos])
-        infos.append(_emit_function(unit, function))
+        infos.append(_emit_function(unit, function, on_device=on_device))
     metadata = Metadata(
         config=config,
         functions=tuple(infos),
@@ -83,7 +86,7 @@ def _check_name(name: str, taken: Sequence[str]) -> None:
         raise CodegenError(f"{name!r} is a function that host code calls itself; give the kernel another name")
 
 
-def _emit_function(unit: Unit, function: PrimFunc) -> FunctionInfo:
+def _emit_function(unit: Unit, function: PrimFunc, *, on_device: bool) -> FunctionInfo:
     shapes = {var: function.declared.get(var, buffer) for var, buffer in function.buffer_map.items()}
     kinds = tuple(_parameter_type(param, function) for param in function.params)
     open_dims = [(var, dim) for var in function.params if var in shapes for dim in _open_dimensions(shapes[var])]
@@ -97,7 +100,7 @@ def _emit_function(unit: Unit, function: PrimFunc) -> FunctionInfo:
     emit_stmt(scope, function.body)
     scope.finish()
     parameters = tuple(_describe(param, shapes.get(param)) for param in function.params)
-    return FunctionInfo(function.name, parameters, _uses_device(function))
+    return FunctionInfo(function.name, parameters, on_device or _uses_device(function))
 
 
 def _parameter_type(param: Var, function: PrimFunc) -> LlvmType:

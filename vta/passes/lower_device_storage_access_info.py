@@ -16,6 +16,7 @@ May import ``vta.arith``, ``vta.passes.{errors,memory_info,reuse}``, ``vta.tir``
 Tests: tests/vta/passes/test_lower_device_storage_access_info.py.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from isa.config import VTAConfig
@@ -26,7 +27,7 @@ from vta.passes.memory_info import MemoryInfo, memory_info
 from vta.passes.remove_no_op import is_index_arithmetic
 from vta.passes.reuse import is_tagged
 from vta.tir.buffer import decl_buffer
-from vta.tir.expr import BufferLoad, Builtin, Call, Expr, Range, Var
+from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, Range, Var
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import Allocate, BufferStore, For, LetStmt, Stmt
 from vta.tir.traverse import map_expr, map_stmt_children, walk
@@ -73,7 +74,7 @@ class _Lowering:
                 self._analyzer.bind(stmt.var, stmt.value)
             case _:
                 pass
-        return map_stmt_children(stmt, self.lower, lambda expr: map_expr(self._lower_access, expr))
+        return map_stmt_children(stmt, self.lower, self._lower_expr)
 
     def _enter(self, stmt: Allocate) -> None:
         self._memories[stmt.buffer_var] = memory_info(self._config, stmt.scope, stmt.origin or self._origin)
@@ -95,6 +96,32 @@ class _Lowering:
             hint="give the stage a pragma (env.alu, env.dma_copy) or tensorize it, or leave it in DRAM",
             origin=self._origin,
         )
+
+    def _lower_expr(self, expr: Expr) -> Expr:
+        for node in walk(expr):
+            match node:
+                case Call(op=Builtin.UOP_PUSH, args=args):
+                    self._check_operands(args)
+                case _:
+                    continue
+        return map_expr(self._lower_access, expr)
+
+    def _check_operands(self, operands: Sequence[Expr]) -> None:
+        """Refuse a micro-op whose operand is no element of this accelerator's memory."""
+        for operand in operands:
+            match operand:
+                case Call(op=Builtin.ACCESS_PTR, args=(_, Var() as data, _, IntImm(value=count), _)):
+                    info = self._memories.get(data)
+                case _:
+                    continue
+            if info is not None and count != info.lanes:
+                raise DeviceStorageError(
+                    f"an operand of a micro-op in {info.scope!r}",
+                    expected=f"an element of {info.rows}x{info.columns} numbers",
+                    got=f"{count} numbers",
+                    hint="an intrinsic belongs to one environment; tensorize with env.gemm of the current one",
+                    origin=self._origin,
+                )
 
     def _lower_access(self, node: Expr) -> Expr:
         match node:

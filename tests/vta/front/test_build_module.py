@@ -229,3 +229,14 @@ def test_what_cannot_be_built_is_refused() -> None:
     with pytest.raises(TargetError) as error:
         vta.build(scheduled.schedule, scheduled.args, "ext_dev", "c")
     assert str(error.value) == "host code is made with llvm, not 'c'; use target_host='llvm'"
+
+
+def test_a_mock_that_does_nothing_takes_the_arrays_of_the_device() -> None:
+    env = vta.get_env().mock
+    scheduled = vector_add(env)
+    f = vta.build(scheduled.schedule, scheduled.args, env.target, name="nothing")
+    device = vta.nd.ext_dev()
+    arrays = [vta.nd.empty(t.shape, str(t.dtype), device) for t in scheduled.args]
+    arrays[-1].copyfrom(np.full(arrays[-1].shape, 7, np.int8))
+    f(*arrays)
+    assert (arrays[-1].numpy() == 7).all()

@@ -10,9 +10,9 @@ from vta.passes.lower_device_storage_access_info import DeviceStorageError, lowe
 from vta.passes.memory_info import MemoryScopeError
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import INT32
-from vta.tir.expr import Expr, Var
+from vta.tir.expr import Builtin, Call, Expr, IntImm, Var, convert
 from vta.tir.scopes import ACC_SCOPE, INP_SCOPE, WGT_SCOPE
-from vta.tir.stmt import Allocate, BufferStore, LetStmt, Stmt
+from vta.tir.stmt import Allocate, BufferStore, Evaluate, LetStmt, Stmt
 from vta.tir.structural import require_equal
 from vta.tir.traverse import walk
 
@@ -83,6 +83,18 @@ def test_the_host_cannot_compute_in_a_scratchpad() -> None:
     other = buffer("o", [4])
     assert refusal(alloc(ACC, loop("i", 4, BufferStore(ACC, Var("x", INT32), (Var("y"),), origin)))) == expected
     assert refusal(alloc(ACC, BufferStore(other, ACC.load(0), (Var("y"),), origin))) == expected
+
+
+def test_a_micro_op_of_another_configuration_is_refused() -> None:
+    """An intrinsic for 32 lanes in a machine of 16: every index would count elements of the wrong size."""
+    args = (0, 0, ACC.access_ptr("rw", "int32"), 0, 0, 0, 0, 0)
+    push = Evaluate(Call(INT32, Builtin.UOP_PUSH, tuple(convert(arg) for arg in args)))
+    size = ACC.shape[0]
+    assert isinstance(size, IntImm)
+    assert refusal(alloc(ACC, push)) == (
+        "the function: an operand of a micro-op in 'local.acc_buffer': expected an element of 1x16 numbers, got "
+        f"{size.value} numbers; an intrinsic belongs to one environment; tensorize with env.gemm of the current one"
+    )
 
 
 def test_the_address_of_a_scratchpad_is_refused() -> None:
