@@ -94,16 +94,23 @@ def _batches(config: str, arguments: argparse.Namespace) -> Iterator[Batch]:
         yield Batch(config, arguments.seed, first, min(end, first + _BATCH), engines, machines)
 
 
+def _positive(text: str) -> int:
+    """Read an option that counts something: none of it would be a success that shows nothing."""
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
+    return int(text)
+
+
 def main() -> int:
     """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--programs", type=int, default=2000, help="programs per configuration")
+    parser.add_argument("--programs", type=_positive, default=2000, help="programs per configuration")
     parser.add_argument("--only", type=int, help="run this one program of each configuration")
     parser.add_argument("--config", action="append", choices=list(CONFIGS), help="default: all")
     parser.add_argument("--engines", nargs="+", choices=["sim", "tsim"], default=["sim"])
     parser.add_argument("--machine", action="append", type=Machine, help="vnni, avx2 or generic; default: all")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=_positive, default=os.cpu_count())
     arguments = parser.parse_args()
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for config in arguments.config or CONFIGS:

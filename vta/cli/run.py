@@ -88,7 +88,7 @@ def _run_program(
         with _trace_file(trace) as output:
             output.write(disassemble(program))
     session = Session(program.config, target or program.config.target)
-    with _killed_by_interrupt():
+    with reported(program=file), _killed_by_interrupt():
         outputs = session.run_program(program)
     for name, array in outputs.items():
         typer.echo(f"{name}: {array.dtype}{list(array.shape)}\n{_text(array)}")

@@ -38,7 +38,7 @@ def run_script(
         if on_launch is not None:
             stack.enter_context(_listening(env, on_launch))
         stack.enter_context(_as_main(path, arguments))
-        with reported(script=str(path)):
+        with reported(script=path):
             runpy.run_path(str(path), run_name="__main__")
         return env.session.device.stats
 

@@ -88,7 +88,7 @@ def test_run_reports_a_deadlock_in_one_line(tmp_path: Path, target: str) -> None
     result = vta("run", bad, "--target", target)
     assert result.exit_code == 1
     assert result.stderr == (
-        "error: deadlock: load: nothing left; compute: instruction 4 waits for a token store->compute; "
+        f"error: {bad}: deadlock: load: nothing left; compute: instruction 4 waits for a token store->compute; "
         "store: instruction 3 waits for a token compute->store\n"
     )
 
