@@ -189,6 +189,14 @@ def test_constants_of_each_type() -> None:
     assert str(const(3, "int32x4")) == "broadcast(3, 4)"
 
 
+def test_nodes_take_plain_type_names_in_tvms_order() -> None:
+    assert same(Cast("int64", x) + 1, Cast(DType("int64"), x) + 1)
+    assert same(Cast("int8", 300 // 100), Cast(INT8, const(3)))
+    assert same(IntImm("int8", 5), const(5, "int8"))
+    assert same(FloatImm("float64", 0.5), const(0.5, "float64"))
+    assert (Var("n", "int64") + 1).dtype.bits == 64
+
+
 def test_casts_of_constants_fold() -> None:
     assert same(cast_to(const(300), INT8), const(44, "int8"))
     assert same(cast_to(const(3), FLOAT32), FloatImm(3.0))
@@ -210,6 +218,12 @@ def test_casts_of_constants_fold() -> None:
         (lambda: StringImm("a") + x, "operands of types handle and int32 do not go together"),
         (lambda: convert([1]), "[1] (list) is not an expression"),
         (lambda: x + None, "None (NoneType) is not an expression"),
+        (
+            lambda: Cast(x, "int8"),
+            "Cast takes the type first, then the value: Cast('int32', x), not "
+            "Var(name='x', dtype='int32', pointer=None)",
+        ),
+        (lambda: IntImm("int8", "1"), "IntImm takes a number and a type, not 'int8' and '1'"),
         (lambda: list(x), "Var is one scalar; it cannot be iterated"),
         (
             lambda: bool(x < 3),

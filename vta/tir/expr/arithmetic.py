@@ -1,0 +1,152 @@
+"""The nodes of arithmetic and comparison: two operands of one type.
+
+May import ``vta.tir.dtype`` and ``vta.tir.expr.operators``. Tests: tests/vta/tir/test_expr.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vta.tir.dtype import BOOL, DType
+from vta.tir.expr.operators import Node
+
+if TYPE_CHECKING:
+    from vta.tir.expr.nodes import Expr
+
+__all__ = [
+    "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "Binary", "Compare", "Div", "FloorDiv", "FloorMod", "Max", "Min",
+    "Mod", "Mul", "Or", "Pair", "Sub",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair(Node):
+    """Two operands."""
+
+    a: Expr
+    b: Expr
+
+
+class Binary(Pair):
+    """Arithmetic on two operands of one type."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the operands."""
+        return self.a.dtype
+
+
+class Compare(Pair):
+    """A comparison of two operands of one type."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> DType:
+        """bool, with the operands' lanes."""
+        return BOOL if self.a.dtype.lanes == 1 else BOOL.with_lanes(self.a.dtype.lanes)
+
+
+class Add(Binary):
+    """a + b."""
+
+    __slots__ = ()
+
+
+class Sub(Binary):
+    """a - b."""
+
+    __slots__ = ()
+
+
+class Mul(Binary):
+    """a * b."""
+
+    __slots__ = ()
+
+
+class Div(Binary):
+    """Quotient rounded towards zero (integers), or exact (floats)."""
+
+    __slots__ = ()
+
+
+class Mod(Binary):
+    """Remainder with the sign of the dividend."""
+
+    __slots__ = ()
+
+
+class FloorDiv(Binary):
+    """Quotient rounded down."""
+
+    __slots__ = ()
+
+
+class FloorMod(Binary):
+    """Remainder with the sign of the divisor."""
+
+    __slots__ = ()
+
+
+class Min(Binary):
+    """The smaller operand."""
+
+    __slots__ = ()
+
+
+class Max(Binary):
+    """The larger operand."""
+
+    __slots__ = ()
+
+
+class EQ(Compare):
+    """a == b."""
+
+    __slots__ = ()
+
+
+class NE(Compare):
+    """a != b."""
+
+    __slots__ = ()
+
+
+class LT(Compare):
+    """a < b."""
+
+    __slots__ = ()
+
+
+class LE(Compare):
+    """a <= b."""
+
+    __slots__ = ()
+
+
+class GT(Compare):
+    """a > b."""
+
+    __slots__ = ()
+
+
+class GE(Compare):
+    """a >= b."""
+
+    __slots__ = ()
+
+
+class And(Compare):
+    """Both operands (bool) hold; ``b`` may be evaluated or not when ``a`` is false."""
+
+    __slots__ = ()
+
+
+class Or(Compare):
+    """One of the operands (bool) holds."""
+
+    __slots__ = ()

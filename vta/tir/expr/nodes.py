@@ -1,0 +1,311 @@
+"""The expression nodes of TIR, closed by the union ``Expr``.
+
+Nodes compare by structure (``same``); ``Var`` and ``IterVar`` by identity.
+May import ``vta.tir.dtype`` and the modules of ``vta.tir.expr`` below it. Tests: tests/vta/tir/test_expr.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from vta.tir import expr as expr_package
+from vta.tir.dtype import FLOAT32, HANDLE, INT32, DType
+from vta.tir.expr.arithmetic import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Div,
+    FloorDiv,
+    FloorMod,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Or,
+    Pair,
+    Sub,
+)  # fmt: skip
+from vta.tir.expr.builtin import Builtin
+from vta.tir.expr.iteration import CommReducer, IterVar
+from vta.tir.expr.operators import ExprError, Node, Operators
+
+if TYPE_CHECKING:
+    from vta.tir.buffer import Buffer
+
+__all__ = [
+    "Broadcast", "BufferLoad", "Call", "Cast", "DataProducer", "Expr", "FloatImm", "IntImm", "Let", "Not",
+    "PointerType", "ProducerLoad", "Ramp", "Reduce", "Select", "StringImm", "Var", "same", "structural_hash",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PointerType:
+    """What a ``handle`` variable points to: elements of ``element`` in memory ``scope`` ("" or "global": DRAM)."""
+
+    element: DType
+    scope: str = "global"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Var(Node):
+    """A variable. Two variables are the same only if they are the same object; ``name`` is for readers."""
+
+    name: str
+    dtype: DType = INT32
+    pointer: PointerType | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.dtype) is not DType:
+            object.__setattr__(self, "dtype", DType(self.dtype))
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntImm(Node):
+    """An integer (or, with dtype bool, truth) constant that fits its type; also in TVM's order, (dtype, value)."""
+
+    value: int
+    dtype: DType = INT32
+
+    def __post_init__(self) -> None:
+        if type(self.dtype) is not DType:
+            _set_constant(self, self.value, self.dtype)
+        low, high = self.dtype.bounds
+        if not low <= self.value <= high:
+            raise ExprError(f"constant {self.value} does not fit {self.dtype}, which holds {low} to {high}")
+
+    def __index__(self) -> int:
+        return self.value
+
+    def __bool__(self) -> bool:
+        return self.value != 0
+
+    def __int__(self) -> int:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FloatImm(Node):
+    """A floating point constant; also in TVM's order, (dtype, value)."""
+
+    value: float
+    dtype: DType = FLOAT32
+
+    def __post_init__(self) -> None:
+        if type(self.dtype) is not DType:
+            _set_constant(self, self.value, self.dtype)
+
+
+def _set_constant(node: IntImm | FloatImm, first: object, second: object) -> None:
+    """Give ``node`` its fields: the type is whichever of the two is a string."""
+    value, dtype = (second, first) if isinstance(first, str) else (first, second)
+    if not isinstance(dtype, str) or not isinstance(value, int | float):
+        raise ExprError(f"{type(node).__name__} takes a number and a type, not {first!r} and {second!r}")
+    object.__setattr__(node, "value", value)
+    object.__setattr__(node, "dtype", DType(dtype))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StringImm(Node):
+    """A string argument of an intrinsic or attribute."""
+
+    value: str
+
+    @property
+    def dtype(self) -> DType:
+        """Strings are handles."""
+        return HANDLE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cast(Node):
+    """``value`` converted to ``dtype`` (two's complement wrap between integers)."""
+
+    dtype: DType
+    value: Expr
+
+    def __post_init__(self) -> None:
+        if type(self.dtype) is DType and isinstance(self.value, Node):
+            return
+        if not isinstance(self.dtype, str):
+            raise ExprError(f"Cast takes the type first, then the value: Cast('int32', x), not {self.dtype!r}")
+        object.__setattr__(self, "dtype", DType(self.dtype))
+        object.__setattr__(self, "value", expr_package.convert(self.value))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Not(Node):
+    """The operand (bool) does not hold."""
+
+    a: Expr
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the operand."""
+        return self.a.dtype
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Select(Node):
+    """``true_value`` if ``condition`` else ``false_value``; both may be evaluated."""
+
+    condition: Expr
+    true_value: Expr
+    false_value: Expr
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the values."""
+        return self.true_value.dtype
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BufferLoad(Node):
+    """One element of ``buffer``; as many indices as the buffer has dimensions."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+
+    @property
+    def dtype(self) -> DType:
+        """The element type, with the lanes of a vector index."""
+        lanes = self.indices[-1].dtype.lanes if self.indices else 1
+        return self.buffer.dtype if lanes == 1 else self.buffer.dtype.with_lanes(lanes)
+
+
+class DataProducer(Protocol):
+    """What a ``ProducerLoad`` reads: a tensor of ``vta.te``, before it has a buffer."""
+
+    @property
+    def name(self) -> str:
+        """For readers."""
+        ...
+
+    @property
+    def shape(self) -> tuple[Expr, ...]:
+        """Extent of each dimension."""
+        ...
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProducerLoad(Node):
+    """One element of a tensor in a te compute body; lowering replaces it by a ``BufferLoad``."""
+
+    producer: DataProducer
+    indices: tuple[Expr, ...]
+
+    @property
+    def dtype(self) -> DType:
+        """The tensor's element type."""
+        return self.producer.dtype
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ramp(Node):
+    """The vector base, base + stride, ... of ``lanes`` values."""
+
+    base: Expr
+    stride: Expr
+    lanes: int
+
+    @property
+    def dtype(self) -> DType:
+        """The base's type, as a vector."""
+        return self.base.dtype.with_lanes(self.lanes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Broadcast(Node):
+    """``lanes`` copies of one value."""
+
+    value: Expr
+    lanes: int
+
+    @property
+    def dtype(self) -> DType:
+        """The value's type, as a vector."""
+        return self.value.dtype.with_lanes(self.lanes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Let(Node):
+    """``body`` with ``var`` standing for ``value``."""
+
+    var: Var
+    value: Expr
+    body: Expr
+
+    @property
+    def dtype(self) -> DType:
+        """The body's type."""
+        return self.body.dtype
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call(Node):
+    """An intrinsic applied to ``args``; the first argument of ``CALL_EXTERN`` is the symbol (a ``StringImm``)."""
+
+    dtype: DType
+    op: Builtin
+    args: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduce(Node):
+    """Element ``value_index`` of ``source`` combined over ``axis`` where ``condition`` holds; te bodies only."""
+
+    combiner: CommReducer
+    source: tuple[Expr, ...]
+    axis: tuple[IterVar, ...]
+    condition: Expr
+    value_index: int = 0
+    init: tuple[Expr, ...] = ()
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the chosen source."""
+        return self.source[self.value_index].dtype
+
+
+Expr: TypeAlias = (
+    Var | IntImm | FloatImm | StringImm | Cast | Add | Sub | Mul | Div | Mod | FloorDiv | FloorMod | Min | Max
+    | EQ | NE | LT | LE | GT | GE | And | Or | Not | Select | BufferLoad | ProducerLoad | Ramp | Broadcast
+    | Let | Call | Reduce
+)  # fmt: skip
+
+
+def same(a: object, b: object) -> bool:
+    """Whether two expressions (or tuples of them) are equal by structure; variables by identity."""
+    if a is b:
+        return True
+    if isinstance(a, Node):
+        if type(a) is not type(b) or isinstance(a, Var):
+            return False
+        if isinstance(a, Pair):
+            return same(a.a, b.a) and same(a.b, b.b)  # type: ignore[attr-defined]  # b is of the same type
+        return all(same(getattr(a, f), getattr(b, f)) for f in a.__match_args__)
+    if isinstance(a, tuple):
+        return isinstance(b, tuple) and len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, Operators) or isinstance(b, Operators):
+        return False
+    return bool(a == b)
+
+
+def structural_hash(expr: Expr) -> int:
+    """Return a hash that expressions of equal structure share."""
+    if isinstance(expr, Var):
+        return id(expr)
+    return hash((type(expr), *(getattr(expr, f) for f in expr.__match_args__)))
