@@ -5,7 +5,7 @@ from tests.support.te_run import loops, lowered, run, statements
 from vta import te
 from vta.tir.buffer import Buffer
 from vta.tir.expr import Call
-from vta.tir.stmt import AttrKey, AttrStmt, BufferStore, For, Stmt, seq
+from vta.tir.stmt import AttrKey, AttrStmt, BufferStore, For, IfThenElse, Stmt, seq
 
 RNG = np.random.default_rng(11)
 
@@ -190,6 +190,61 @@ def test_a_missing_part_of_an_intrinsic_is_named():
         "Tensorize failed: stage 'c', axis 'bi': the intrinsic 'gemm' has no body; declare it, or tensorize at another "
         "axis"
     )
+
+
+class Sparse:
+    """A product of which only the steps are done where ``where(ko, bo)`` holds."""
+
+    def __init__(self, where, *, inner: int = 4, without: str = "") -> None:
+        x, w = te.placeholder((2, inner, 1, 4), "int8", "x"), te.placeholder((3, inner, 4, 4), "int8", "w")
+        ko, ki = te.reduce_axis((0, inner), "ko"), te.reduce_axis((0, 4), "ki")
+        self.c = te.compute(
+            (2, 3, 1, 4),
+            lambda bo, co, bi, ci: te.sum(
+                x[bo, ko, bi, ki].astype("int32") * w[co, ko, ci, ki].astype("int32"),
+                axis=[ko, ki],
+                where=where(ko, bo, ki),
+            ),
+            "c",
+        )
+        self.args = [x, w, self.c]
+        self.s = te.create_schedule(self.c.op)
+        self.s[self.c].reorder(ko, *self.c.op.axis, ki)
+        if inner == 1:
+            self.s[self.c].reorder(*self.c.op.axis, ko, ki)
+        self.s[self.c].tensorize(self.c.op.axis[2], gemm(1, 4, without=without))
+
+    def check(self, done) -> None:
+        x, w = (RNG.integers(-128, 128, size=[int(n) for n in t.shape]).astype(np.int8) for t in self.args[:2])
+        mask = np.array([[done(k, b) for k in range(x.shape[1])] for b in range(2)])
+        expected = np.einsum("rkbi,ckoi,rk->rcbo", x.astype(np.int32), w.astype(np.int32), mask)
+        assert (run(self.s, self.args, x, w) == expected).all()
+
+
+def test_where_a_reduction_skips_steps_the_intrinsic_is_not_used():
+    t = Sparse(lambda ko, bo, _: te.all(ko % 2 == bo, ko < 3))
+    assert str(statements(lowered(t.s, t.args), IfThenElse)[0].condition) == "((floormod(ko, 2) == bo) && (ko < 3))"
+    t.check(lambda k, b: k % 2 == b and k < 3)
+
+
+def test_a_skipped_whole_reduction_leaves_the_start_value():
+    t = Sparse(lambda _k, bo, _i: bo == 1, inner=1)
+    t.check(lambda _k, b: b == 1)
+
+
+def test_a_condition_outside_needs_the_parts_of_the_intrinsic():
+    t = Sparse(lambda _k, bo, _i: bo == 1, inner=1, without="update")
+    with pytest.raises(te.TensorizeError) as error:
+        lowered(t.s, t.args)
+    assert "a condition of the reduction is outside of it, but the intrinsic 'gemm' has no reduce_update" in str(
+        error.value
+    )
+
+
+def test_a_reduction_that_skips_lanes_is_not_the_intrinsic():
+    t = Sparse(lambda ko, _b, ki: te.all(ko < 3, ki < 2))
+    with pytest.raises(te.TensorizeError, match="it computes"):
+        lowered(t.s, t.args)
 
 
 def test_a_condition_on_the_loops_inside_is_refused():
