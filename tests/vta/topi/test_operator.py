@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+import vta
+from tests.support.epilogue_operator import EpilogueOnly
+from vta.topi.epilogue import Bias, ShiftRight
+from vta.topi.operand import Operand
+from vta.topi.operator import OperatorError, compile  # noqa: A004
+
+OPERATOR = EpilogueOnly((2, 24, 5, 7), (Bias(), ShiftRight(4)))
+
+
+def arrays() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    return rng.integers(-2000, 2000, (2, 24, 5, 7)).astype(np.int32), rng.integers(-9, 9, 24).astype(np.int32)
+
+
+@pytest.mark.parametrize("target", ["sim", "reference", "tsim"])
+def test_a_compiled_operator_takes_and_gives_plain_arrays_on_every_engine(target: str) -> None:
+    env = vta.Environment({**vta.get_env().config.to_dict(), "TARGET": target})
+    data, bias = arrays()
+    compiled = compile(OPERATOR, env)
+    assert compiled.env.session.device.name == target
+    np.testing.assert_array_equal(compiled(data, bias), OPERATOR.reference(data, bias))
+    np.testing.assert_array_equal(compiled(data, bias + 1), OPERATOR.reference(data, bias + 1))
+
+
+def test_an_operator_describes_its_tensors() -> None:
+    env = vta.get_env()
+    assert OPERATOR.inputs(env) == (Operand("data", (2, 24, 5, 7), "int32"), Operand("bias", (24,), "int32"))
+    assert OPERATOR.output(env) == Operand("res", (2, 24, 5, 7), "int8")
+    assert (OPERATOR.macs, OPERATOR.flops) == (0, 0)
+
+
+def test_packed_arrays_can_be_given_too() -> None:
+    env = vta.get_env()
+    data, bias = arrays()
+    packed = compile(OPERATOR, env).packed(*OPERATOR.pack(env, data, bias))
+    assert packed.shape == (2, 2, 5, 7, 1, 16)
+    np.testing.assert_array_equal(OPERATOR.unpack(env, packed), OPERATOR.reference(data, bias))
+
+
+def test_arrays_that_do_not_go_with_an_operator_are_refused() -> None:
+    compiled = compile(OPERATOR, vta.get_env())
+    data, bias = arrays()
+    with pytest.raises(OperatorError) as caught:
+        compiled(data)
+    assert str(caught.value) == "EpilogueOnly takes 2 arrays (data, bias), not 1"
+    with pytest.raises(OperatorError) as caught:
+        compiled(data, bias[:-1])
+    assert str(caught.value) == "EpilogueOnly: bias is int32 of shape (24,), not int32 of shape (23,)"
+    with pytest.raises(OperatorError) as caught:
+        compiled(data.astype(np.int64), bias)
+    assert str(caught.value) == ("EpilogueOnly: data is int32 of shape (2, 24, 5, 7), not int64 of shape (2, 24, 5, 7)")

@@ -1,0 +1,376 @@
+"""What follows a layer's sums on the accelerator: bias, shift, clip, residual, down to the int8 that is stored.
+
+An epilogue is a tuple of steps. ``append`` describes it on a packed tensor, one stage for each ALU operation, with
+TVM's names; ``reference`` does the same with numpy on a plain one. Sums and products wrap at 32 bits, and the store
+keeps the low 8 bits, on both.
+May import ``vta.te``, ``vta.environment``, ``vta.topi.{layout,operand}``, numpy.
+Tests: tests/vta/topi/test_epilogue.py.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from vta import te
+from vta.environment import Environment
+from vta.tir.expr import Expr
+from vta.topi.layout import pack_activations, pack_channels
+from vta.topi.operand import Operand
+
+__all__ = [
+    "Add", "Appended", "Bias", "ChannelShift", "Clip", "Epilogue", "EpilogueError", "Multiply", "Relu", "Requantise",
+    "Residual", "RoundingShift", "Scale", "ShiftLeft", "ShiftRight", "Step", "append", "operands", "pack_operands",
+    "reference",
+]  # fmt: skip
+
+Array = npt.NDArray[np.generic]
+Ints = npt.NDArray[np.int32]
+
+_WORD = (-(1 << 31), (1 << 31) - 1)
+_RESIDUALS = ("int8", "int32")
+
+
+class EpilogueError(ValueError):
+    """A step that cannot be done, or arrays that do not go with the steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """Add an int32 tensor that has one value a channel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Multiply by an int32 tensor that has one value a channel."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelShift:
+    """Shift right by an int32 tensor that has one value a channel; a negative one shifts left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """Add another tensor of the output's shape; int8 is widened on its way into the accumulator."""
+
+    dtype: str = "int8"
+
+    def __post_init__(self) -> None:
+        if self.dtype not in _RESIDUALS:
+            raise EpilogueError(f"Residual: dtype is {' or '.join(_RESIDUALS)}, not {self.dtype!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftRight:
+    """Arithmetic right shift."""
+
+    bits: int
+
+    def __post_init__(self) -> None:
+        _require("ShiftRight", "bits", self.bits, 0, 31)
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftLeft:
+    """Left shift."""
+
+    bits: int
+
+    def __post_init__(self) -> None:
+        _require("ShiftLeft", "bits", self.bits, 0, 31)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundingShift:
+    """Right shift to the nearest number, halves upwards: add ``1 << (bits - 1)``, then shift."""
+
+    bits: int
+
+    def __post_init__(self) -> None:
+        _require("RoundingShift", "bits", self.bits, 1, 31)
+
+
+@dataclass(frozen=True, slots=True)
+class Requantise:
+    """Multiply by ``multiplier``, then shift right by ``shift`` to the nearest number, halves upwards."""
+
+    multiplier: int
+    shift: int
+
+    def __post_init__(self) -> None:
+        _require("Requantise", "multiplier", self.multiplier, *_WORD)
+        _require("Requantise", "shift", self.shift, 0, 31)
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """Add a constant."""
+
+    constant: int
+
+    def __post_init__(self) -> None:
+        _require("Add", "constant", self.constant, *_WORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Multiply:
+    """Multiply by a constant."""
+
+    constant: int
+
+    def __post_init__(self) -> None:
+        _require("Multiply", "constant", self.constant, *_WORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Relu:
+    """Replace negative numbers by zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Limit to ``low`` .. ``high``."""
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        _require("Clip", "low", self.low, *_WORD)
+        _require("Clip", "high", self.high, *_WORD)
+        if self.low > self.high:
+            raise EpilogueError(f"Clip: low is {self.low}, which is more than high, {self.high}")
+
+
+Step: TypeAlias = (
+    Bias | Scale | ChannelShift | Residual | ShiftRight | ShiftLeft | RoundingShift | Requantise | Add | Multiply
+    | Relu | Clip
+)  # fmt: skip
+Epilogue: TypeAlias = tuple[Step, ...]
+Primitive: TypeAlias = (
+    Bias | Scale | ChannelShift | Residual | ShiftRight | ShiftLeft | Add | Multiply | Relu | Clip
+)  # fmt: skip
+
+_CHANNEL_NAMES: dict[type[Step], str] = {Bias: "bias", Scale: "scale", ChannelShift: "shift"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Appended:
+    """An epilogue behind a tensor: its ALU ``stages`` in order, the tensors it reads, and the narrow ``result``.
+
+    ``widened`` are stages that only convert an int8 input: they become loads, as caches of the other inputs do.
+    """
+
+    stages: tuple[te.Tensor, ...]
+    inputs: tuple[te.Tensor, ...]
+    widened: tuple[te.Tensor, ...]
+    result: te.Tensor
+
+
+def operands(steps: Sequence[Step], shape: Sequence[int]) -> tuple[Operand, ...]:
+    """Return the plain tensors that ``steps`` read, in order; ``shape`` is that of the layer's plain output."""
+    found: list[Operand] = []
+    for step in steps:
+        match step:
+            case Bias() | Scale() | ChannelShift():
+                found.append(Operand(_CHANNEL_NAMES[type(step)], (shape[1],), "int32"))
+            case Residual():
+                found.append(Operand("residual", tuple(shape), step.dtype))
+            case _:
+                pass
+    return tuple(_numbered(found))
+
+
+def _numbered(found: Sequence[Operand]) -> list[Operand]:
+    """Return operands with different names: bias, bias_1, ..."""
+    seen: dict[str, int] = {}
+    result = []
+    for operand in found:
+        count = seen.get(operand.name, 0)
+        seen[operand.name] = count + 1
+        name = f"{operand.name}_{count}" if count else operand.name
+        result.append(Operand(name, operand.shape, operand.dtype))
+    return result
+
+
+def pack_operands(steps: Sequence[Step], env: Environment, values: Sequence[Array], *, rank: int) -> tuple[Array, ...]:
+    """Return the plain arrays for ``operands`` in the layout of the tensors that ``append`` makes.
+
+    ``rank`` is that of the packed output: 6 for images, 4 for dense layers.
+    """
+    packed = []
+    for step, value in zip(_readers(steps), values, strict=True):
+        if isinstance(step, Residual):
+            packed.append(pack_activations(value, batch=env.BATCH, block=env.BLOCK_OUT))
+        else:
+            packed.append(pack_channels(value, batch=env.BATCH, block=env.BLOCK_OUT, rank=rank))
+    return tuple(packed)
+
+
+def _readers(steps: Sequence[Step]) -> list[Step]:
+    return [step for step in steps if isinstance(step, Residual | Bias | Scale | ChannelShift)]
+
+
+def _primitive(steps: Sequence[Step]) -> Iterator[Primitive]:
+    """Yield ``steps`` with those that are short for several replaced by them."""
+    for step in steps:
+        match step:
+            case RoundingShift():
+                yield from (Add(1 << (step.bits - 1)), ShiftRight(step.bits))
+            case Requantise():
+                yield Multiply(step.multiplier)
+                yield from _primitive([RoundingShift(step.shift)] if step.shift else [])
+            case _:
+                yield step
+
+
+def append(tensor: te.Tensor, steps: Sequence[Step], env: Environment) -> Appended:
+    """Return the stages of ``steps`` behind ``tensor``, a packed one of 4 dimensions or more in ``env.acc_dtype``."""
+    builder = _Builder(tensor, env, [int(extent) for extent in tensor.shape])  # type: ignore[arg-type]  # constants
+    plain = operands(steps, (1, 1))
+    names = iter([operand.name for operand in plain])
+    for step in _primitive(steps):
+        builder.add(step, names)
+    result = builder.computed(lambda *i: builder.now(*i).astype(env.out_dtype), "res")
+    return Appended(tuple(builder.stages), tuple(builder.inputs), tuple(builder.widened), result)
+
+
+class _Builder:
+    """Describes step after step; ``now`` is the tensor so far."""
+
+    def __init__(self, tensor: te.Tensor, env: Environment, shape: Sequence[int]) -> None:
+        self.now = tensor
+        self.env = env
+        self.shape = tuple(shape)
+        self.stages: list[te.Tensor] = []
+        self.inputs: list[te.Tensor] = []
+        self.widened: list[te.Tensor] = []
+
+    def computed(self, element: Callable[..., Expr], name: str) -> te.Tensor:
+        """Return a tensor of the output's shape."""
+        return te.compute(self.shape, element, name=name, tag="elemwise")
+
+    def add(self, step: Primitive, names: Iterator[str]) -> None:
+        """Append ``step``; ``names`` are those of the tensors that are still to be made."""
+        match step:
+            case Bias() | Scale() | ChannelShift():
+                self._by_channel(step, next(names))
+            case Residual():
+                self._residual(step, next(names))
+            case Clip():
+                before = self.now
+                self._stage(lambda *i: te.min(before(*i), step.high), "clipA")
+                high = self.now
+                self._stage(lambda *i: te.max(high(*i), step.low), "clipB")
+            case _:
+                self._constant(step)
+
+    def _constant(self, step: ShiftRight | ShiftLeft | Add | Multiply | Relu) -> None:
+        before = self.now
+        match step:
+            case ShiftRight():
+                self._stage(lambda *i: before(*i) >> step.bits, "T_right_shift")
+            case ShiftLeft():
+                self._stage(lambda *i: before(*i) << step.bits, "T_left_shift")
+            case Add():
+                self._stage(lambda *i: before(*i) + step.constant, "T_add")
+            case Multiply():
+                self._stage(lambda *i: before(*i) * step.constant, "T_multiply")
+            case Relu():
+                self._stage(lambda *i: te.max(before(*i), 0), "T_relu")
+            case _:
+                assert_never(step)
+
+    def _by_channel(self, step: Bias | Scale | ChannelShift, name: str) -> None:
+        shape = (1, self.shape[1], *[1] * (len(self.shape) - 4), *self.shape[-2:])
+        values = te.placeholder(shape, name=name, dtype=self.env.acc_dtype)
+        self.inputs.append(values)
+        before, middle = self.now, len(self.shape) - 4
+
+        def value(*i: Expr) -> Expr:
+            return values(0, i[1], *[0] * middle, *i[-2:])
+
+        match step:
+            case Bias():
+                self._stage(lambda *i: before(*i) + value(*i), "T_add")
+            case Scale():
+                self._stage(lambda *i: before(*i) * value(*i), "T_multiply")
+            case ChannelShift():
+                self._stage(lambda *i: before(*i) >> value(*i), "T_right_shift")
+            case _:
+                assert_never(step)
+
+    def _residual(self, step: Residual, name: str) -> None:
+        other = te.placeholder(self.shape, name=name, dtype=step.dtype)
+        self.inputs.append(other)
+        if step.dtype != self.env.acc_dtype:
+            narrow = other
+            other = self.computed(lambda *i: narrow(*i).astype(self.env.acc_dtype), "T_cast")
+            self.widened.append(other)
+        before = self.now
+        self._stage(lambda *i: before(*i) + other(*i), "T_add")
+
+    def _stage(self, element: Callable[..., Expr], name: str) -> None:
+        self.now = self.computed(element, name)
+        self.stages.append(self.now)
+
+
+def reference(sums: Array, steps: Sequence[Step], values: Sequence[Array]) -> npt.NDArray[np.int8]:
+    """Return the int8 numbers that ``steps`` make of a layer's plain ``sums`` (N, C, *rest), in int32.
+
+    ``values`` are the plain arrays for ``operands``, in order.
+    """
+    now: Ints = sums.astype(np.int32)
+    given = iter(values)
+    if len(values) != (count := len(_readers(steps))):
+        raise EpilogueError(f"the epilogue reads {count} tensors, and {len(values)} were given")
+    with np.errstate(over="ignore"):
+        for step in _primitive(steps):
+            now = _done(now, step, given)
+    return now.astype(np.int8)
+
+
+def _done(now: Ints, step: Primitive, given: Iterator[Array]) -> Ints:
+    """Return what ``step`` makes of ``now``."""
+    match step:
+        case Bias():
+            return now + _by_channel(now, next(given))
+        case Scale():
+            return now * _by_channel(now, next(given))
+        case ChannelShift():
+            return _shifted(now, _by_channel(now, next(given)))
+        case Residual():
+            return now + next(given).astype(np.int32)
+        case ShiftRight():
+            return now >> np.int32(step.bits)
+        case ShiftLeft():
+            return now << np.int32(step.bits)
+        case Add():
+            return now + np.int32(step.constant)
+        case Multiply():
+            return now * np.int32(step.constant)
+        case Relu():
+            return np.maximum(now, np.int32(0))
+        case Clip():
+            return np.clip(now, np.int32(step.low), np.int32(step.high))
+        case _:
+            assert_never(step)
+
+
+def _by_channel(now: Ints, values: Array) -> Ints:
+    return values.astype(np.int32).reshape(1, -1, *[1] * (now.ndim - 2))
+
+
+def _shifted(now: Ints, counts: Ints) -> Ints:
+    """Return ``now`` shifted right by ``counts``, left where they are negative; 32 and more shift everything out."""
+    wide = now.astype(np.int64)
+    right = wide >> np.clip(counts, 0, 32)
+    left = wide << np.clip(-counts.astype(np.int64), 0, 32)
+    return np.where(counts >= 0, right, left).astype(np.int32)
+
+
+def _require(step: str, what: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise EpilogueError(f"{step}: {what} is from {low} to {high}, not {value}")
