@@ -25,7 +25,7 @@ from isa.encoding import (
     value_getters,
     value_names,
 )
-from isa.instructions import Instruction, Opcode
+from isa.instructions import Instruction, MemoryId, Module, Opcode
 from isa.layout import Layout, instruction_layouts, uop_layout
 from isa.legality import Condition, Rule, legality_rules
 
@@ -38,6 +38,7 @@ __all__ = [
     "decode_uop_fields",
     "encode_all",
     "encode_fields",
+    "modules_of",
     "words_to_array",
 ]
 
@@ -89,6 +90,18 @@ def decode_fields(array: WordArray, config: VTAConfig) -> dict[str, FieldTable]:
         place = int(np.argmax(bad))
         _refuse(array, place, config)
     return tables
+
+
+def modules_of(tables: Mapping[str, FieldTable], count: int) -> Column:
+    """Return the ``Module`` that executes each of ``count`` decoded instructions."""
+    modules = np.full(count, Module.COMPUTE, np.int64)
+    for name, table in tables.items():
+        if name == "STORE":
+            modules[table.index] = Module.STORE
+        elif name == "LOAD":
+            memory = table.columns["memory"]
+            modules[table.index[(memory == MemoryId.INP) | (memory == MemoryId.WGT)]] = Module.LOAD
+    return modules
 
 
 def _refuse(array: WordArray, place: int, config: VTAConfig) -> None:

@@ -38,7 +38,10 @@ THIRD_PARTY: dict[str, set[str]] = {
 }
 """Distribution -> the units that may import it."""
 
-EXCEPTIONS = {("runtime.devices.rtl", "hw"), ("runtime.devices.rtl", "hw.sim"), ("vta.__init__", "vta.topi")}
+EXCEPTIONS = {
+    *((f"runtime.devices.{name}", unit) for name in ("rtl", "rtl_core", "rtl_notes") for unit in ("hw", "hw.sim")),
+    ("vta.__init__", "vta.topi"),
+}
 """(module, unit): the device that is the hardware imports it when it is first used; the front names the operators."""
 
 

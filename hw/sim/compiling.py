@@ -77,7 +77,7 @@ def _observed(netlist: n.Netlist, probes: Iterable[str], hooks: Sequence[Hook]) 
     """Return the names of the signals to store in every cycle, each once; raise SimulatorError for an unknown one."""
     names = dict.fromkeys(netlist.top.outputs)
     names.update(dict.fromkeys(probes))
-    names.update(dict.fromkeys(signal for hook in hooks for signal in hook.signals))
+    names.update(dict.fromkeys(s for hook in hooks for s in hook.signals if s not in netlist.top.inputs))
     for name in names:
         if name not in netlist.signals:
             near = difflib.get_close_matches(name, netlist.signals, n=1)

@@ -1,7 +1,7 @@
 """What else runs in native code once a cycle, between the settling of the design and the clock's edge.
 
-A hook sees the values of its signals of this cycle and may set inputs for the next. Tests:
-``tests/hw/sim/test_histogram.py``, ``tests/hw/sim/test_axi_memory.py``.
+A hook sees the values of its signals of this cycle and may set inputs for the next; one that reads an input stands
+before the one that sets it. Tests: ``tests/hw/sim/test_sample_log.py``, ``tests/hw/sim/test_axi_memory.py``.
 """
 
 from collections.abc import Mapping

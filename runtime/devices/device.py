@@ -4,7 +4,7 @@ A launch is a range of instruction words in the device's memory, ended by FINISH
 may rely on nothing in the scratchpads but what the same program's launches before it left there; ``launch`` returns
 when FINISH and every earlier instruction have completed.
 
-May import ``isa`` and the runtime's memory and statistics. Tests:
+May import ``isa`` and the runtime's memory, statistics and timeline. Tests:
 ``tests/runtime/test_device_errors.py``.
 """
 
@@ -18,6 +18,7 @@ from isa.instructions import Module
 from isa.origin import Origin
 from runtime.memory import DeviceMemory
 from runtime.stats import LaunchStats, Statistics
+from runtime.timeline import TimelineHook
 
 __all__ = [
     "DeadlockError",
@@ -143,6 +144,10 @@ class Device(Protocol):
 
     def set_trace(self, hook: TraceHook | None) -> None:
         """Call ``hook`` for each instruction of the launches to come; None turns tracing off."""
+        ...
+
+    def set_timeline(self, hook: TimelineHook | None) -> None:
+        """Call ``hook`` at the end of each launch to come, failed ones too, with the times of everything in it."""
         ...
 
     def launch(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.config import VTAConfig
-from isa.encoding import INSTRUCTION_BYTES, decode
+from isa.encoding import decode
 from isa.instructions import MemoryId, Module
 from isa.origin import Origin
 from isa.tokens import TokenQueue
@@ -25,13 +25,15 @@ from runtime.devices.device import (
     TraceEvent,
     TraceHook,
 )
+from runtime.devices.launch_words import read_launch, require_in_memory
 from runtime.kernels.arena import Arena
 from runtime.kernels.build import compile_kernels
 from runtime.kernels.machine import Machine, host_machine
 from runtime.kernels.record import BYTE_COUNTERS, COUNTER_NAMES, KIND_NAMES, Status
 from runtime.kernels.report import awaited_tokens, failure_text, head_of
-from runtime.memory import FIRST_ADDRESS, DeviceMemory
+from runtime.memory import DeviceMemory
 from runtime.stats import InstructionCounts, LaunchStats, Statistics, count_instructions
+from runtime.timeline import TimelineHook, timed
 
 __all__ = ["FunctionalSimulator"]
 
@@ -66,6 +68,9 @@ class FunctionalSimulator:
         self._launches = 0
         self._origins: Sequence[Origin | None] | None = None
         self._trace: TraceHook | None = None
+        self._timeline: TimelineHook | None = None
+        self._executed: list[int] = []
+        """Of the launch in progress, if it is timed."""
 
     @property
     def machine(self) -> Machine:
@@ -91,6 +96,10 @@ class FunctionalSimulator:
         """Call ``hook`` for each instruction of the launches to come, after the launch, in order of execution."""
         self._trace = hook
 
+    def set_timeline(self, hook: TimelineHook | None) -> None:
+        """Call ``hook`` at the end of each launch to come with the order of everything in it."""
+        self._timeline = hook
+
     def scratchpad(self, memory: MemoryId) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
         """Return a copy of a scratchpad as numbers, shaped as in ``isa.reference.Reference``."""
         return self._arena.scratchpad(memory)
@@ -99,24 +108,31 @@ class FunctionalSimulator:
         self, insn_address: int, insn_count: int, *, origins: Sequence[Origin | None] | None = None
     ) -> LaunchStats:
         """Run a launch, as ``Device.launch`` says."""
+        if self._timeline is not None:
+            self._run_timed(self._timeline, insn_address, insn_count, origins)
+        else:
+            self._run(insn_address, insn_count, origins)
+        return LaunchStats(statistics=_statistics(self._counters, 1))
+
+    def _run(self, insn_address: int, insn_count: int, origins: Sequence[Origin | None] | None) -> None:
         self.start(insn_address, insn_count, origins=origins)
         while not self.advance(_SLICE):
             pass  # back in Python now and then, so that an interrupt is seen
-        return LaunchStats(statistics=_statistics(self._counters, 1))
+
+    def _run_timed(
+        self, hook: TimelineHook, insn_address: int, insn_count: int, origins: Sequence[Origin | None] | None
+    ) -> None:
+        array = read_launch(self.memory, insn_address, insn_count)
+        with timed(hook, self.name, self.config, array, origins) as self._executed:
+            self._run(insn_address, insn_count, origins)
 
     def start(self, insn_address: int, insn_count: int, *, origins: Sequence[Origin | None] | None = None) -> None:
         """Fetch a launch without running it; ``advance`` does that, step by step.
 
         Raises ``DeviceError`` for a range that is not in memory, ``ExecutionError`` for the first illegal word.
         """
-        arena, end = self._arena, insn_address + insn_count * INSTRUCTION_BYTES
-        if insn_count < 1:
-            raise DeviceError(f"a launch has at least one instruction, FINISH, not {insn_count}")
-        if insn_address < FIRST_ADDRESS or end > self.memory.nbytes:
-            raise DeviceError(
-                f"instructions at {insn_address:#x} to {end - 1:#x} are outside of the mapped range "
-                f"{FIRST_ADDRESS:#x} to {self.memory.nbytes:#x}"
-            )
+        require_in_memory(self.memory, insn_address, insn_count)
+        arena = self._arena
         self._totals += self._counters
         self._counters[:] = 0
         self._origins = origins
@@ -141,6 +157,8 @@ class FunctionalSimulator:
         status = self._kernels.run(arena.address)
         if self._trace is not None:
             self._report_trace(self._trace, executed)
+        if self._timeline is not None:
+            self._executed.extend(arena.order[executed : arena.get("executed")].tolist())
         if status == Status.PAUSED:
             return False
         if status == Status.DONE:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from isa.bulk import array_to_words
 from isa.config import VTAConfig
-from isa.encoding import INSTRUCTION_BYTES, DecodingError, decode, layout_name
+from isa.encoding import DecodingError, decode, layout_name
 from isa.instructions import Finish, Instruction, MemoryId, Module
 from isa.origin import Origin
 from isa.reference import Counts, Reference
@@ -23,14 +23,15 @@ from isa.tokens import Deadlock, TokenQueue, token_order
 from runtime.devices.device import (
     DeadlockError,
     DeviceDebug,
-    DeviceError,
     ExecutionError,
     ModuleHead,
     TraceEvent,
     TraceHook,
 )
+from runtime.devices.launch_words import read_launch
 from runtime.memory import FIRST_ADDRESS, DeviceMemory
 from runtime.stats import LaunchStats, Statistics, count_instructions
+from runtime.timeline import TimelineHook, timed
 
 __all__ = ["ReferenceDevice"]
 
@@ -45,6 +46,7 @@ class ReferenceDevice:
         self._machine = Reference(config, memory.address_space(), first_address=FIRST_ADDRESS)
         self._stats = Statistics()
         self._trace: TraceHook | None = None
+        self._timeline: TimelineHook | None = None
 
     @property
     def stats(self) -> Statistics:
@@ -63,6 +65,10 @@ class ReferenceDevice:
         """Call ``hook`` for each instruction of the launches to come; None turns tracing off."""
         self._trace = hook
 
+    def set_timeline(self, hook: TimelineHook | None) -> None:
+        """Call ``hook`` at the end of each launch to come with the order of everything in it."""
+        self._timeline = hook
+
     def scratchpad(self, memory: MemoryId) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
         """Return a copy of a scratchpad as numbers, shaped as in ``isa.reference.Reference``."""
         machine = self._machine
@@ -80,30 +86,26 @@ class ReferenceDevice:
         self, insn_address: int, insn_count: int, *, origins: Sequence[Origin | None] | None = None
     ) -> LaunchStats:
         """Run a launch, as ``Device.launch`` says."""
-        if insn_count < 1:
-            raise DeviceError(f"a launch has at least one instruction, FINISH, not {insn_count}")
-        end = insn_address + insn_count * INSTRUCTION_BYTES
-        if insn_address < FIRST_ADDRESS or end > self.memory.nbytes:
-            raise DeviceError(
-                f"instructions at {insn_address:#x} to {end - 1:#x} are outside of the mapped range "
-                f"{FIRST_ADDRESS:#x} to {self.memory.nbytes:#x}"
-            )
-        raw = self.memory.view(insn_address, end - insn_address)
-        words = array_to_words(raw.copy().view("<u8").reshape(-1, 2).astype(np.uint64))
-        sources: Sequence[Origin | None] = [None] * insn_count if origins is None else origins
-        instructions = [self._decode(index, words, sources) for index in range(insn_count)]
+        array = read_launch(self.memory, insn_address, insn_count)
+        with timed(self._timeline, self.name, self.config, array, origins) as executed:
+            return self._run(array, [None] * insn_count if origins is None else origins, executed)
+
+    def _run(self, array: npt.NDArray[np.uint64], sources: Sequence[Origin | None], executed: list[int]) -> LaunchStats:
+        """Execute a launch, noting in ``executed`` each instruction that completed."""
+        words = array_to_words(array)
+        instructions = [self._decode(index, words, sources) for index in range(len(words))]
         self._machine.memory = self.memory.address_space()
         self._machine.counts = Counts()
         order = token_order(instructions)
-        executed: list[Instruction] = []
         try:
             for index in order.executed:
                 self._step(index, instructions[index], sources)
-                executed.append(instructions[index])
+                executed.append(index)
                 if self._trace is not None:
                     self._trace(TraceEvent(index, instructions[index].module, words[index], sources[index]))
         finally:  # a launch that fails counts what it executed
-            done = Statistics(**asdict(self._machine.counts), instructions=count_instructions(executed))
+            counted = count_instructions([instructions[index] for index in executed])
+            done = Statistics(**asdict(self._machine.counts), instructions=counted)
             self._stats = self._stats + done
         if order.deadlock is not None:
             raise DeadlockError(_heads(order.deadlock))

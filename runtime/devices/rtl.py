@@ -2,23 +2,20 @@
 
 The design of ``hw.core`` is compiled once for each pair of configurations and kept in the user's cache. A launch goes
 through the core's control as a driver's does; its cycles, and what each module spent them on, are counted beside it.
-The only module of the runtime that may import ``hw``, when a device is made. Tests: ``tests/runtime/test_rtl_*.py``.
+May import ``hw``, when a device is made. Tests: ``tests/runtime/test_rtl_*.py``, ``tests/runtime/test_timeline.py``.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-import isa
 from isa.config import VTAConfig
-from isa.encoding import INSTRUCTION_BYTES, DecodingError, decode
+from isa.encoding import DecodingError, decode
 from isa.instructions import Module
 from isa.origin import Origin
-from runtime.accounting import CycleAccount
 from runtime.devices.device import (
     DeadlockError,
     DeviceDebug,
@@ -27,33 +24,23 @@ from runtime.devices.device import (
     TraceEvent,
     TraceHook,
 )
+from runtime.devices.launch_words import read_launch
+from runtime.devices.rtl_core import CoreRun, RtlCore
+from runtime.devices.rtl_notes import Notes
 from runtime.devices.rtl_stream import Fault, InstructionStream
 from runtime.devices.rtl_uops import MicroOpShadow
-from runtime.memory import FIRST_ADDRESS, DeviceMemory
+from runtime.memory import DeviceMemory
 from runtime.stats import LaunchStats, Statistics
+from runtime.timeline import NEVER, Timeline, TimelineHook
 from runtime.word_counts import count_words
 
 if TYPE_CHECKING:
     from hw.config import HardwareConfig
-    from hw.sim import CompiledDesign
 
 __all__ = ["DEFAULT_LATENCY", "RtlSimulator"]
 
 DEFAULT_LATENCY = 32
 """Cycles from an address to its first beat, and from a last beat to its response, unless a device says otherwise."""
-
-MODULES = ("fetch", "load", "compute", "store")
-"""The modules whose cycles are accounted for."""
-
-STALL_CHANCE = 0.25
-"""Of a channel in a cycle, where random stalls are asked for."""
-
-_STARTS = {module: f"launch.{module.name.lower()}_start" for module in Module}
-_ENDS = {Module.LOAD: "load.writer.done", Module.COMPUTE: "compute.window.retires", Module.STORE: "store.completed"}
-"""Signals of the core that are high where an instruction starts or completes; each module does its own in order."""
-
-_SLICE = 1 << 13
-"""Cycles between two looks at the watchdog and at pending signals."""
 
 
 class RtlSimulator:
@@ -89,11 +76,12 @@ class RtlSimulator:
         self.config = config
         self.memory = memory
         self.hardware = HardwareConfig() if hardware is None else hardware
-        self._core = _Core(config, self.hardware, memory, latency=latency, stall_seed=stall_seed)
+        self._core = RtlCore(config, self.hardware, memory, latency=latency, stall_seed=stall_seed)
         self._uops = MicroOpShadow(config)
         self._stats = Statistics(cycles=0)
         self._flags = DeviceDebug.NONE
         self._trace: TraceHook | None = None
+        self._timeline: TimelineHook | None = None
 
     @property
     def stats(self) -> Statistics:
@@ -112,6 +100,10 @@ class RtlSimulator:
         """Call ``hook`` for each instruction of the launches to come, after the launch, in order of completion."""
         self._trace = hook
 
+    def set_timeline(self, hook: TimelineHook | None) -> None:
+        """Call ``hook`` at the end of each launch to come with the times of everything in it."""
+        self._timeline = hook
+
     def launch(
         self, insn_address: int, insn_count: int, *, origins: Sequence[Origin | None] | None = None
     ) -> LaunchStats:
@@ -126,17 +118,16 @@ class RtlSimulator:
         fault = self._first_fault(stream)
         count = insn_count if fault is None else fault.index
         with self._patched(insn_address, stream, count):
-            ended = self._core.run(insn_address, min(count + 1, insn_count), log=self._trace is not None)
-        if self._trace is not None:
-            _report(self._trace, stream, ended, origins)
+            noted = self._trace is not None or self._timeline is not None
+            ended = self._core.run(insn_address, min(count + 1, insn_count), noted=noted)
         done = self._executed(stream, ended, count)
         self._stats = self._stats + done
-        if ended.error:
-            raise self._error(stream, ended, origins)
-        if not ended.done:
-            raise DeadlockError(stream.heads(ended.started, fetched=ended.fetched))
-        if fault is not None:
-            raise _execution_error(fault, origins)
+        error = self._error(stream, ended, fault, origins)
+        if ended.notes is not None:
+            timeline = self._timeline_of(stream, ended, ended.notes, origins, error)
+            _report(self._trace, self._timeline, timeline, stream)
+        if error is not None:
+            raise error
         self._stats = self._stats + Statistics(launches=1)
         return LaunchStats(statistics=replace(done, launches=1))
 
@@ -146,17 +137,7 @@ class RtlSimulator:
         return self._uops.first_fault(stream.work, self.memory.address_space(), before=end) or fault
 
     def _read(self, address: int, count: int) -> InstructionStream:
-        """Return the words of a launch; refuse a range that is not in memory."""
-        end = address + count * INSTRUCTION_BYTES
-        if count < 1:
-            raise DeviceError(f"a launch has at least one instruction, FINISH, not {count}")
-        if address < FIRST_ADDRESS or end > self.memory.nbytes:
-            raise DeviceError(
-                f"instructions at {address:#x} to {end - 1:#x} are outside of the mapped range "
-                f"{FIRST_ADDRESS:#x} to {self.memory.nbytes:#x}"
-            )
-        raw = self.memory.view(address, count * INSTRUCTION_BYTES)
-        words = raw.copy().view("<u8").reshape(-1, 2).astype(np.uint64)
+        words = read_launch(self.memory, address, count)
         return InstructionStream(words, self.config, skip=bool(self._flags & DeviceDebug.SKIP_EXEC))
 
     @contextmanager
@@ -171,43 +152,79 @@ class RtlSimulator:
         finally:
             view[:] = kept
 
-    def _executed(self, stream: InstructionStream, ended: "_Ended", count: int) -> Statistics:
+    def _executed(self, stream: InstructionStream, ended: CoreRun, count: int) -> Statistics:
         """Return what a launch did, cycles included."""
         chosen = np.arange(len(stream)) < count if ended.done else stream.started(ended.started)
         counted = count_words(stream.tables, chosen, self.config)
         return replace(counted, cycles=ended.cycles, account=ended.account)
 
     def _error(
-        self, stream: InstructionStream, ended: "_Ended", origins: Sequence[Origin | None] | None
-    ) -> DeviceError:
-        """Return the exception for an error code of the hardware."""
+        self, stream: InstructionStream, ended: CoreRun, fault: Fault | None, origins: Sequence[Origin | None] | None
+    ) -> DeviceError | None:
+        """Return the exception for how a launch ended, None if it ended well."""
         from hw.errors import ErrorCode
 
         code = ErrorCode(ended.error)
         match code:
+            case ErrorCode.NONE if not ended.done:
+                return DeadlockError(stream.heads(ended.started, fetched=ended.fetched))
+            case ErrorCode.NONE:
+                return None if fault is None else _execution_error(fault, origins)
             case ErrorCode.OPCODE | ErrorCode.UNUSED_BITS | ErrorCode.ILLEGAL:
                 return _execution_error(Fault(ended.place, _refusal(stream.word(ended.place), self.config)), origins)
             case _:
                 return DeviceError(f"the hardware stopped with error {code.name} at {ended.place}")
+
+    def _timeline_of(
+        self,
+        stream: InstructionStream,
+        ended: CoreRun,
+        notes: Notes,
+        origins: Sequence[Origin | None] | None,
+        error: DeviceError | None,
+    ) -> Timeline:
+        """Return the times of a launch; FINISH completes when the launch does."""
+        count = len(stream)
+        begun, finished = np.full(count, NEVER, np.int64), np.full(count, NEVER, np.int64)
+        issued = np.full(count, NEVER, np.int64)
+        issued[: len(notes.issued)] = notes.issued[:count]
+        for module in Module:
+            indices = np.flatnonzero(stream.modules == module)
+            for column, times in ((begun, notes.starts[module]), (finished, notes.ends[module])):
+                column[indices[: len(times)]] = times[: len(indices)]
+        if finished[-1] != NEVER:
+            finished[-1] = ended.cycles - 1
+        return Timeline(
+            device=self.name,
+            config=self.config,
+            array=stream.array,
+            origins=tuple(origins) if origins is not None else (None,) * count,
+            duration=ended.cycles,
+            issued=issued,
+            begun=begun,
+            ended=finished,
+            states=notes.states,
+            bursts=notes.bursts,
+            account=ended.account,
+            error=None if error is None else str(error),
+        )
 
 
 def _execution_error(fault: Fault, origins: Sequence[Origin | None] | None) -> ExecutionError:
     return ExecutionError(fault.index, fault.message, origins[fault.index] if origins else None)
 
 
-def _report(
-    hook: TraceHook, stream: InstructionStream, ended: "_Ended", origins: Sequence[Origin | None] | None
-) -> None:
-    """Call ``hook`` for the instructions that completed, in the order of their completion; FINISH ends the launch."""
-    events = []
-    for module, cycles in ended.spans.items():
-        indices = np.flatnonzero(stream.modules == module).tolist()
-        for index, (begin, end) in zip(indices, cycles, strict=False):  # what has not completed has no span
-            last = ended.cycles - 1 if index == len(stream) - 1 else end
-            origin = origins[index] if origins else None
-            events.append((last, index, TraceEvent(index, module, stream.word(index), origin, begin=begin, end=last)))
-    for _, _, event in sorted(events, key=lambda entry: entry[:2]):
-        hook(event)
+def _report(trace: TraceHook | None, hook: TimelineHook | None, timeline: Timeline, stream: InstructionStream) -> None:
+    """Call ``trace`` for the instructions that completed, in the order of their completion, and ``hook`` for it all."""
+    if trace is not None:
+        completed = np.flatnonzero(timeline.ended != NEVER)
+        order = completed[np.argsort(timeline.ended[completed], kind="stable")]
+        for index in order.tolist():
+            begin, end = int(timeline.begun[index]), int(timeline.ended[index])
+            module, origin = Module(int(stream.modules[index])), timeline.origins[index]
+            trace(TraceEvent(index, module, stream.word(index), origin, begin=begin, end=end))
+    if hook is not None:
+        hook(timeline)
 
 
 def _refusal(word: int, config: VTAConfig) -> str:
@@ -216,146 +233,3 @@ def _refusal(word: int, config: VTAConfig) -> str:
     except DecodingError as error:
         return str(error)
     raise AssertionError("the hardware refused a word that isa.encoding accepts")
-
-
-_Span = tuple[int, int]
-"""The cycles of a launch, counted from 0, in which an instruction was started and in which it completed."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Ended:
-    """How a launch ended: well, with an ``error`` (code and place), or not at all (a deadlock).
-
-    ``spans`` are empty without a log.
-    """
-
-    done: bool
-    error: int
-    place: int
-    cycles: int
-    account: CycleAccount
-    started: Mapping[Module, int]
-    fetched: int
-    spans: Mapping[Module, Sequence[_Span]]
-
-
-class _Core:
-    """The compiled core with its memory, driven through its control signals."""
-
-    def __init__(
-        self,
-        config: VTAConfig,
-        hardware: "HardwareConfig",
-        memory: DeviceMemory,
-        *,
-        latency: int,
-        stall_seed: int | None,
-    ) -> None:
-        import hw
-        from hw.accounting import Cause
-        from hw.core import Core
-        from hw.sim import AxiMemory, Histogram, cached_design
-        from hw.sim.cache import source_digest
-        from hw.sim.event_log import EventLog
-
-        self._memory = memory
-        self._begin = 0  # cycle of the last launch
-        self._causes = tuple(Cause)
-        self._axi = AxiMemory("axi", latency=latency)
-        if stall_seed is not None:
-            self._axi.configure(stalls=STALL_CHANCE, seed=stall_seed)
-        bits = max(self._causes).bit_length()
-        self._histograms = {name: Histogram(f"{name}_cause", bits=bits, gate="running") for name in MODULES}
-        self._log = EventLog([*_STARTS.values(), *_ENDS.values()])
-        sources = source_digest([Path(package.__path__[0]) for package in (hw, isa)])
-        self._design: CompiledDesign = cached_design(
-            f"core {config.digest} {hardware.digest} {sources}",
-            lambda: Core(config, hardware),
-            hooks=(self._axi, *self._histograms.values(), self._log),
-        )
-        # A stall or a slow memory is no deadlock: more cycles than any answer takes.
-        self._slice = _SLICE + 16 * latency
-
-    def run(self, address: int, count: int, *, log: bool) -> _Ended:
-        """Launch, and wait for the end or until nothing moves any more; with ``log``, note every start and end."""
-        from hw.sim import AxiError
-
-        begin = self._memory.base_pointer + FIRST_ADDRESS
-        self._axi.attach_pointer(begin, self._memory.nbytes - FIRST_ADDRESS, address=FIRST_ADDRESS)
-        try:
-            self._start(address, count)
-            self._log.enabled = log
-            self._begin = self._design.cycles
-            self._wait()
-            self._log.enabled = False
-        except AxiError as error:
-            self._design.reset()
-            raise DeviceError(f"the hardware broke the rules of its bus: {error}") from error
-        except BaseException:  # an interrupt of the user, too
-            self._design.reset()
-            raise
-        return self._ended()
-
-    def _start(self, address: int, count: int) -> None:
-        """Begin a launch; if one is stuck, the hardware gives it up first."""
-        design = self._design
-        design.poke("control__insn_address", address)
-        design.poke("control__insn_count", count)
-        design.poke("control__launch", 1)
-        design.step()
-        design.poke("control__launch", 0)
-        while not (design.peek("running") and design.peek("control__cycles") == 0):
-            design.step()
-        for histogram in self._histograms.values():
-            histogram.counts[:] = 0
-
-    def _wait(self) -> None:
-        design, before = self._design, None
-        while design.run_until("control__done", self._slice) == self._slice:
-            now = self._progress()
-            if design.peek("control__error") or now == before:
-                break
-            before = now
-        stuck = not design.peek("control__done") and not design.peek("control__error")
-        while design.peek("control__busy") and not stuck:
-            design.step()
-
-    def _progress(self) -> tuple[object, ...]:
-        """Return what changes as long as any module works or any beat moves."""
-        from hw.accounting import Cause
-
-        return (
-            *(int(histogram.counts[Cause.WORK]) for histogram in self._histograms.values()),
-            self._axi.counts,
-            *self._started().values(),
-        )
-
-    def _started(self) -> dict[Module, int]:
-        return {module: self._design.peek(f"control__{module.name.lower()}_started") for module in Module}
-
-    def _ended(self) -> _Ended:
-        peek = self._design.peek
-        done = bool(peek("control__done"))
-        account = {
-            name: {cause.name.lower(): int(histogram.counts[cause]) for cause in self._causes}
-            for name, histogram in self._histograms.items()
-        }
-        return _Ended(
-            done=done,
-            error=peek("control__error"),
-            place=peek("control__error_place"),
-            cycles=peek("control__cycles"),
-            account=CycleAccount(account),
-            started=self._started(),
-            fetched=peek("control__fetched"),
-            spans=self._spans(),
-        )
-
-    def _spans(self) -> dict[Module, list[_Span]]:
-        """Return from what cycle to what cycle each module was at its instructions, in order, as far as was noted."""
-        cycles: list[list[int]] = [[] for _ in range(2 * len(Module))]
-        for event in self._log.take():
-            for number in event.signals:
-                cycles[number].append(event.cycle - self._begin)
-        starts, ends = cycles[: len(Module)], cycles[len(Module) :]
-        return {module: list(zip(starts[at], ends[at], strict=False)) for at, module in enumerate(Module)}

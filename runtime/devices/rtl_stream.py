@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from isa.bulk import FieldTable, array_to_words, decode_fields, encode_fields, words_to_array
+from isa.bulk import FieldTable, array_to_words, decode_fields, encode_fields, modules_of, words_to_array
 from isa.config import VTAConfig
 from isa.encoding import DecodingError, decode, encode
 from isa.instructions import Deps, Finish, MemoryId, Module
@@ -146,14 +146,7 @@ class InstructionStream:
     @cached_property
     def modules(self) -> Column:
         """The ``Module`` of each legal instruction."""
-        modules = np.full(self.legal, Module.COMPUTE, np.int64)
-        for name, table in self.tables.items():
-            if name == "STORE":
-                modules[table.index] = Module.STORE
-            elif name == "LOAD":
-                memory = table.columns["memory"]
-                modules[table.index[(memory == MemoryId.INP) | (memory == MemoryId.WGT)]] = Module.LOAD
-        return modules
+        return modules_of(self.tables, self.legal)
 
     def started(self, counts: Mapping[Module, int]) -> Mask:
         """Return which instructions were started, given how many each module did (each does its own in order)."""

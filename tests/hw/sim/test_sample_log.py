@@ -73,6 +73,28 @@ def test_a_log_of_changes_loses_none_where_more_come_than_fit() -> None:
     assert not log.enabled
 
 
+def test_an_input_is_noted_and_can_still_be_set() -> None:
+    class Register(wiring.Component):
+        value: In(8)
+        result: Out(8)
+
+        def elaborate(self, platform: Any) -> Module:  # noqa: ARG002
+            m = Module()
+            m.d.sync += self.result.eq(self.value)
+            return m
+
+    log = SampleLog(["value", "result"])
+    design = compile_design(Register(), hooks=(log,), cache=False)
+    log.enabled = True
+    for value in (3, 3, 250):
+        design.poke("value", value)
+        design.step()
+    samples = log.take()
+    assert samples.cycles.tolist() == [0, 1, 2]
+    assert samples.values["value"].tolist() == [3, 3, 250]
+    assert samples.values["result"].tolist() == [0, 3, 3]
+
+
 def test_signals_that_do_not_fit_are_refused() -> None:
     with pytest.raises(SimulatorError, match=r"^a sample log has signals of at most 64 bits, and 'wide' has 65$"):
         compile_design(Counter(), hooks=(SampleLog(["wide"]),), cache=False)
