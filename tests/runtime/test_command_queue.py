@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isa.checker import is_valid
+from isa.checker import Kind, Severity, check, is_valid
 from isa.instructions import NO_DEPS, AluOpcode, Finish, MemoryId, Module
 from isa.origin import Origin
 from runtime.command_queue import INSTRUCTION_LIMIT, CommandQueue, DebugFlag, QueueError
@@ -180,7 +180,9 @@ def token_heavy_program(seed: int, limit: int, flags: int) -> list[tuple[Module,
                 case 6:
                     one_element(queue.store_buffer_2d, number % 9, MemoryId.OUT, block, number)
         queue.synchronize()
-    assert all(is_valid(launch.program(s.memory)) for launch in launches(s))
+    # The tokens are random, so they order nothing: what matters is that none of them is lost.
+    wrong = [f for launch in launches(s) for f in check(launch.program(s.memory)) if f.severity == Severity.ERROR]
+    assert {f.kind for f in wrong} <= {Kind.RACE, Kind.UNWRITTEN}
     stream = [i for launch in launches(s) for i in launch.instructions]
     work = [(i.module, str(replace(i, deps=NO_DEPS))) for i in stream if not i.is_nop and not isinstance(i, Finish)]
     return [(module, text) for module, text in work if "MemoryId.UOP" not in text and "Gemm" not in text]

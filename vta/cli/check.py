@@ -1,6 +1,6 @@
 """``vta check``: what can be said about a program without running it.
 
-May import isa, runtime, typer, rich. Tests: tests/vta/cli/test_program_commands.py.
+May import isa, runtime, typer, rich. Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_check.py.
 """
 
 from pathlib import Path
@@ -8,30 +8,39 @@ from typing import Annotated
 
 import typer
 
-from isa.checker import Severity
+from isa.checker import Finding, Severity
 from isa.checker import check as findings_of
 from runtime.memory import FIRST_ADDRESS
 from vta.cli.options import ConfigOption, given_config
 from vta.cli.program_file import read_program
 from vta.cli.reporting import reported
 
-__all__ = ["check"]
+__all__ = ["check", "print_findings"]
 
 
 def check(
     program_file: Annotated[Path, typer.Argument(metavar="FILE", help="A program, text assembly or binary.")],
     config: ConfigOption = None,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Findings to print; 0 prints them all.")] = 20,
 ) -> None:
-    """Check a program's encoding, bounds, tokens and order; exit code 1 if something is wrong."""
+    """Check a program's encoding, bounds, tokens, races and unwritten reads; exit code 1 if something is wrong."""
     with reported():
         program = read_program(program_file, config=given_config(config))
         findings = findings_of(program, first_address=FIRST_ADDRESS)
-        for finding in findings:
-            typer.echo(f"{program_file}: {finding}")
+        print_findings(findings, str(program_file), limit)
         errors = sum(finding.severity is Severity.ERROR for finding in findings)
         typer.echo(f"{program_file}: {len(program.instructions)} instructions, {_counted(errors, 'error')}")
         if errors:
             raise typer.Exit(1)
+
+
+def print_findings(findings: list[Finding], place: str, limit: int) -> None:
+    """Print the first ``limit`` findings (0: all), each with ``place`` in front, and how many there are more."""
+    shown = findings[:limit] if limit else findings
+    for finding in shown:
+        typer.echo(f"{place}: {finding}")
+    if len(shown) < len(findings):
+        typer.echo(f"{place}: ... and {len(findings) - len(shown)} more (--limit 0 prints them all)")
 
 
 def _counted(number: int, noun: str) -> str:

@@ -78,7 +78,7 @@ def test_check_names_the_instruction_that_waits_for_ever(tmp_path: Path) -> None
     assert result.exit_code == 1
     assert f"{bad}: error: " in result.stdout
     assert "instruction 3" in result.stdout
-    assert result.stdout.endswith("5 instructions, 1 error\n")
+    assert result.stdout.endswith("5 instructions, 2 errors\n")
 
 
 @pytest.mark.parametrize("target", ["sim", "reference", "tsim"])

@@ -1,0 +1,111 @@
+"""The micro-op buffer as far as it is known without running: micro-ops that come from the program's own memory.
+
+Imports ``isa.program``, ``isa.bulk``. Tests: ``tests/isa/test_checker.py``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from isa.bulk import decode_uop_fields
+from isa.encoding import DecodingError, decode_uop
+from isa.findings import Kind
+from isa.instructions import Load
+from isa.layout import Field, Layout, uop_layout
+from isa.program import Program
+
+__all__ = ["KnownUops", "UopRange"]
+
+Column = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class UopRange:
+    """What a range of micro-ops says: ``problem`` (and its kind) if one cannot be used, or else their fields.
+
+    ``complete`` is whether all of them are known; ``key`` tells ranges of the same contents.
+    """
+
+    problem: str | None
+    kind: Kind
+    complete: bool
+    key: bytes
+    dst: tuple[int, ...] = ()
+    src: tuple[int, ...] = ()
+    wgt: tuple[int, ...] = ()
+
+
+class KnownUops:
+    """The micro-ops on chip: loaded from the program's image or a memory segment, unknown, or not loaded at all."""
+
+    _UNKNOWN, _NOT_LOADED = -1, -2
+
+    def __init__(self, program: Program) -> None:
+        self._config = program.config
+        regions = [(program.uop_base, np.array(program.uops, np.int64))]
+        for segment in program.memory.segments:
+            skip = -segment.address % 4
+            words = np.frombuffer(segment.data[skip : skip + (segment.nbytes - skip) // 4 * 4], "<u4")
+            regions.append((segment.address + skip, words))
+        self._regions = [(base // 4, words) for base, words in regions if len(words)]
+        self._words = np.full(program.config.uop_depth, self._NOT_LOADED, np.int64)
+        self._ranges: dict[tuple[int, int], UopRange] = {}
+        self._unused = sum(((1 << f.width) - 1) << at for f, at in _placed(uop_layout(self._config)) if f.unused)
+
+    def store(self, begin: int, end: int) -> None:
+        """Follow a store to DRAM bytes ``begin`` to ``end - 1``: micro-ops there are unknown from now on."""
+        for place, (base, words) in enumerate(self._regions):
+            first, last = max(0, begin // 4 - base), max(0, -(-end // 4) - base)
+            if first < min(last, len(words)):
+                if words.dtype != np.int64 or not words.flags.writeable:
+                    words = words.astype(np.int64)
+                    self._regions[place] = (base, words)
+                words[first:last] = self._UNKNOWN
+
+    def load(self, load: Load) -> None:
+        """Follow a load of micro-ops."""
+        target = self._words[load.sram_base : load.sram_base + load.x_size]
+        target[:] = self._UNKNOWN
+        for base, words in self._regions:
+            first, last = max(load.dram_base, base), min(load.dram_base + load.x_size, base + len(words))
+            if first < last:
+                target[first - load.dram_base : last - load.dram_base] = words[first - base : last - base]
+        self._ranges.clear()
+
+    def read(self, begin: int, end: int) -> UopRange:
+        """Return what is known about the micro-ops ``begin`` to ``end - 1``, which are within the buffer."""
+        found = self._ranges.get((begin, end))
+        if found is None:
+            found = self._ranges[begin, end] = self._read(begin, end)
+        return found
+
+    def _read(self, begin: int, end: int) -> UopRange:
+        words = self._words[begin:end]
+        key = words.tobytes()
+        wrong = np.flatnonzero((words == self._NOT_LOADED) | ((words >= 0) & (words & self._unused != 0)))
+        if wrong.size:
+            place = int(wrong[0])
+            kind = Kind.UNWRITTEN if words[place] == self._NOT_LOADED else Kind.WORD
+            return UopRange(self._problem(begin + place), kind, False, key)
+        known = words[words >= 0]
+        fields = decode_uop_fields(known.astype(np.uint32), self._config)
+        columns = {name: tuple(column.tolist()) for name, column in fields.items()}
+        return UopRange(None, Kind.WORD, len(known) == len(words), key, **columns)
+
+    def _problem(self, place: int) -> str:
+        """Say what is wrong with using the micro-op at ``place``."""
+        word = int(self._words[place])
+        if word == self._NOT_LOADED:
+            return f"micro-op {place} is used but no instruction before loads it"
+        try:
+            decode_uop(word, self._config)
+        except DecodingError as error:
+            return f"micro-op {place}: {error}"
+        raise AssertionError("bulk and scalar decoder judge every micro-op alike")
+
+
+def _placed(layout: Layout) -> Iterator[tuple[Field, int]]:
+    """Yield each field and its lowest bit."""
+    return zip(layout.fields, layout.offsets, strict=True)

@@ -1,0 +1,158 @@
+"""Where a token is missing, in words: between two accesses that nothing orders, and for a pop that finds no token.
+
+Tokens carry no names, so one that is dropped shifts all later ones by a place. What each pop is needed for (the
+accesses that follow it) tells which place was the first. Imports ``isa.token_flow``.
+Tests: ``tests/isa/test_races.py``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from isa.access_order import NOBODY, Need
+from isa.findings import Finding, Kind, Names, Severity
+from isa.instructions import Instruction, Module
+from isa.token_flow import QUEUE_ENDS, Shortage, TokenFlow
+from isa.tokens import TokenQueue
+
+__all__ = ["TokenDiagnosis"]
+
+_LOOSE, _BROKEN = 1, 100
+"""What it costs to explain a pop by a push that is later than needed, and by one that is too early."""
+
+
+_WINDOW = 32
+"""Pops before one that finds no token that are looked at for the cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDiagnosis:
+    """The tokens of a program, and what its instructions need (``AccessOrder.needs``)."""
+
+    instructions: Sequence[Instruction]
+    names: Names
+    flow: TokenFlow
+    needs: Sequence[tuple[int, int, int, int]]
+
+    # --- accesses that nothing orders --------------------------------------------------------------------------------
+
+    def race(self, index: int, need: Need) -> Finding:
+        """Return the finding for instruction ``index``, which may start before ``need`` is complete."""
+        module = self.instructions[index].module
+        others = [need.index]
+        queue = next((q for q, ends in QUEUE_ENDS.items() if ends == (need.module, module)), None)
+        if queue is None:
+            why = f"no tokens lead from {need.module.name} over COMPUTE to {module.name} in between"
+        else:
+            why = self._missing(queue, giver=need.index, taker=index, others=others)
+        message = (
+            f"{self.names.short(index)} {need.does} {need.what}, which {self.names.full(need.index)} may still "
+            f"{'write' if need.did == 'writes' else 'read'}: {why}"
+        )
+        return Finding(Severity.ERROR, index, message, Kind.RACE, tuple(others), self.names.origins[index])
+
+    def _missing(self, queue: TokenQueue, *, giver: int, taker: int, others: list[int]) -> str:
+        """Say which token of ``queue`` is missing from ``giver`` to ``taker``; ``others`` are named."""
+        flow = self.flow
+        parts = []
+        last = flow.last_giver(queue, taker)
+        if last is not None and last != giver:
+            others.append(last)
+            parts.append(f"the last token {queue.value} that it has comes from instruction {last}")
+        given = flow.next_giver(queue, giver)
+        if given is None or given > taker:
+            parts.append(f"no instruction from {giver} on gives one before it")
+            return ", and ".join(parts)
+        late = flow.taker(queue, given)
+        place = self._after(given, QUEUE_ENDS[queue][1])
+        others += [given, place]
+        end = "nobody takes" if late is None else f"instruction {late} takes, too late"
+        if late is not None:
+            others.append(late)
+        parts.append(f"instruction {place} does not wait for the one of instruction {given}, which {end}")
+        return ", and ".join(parts)
+
+    def _after(self, index: int, module: Module) -> int:
+        """Return the first instruction of ``module`` after ``index`` (there is one)."""
+        return next(i for i in range(index + 1, len(self.instructions)) if self.instructions[i].module == module)
+
+    # --- a pop without a push ----------------------------------------------------------------------------------------
+
+    def shortage(self, shortage: Shortage) -> Finding:
+        """Return the finding for the first pop in program order that finds no token."""
+        index, queue = shortage.index, shortage.queue
+        giver_module = QUEUE_ENDS[queue][0]
+        suspect, needed = self._first_suspect(shortage)
+        later = self._later_giver(shortage)
+        others = [i for i in (later, None if suspect == index else suspect) if i is not None]
+        if later is None:
+            text = f"takes a token from {queue.value} that nothing gives"
+        else:
+            text = f"takes a token from {queue.value} that instruction {later} gives, which is not before it"
+        if needed is not None:
+            others.append(needed)
+            subject = "it" if suspect == index else f"instruction {suspect}, which takes one too,"
+            text += f"; {subject} must wait for {self.names.full(needed)}, which gives none"
+        elif suspect != index:
+            text += f"; instruction {suspect} takes one without a need for it"
+        elif later is None:
+            last = self._last_of(giver_module, before=index)
+            if last is not None:
+                others.append(last)
+                text += f"; the last instruction of {giver_module.name} before it is {self.names.full(last)}"
+        return Finding(Severity.ERROR, index, text, Kind.TOKENS, tuple(others), self.names.origins[index])
+
+    def _later_giver(self, shortage: Shortage) -> int | None:
+        """Return who gives the token after it was needed, or None."""
+        place = self.flow.takers[shortage.queue].index(shortage.index)
+        givers = self.flow.givers[shortage.queue]
+        return givers[place] if place < len(givers) else None
+
+    def _first_suspect(self, shortage: Shortage) -> tuple[int, int | None]:
+        """Return the pop that is most likely the one too many, and the instruction that should have pushed for it."""
+        queue = shortage.queue
+        givers, takers = self._since_empty(shortage)
+        needed = [self._needed(queue, taker) for taker in takers]
+        costs = [_LOOSE if wanted is None else 0 for wanted in needed]  # of taking a pop for the one without a push
+        best, best_cost = len(takers) - 1, None
+        for place in range(len(takers) - 1, -1, -1):
+            pairs = [
+                *zip(givers, needed[:place], strict=False),
+                *zip(givers[place:], needed[place + 1 :], strict=False),
+            ]
+            cost = costs[place] + sum(_mismatch(giver, wanted) for giver, wanted in pairs)
+            if best_cost is None or cost < best_cost:
+                best, best_cost = place, cost
+        wanted = needed[best]
+        if wanted is not None and wanted in givers:
+            wanted = None
+        return takers[best], wanted
+
+    def _since_empty(self, shortage: Shortage) -> tuple[list[int], list[int]]:
+        """Return the pushes and pops since the queue was last empty, the pop that fails included."""
+        queue = shortage.queue
+        takers = self.flow.takers[queue]
+        count = takers.index(shortage.index) + 1
+        givers = self.flow.givers[queue][: count - 1]
+        first, earliest = count - 1, max(0, count - _WINDOW)
+        while first > earliest and not (first < len(givers) and givers[first] > takers[first - 1]):
+            first -= 1
+        return list(givers[first:]), list(takers[first:count])
+
+    def _needed(self, queue: TokenQueue, taker: int) -> int | None:
+        """Return what ``taker``, or an instruction between it and the next pop, needs last of the giving module."""
+        giver_module, module = QUEUE_ENDS[queue]
+        takers = self.flow.takers[queue]
+        place = takers.index(taker)
+        stop = takers[place + 1] if place + 1 < len(takers) else len(self.instructions)
+        wanted = [self.needs[i][giver_module] for i in range(taker, stop) if self.instructions[i].module == module]
+        found = max(wanted, default=NOBODY)
+        return found if found != NOBODY else None
+
+    def _last_of(self, module: Module, *, before: int) -> int | None:
+        return next((i for i in range(before - 1, -1, -1) if self.instructions[i].module == module), None)
+
+
+def _mismatch(giver: int, wanted: int | None) -> int:
+    if wanted is None or wanted < giver:
+        return _LOOSE
+    return 0 if wanted == giver else _BROKEN
