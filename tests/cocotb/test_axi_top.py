@@ -20,11 +20,12 @@ from tests.support.cocotb_programs import compiled_program
 from tests.support.cocotb_run import build, run
 from tests.support.conv_cases import convolution_tutorial, packed_convolution
 from tests.support.spine_cases import blocked_matrix_multiply, matrix_multiply, vector_add
+from vta.topi.conv2d import ConvTiles
 
 BLOCK4 = VTAConfig(log_block=2, log_uop_buff_size=9, log_inp_buff_size=9, log_wgt_buff_size=10, log_acc_buff_size=11)
 
 CONVOLUTION = {"height": 5, "in_filter": 8, "out_filter": 8, "hkernel": 3, "hpad": 1, "hstride": 1}
-TILES = {"tile_co": 2, "tile_h": 5, "tile_w": 5, "tile_ci": 1, "oc_nthread": 1, "h_nthread": 1}
+TILES = ConvTiles(tile_co=2, tile_h=5, tile_w=5)
 
 
 def padded_convolution(data: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> np.ndarray:

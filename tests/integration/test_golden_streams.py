@@ -14,8 +14,9 @@ import vta
 from runtime.session import Session
 from tests.support.call_log import CallLog
 from tests.support.golden import SPINE_PREFIXES, Case, case_names, load_case
+from tests.support.golden_arrays import place_arrays
 from tests.support.spine_cases import schedule_case
-from vta.nd import EXT_DEV, Device, NDArray, empty
+from vta.nd import NDArray
 
 CASES = case_names(*SPINE_PREFIXES)
 UNFILLED = ("gemm_unittest", "alu_unittest")
@@ -31,26 +32,6 @@ class Run:
 
     def call(self) -> None:
         self.module(*self.arrays.values())
-
-
-def place_arrays(case: Case, session: Session) -> dict[str, NDArray]:
-    """Allocate the case's arrays, and the queue's areas, at the recorded physical addresses."""
-    [uop_address] = {launch["uop_phy"] for launch in case.record["launches"]}
-    names = {entry["phy"]: entry["name"] for entry in case.record["buffers"]}
-    kinds = {name: (shape, dtype) for name, shape, dtype in case.record["args"]}
-    placed: dict[str, NDArray] = {}
-    memory = session.memory
-    for address in sorted([*names, uop_address]):
-        if memory.nbytes < address:
-            memory.alloc(address - memory.nbytes)
-        if address == uop_address:
-            assert session.queue.launcher.addresses.uops == uop_address
-            continue
-        shape, dtype = kinds[names[address]]
-        array = empty(shape, dtype, Device(EXT_DEV, 0, session))
-        assert array.allocation.address == address
-        placed[names[address]] = array
-    return {name: placed[name] for name, _, _ in case.record["args"]}
 
 
 @functools.cache

@@ -12,6 +12,9 @@ from tests.support.golden import Case
 from tests.support.spine_cases import Scheduled
 from vta import te, topi
 from vta.tir.expr import Expr
+from vta.topi.conv2d import ConvTiles, conv2d, schedule_conv2d
+from vta.topi.conv2d_grouped import group_conv2d
+from vta.topi.epilogue import Bias, Clip, ShiftRight, append
 
 __all__ = ["packed_convolution", "schedule_beyond_spine"]
 
@@ -108,78 +111,31 @@ def residual_add(env: vta.Environment, dtype: str) -> Scheduled:
     return Scheduled(s, [a, b, res])
 
 
-def packed_convolution(env: vta.Environment, work: dict[str, int], tiles: dict[str, int]) -> Scheduled:
-    """The operator library's convolution with bias and clipping: a layer, its inner tiles and thread counts."""
-    groups, stride, pad, size = work.get("groups", 1), work["hstride"], work["hpad"], work["hkernel"]
-    height, block = work["height"], env.BLOCK_OUT
-    blocks_in, blocks_out = work["in_filter"] // env.BLOCK_IN, work["out_filter"] // block
-    per_group = blocks_in // groups
-    data = te.placeholder((1, blocks_in, height, height, env.BATCH, env.BLOCK_IN), name="data", dtype=env.inp_dtype)
-    kernel = te.placeholder(
-        (blocks_out, per_group, size, size, block, env.BLOCK_IN), name="kernel", dtype=env.wgt_dtype
-    )
-    bias = te.placeholder((1, blocks_out, 1, 1, env.BATCH, block), name="bias", dtype=env.acc_dtype)
-    padded = topi.nn.pad(data, [0, 0, pad, pad, 0, 0], name="pad_data") if pad else data
-    out = (height + 2 * pad - size) // stride + 1
-    k_o, d_i = te.reduce_axis((0, per_group), name="k_o"), te.reduce_axis((0, size), name="d_i")
-    d_j, k_i = te.reduce_axis((0, size), name="d_j"), te.reduce_axis((0, env.BLOCK_IN), name="k_i")
-    shape = (1, blocks_out, out, out, env.BATCH, block)
-
-    def channel(c_o: Expr) -> Expr:
-        return c_o // (blocks_out // groups) * per_group + k_o if groups > 1 else k_o
-
-    conv = te.compute(
-        shape,
-        lambda bo, co, i, j, bi, ci: te.sum(
-            padded[bo, channel(co), i * stride + d_i, j * stride + d_j, bi, k_i].astype(env.acc_dtype)
-            * kernel[co, k_o, d_i, d_j, ci, k_i].astype(env.acc_dtype),
-            axis=[k_o, d_i, d_j, k_i],
-        ),
-        name="res_conv",
-    )
-    shr = te.compute(shape, lambda *i: conv(*i) >> 8, name="shr")
-    biased = te.compute(shape, lambda bo, co, i, j, bi, ci: shr(bo, co, i, j, bi, ci) + bias(bo, co, 0, 0, bi, ci), "b")
-    high = te.compute(shape, lambda *i: te.min(biased(*i), 127), name="high")
-    low = te.compute(shape, lambda *i: te.max(high(*i), 0), name="low")
-    res = te.compute(shape, lambda *i: low(*i).astype(env.out_dtype), name="res")
-    s = te.create_schedule(res.op)
-    cdata = padded if pad else s.cache_read(data, env.inp_scope, [conv])
-    s[cdata].set_scope(env.inp_scope)
-    ckernel = s.cache_read(kernel, env.wgt_scope, [conv])
-    cbias = s.cache_read(bias, env.acc_scope, [biased])
-    x_bo, x_co, x_i, x_j, x_bi, x_ci = s[res].op.axis
-    co0, co1 = s[res].split(x_co, factor=tiles["tile_co"])
-    i0, i1 = s[res].split(x_i, factor=tiles["tile_h"])
-    j0, j1 = s[res].split(x_j, factor=tiles["tile_w"])
-    s[res].reorder(x_bo, i0, co0, j0, co1, i1, j1, x_bi, x_ci)
-    for stage in (conv, shr, biased, high, low, cbias):
-        s[stage].set_scope(env.acc_scope)
-        s[stage].compute_at(s[res], j0)
-    for stage in (shr, biased, high, low):
-        s[stage].pragma(s[stage].op.axis[0], env.alu)
-    s[cbias].pragma(s[cbias].op.axis[0], env.dma_copy)
-    for threads, axis in ((tiles["oc_nthread"], co0), (tiles["h_nthread"], i0)):
-        if threads > 1:
-            _, thread = s[res].split(axis, factor=threads)
-            s[res].reorder(thread, x_bo)
-            s[res].bind(thread, te.thread_axis("cthread"))
-    c_bo, c_co, c_i, c_j, c_bi, c_ci = s[conv].op.axis
-    c_ko, c_di, c_dj, c_ki = s[conv].op.reduce_axis
-    s[conv].reorder(c_bo, c_ko, c_j, c_dj, c_di, c_co, c_i, c_bi, c_ci, c_ki)
-    ko_out, _ = s[conv].split(c_ko, factor=tiles["tile_ci"])
-    for stage in (cdata, ckernel):
-        s[stage].compute_at(s[conv], ko_out)
-        s[stage].pragma(s[stage].op.axis[0], env.dma_copy)
-    s[conv].tensorize(c_bi, env.gemm)
-    s[res].pragma(co1, env.dma_copy)
-    return Scheduled(s, [data, kernel, bias, res])
+def packed_convolution(env: vta.Environment, work: dict[str, int], tiles: ConvTiles) -> Scheduled:
+    """The operator library's convolution with bias and clipping: a layer with its tiles."""
+    groups, size = work.get("groups", 1), work["hkernel"]
+    blocks_in, blocks_out = work["in_filter"] // env.BLOCK_IN, work["out_filter"] // env.BLOCK_OUT
+    shape = (1, blocks_in, work["height"], work["height"], env.BATCH, env.BLOCK_IN)
+    data = te.placeholder(shape, name="data", dtype=env.inp_dtype)
+    kernel_shape = (blocks_out, blocks_in // groups, size, size, env.BLOCK_OUT, env.BLOCK_IN)
+    kernel = te.placeholder(kernel_shape, name="kernel", dtype=env.wgt_dtype)
+    if groups > 1:
+        sums = group_conv2d(data, kernel, work["hstride"], work["hpad"], 1, groups)
+    else:
+        sums = conv2d(data, kernel, work["hstride"], work["hpad"])
+    appended = append(sums, (ShiftRight(8), Bias(), Clip(0, 127)), env)
+    schedule = schedule_conv2d(appended.result, tiles, env)
+    return Scheduled(schedule, [data, kernel, *appended.inputs, appended.result])
 
 
-def _knobs(case: Case) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the workload, and the inner factors and thread counts of the recorded tuning result."""
+def _knobs(case: Case) -> tuple[dict[str, int], ConvTiles]:
+    """Return the workload, and the recorded tuning result: tiles of one where there is none."""
     extra = case.record["extra"]
+    if extra["autotvm"]["is_fallback"]:
+        return extra["workload"], ConvTiles()
     knobs = ast.literal_eval(extra["autotvm"]["config"].rsplit("],", 1)[0] + "]")
-    return extra["workload"], {name: value[1] if isinstance(value, list) else value for name, value in knobs}
+    values = {name: value[1] if isinstance(value, list) else value for name, value in knobs if name != "tile_b"}
+    return extra["workload"], ConvTiles(**values)
 
 
 def _cast(tensor: te.Tensor, dtype: str) -> Callable[..., Expr]:

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from vta import te
 from vta.environment import Environment
-from vta.tir.expr import Expr
+from vta.tir import ops
+from vta.tir.expr import Expr, IntImm
 from vta.topi.layout import pack_activations, pack_channels
 from vta.topi.operand import Operand
 
@@ -160,7 +161,7 @@ _CHANNEL_NAMES: dict[type[Step], str] = {Bias: "bias", Scale: "scale", ChannelSh
 class Appended:
     """An epilogue behind a tensor: its ALU ``stages`` in order, the tensors it reads, and the narrow ``result``.
 
-    ``widened`` are stages that only convert an int8 input: they become loads, as caches of the other inputs do.
+    ``widened`` are stages that only convert or pad a residual: they become loads, as caches of the other inputs do.
     """
 
     stages: tuple[te.Tensor, ...]
@@ -226,24 +227,31 @@ def _primitive(steps: Sequence[Step]) -> Iterator[Primitive]:
                 yield step
 
 
-def append(tensor: te.Tensor, steps: Sequence[Step], env: Environment) -> Appended:
-    """Return the stages of ``steps`` behind ``tensor``, a packed one of 4 dimensions or more in ``env.acc_dtype``."""
-    builder = _Builder(tensor, env, [int(extent) for extent in tensor.shape])  # type: ignore[arg-type]  # constants
+def append(tensor: te.Tensor, steps: Sequence[Step], env: Environment, shape: Sequence[int] | None = None) -> Appended:
+    """Return the stages of ``steps`` behind ``tensor``, a packed one of 4 dimensions or more in ``env.acc_dtype``.
+
+    ``shape`` is that of the result, where it is smaller than the tensor: tiles may reach beyond the result.
+    """
+    whole = [extent.value for extent in tensor.shape if isinstance(extent, IntImm)]
+    assert len(whole) == tensor.ndim, "packed tensors have constant extents"
+    builder = _Builder(tensor, env, whole, shape or whole)
     plain = operands(steps, (1, 1))
     names = iter([operand.name for operand in plain])
     for step in _primitive(steps):
         builder.add(step, names)
-    result = builder.computed(lambda *i: builder.now(*i).astype(env.out_dtype), "res")
+    last = builder.now
+    result = te.compute(builder.cut, lambda *i: last(*i).astype(env.out_dtype), name="res", tag="elemwise")
     return Appended(tuple(builder.stages), tuple(builder.inputs), tuple(builder.widened), result)
 
 
 class _Builder:
     """Describes step after step; ``now`` is the tensor so far."""
 
-    def __init__(self, tensor: te.Tensor, env: Environment, shape: Sequence[int]) -> None:
+    def __init__(self, tensor: te.Tensor, env: Environment, shape: Sequence[int], cut: Sequence[int]) -> None:
         self.now = tensor
         self.env = env
         self.shape = tuple(shape)
+        self.cut = tuple(cut)
         self.stages: list[te.Tensor] = []
         self.inputs: list[te.Tensor] = []
         self.widened: list[te.Tensor] = []
@@ -303,14 +311,24 @@ class _Builder:
                 assert_never(step)
 
     def _residual(self, step: Residual, name: str) -> None:
-        other = te.placeholder(self.shape, name=name, dtype=step.dtype)
+        other = te.placeholder(self.cut, name=name, dtype=step.dtype)
         self.inputs.append(other)
-        if step.dtype != self.env.acc_dtype:
-            narrow = other
-            other = self.computed(lambda *i: narrow(*i).astype(self.env.acc_dtype), "T_cast")
+        if step.dtype != self.env.acc_dtype or self.cut != self.shape:
+            other = self.computed(self._loaded(other), "T_cast")
             self.widened.append(other)
         before = self.now
         self._stage(lambda *i: before(*i) + other(*i), "T_add")
+
+    def _loaded(self, plain: te.Tensor) -> Callable[..., Expr]:
+        """Return an element of ``plain`` in the accumulator's type, zero beyond its end."""
+        beyond = [d for d, (whole, cut) in enumerate(zip(self.shape, self.cut, strict=True)) if cut < whole]
+
+        def element(*i: Expr) -> Expr:
+            value = plain(*i).astype(self.env.acc_dtype)
+            inside = [i[d] < self.cut[d] for d in beyond]
+            return ops.if_then_else(ops.all(*inside), value, te.const(0, self.env.acc_dtype)) if inside else value
+
+        return element
 
     def _stage(self, element: Callable[..., Expr], name: str) -> None:
         self.now = self.computed(element, name)

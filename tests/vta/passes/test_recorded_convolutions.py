@@ -15,6 +15,7 @@ from tests.support.conv_cases import packed_convolution, schedule_beyond_spine
 from tests.support.golden import load_case
 from vta import te
 from vta.nd import EXT_DEV, Device, empty
+from vta.topi.conv2d import ConvTiles
 
 CASES = [
     "tut.convolution_opt",
@@ -50,7 +51,7 @@ def test_runtime_calls_equal_the_recorded_ones(name: str, cse: bool, monkeypatch
 @pytest.mark.parametrize("threads", [(1, 1), (2, 1), (1, 2), (2, 2)])
 def test_two_nested_thread_axes_give_the_same_result_as_one_thread(threads: tuple[int, int]) -> None:
     work = {"height": 8, "in_filter": 32, "out_filter": 64, "hkernel": 3, "hstride": 1, "hpad": 1}
-    tiles = {"tile_co": 2, "tile_h": 4, "tile_w": 8, "tile_ci": 1, "oc_nthread": threads[0], "h_nthread": threads[1]}
+    tiles = ConvTiles(tile_co=2, tile_h=4, tile_w=8, oc_nthread=threads[0], h_nthread=threads[1])
     with vta.get_env() as env:
         session = Session(env.config, "sim")
         scheduled = packed_convolution(env, work, tiles)

@@ -1,0 +1,130 @@
+"""Convolution in groups of channels, depthwise included: which blocks of input channels a block of results reads.
+
+``group_conv2d`` is TVM-VTA's: every group holds whole blocks. ``channel_blocks`` is the general rule, for groups of any
+size: a block of output channels reads a run of input blocks, and the kernel is zero where groups do not meet.
+May import ``vta.te``, ``vta.topi.{conv2d,layout,window}``, numpy. Tests: tests/vta/topi/test_conv2d_grouped.py.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vta import te
+from vta.tir import ops
+from vta.tir.expr import Expr
+from vta.tir.ops import floordiv
+from vta.topi.conv2d import Channel, Conv2dError, convolution, require_packed, size_of
+from vta.topi.layout import blocks
+from vta.topi.window import Window
+
+__all__ = ["ChannelBlocks", "channel_blocks", "channel_index", "group_conv2d", "pack_grouped_kernel"]
+
+Array = npt.NDArray[np.generic]
+
+
+def group_conv2d(
+    data: te.Tensor,
+    kernel: te.Tensor,
+    strides: int | Sequence[int],
+    padding: int | Sequence[int],
+    dilation: int | Sequence[int],
+    groups: int,
+    out_dtype: str = "int32",
+) -> te.Tensor:
+    """Return the convolution of packed ``data`` in ``groups``; ``kernel`` (O, I/groups, KH, KW, o, i) is packed.
+
+    Every group holds whole blocks of input and of output channels. Its schedule is ``schedule_group_conv2d``.
+    """
+    require_packed(data, kernel)
+    blocks_in, blocks_out, taken = size_of(data, 1), size_of(kernel, 0), size_of(kernel, 1)
+    if groups < 1 or blocks_out % groups or groups * taken != blocks_in:
+        raise Conv2dError(
+            f"group_conv2d: {groups} groups with whole blocks of {taken} blocks of input channels each, of {blocks_in} "
+            f"in all, and {blocks_out} blocks of output channels do not go together; vta.topi.Conv2d takes any groups"
+        )
+    window = Window.of((size_of(kernel, 2), size_of(kernel, 3)), strides, padding, dilation)
+    rows, columns = window.output(size_of(data, 2), size_of(data, 3))
+    per_group = blocks_out // groups
+    return convolution(
+        data, kernel, window, rows, columns, lambda co, k_o: floordiv(co, per_group) * taken + k_o, out_dtype=out_dtype
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelBlocks:
+    """Block ``co`` of output channels reads the ``count`` blocks of input channels from ``starts[co]`` on."""
+
+    starts: tuple[int, ...]
+    count: int
+
+    @property
+    def step(self) -> int | None:
+        """How far apart the starts of neighbours are, None if that varies."""
+        steps = {b - a for a, b in zip(self.starts, self.starts[1:], strict=False)}
+        if len(steps) > 1:
+            return None
+        return steps.pop() if steps else 0
+
+    def allows(self, tile_co: int) -> bool:
+        """Return whether ``tile_co`` blocks of output channels can be computed at once: their starts form a pattern."""
+        if self.step is not None:
+            return True
+        tiles = (self.starts[i : i + tile_co] for i in range(0, len(self.starts), tile_co))
+        return all(len(set(tile)) == 1 for tile in tiles)
+
+    def read(self, tile_co: int) -> int:
+        """Return how many blocks of input channels a tile of ``tile_co`` blocks of output channels reads."""
+        return self.count + (self.step or 0) * (tile_co - 1)
+
+
+def channel_blocks(*, groups: int, in_channels: int, out_channels: int, block_in: int, block_out: int) -> ChannelBlocks:
+    """Return which input blocks each output block reads, the same number for all of them."""
+    taken, made = in_channels // groups, out_channels // groups
+    total = blocks(in_channels, block_in)
+    runs = []
+    for co in range(blocks(out_channels, block_out)):
+        first = co * block_out // made
+        last = (min((co + 1) * block_out, out_channels) - 1) // made
+        runs.append((first * taken // block_in, ((last + 1) * taken - 1) // block_in))
+    count = max(end - begin + 1 for begin, end in runs)
+    return ChannelBlocks(tuple(min(begin, total - count) for begin, _ in runs), count)
+
+
+def channel_index(
+    found: ChannelBlocks,
+    *,
+    groups: int,
+    in_channels: int,
+    out_channels: int,
+    block_in: int,
+    block_out: int,
+    tile_co: int,
+) -> Channel:
+    """Return ``found`` as an expression for schedules that compute ``tile_co`` blocks at once."""
+    if found.step is not None:
+        first, step = found.starts[0], found.step
+        return lambda co, k_o: co * step + first + k_o
+    taken, made = in_channels // groups, out_channels // groups
+    last = blocks(in_channels, block_in) - found.count
+
+    def channel(co: Expr, k_o: Expr) -> Expr:
+        group = floordiv(floordiv(co, tile_co) * (tile_co * block_out), made)
+        return ops.min(floordiv(group * taken, block_in), last) + k_o
+
+    return channel
+
+
+def pack_grouped_kernel(kernel: Array, found: ChannelBlocks, *, groups: int, block_in: int, block_out: int) -> Array:
+    """Return a kernel (O, I/groups, KH, KW) as (O/block_out, found.count, KH, KW, block_out, block_in).
+
+    Input channels of other groups in the blocks that are read have weight zero.
+    """
+    outputs, taken, *window = kernel.shape
+    o, i = np.indices((outputs, taken))
+    channel = o // (outputs // groups) * taken + i
+    block = channel // block_in - np.array(found.starts)[o // block_out]
+    packed = np.zeros((len(found.starts), found.count, *window, block_out, block_in), kernel.dtype)
+    packed[o // block_out, block, :, :, o % block_out, channel % block_in] = kernel
+    return packed
