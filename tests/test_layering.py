@@ -24,6 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "vta.codegen": {"isa", "runtime", "vta.tir"},
     FRONT: {"isa", "runtime", *COMPILER},
     "vta.topi": {"isa", *COMPILER, FRONT},
+    "vta.trace": {"isa", "runtime"},
     "vta.compat": {"isa", "runtime", *COMPILER, FRONT, "vta.topi"},
     "vta.cli": {"isa", "runtime", "hw", *COMPILER, FRONT, "vta.topi", "vta.compat"},
 }

@@ -17,6 +17,7 @@ from vta.cli.check import check
 from vta.cli.config import config_app
 from vta.cli.lower import lower
 from vta.cli.run import run
+from vta.cli.trace import trace
 from vta.cli.verilog import verilog
 
 __all__ = ["app", "main"]
@@ -49,6 +50,7 @@ app.command()(asm)
 app.command()(disasm)
 app.command()(check)
 app.command()(lower)
+app.command()(trace)
 app.command()(verilog)
 app.add_typer(config_app, name="config")
 

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -27,6 +27,7 @@ from vta.cli.options import ConfigOption, TargetOption, chosen_config, given_con
 from vta.cli.program_file import read_program
 from vta.cli.reporting import reported, require_file, stats_table
 from vta.cli.script import run_script
+from vta.trace import recording
 
 __all__ = ["run"]
 
@@ -40,14 +41,17 @@ def run(
     trace: Annotated[
         str | None, typer.Option("--trace", metavar="FILE", help="Write each launch's instructions; - is the screen.")
     ] = None,
+    record: Annotated[
+        Path | None, typer.Option("--record", metavar="FILE", help="Record what the device did, for `vta trace FILE`.")
+    ] = None,
 ) -> None:
     """Run a script or a program, and say what it computed or what went wrong."""
     with reported():
         require_file(file, "a .py script, a .vta assembly or a binary program")
         if file.suffix == ".py":
-            counters = _run_script(file, arguments or [], target, config, trace)
+            counters = _run_script(file, arguments or [], target, config, trace, record)
         else:
-            counters = _run_program(file, arguments or [], target, config, trace)
+            counters = _run_program(file, arguments or [], target, config, trace, record)
         if stats:
             _print_statistics(counters)
 
@@ -61,11 +65,11 @@ def _print_statistics(statistics: Statistics) -> None:
 
 
 def _run_script(
-    file: Path, arguments: list[str], target: str | None, config: Path | None, trace: str | None
+    file: Path, arguments: list[str], target: str | None, config: Path | None, trace: str | None, record: Path | None
 ) -> Statistics:
     chosen = chosen_config(config, target)
     if trace is None:
-        return run_script(file, chosen, arguments)
+        return run_script(file, chosen, arguments, record=record)
     with _trace_file(trace) as output:
         number = 0
 
@@ -75,11 +79,11 @@ def _run_script(
             output.flush()
             number += 1
 
-        return run_script(file, chosen, arguments, on_launch=write)
+        return run_script(file, chosen, arguments, on_launch=write, record=record)
 
 
 def _run_program(
-    file: Path, arguments: list[str], target: str | None, config: Path | None, trace: str | None
+    file: Path, arguments: list[str], target: str | None, config: Path | None, trace: str | None, record: Path | None
 ) -> Statistics:
     if arguments:
         raise typer.BadParameter(f"a program takes no arguments, got {' '.join(arguments)}")
@@ -88,7 +92,8 @@ def _run_program(
         with _trace_file(trace) as output:
             output.write(disassemble(program))
     session = Session(program.config, target or program.config.target)
-    with reported(program=file), _killed_by_interrupt():
+    recorded = recording(session, record, program=file.name) if record else nullcontext()
+    with reported(program=file), recorded, _killed_by_interrupt():
         outputs = session.run_program(program)
     for name, array in outputs.items():
         typer.echo(f"{name}: {array.dtype}{list(array.shape)}\n{_text(array)}")

@@ -14,6 +14,7 @@ from runtime.launch import Launch
 from runtime.stats import Statistics
 from vta.cli.reporting import reported
 from vta.environment import Environment
+from vta.trace import recording
 from vta.transform import PassContext
 
 __all__ = ["run_script"]
@@ -26,10 +27,12 @@ def run_script(
     *,
     on_launch: Callable[[Launch], None] | None = None,
     after_pass: Callable[[str, object], None] | None = None,
+    record: Path | None = None,
 ) -> Statistics:
     """Run the script as ``__main__`` with ``config`` as the current environment; return the device's counters.
 
-    ``on_launch`` sees each launch before it runs, ``after_pass`` each function after each pass.
+    ``on_launch`` sees each launch before it runs, ``after_pass`` each function after each pass; ``record`` names the
+    file for a trace of the run.
     """
     with ExitStack() as stack:
         env = stack.enter_context(Environment(config))
@@ -37,6 +40,8 @@ def run_script(
             stack.enter_context(PassContext(instruments=(after_pass,)))
         if on_launch is not None:
             stack.enter_context(_listening(env, on_launch))
+        if record is not None:
+            stack.enter_context(recording(env.session, record, program=path.name))
         stack.enter_context(_as_main(path, arguments))
         with reported(script=path):
             runpy.run_path(str(path), run_name="__main__")

@@ -1,0 +1,114 @@
+"""Trace files: what is written is read, a file that was cut off is read up to there, and damage is named."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from isa.config import VTAConfig
+from runtime.session import Session
+from runtime.timeline import Timeline
+from tests.support.recorded_runs import record_programs, same_launch, some_program
+from vta.trace import Recorded, TraceError, TraceHeader, TraceReader, TraceWriter
+from vta.trace.columns import pack
+from vta.trace.format import HEAD, MAGIC, write_record
+from vta.trace.model import loaded_uops
+
+
+@pytest.mark.parametrize("device", ["reference", "sim", "tsim"])
+def test_a_launch_is_read_as_it_was_recorded(tmp_path: Path, device: str) -> None:
+    programs = [some_program(seed) for seed in (3, 4)]
+    session = Session(programs[0].config, device)
+    expected: list[Recorded] = []
+
+    def keep(timeline: Timeline) -> None:
+        uops = loaded_uops(timeline, session.memory.address_space())
+        expected.append(Recorded(len(expected), timeline, uops))
+
+    session.device.set_timeline(keep)
+    for program in programs:
+        session.run_program(program)
+    header, launches = record_programs(tmp_path / "t", device, *programs)
+    assert (header.device, header.config, header.program) == (device, programs[0].config, "test")
+    assert set(header.versions) == {"vta-toolchain", "python"}
+    assert ("memory_latency" in header.hardware) == (device == "tsim")
+    assert [launch.number for launch in launches] == [0, 1]
+    assert all(same_launch(a, b) for a, b in zip(launches, expected, strict=True))
+    for launch, program in zip(launches, programs, strict=True):
+        assert launch.instructions == list(program.instructions)
+        assert launch.uops
+        for words in launch.uops.values():
+            assert set(words.tolist()) <= set(program.uops)
+
+
+def test_a_file_that_was_cut_off_is_read_up_to_its_last_whole_launch(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    _, whole = record_programs(path, "sim", *(some_program(seed) for seed in (1, 2, 3)))
+    data = path.read_bytes()
+    found = set()
+    for length in range(len(data) - 1, len(MAGIC), -97):
+        try:
+            reader = TraceReader(io.BytesIO(data[:length]))
+        except TraceError as error:
+            assert "was cut off at the beginning" in str(error)  # noqa: PT017
+            continue
+        launches = list(reader)
+        assert not reader.whole
+        assert all(same_launch(a, b) for a, b in zip(launches, whole, strict=False))
+        found.add(len(launches))
+    assert found >= {1, 2, 3}
+
+
+def test_a_changed_byte_is_noticed_and_its_record_named(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    record_programs(path, "sim", some_program(1))
+    data = bytearray(path.read_bytes())
+    for at in range(len(MAGIC), len(data), max(1, len(data) // 50)):
+        data[at] ^= 0x10
+        assert what_is_wrong(bytes(data)).startswith("t: ")
+        data[at] ^= 0x10
+    assert what_is_wrong(bytes(data)) == ""
+
+
+def what_is_wrong(data: bytes) -> str:
+    """Return how a trace named t is refused; a length that became too long looks like a cut."""
+    try:
+        reader = TraceReader(io.BytesIO(data), where="t")
+        count = len(list(reader))
+    except TraceError as error:
+        return str(error)
+    return "" if reader.whole else f"t: cut behind launch {count}"
+
+
+def test_what_is_no_trace_is_refused_in_one_sentence() -> None:
+    for content in (b"", b"VTAPROG\n1234", b"x" * 100):
+        with pytest.raises(TraceError, match=r": this is no trace; expected a file that `vta run --record` wrote$"):
+            TraceReader(io.BytesIO(content))
+
+
+def test_another_version_is_refused() -> None:
+    file = io.BytesIO()
+    file.write(MAGIC)
+    write_record(file, HEAD, pack({"version": 99}, {}))
+    file.seek(0)
+    with pytest.raises(TraceError, match=r"^trace: version 99 of the format; this program reads version 1, so record"):
+        TraceReader(file)
+
+
+def test_a_header_without_its_parts_is_refused() -> None:
+    file = io.BytesIO()
+    file.write(MAGIC)
+    write_record(file, HEAD, pack({"version": 1, "config": VTAConfig().to_dict()}, {}))
+    file.seek(0)
+    with pytest.raises(TraceError, match=r"^trace: the header is damaged: 'device'$"):
+        TraceReader(file)
+
+
+def test_a_trace_without_launches_is_whole() -> None:
+    file = io.BytesIO()
+    TraceWriter(file, TraceHeader("sim", VTAConfig(), {}, "", {})).close()
+    file.seek(0)
+    reader = TraceReader(file)
+    assert list(reader) == []
+    assert reader.whole
+    assert reader.header.config == VTAConfig()

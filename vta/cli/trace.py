@@ -1,0 +1,71 @@
+"""``vta trace``: what a recorded run did, as a listing or for a viewer.
+
+May import ``vta.trace``, isa and typer. Tests: tests/vta/cli/test_trace_command.py.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isa.instructions import Module
+from vta.cli.reporting import UserError, reported, require_file
+from vta.trace import Recorded, TraceReader, read_trace
+from vta.trace.listing import classic_listing, launch_listing
+from vta.trace.perfetto import write_perfetto
+
+__all__ = ["trace"]
+
+
+def trace(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace that `vta run --record FILE` wrote.")],
+    launch: Annotated[int | None, typer.Option("--launch", metavar="N", help="Only launch N, counted from 0.")] = None,
+    module: Annotated[
+        list[str] | None, typer.Option("--module", metavar="NAME", help="Only load, compute or store; repeatable.")
+    ] = None,
+    classic: Annotated[bool, typer.Option("--classic", help="The dump layout of upstream's runtime.")] = False,
+    perfetto: Annotated[
+        Path | None, typer.Option("--perfetto", metavar="OUT.json", help="Write a file for https://ui.perfetto.dev.")
+    ] = None,
+) -> None:
+    """Show a recorded run: when each instruction was issued, started and completed, and where it came from."""
+    with reported():
+        require_file(file, "a trace that `vta run --record FILE` wrote")
+        modules = _modules(module or [])
+        with read_trace(file) as reader:
+            launches = _chosen(reader, launch, file)
+            if perfetto is not None:
+                with open(perfetto, "w", encoding="utf-8") as output:
+                    count = write_perfetto(launches, output)
+                typer.echo(f"{perfetto}: {count} events; open it at https://ui.perfetto.dev")
+            else:
+                for recorded in launches:
+                    lines = (
+                        [classic_listing(recorded).rstrip()] if classic else launch_listing(recorded, modules=modules)
+                    )
+                    for line in lines:
+                        typer.echo(line)
+            if launch is None and not reader.whole:
+                typer.echo(f"{file}: the recording was cut off; this is what it had until then", err=True)
+
+
+def _modules(names: list[str]) -> frozenset[Module]:
+    known = {module.name.lower(): module for module in Module}
+    for name in names:
+        if name not in known:
+            raise UserError(f"--module {name}: the modules are {', '.join(known)}")
+    return frozenset(known[name] for name in names) or frozenset(Module)
+
+
+def _chosen(reader: TraceReader, number: int | None, file: Path) -> Iterator[Recorded]:
+    """Yield the launches that were asked for; ``UserError`` if there is no such one."""
+    found = 0
+    for recorded in reader:
+        found += 1
+        if number is None or recorded.number == number:
+            yield recorded
+            if number is not None:
+                return
+    if number is not None:
+        raise UserError(f"{file}: there is no launch {number}; the trace has {found}")

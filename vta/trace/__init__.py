@@ -1,0 +1,8 @@
+"""Recording what a device did, in a file, and showing it. Tests: tests/vta/trace."""
+
+from vta.trace.model import Recorded, TraceHeader
+from vta.trace.reader import TraceError, TraceReader, read_trace
+from vta.trace.recorder import recording
+from vta.trace.writer import TraceWriter
+
+__all__ = ["Recorded", "TraceError", "TraceHeader", "TraceReader", "TraceWriter", "read_trace", "recording"]

@@ -1,0 +1,54 @@
+"""A launch as text: a line an instruction, with its times, what it says, and where it came from.
+
+May import ``isa`` and ``runtime``. Tests: tests/vta/trace/test_listing.py.
+"""
+
+from collections.abc import Iterator
+
+from isa.disassembler import format_instruction
+from isa.instructions import Module
+from runtime.dump import dump_instructions
+from runtime.timeline import NEVER
+from vta.trace.model import Recorded
+
+__all__ = ["classic_listing", "launch_listing"]
+
+_TEXT_WIDTH = 84
+
+
+def launch_listing(launch: Recorded, *, modules: frozenset[Module] = frozenset(Module)) -> Iterator[str]:
+    """Yield the lines of a launch: a head, column titles, and the instructions of ``modules``.
+
+    With a clock, the columns are the cycles in which an instruction was issued to its module, started and completed;
+    without one, its place in the order of execution. ``-`` stands for what did not happen.
+    """
+    timeline = launch.timeline
+    what = f"{timeline.cycles} cycles" if timeline.cycles is not None else "no clock"
+    yield f"launch {launch.number} on {timeline.device}: {len(launch)} instructions, {what}, {launch.config.bitstream}"
+    if timeline.error is not None:
+        yield f"failed: {timeline.error}"
+    times = [timeline.begun, timeline.ended] if timeline.issued is not None else [timeline.begun]
+    titles = ["issued", "begun", "ended"] if timeline.issued is not None else ["order"]
+    if timeline.issued is not None:
+        times = [timeline.issued, *times]
+    yield "  ".join(["index", *(f"{title:>9}" for title in titles), "module ", "instruction"])
+    for index, instruction in enumerate(launch.instructions):
+        if instruction.module not in modules:
+            continue
+        cells = "  ".join(f"{_time(int(column[index])):>9}" for column in times)
+        text = (
+            f"{index:5}  {cells}  {instruction.module.name.lower():7}  {format_instruction(instruction, launch.config)}"
+        )
+        origin = timeline.origins[index]
+        yield f"{text:<{_TEXT_WIDTH + 11 * len(times)}}  ; {origin}" if origin is not None else text
+    if launch.legal < len(launch):
+        yield f"{launch.legal:5}  not an instruction, and nothing behind it was looked at"
+
+
+def classic_listing(launch: Recorded) -> str:
+    """Return the text that upstream's runtime dumped for a launch."""
+    return dump_instructions(launch.instructions)
+
+
+def _time(time: int) -> str:
+    return "-" if time == NEVER else str(time)

@@ -1,0 +1,99 @@
+"""What a trace holds: a header, and for each launch its timeline with the micro-ops that it loaded.
+
+May import ``isa`` and ``runtime``. Tests: tests/vta/trace/test_trace_file.py.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from isa.bulk import FieldTable, decode_all, decode_fields, modules_of
+from isa.config import VTAConfig
+from isa.encoding import DecodingError
+from isa.instructions import Instruction, MemoryId, Module
+from runtime.timeline import Timeline
+
+__all__ = ["Recorded", "TraceHeader", "loaded_uops"]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceHeader:
+    """Where a trace comes from: the device, its configuration, what else it was made with, and the program's name."""
+
+    device: str
+    config: VTAConfig
+    hardware: Mapping[str, object]
+    program: str
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """Launch ``number`` of a trace; ``uops`` has the micro-op words that each load of micro-ops brought, by index."""
+
+    number: int
+    timeline: Timeline
+    uops: Mapping[int, npt.NDArray[np.uint32]] = field(default_factory=dict)
+
+    @property
+    def config(self) -> VTAConfig:
+        """The configuration of the launch."""
+        return self.timeline.config
+
+    def __len__(self) -> int:
+        return len(self.timeline.array)
+
+    @cached_property
+    def legal(self) -> int:
+        """How many instructions come before the first illegal one."""
+        try:
+            decode_fields(self.timeline.array, self.config)
+        except DecodingError:
+            low, high = 0, len(self.timeline.array) - 1
+            while low < high:  # the longest prefix that decodes
+                middle = (low + high + 1) // 2
+                try:
+                    decode_fields(self.timeline.array[:middle], self.config)
+                    low = middle
+                except DecodingError:
+                    high = middle - 1
+            return low
+        return len(self.timeline.array)
+
+    @cached_property
+    def tables(self) -> Mapping[str, FieldTable]:
+        """The fields of the legal instructions."""
+        return decode_fields(self.timeline.array[: self.legal], self.config)
+
+    @cached_property
+    def instructions(self) -> list[Instruction]:
+        """The legal instructions."""
+        return decode_all(self.timeline.array[: self.legal], self.config)
+
+    @cached_property
+    def modules(self) -> list[Module]:
+        """The module of each legal instruction."""
+        return [Module(number) for number in modules_of(self.tables, self.legal).tolist()]
+
+
+def loaded_uops(timeline: Timeline, memory: npt.NDArray[np.uint8]) -> dict[int, npt.NDArray[np.uint32]]:
+    """Return the words that each executed load of micro-ops read from ``memory``, all of DRAM, by instruction."""
+    recorded = Recorded(0, timeline)
+    table = recorded.tables.get("LOAD")
+    if table is None:
+        return {}
+    loads: dict[int, npt.NDArray[np.uint32]] = {}
+    columns = table.columns
+    size = timeline.config.uop_elem_bytes
+    for at in np.flatnonzero((columns["memory"] == MemoryId.UOP) & (timeline.begun[table.index] >= 0)).tolist():
+        rows = columns["dram_base"][at] + np.arange(columns["y_size"][at]) * columns["x_stride"][at]
+        elements = (rows[:, None] + np.arange(columns["x_size"][at])).reshape(-1)
+        if elements.size and (elements.max() + 1) * size <= memory.size:
+            words = (
+                memory.view(np.uint32) if memory.size % size == 0 else memory[: memory.size // size * size].view("<u4")
+            )
+            loads[int(table.index[at])] = words[elements]
+    return loads
