@@ -26,7 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "vta.topi": {"isa", *COMPILER, FRONT},
     "vta.trace": {"isa", "runtime"},
     "vta.compat": {"isa", "runtime", *COMPILER, FRONT, "vta.topi"},
-    "vta.cli": {"isa", "runtime", "hw", *COMPILER, FRONT, "vta.topi", "vta.compat"},
+    "vta.cli": {"isa", "runtime", "hw", *COMPILER, FRONT, "vta.topi", "vta.compat", "vta.trace"},
 }
 """Unit -> the units it may import, itself aside. Files directly in ``vta``, rpc and testing are the TVM-style front."""
 
