@@ -23,6 +23,7 @@ __all__ = ["BuildError", "build", "build_config", "build_generic", "lower", "low
 Lowerable: TypeAlias = te.Schedule | PrimFunc | IRModule
 
 _ACCELERATOR_PASSES = (
+    "InjectConv2DTransposeSkip",
     "InjectDMAIntrin",
     "InjectSkipCopy",
     "AnnotateALUCoProcScope",

@@ -1,18 +1,15 @@
 """The GEMM core as a tensor intrinsic, built from the configuration.
 
-May import ``isa``, ``vta.tir``, ``vta.te`` and ``vta.passes.coproc_axis``. Tests: tests/vta/front/test_environment.py.
+May import ``isa``, ``vta.tir``, ``vta.te``, ``vta.passes.gemm_micro_op``. Tests: tests/vta/front/test_environment.py.
 """
 
 from collections.abc import Sequence
 
 from isa.config import VTAConfig
-from isa.instructions import Module
 from vta import te
-from vta.passes.coproc_axis import coproc_axis, coproc_scope, uop_scope
-from vta.tir.buffer import Buffer, decl_buffer
-from vta.tir.dtype import INT32
-from vta.tir.expr import Builtin, Call, Expr, IntImm
-from vta.tir.scopes import ACC_SCOPE, GEMM_SYMBOL, INP_SCOPE, WGT_SCOPE
+from vta.passes.gemm_micro_op import gemm_views, reset_micro_op, update_micro_op
+from vta.tir.buffer import Buffer
+from vta.tir.expr import IntImm
 from vta.tir.stmt import Evaluate, Stmt
 
 __all__ = ["gemm"]
@@ -33,33 +30,15 @@ def gemm(config: VTAConfig, *, mock: bool = False) -> te.TensorIntrin:
         lambda i, j: te.sum(inp[i, k].astype(config.acc_dtype) * wgt[j, k].astype(config.acc_dtype), axis=[k]),
         name="out",
     )
-    layouts = {
-        tensor: decl_buffer(tensor.shape, tensor.dtype, name, scope=scope, offset_factor=lanes, data_alignment=lanes)
-        for tensor, name, scope, lanes in (
-            (inp, INP_SCOPE, INP_SCOPE, batch * block_in),
-            (wgt, WGT_SCOPE, WGT_SCOPE, block_out * block_in),
-            (out, ACC_SCOPE, ACC_SCOPE, batch * block_out),
-        )
-    }
+    views = gemm_views(config)
 
-    def bodies(ins: Sequence[Buffer], outs: Sequence[Buffer]) -> tuple[Stmt, Stmt, Stmt]:
+    def bodies(_ins: Sequence[Buffer], _outs: Sequence[Buffer]) -> tuple[Stmt, Stmt, Stmt]:
         """Return what computes, what resets, and what adds."""
         if mock:
             nothing = Evaluate(IntImm(0))
             return nothing, nothing, nothing
-        (target,) = outs
-        operands = [target.access_ptr("rw", "int32"), *(source.access_ptr("r", "int32") for source in ins)]
-        update = _micro_op(reset=0, operands=operands)
-        reset = _micro_op(reset=1, operands=[operands[0], IntImm(0), IntImm(0)])
-        return update, reset, update
+        update = update_micro_op(views)
+        return update, reset_micro_op(views), update
 
+    layouts = {inp: views.inp, wgt: views.wgt, out: views.acc}
     return te.decl_tensor_intrin(out.op, bodies, name="GEMM", binds=layouts)
-
-
-def _micro_op(*, reset: int, operands: Sequence[Expr]) -> Stmt:
-    """Return one GEMM micro-op on ``operands`` (accumulator, input, weight), in the compute module's scope."""
-    none = IntImm(0)
-    arguments = (IntImm(0), IntImm(reset), *operands, none, none, none)
-    axis = coproc_axis()
-    push = Evaluate(Call(INT32, Builtin.UOP_PUSH, arguments))
-    return coproc_scope(axis, Module.COMPUTE, uop_scope(axis, GEMM_SYMBOL, push))

@@ -45,7 +45,7 @@ PASSES_ELSEWHERE = frozenset(
         "SimplifyInference", "ToANormalForm", "ToGraphNormalForm",
         # of loops, that this compiler does without
         "BF16Legalize", "CompactBufferAllocation", "ConvertBlocksToOpaque", "FlattenBuffer",
-        "InjectConv2DTransposeSkip", "InjectDoubleBuffer", "InjectPrefetch", "InjectSoftwarePipeline", "LoopPartition",
+        "InjectDoubleBuffer", "InjectPrefetch", "InjectSoftwarePipeline", "LoopPartition",
         "LowerCrossThreadReduction", "LowerInitBlock", "LowerMatchBuffer", "LowerVtcmAlloc", "NarrowDataType",
         "PlanAndUpdateBufferAllocationLocation", "RenormalizeSplitPattern", "RewriteUnsafeSelect", "TextureFlatten",
         "UnifyThreadBinding",

@@ -8,10 +8,13 @@ __all__ = ["place_arrays"]
 
 
 def place_arrays(case: Case, session: Session) -> dict[str, NDArray]:
-    """Allocate the case's arrays, and the queue's areas, at the recorded physical addresses."""
+    """Allocate the case's arrays, and the queue's areas, at the recorded physical addresses.
+
+    Buffers that the function allocates for itself are left to it.
+    """
     [uop_address] = {launch["uop_phy"] for launch in case.record["launches"]}
-    names = {entry["phy"]: entry["name"] for entry in case.record["buffers"]}
     kinds = {name: (shape, dtype) for name, shape, dtype in case.record["args"]}
+    names = {entry["phy"]: entry["name"] for entry in case.record["buffers"] if entry["name"] in kinds}
     placed: dict[str, NDArray] = {}
     memory = session.memory
     for address in sorted([*names, uop_address]):

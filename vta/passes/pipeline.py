@@ -16,6 +16,7 @@ from vta.passes.early_rewrite import early_rewrite
 from vta.passes.fold_uop_loop import fold_uop_loop
 from vta.passes.hoist_if_then_else import hoist_if_then_else
 from vta.passes.inject_alu_intrin import inject_alu_intrin
+from vta.passes.inject_conv2d_transpose_skip import inject_conv2d_transpose_skip
 from vta.passes.inject_coproc_sync import inject_coproc_sync
 from vta.passes.inject_dma_intrin import inject_dma_intrin
 from vta.passes.inject_skip_copy import inject_skip_copy
@@ -56,6 +57,7 @@ class NamedPass:
 
 
 PIPELINE: tuple[NamedPass, ...] = (
+    NamedPass("InjectConv2DTransposeSkip", inject_conv2d_transpose_skip),
     NamedPass("StorageFlatten", storage_flatten),
     NamedPass("Simplify", simplify),
     NamedPass("InjectDMAIntrin", inject_dma_intrin),

@@ -193,7 +193,7 @@ def test_br_063_a_users_passes_run_in_their_phases_beside_the_accelerators() -> 
     note = PassContext(instruments=(lambda *result: seen.append(result[0]),))
     with note, vta.build_config(config={"tir.add_lower_pass": [(0, first), (3, last)]}):
         module = vta.lower(scheduled.schedule, scheduled.args)
-    assert seen[:3] == ["first 16", "first", "StorageFlatten"]
+    assert seen[:3] == ["first 16", "first", "InjectConv2DTransposeSkip"]
     assert seen[seen.index("CPUAccessRewrite") + 1] == "last"
     assert module["main"].attrs["seen"] == 16
     with vta.build_config(config={"tir.add_lower_pass": [(4, first)]}), pytest.raises(PassNameError) as error:

@@ -43,7 +43,8 @@ def test_the_vector_addition_becomes_the_documented_program() -> None:
 def test_the_passes_stand_in_the_documented_order() -> None:
     names = [entry.name for entry in PIPELINE]
     order = [
-        "StorageFlatten", "InjectDMAIntrin", "InjectSkipCopy", "AnnotateALUCoProcScope", "LiftAttrScope",
+        "InjectConv2DTransposeSkip", "StorageFlatten", "InjectDMAIntrin", "InjectSkipCopy",
+        "AnnotateALUCoProcScope", "LiftAttrScope",
         "LiftAllocToScopeBegin", "InjectCoProcSync", "EarlyRewrite", "VectorizeLoop", "InjectVirtualThread",
         "StorageRewrite", "UnrollLoop", "InjectALUIntrin", "RemoveNoOp", "HoistIfThenElse",
         "LowerDeviceStorageAccessInfo", "FoldUopLoop", "CPUAccessRewrite", "CommonSubexprElimTIR",
