@@ -13,8 +13,7 @@ from vta import te
 from vta.environment import Environment
 from vta.passes.inject_conv2d_transpose_skip import TRANSPOSE_PRAGMA
 from vta.topi import nn
-from vta.topi.epilogue import Appended
-from vta.topi.epilogue_schedule import attach_epilogue
+from vta.topi.layer_schedule import LayerSchedule
 from vta.topi.sizes import sizes
 
 __all__ = ["TransposeError", "TransposeTemplate", "conv2d_transpose", "schedule_conv2d_transpose"]
@@ -87,35 +86,30 @@ class TransposeTemplate:
 
 
 def schedule_conv2d_transpose(
-    sums: te.Tensor, appended: Appended, tiles: TransposeTemplate, env: Environment
+    outs: te.Tensor | Sequence[te.Tensor], tiles: TransposeTemplate | None = None, env: Environment | None = None
 ) -> te.Schedule:
-    """Return TVM's schedule of ``sums``, which ``conv2d_transpose`` made, and the epilogue behind it."""
-    result = appended.result
-    s = te.create_schedule(result.op)
-    padded, kernel = sums.op.input_tensors
-    s[padded].set_scope(env.inp_scope)
-    ckernel = s.cache_read(kernel, env.wgt_scope, [sums])
-    b, co, i, j, b_i, c_i = s[result].leaf_iter_vars
-    co0, co1 = s[result].split(co, factor=tiles.tile_co)
-    i0, i1 = s[result].split(i, factor=tiles.tile_h)
-    j0, j1 = s[result].split(j, factor=tiles.tile_w)
-    s[result].reorder(b, i0, co0, j0, co1, i1, j1, b_i, c_i)
-    attach_epilogue(s, appended, j0, env, behind=sums)
-    for threads, axis in ((tiles.oc_nthread, co0), (tiles.h_nthread, i0)):
-        if threads > 1:
-            _, thread = s[result].split(axis, factor=threads)
-            s[result].reorder(thread, s[result].leaf_iter_vars[0])
-            s[result].bind(thread, te.thread_axis("cthread"))
-    x_b, x_co, x_i, x_j, x_bi, x_ci, k_o, d_i, d_j, k_i = s[sums].leaf_iter_vars
-    x_i, x_ii = s[sums].split(x_i, factor=4)
-    x_j, x_jj = s[sums].split(x_j, factor=2)
-    s[sums].reorder(x_b, k_o, x_j, x_co, x_i, x_jj, d_j, d_i, x_ii, x_bi, x_ci, k_i)
+    """Return TVM's schedule of a transposed convolution with its epilogue, whose last stage casts to ``env.out_dtype``.
+
+    ``tiles`` defaults to tiles of one, as TVM-VTA without a tuning log has it; ``env`` to the current environment.
+    """
+    made, tiles = LayerSchedule.of(outs, env), tiles or TransposeTemplate()
+    result, sums = made.result, made.sums
+    b, co, i, j, b_i, c_i = result.leaf_iter_vars
+    co0, co1 = result.split(co, factor=tiles.tile_co)
+    i0, i1 = result.split(i, factor=tiles.tile_h)
+    j0, j1 = result.split(j, factor=tiles.tile_w)
+    result.reorder(b, i0, co0, j0, co1, i1, j1, b_i, c_i)
+    made.compute_tile_in(j0)
+    made.take_turns(co0, tiles.oc_nthread)
+    made.take_turns(i0, tiles.h_nthread)
+    x_b, x_co, x_i, x_j, x_bi, x_ci, k_o, d_i, d_j, k_i = sums.leaf_iter_vars
+    x_i, x_ii = sums.split(x_i, factor=4)
+    x_j, x_jj = sums.split(x_j, factor=2)
+    sums.reorder(x_b, k_o, x_j, x_co, x_i, x_jj, d_j, d_i, x_ii, x_bi, x_ci, k_i)
     for axis in (d_j, d_i, x_ii, x_jj):
-        s[sums].unroll(axis)
-    k0, _ = s[sums].split(k_o, factor=tiles.tile_ci)
-    for cache in (padded, ckernel):
-        s[cache].compute_at(s[sums], k0)
-        s[cache].pragma(s[cache].leaf_iter_vars[0], env.dma_copy)
-    s[sums].pragma(x_bi, TRANSPOSE_PRAGMA)
-    s[result].pragma(co1, env.dma_copy)
-    return s
+        sums.unroll(axis)
+    k0, _ = sums.split(k_o, factor=tiles.tile_ci)
+    made.load_operands_in(k0)
+    sums.pragma(x_bi, TRANSPOSE_PRAGMA)
+    result.pragma(co1, made.env.dma_copy)
+    return made.s

@@ -6,6 +6,7 @@ May import ``vta.te``, ``vta.environment``, ``vta.topi``, numpy. Tests: tests/vt
 tests/vta/topi/test_recorded_dense_and_transposed.py.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +15,8 @@ import numpy.typing as npt
 from vta import te
 from vta.environment import Environment
 from vta.topi import epilogue
-from vta.topi.epilogue import Appended, Epilogue
-from vta.topi.epilogue_schedule import attach_epilogue
+from vta.topi.epilogue import Epilogue
+from vta.topi.layer_schedule import LayerSchedule
 from vta.topi.layout import blocks, pack_activations, pack_dense_weights, unpack_activations
 from vta.topi.matmul_schedule import MatmulTiles, choose_tiles, schedule_matmul
 from vta.topi.operand import Operand
@@ -83,30 +84,28 @@ class DenseTemplate:
     oc_nthread: int = 1
 
 
-def schedule_dense(sums: te.Tensor, appended: Appended, tiles: DenseTemplate, env: Environment) -> te.Schedule:
-    """Return TVM's schedule of ``sums``, which ``dense`` made, and the epilogue behind it."""
-    result = appended.result
-    s = te.create_schedule(result.op)
-    data, weight = sums.op.input_tensors
-    caches = [s.cache_read(data, env.inp_scope, [sums]), s.cache_read(weight, env.wgt_scope, [sums])]
-    b, co, _, _ = s[result].leaf_iter_vars
-    b0, b1 = s[result].split(b, factor=tiles.tile_b)
-    co0, co1 = s[result].split(co, factor=tiles.tile_co)
-    s[result].reorder(b0, co0, b1, co1)
-    attach_epilogue(s, appended, co0, env, behind=sums)
-    if tiles.oc_nthread > 1:
-        _, thread = s[result].split(co0, factor=tiles.oc_nthread)
-        s[result].reorder(thread, b0)
-        s[result].bind(thread, te.thread_axis("cthread"))
-    x_b, x_co, x_bi, x_ci, k_o, k_i = s[sums].leaf_iter_vars
-    s[sums].reorder(x_b, k_o, x_co, x_bi, x_ci, k_i)
-    k0, _ = s[sums].split(k_o, factor=tiles.tile_ci)
-    for cache in caches:
-        s[cache].compute_at(s[sums], k0)
-        s[cache].pragma(s[cache].leaf_iter_vars[0], env.dma_copy)
-    s[sums].tensorize(x_bi, env.gemm)
-    s[result].pragma(co1, env.dma_copy)
-    return s
+def schedule_dense(
+    outs: te.Tensor | Sequence[te.Tensor], tiles: DenseTemplate | None = None, env: Environment | None = None
+) -> te.Schedule:
+    """Return TVM's schedule of a dense layer with its epilogue, whose last stage casts to ``env.out_dtype``.
+
+    ``tiles`` defaults to tiles of one, as TVM-VTA without a tuning log has it; ``env`` to the current environment.
+    """
+    made, tiles = LayerSchedule.of(outs, env), tiles or DenseTemplate()
+    result, sums = made.result, made.sums
+    b, co, _, _ = result.leaf_iter_vars
+    b0, b1 = result.split(b, factor=tiles.tile_b)
+    co0, co1 = result.split(co, factor=tiles.tile_co)
+    result.reorder(b0, co0, b1, co1)
+    made.compute_tile_in(co0)
+    made.take_turns(co0, tiles.oc_nthread)
+    x_b, x_co, x_bi, x_ci, k_o, k_i = sums.leaf_iter_vars
+    sums.reorder(x_b, k_o, x_co, x_bi, x_ci, k_i)
+    k0, _ = sums.split(k_o, factor=tiles.tile_ci)
+    made.load_operands_in(k0)
+    sums.tensorize(x_bi, made.env.gemm)
+    result.pragma(co1, made.env.dma_copy)
+    return made.s
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +164,10 @@ class Dense(Operator):
         appended = epilogue.append(sums, self.epilogue, env)
         match tiles:
             case DenseTemplate():
-                s = schedule_dense(sums, appended, tiles, env)
+                s = schedule_dense(appended.result, tiles, env)
             case MatmulTiles() | None:
                 tiles = tiles or choose_tiles(rows, inner, columns, appended, env)
-                s = schedule_matmul(sums, appended, tiles, env)
+                s = schedule_matmul(appended.result, tiles, env)
             case _:
                 raise OperatorError(f"Dense: tiles are MatmulTiles or a DenseTemplate, not {tiles!r}")
         return Scheduled(s, (data, weight, *appended.inputs, appended.result), tiles)

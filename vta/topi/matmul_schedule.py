@@ -5,15 +5,14 @@ worked on in turn (virtual threads), so that one's data are loaded while the oth
 May import ``vta.te``, ``vta.environment``, ``vta.topi``. Tests: tests/vta/topi/test_matmul_schedule.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 from vta import te
 from vta.environment import Environment
-from vta.tir.expr import IterVar
 from vta.topi.epilogue import Appended
-from vta.topi.epilogue_schedule import attach_epilogue
+from vta.topi.layer_schedule import LayerSchedule
 from vta.topi.operator import OperatorError
 from vta.topi.sizes import sizes
 
@@ -44,39 +43,26 @@ class MatmulTiles:
         return self.row_threads * self.column_threads
 
 
-def schedule_matmul(sums: te.Tensor, appended: Appended, tiles: MatmulTiles, env: Environment) -> te.Schedule:
-    """Return a schedule of ``sums`` (N, O, batch, block_out), a sum over (I, block_in), and the epilogue behind it."""
-    result = appended.result
-    s = te.create_schedule(result.op)
-    data, weight = sums.op.input_tensors
-    caches = [s.cache_read(data, env.inp_scope, [sums]), s.cache_read(weight, env.wgt_scope, [sums])]
-    b, co, _, _ = s[result].leaf_iter_vars
-    b0, b1 = s[result].split(b, factor=tiles.rows)
-    co0, co1 = s[result].split(co, factor=tiles.columns)
-    s[result].reorder(b0, co0, b1, co1)
-    place = co0
-    if tiles.column_threads > 1:
-        place, thread = s[result].split(co0, factor=tiles.column_threads)
-        _bind(s[result], thread)
-    if tiles.row_threads > 1:
-        _, thread = s[result].split(b0, factor=tiles.row_threads)
-        _bind(s[result], thread)
-    attach_epilogue(s, appended, place, env, behind=sums)
-    x_b, x_co, x_bi, x_ci, k_o, k_i = s[sums].leaf_iter_vars
-    k0, k1 = s[sums].split(k_o, factor=tiles.inner)
-    s[sums].reorder(k0, x_b, x_co, k1, x_bi, x_ci, k_i)
-    for cache in caches:
-        s[cache].compute_at(s[sums], k0)
-        s[cache].pragma(s[cache].leaf_iter_vars[0], env.dma_copy)
-    s[sums].tensorize(x_bi, env.gemm)
-    s[result].pragma(b1, env.dma_copy)
-    return s
-
-
-def _bind(stage: te.Stage, axis: IterVar) -> None:
-    """Make ``axis`` the outermost loop, a virtual thread."""
-    stage.reorder(axis, stage.leaf_iter_vars[0])
-    stage.bind(axis, te.thread_axis("cthread"))
+def schedule_matmul(
+    outs: te.Tensor | Sequence[te.Tensor], tiles: MatmulTiles, env: Environment | None = None
+) -> te.Schedule:
+    """Return a schedule of a sum (N, O, batch, block_out) over (I, block_in), with the epilogue behind it."""
+    made = LayerSchedule.of(outs, env)
+    result, sums = made.result, made.sums
+    b, co, _, _ = result.leaf_iter_vars
+    b0, b1 = result.split(b, factor=tiles.rows)
+    co0, co1 = result.split(co, factor=tiles.columns)
+    result.reorder(b0, co0, b1, co1)
+    place = made.take_turns(co0, tiles.column_threads)
+    made.take_turns(b0, tiles.row_threads)
+    made.compute_tile_in(place)
+    x_b, x_co, x_bi, x_ci, k_o, k_i = sums.leaf_iter_vars
+    k0, k1 = sums.split(k_o, factor=tiles.inner)
+    sums.reorder(k0, x_b, x_co, k1, x_bi, x_ci, k_i)
+    made.load_operands_in(k0)
+    sums.tensorize(x_bi, made.env.gemm)
+    result.pragma(b1, made.env.dma_copy)
+    return made.s
 
 
 def choose_tiles(rows: int, inner: int, columns: int, appended: Appended, env: Environment) -> MatmulTiles:

@@ -47,11 +47,11 @@ def scheduled(case: Case, env: vta.Environment) -> tuple[te.Schedule, list[te.Te
     if case.name == DENSE:
         sums = dense(data, kernel)
         appended = epilogue.append(sums, STEPS, env)
-        return schedule_dense(sums, appended, DenseTemplate(), env), [data, kernel, appended.result]
+        return schedule_dense(appended.result, DenseTemplate(), env), [data, kernel, appended.result]
     sums = conv2d_transpose(data, kernel, strides=(2, 2), padding=(1, 1, 1, 1))
     appended = epilogue.append(sums, STEPS, env)
     tiles = TransposeTemplate(tile_h=8, tile_w=8, tile_ci=1, tile_co=16, oc_nthread=2, h_nthread=1)
-    return schedule_conv2d_transpose(sums, appended, tiles, env), [data, kernel, appended.result]
+    return schedule_conv2d_transpose(appended.result, tiles, env), [data, kernel, appended.result]
 
 
 def prepare(name: str, *, cse: bool) -> Run:
