@@ -5,15 +5,16 @@ with several places, casts that become loads.
 """
 
 import ast
-from collections.abc import Callable
 
 import vta
 from tests.support.golden import Case
 from tests.support.spine_cases import Scheduled
 from vta import te, topi
 from vta.tir.expr import Expr
+from vta.topi.alu_schedule import AluTiles
 from vta.topi.conv2d import ConvTiles, conv2d, schedule_conv2d
 from vta.topi.conv2d_grouped import group_conv2d
+from vta.topi.elementwise import Binary, BinaryOperation
 from vta.topi.epilogue import Bias, Clip, ShiftRight, append
 
 __all__ = ["packed_convolution", "schedule_beyond_spine"]
@@ -88,27 +89,10 @@ def convolution_tutorial(env: vta.Environment) -> Scheduled:
 
 def residual_add(env: vta.Environment, dtype: str) -> Scheduled:
     """The operator library's addition of two tensors, clipped; int8 operands are cast on their way in."""
-    shape = (1, 4, 14, 14, env.BATCH, env.BLOCK_OUT)
-    a = te.placeholder(shape, name="a", dtype=dtype)
-    b = te.placeholder(shape, name="b", dtype=dtype)
-    loads = [te.compute(shape, _cast(t, env.acc_dtype), name=f"{t.op.name}_buf") for t in (a, b)]
-    total = te.compute(shape, lambda *i: loads[0](*i) + loads[1](*i), name="sum")
-    high = te.compute(shape, lambda *i: te.min(total(*i), 127), name="high")
-    low = te.compute(shape, lambda *i: te.max(high(*i), -128), name="low")
-    res = te.compute(shape, lambda *i: low(*i).astype(env.inp_dtype), name="res")
-    s = te.create_schedule(res.op)
-    axes = s[res].op.axis
-    co, co_inn = s[res].split(axes[1], 2)
-    h, h_inn = s[res].split(axes[2], 7)
-    w, w_inn = s[res].split(axes[3], 14)
-    s[res].reorder(axes[0], h, w, co, co_inn, h_inn, w_inn, axes[4], axes[5])
-    for stage in (*loads, total, high, low):
-        s[stage].set_scope(env.acc_scope)
-        s[stage].compute_at(s[res], co)
-        pragma = env.dma_copy if stage in loads else env.alu
-        s[stage].pragma(s[stage].op.axis[0], pragma)
-    s[res].pragma(co_inn, env.dma_copy)
-    return Scheduled(s, [a, b, res])
+    shape = (env.BATCH, 4 * env.BLOCK_OUT, 14, 14)
+    operator = Binary(BinaryOperation.ADD, shape, (Clip(-128, 127),), (dtype, dtype))
+    scheduled = operator.schedule(env, AluTiles(tile_b=1, tile_co=2, tile_h=7, tile_w=14))
+    return Scheduled(scheduled.schedule, list(scheduled.args))
 
 
 def packed_convolution(env: vta.Environment, work: dict[str, int], tiles: ConvTiles) -> Scheduled:
@@ -134,9 +118,13 @@ def _knobs(case: Case) -> tuple[dict[str, int], ConvTiles]:
     if extra["autotvm"]["is_fallback"]:
         return extra["workload"], ConvTiles()
     knobs = ast.literal_eval(extra["autotvm"]["config"].rsplit("],", 1)[0] + "]")
+<<<<<<< HEAD
     values = {name: value[1] if isinstance(value, list) else value for name, value in knobs if name != "tile_b"}
     return extra["workload"], ConvTiles(**values)
 
 
 def _cast(tensor: te.Tensor, dtype: str) -> Callable[..., Expr]:
     return lambda *i: tensor(*i).astype(dtype)
+=======
+    return extra["workload"], {name: value[1] if isinstance(value, list) else value for name, value in knobs}
+>>>>>>> 91e0d22 (vta.topi: element-wise operators and pooling on the tensor ALU, with tiles from a cost estimate)

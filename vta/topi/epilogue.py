@@ -221,8 +221,10 @@ def _primitive(steps: Sequence[Step]) -> Iterator[Primitive]:
             case RoundingShift():
                 yield from (Add(1 << (step.bits - 1)), ShiftRight(step.bits))
             case Requantise():
-                yield Multiply(step.multiplier)
+                yield from _primitive([Multiply(step.multiplier)])
                 yield from _primitive([RoundingShift(step.shift)] if step.shift else [])
+            case Multiply(constant=0):
+                yield Clip(0, 0)  # te would fold the product, and nothing would read the tensor any more
             case _:
                 yield step
 

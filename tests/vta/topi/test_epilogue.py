@@ -38,6 +38,7 @@ EPILOGUES: dict[str, Epilogue] = {
     "two_residuals": (ShiftRight(25), Residual(), Residual("int8"), Bias(), Bias(), Relu()),
     "requantise": (Bias(), Requantise(1_234_567, 22), Clip(-128, 127)),
     "per_channel": (Bias(), Scale(), Add(1 << 15), ChannelShift(), Clip(-128, 127)),
+    "zero": (Multiply(0), Bias(), Requantise(0, 8)),
     "constants": (Add(-70_000), Multiply(-7), Add(40_000), ShiftRight(9), Clip(-100_000, 50)),
     "shift_of_nothing": (Requantise(3, 0),),
 }

@@ -1,0 +1,254 @@
+"""Random instances of the operator library, and the check that an engine gives what numpy gives.
+
+``random_operator`` draws one from a seeded generator; each kind of operator has a function in ``KINDS``. A failing
+instance prints as the constructor call that makes it, after ``shrunk`` has looked for a smaller one that fails too.
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import vta
+from tests.support.configs import CONFIGS
+from vta.topi.division import Rounding
+from vta.topi.elementwise import Binary, BinaryOperation, Elementwise
+from vta.topi.epilogue import (
+    Add,
+    Bias,
+    ChannelShift,
+    Clip,
+    Epilogue,
+    Multiply,
+    Relu,
+    Requantise,
+    Residual,
+    RoundingShift,
+    Scale,
+    ShiftLeft,
+    ShiftRight,
+    Step,
+)
+from vta.topi.operator import Operator, OperatorError, compile  # noqa: A004  # what it does
+from vta.topi.pooling import AveragePool2d, MaxPool2d
+
+__all__ = [
+    "KINDS",
+    "check",
+    "differences",
+    "environment",
+    "random_arrays",
+    "random_epilogue",
+    "random_operator",
+    "shrunk",
+]
+
+Array = npt.NDArray[np.generic]
+Rng = np.random.Generator
+
+
+@functools.cache
+def environment(config: str, engine: str = "sim") -> vta.Environment:
+    """Return the environment of one of the five configurations on an engine; its session is shared by all checks."""
+    return vta.Environment(replace(CONFIGS[config], target=engine))
+
+
+def pick(rng: Rng, *choices: Any) -> Any:
+    """Return one of ``choices``."""
+    return choices[int(rng.integers(len(choices)))]
+
+
+def upto(rng: Rng, most: int, least: int = 1) -> int:
+    """Return a number from ``least`` to ``most``, small ones more often."""
+    return least + int((most - least + 1) * rng.random() ** 2)
+
+
+# --- epilogues -------------------------------------------------------------------------------------------------------
+
+
+def random_epilogue(rng: Rng) -> Epilogue:
+    """Return up to four steps, mostly the usual ones."""
+    if rng.random() < 0.3:
+        return (ShiftRight(8), Bias(), Clip(0, 127))
+    return tuple(random_step(rng) for _ in range(int(rng.integers(0, 5))))
+
+
+def random_step(rng: Rng) -> Step:
+    """Return a step; constants are small ones, 16-bit ones and 32-bit ones."""
+    constant = int(rng.integers(*pick(rng, (-9, 10), (-(1 << 15), 1 << 15), (-(1 << 31), 1 << 31))))
+    low, high = sorted(int(value) for value in rng.integers(-200, 200, 2))
+    makers: tuple[Callable[[], Step], ...] = (
+        Bias, Scale, ChannelShift, Relu, Residual,
+        lambda: Residual("int32"),
+        lambda: ShiftRight(int(rng.integers(0, 32))),
+        lambda: ShiftLeft(int(rng.integers(0, 32))),
+        lambda: RoundingShift(int(rng.integers(1, 32))),
+        lambda: Requantise(constant, int(rng.integers(0, 32))),
+        lambda: Add(constant),
+        lambda: Multiply(constant),
+        lambda: Clip(low, high),
+    )  # fmt: skip
+    return makers[int(rng.integers(len(makers)))]()
+
+
+# --- operators -------------------------------------------------------------------------------------------------------
+
+
+def random_shape(rng: Rng) -> tuple[int, ...]:
+    """Return (N, C), (N, C, L) or (N, C, H, W)."""
+    rest = [upto(rng, 20) for _ in range(int(rng.integers(0, 3)))]
+    return (upto(rng, 4), upto(rng, 70), *rest)
+
+
+def random_elementwise(rng: Rng) -> Operator:
+    """Return a chain of steps."""
+    steps = tuple(random_step(rng) for _ in range(int(rng.integers(0, 6))))
+    return Elementwise(random_shape(rng), steps, pick(rng, "int8", "int32"))
+
+
+def random_binary(rng: Rng) -> Operator:
+    """Return an operation of two tensors."""
+    dtypes = (pick(rng, "int8", "int32"), pick(rng, "int8", "int32"))
+    return Binary(pick(rng, *BinaryOperation), random_shape(rng), random_epilogue(rng), dtypes)
+
+
+def random_window(rng: Rng) -> dict[str, Any]:
+    """Return the arguments of a pooling."""
+    height, width = upto(rng, 30), upto(rng, 30)
+    whole = rng.random() < 0.2
+    kernel = (height, width) if whole else (upto(rng, min(height, 7)), upto(rng, min(width, 7)))
+    return {
+        "batch": upto(rng, 3),
+        "channels": upto(rng, 50),
+        "height": height,
+        "width": width,
+        "kernel": kernel,
+        "strides": (1, 1) if whole else (upto(rng, 4), upto(rng, 4)),
+        "padding": tuple(int(rng.integers(0, (kernel[i % 2] + 1) // 2 + 1)) for i in range(4)),
+        "dilation": (1, 1) if rng.random() < 0.7 else (upto(rng, 3), upto(rng, 3)),
+        "ceil_mode": bool(rng.random() < 0.3),
+        "epilogue": random_epilogue(rng) if rng.random() < 0.3 else (),
+    }
+
+
+def random_max_pool(rng: Rng) -> Operator:
+    """Return a max pooling."""
+    return MaxPool2d(**random_window(rng), dtype=pick(rng, "int8", "int8", "int32"))
+
+
+def random_average_pool(rng: Rng) -> Operator:
+    """Return an average pooling."""
+    return AveragePool2d(
+        **random_window(rng), count_include_pad=bool(rng.random() < 0.5), rounding=pick(rng, *Rounding)
+    )
+
+
+KINDS: Mapping[str, Callable[[Rng], Operator]] = {
+    "elementwise": random_elementwise,
+    "binary": random_binary,
+    "max_pool": random_max_pool,
+    "average_pool": random_average_pool,
+}
+"""Name -> function that draws an instance; it may raise ``OperatorError`` where its numbers do not go together."""
+
+
+def random_operator(rng: Rng, kind: str | None = None) -> Operator:
+    """Return a random instance of ``kind``, of any kind if left out."""
+    make = KINDS[kind or pick(rng, *KINDS)]
+    while True:
+        try:
+            return make(rng)
+        except OperatorError:
+            continue
+
+
+# --- checks ----------------------------------------------------------------------------------------------------------
+
+
+def random_arrays(rng: Rng, operator: Operator, env: vta.Environment) -> list[Array]:
+    """Return arrays for the operator's inputs, over the whole range of their types now and then."""
+    arrays = []
+    for operand in operator.inputs(env):
+        low, high = _range(operand.dtype)
+        if operand.dtype == "int32" and rng.random() < 0.7:
+            low, high = -(1 << 15), 1 << 15
+        dtype = operand.dtype if operand.dtype == "int32" else "int8"
+        arrays.append(rng.integers(low, high, operand.shape, endpoint=True).astype(dtype))
+    return arrays
+
+
+def _range(dtype: str) -> tuple[int, int]:
+    bits = int(dtype.removeprefix("int"))
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+
+def differences(operator: Operator, env: vta.Environment, seed: int, tiles: object = None) -> str:
+    """Return what the engine gives otherwise than numpy, "" if nothing."""
+    arrays = random_arrays(np.random.default_rng(seed), operator, env)
+    expected = operator.reference(*arrays)
+    compiled = compile(operator, env, tiles)
+    got = compiled(*arrays)
+    if got.shape != expected.shape or got.dtype != expected.dtype:
+        return f"{got.dtype} of shape {got.shape}, not {expected.dtype} of shape {expected.shape}"
+    wrong = np.argwhere(got != expected)
+    if not len(wrong):
+        return ""
+    first = tuple(int(index) for index in wrong[0])
+    return (
+        f"{len(wrong)} of {expected.size} differ, the first at {first}: {got[first]}, not {expected[first]}, "
+        f"with {compiled.scheduled.tiles}"
+    )
+
+
+def check(operator: Operator, config: str, *, seed: int = 0, engine: str = "sim", tiles: object = None) -> None:
+    """Assert that an engine gives what numpy gives."""
+    found = differences(operator, environment(config, engine), seed, tiles)
+    assert not found, f"{operator!r} on {config}, {engine}, arrays of seed {seed}: {found}"
+
+
+# --- smaller instances -----------------------------------------------------------------------------------------------
+
+
+def shrunk(operator: Operator, fails: Callable[[Operator], bool], tries: int = 200) -> Operator:
+    """Return a smaller instance that ``fails`` too: fewer steps, smaller numbers."""
+    left = tries
+    smaller = True
+    while smaller:
+        smaller = False
+        for candidate in _smaller(operator):
+            left -= 1
+            if left < 0:
+                return operator
+            if fails(candidate):
+                operator, smaller = candidate, True
+                break
+    return operator
+
+
+def _smaller(operator: Operator) -> Iterator[Operator]:
+    """Yield instances that differ from ``operator`` in one field, which is simpler."""
+    for field in fields(operator):  # type: ignore[arg-type]  # operators are dataclasses
+        for value in _simpler(getattr(operator, field.name)):
+            try:
+                yield replace(operator, **{field.name: value})  # type: ignore[type-var]
+            except ValueError:
+                continue
+
+
+def _simpler(value: object) -> Iterator[object]:
+    match value:
+        case bool():
+            if value:
+                yield False
+        case int() if value > 1:
+            yield from dict.fromkeys((1, value // 2, value - 1))
+        case tuple() if value and all(isinstance(item, int) for item in value):
+            for i, item in enumerate(value):
+                yield from ((*value[:i], small, *value[i + 1 :]) for small in _simpler(item))
+        case tuple():
+            yield from (value[:i] + value[i + 1 :] for i in range(len(value)))
+        case _:
+            return

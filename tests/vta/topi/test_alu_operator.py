@@ -1,0 +1,47 @@
+import pytest
+
+from tests.support.random_operators import environment
+from vta.topi.alu_schedule import AluTiles
+from vta.topi.elementwise import Elementwise
+from vta.topi.epilogue import Bias, Multiply, Residual
+from vta.topi.operand import Operand
+from vta.topi.operator import OperatorError
+
+
+def test_inputs_are_the_data_then_the_tensors_of_the_steps() -> None:
+    operator = Elementwise((2, 24, 5), (Bias(), Multiply(3), Residual()), "int32")
+    env = environment("default")
+    assert operator.inputs(env) == (
+        Operand("data", (2, 24, 5), "int32"),
+        Operand("bias", (24,), "int32"),
+        Operand("residual", (2, 24, 5), "int8"),
+    )
+    assert operator.output(env) == Operand("res", (2, 24, 5), "int8")
+    assert (operator.macs, operator.flops) == (0, 0)
+
+
+def test_the_schedule_names_the_tiles_that_it_was_given() -> None:
+    tiles = AluTiles(1, 2, 3, 4)
+    assert Elementwise((1, 32, 6, 8)).schedule(environment("default"), tiles).tiles == tiles
+
+
+def test_other_tiles_are_refused() -> None:
+    with pytest.raises(OperatorError) as caught:
+        Elementwise((1, 32, 6, 8)).schedule(environment("default"), (1, 2, 3, 4))
+    assert str(caught.value) == "Elementwise: tiles are AluTiles, not tuple"
+
+
+def test_shapes_and_types_that_the_accumulator_does_not_load_are_refused() -> None:
+    with pytest.raises(OperatorError) as caught:
+        Elementwise((5,))
+    assert str(caught.value) == (
+        "Elementwise: a shape is (N, C), (N, C, L) or (N, C, H, W) with sizes from 1, not (5,)"
+    )
+    with pytest.raises(OperatorError) as caught:
+        Elementwise((5, 0))
+    assert str(caught.value) == (
+        "Elementwise: a shape is (N, C), (N, C, L) or (N, C, H, W) with sizes from 1, not (5, 0)"
+    )
+    with pytest.raises(OperatorError) as caught:
+        Elementwise((5, 6), dtype="int16")
+    assert str(caught.value) == "Elementwise: the accumulator loads int8 and int32, not 'int16'"
