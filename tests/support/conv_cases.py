@@ -10,7 +10,6 @@ import vta
 from tests.support.golden import Case
 from tests.support.spine_cases import Scheduled
 from vta import te, topi
-from vta.tir.expr import Expr
 from vta.topi.alu_schedule import AluTiles
 from vta.topi.conv2d import ConvTiles, conv2d, schedule_conv2d
 from vta.topi.conv2d_grouped import group_conv2d
@@ -118,13 +117,5 @@ def _knobs(case: Case) -> tuple[dict[str, int], ConvTiles]:
     if extra["autotvm"]["is_fallback"]:
         return extra["workload"], ConvTiles()
     knobs = ast.literal_eval(extra["autotvm"]["config"].rsplit("],", 1)[0] + "]")
-<<<<<<< HEAD
     values = {name: value[1] if isinstance(value, list) else value for name, value in knobs if name != "tile_b"}
     return extra["workload"], ConvTiles(**values)
-
-
-def _cast(tensor: te.Tensor, dtype: str) -> Callable[..., Expr]:
-    return lambda *i: tensor(*i).astype(dtype)
-=======
-    return extra["workload"], {name: value[1] if isinstance(value, list) else value for name, value in knobs}
->>>>>>> 91e0d22 (vta.topi: element-wise operators and pooling on the tensor ALU, with tiles from a cost estimate)
