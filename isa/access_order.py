@@ -7,6 +7,7 @@ Instructions of one module are in order by themselves, so that only accesses of 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +74,11 @@ class AccessOrder:
         count = len(self._state)
         self._dram: dict[Module, Last] = {module: np.full(count, NOBODY, np.int32) for module in Module}
         self._rivals: list[_Rival] = []
+
+    def inherit(self, other: Self) -> None:
+        """Start with the scratchpads as ``other`` left them: what was written is written."""
+        for memory, last in self._written.items():
+            last[other._written[memory] != _NEVER] = NOBODY
 
     def visit(self, index: int, instruction: Instruction, footprint: Footprint) -> list[tuple[Kind, str]]:
         """Follow an instruction whose indices are in bounds; say what it reads that nothing has written.

@@ -5,6 +5,7 @@ Imports ``isa.program``, ``isa.bulk``. Tests: ``tests/isa/test_checker.py``.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +74,15 @@ class KnownUops:
             if first < last:
                 target[first - load.dram_base : last - load.dram_base] = words[first - base : last - base]
         self._ranges.clear()
+
+    def learn(self, place: int, words: npt.NDArray[np.uint32]) -> None:
+        """Take in what a load really put into the buffer from ``place`` on."""
+        self._words[place : place + len(words)] = words
+        self._ranges.clear()
+
+    def inherit(self, other: Self) -> None:
+        """Start with the buffer as ``other`` left it."""
+        self._words[:] = other._words
 
     def read(self, begin: int, end: int) -> UopRange:
         """Return what is known about the micro-ops ``begin`` to ``end - 1``, which are within the buffer."""

@@ -139,12 +139,16 @@ class Reference:
         if self.skip_execution:
             return
         sram = self._sram_slice(MemoryId.OUT, store.sram_base, store.y_size * store.x_size)
-        rows = pack(self.acc[sram], self.config.out_width).reshape(store.y_size, -1)
+        rows = self._stored(sram).reshape(store.y_size, -1)
         starts = [store.dram_base + y * store.x_stride for y in range(store.y_size)]
         for dram, row in zip(
             [self._dram_slice(start, store.x_size, elem_bytes) for start in starts], rows, strict=True
         ):
             self.memory[dram] = row
+
+    def _stored(self, sram: slice) -> Bytes:
+        """Return the bytes that a store of accumulator elements writes."""
+        return pack(self.acc[sram], self.config.out_width)
 
     def _count_load(self, memory: MemoryId, nbytes: int) -> None:
         match memory:
@@ -177,7 +181,10 @@ class Reference:
             src = uop.src + i * gemm.src_factor_out + j * gemm.src_factor_in
             wgt = uop.wgt + i * gemm.wgt_factor_out + j * gemm.wgt_factor_in
             products = self.inp[src] @ self.wgt[wgt].transpose(0, 2, 1)
-            np.add.at(self.acc, dst, products)  # wrapping sums: the order of the steps does not matter
+            self._accumulate(dst, products)
+
+    def _accumulate(self, dst: Indices, products: Int32) -> None:
+        np.add.at(self.acc, dst, products)  # wrapping sums: the order of the steps does not matter
 
     def _alu(self, alu: Alu) -> None:
         count = alu.iter_out * alu.iter_in * max(0, alu.uop_end - alu.uop_bgn)
@@ -193,7 +200,10 @@ class Reference:
             src = dst if alu.use_imm else uop.src + i * alu.src_factor_out + j * alu.src_factor_in
             for steps in [slice(None)] if independent(dst, src) else range(len(dst)):
                 operand = np.int32(alu.imm) if alu.use_imm else self.acc[src[steps]]
-                self.acc[dst[steps]] = alu_operation(alu.alu_opcode, self.acc[dst[steps]], operand)
+                self._operate(alu, dst[steps], operand)
+
+    def _operate(self, alu: Alu, dst: Indices, operand: Int32 | np.int32) -> None:
+        self.acc[dst] = alu_operation(alu.alu_opcode, self.acc[dst], operand)
 
     def _uops(self, begin: int, end: int) -> Uops:
         """Return the micro-ops in scratchpad elements ``begin`` to ``end - 1``."""
@@ -278,20 +288,24 @@ def independent(dst: Indices, src: Indices) -> bool:
 
 
 def alu_operation(operation: AluOpcode, x: Int32, y: Int32 | np.int32) -> Int32:
-    """Return ``operation`` lane by lane: exact in 64 bits, of which the low 32 are kept."""
+    """Return ``operation`` lane by lane, as the accumulator keeps it."""
+    return exact_operation(operation, x, y).astype(np.int32)
+
+
+def exact_operation(operation: AluOpcode, x: Int32, y: Int32 | np.int32) -> npt.NDArray[np.int64]:
+    """Return ``operation`` lane by lane, in 64 bits: the accumulator keeps the low 32 of them."""
     a, b = x.astype(np.int64), y.astype(np.int64)
     match operation:
         case AluOpcode.MIN:
-            result = np.minimum(a, b)
+            return np.minimum(a, b)
         case AluOpcode.MAX:
-            result = np.maximum(a, b)
+            return np.maximum(a, b)
         case AluOpcode.ADD:
-            result = a + b
+            return a + b
         case AluOpcode.MUL:
-            result = a * b
+            return a * b
         case AluOpcode.SHR:  # by 32 or more, every bit is the sign (right) or a zero (left)
-            result = np.where(b >= 0, a >> np.clip(b, 0, 32), a << np.clip(-b, 0, 32))
-    return result.astype(np.int32)
+            return np.where(b >= 0, a >> np.clip(b, 0, 32), a << np.clip(-b, 0, 32))
 
 
 def unpack(raw: Bytes, width: int) -> Int32:

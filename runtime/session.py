@@ -73,6 +73,11 @@ class Session:
         return session
 
     @property
+    def goes_on(self) -> bool:
+        """Whether the program that is running has launched something before."""
+        return self._run is not None and bool(self._run.launches)
+
+    @property
     def run(self) -> ProgramRun:
         """The program that is running."""
         if self._run is None:

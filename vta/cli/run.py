@@ -4,11 +4,13 @@ May import everything below, typer and rich.
 Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_script_commands.py.
 """
 
+import itertools
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -17,7 +19,9 @@ import numpy.typing as npt
 import typer
 from rich.console import Console
 
+from isa.config import VTAConfig
 from isa.disassembler import disassemble
+from isa.program import Program
 from runtime.launch import Launch
 from runtime.session import Session
 from runtime.stats import Statistics
@@ -26,10 +30,20 @@ from vta.cli.listing import launch_listing
 from vta.cli.options import ConfigOption, TargetOption, chosen_config, given_config
 from vta.cli.program_file import read_program
 from vta.cli.reporting import reported, require_file, stats_table
+from vta.cli.sanitizing import LaunchSanitizer, sanitize_program
 from vta.cli.script import run_script
 from vta.trace import recording
 
 __all__ = ["run"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wishes:
+    """What to do beside running: where to write a listing, where to record, whether to check everything."""
+
+    trace: str | None
+    record: Path | None
+    sanitize: bool
 
 
 def run(
@@ -44,14 +58,20 @@ def run(
     record: Annotated[
         Path | None, typer.Option("--record", metavar="FILE", help="Record what the device did, for `vta trace FILE`.")
     ] = None,
+    sanitize: Annotated[
+        bool, typer.Option("--sanitize", help="Check every access and number first, on the reference interpreter.")
+    ] = False,
 ) -> None:
     """Run a script or a program, and say what it computed or what went wrong."""
     with reported():
         require_file(file, "a .py script, a .vta assembly or a binary program")
+        wishes = _Wishes(trace, record, sanitize)
         if file.suffix == ".py":
-            counters = _run_script(file, arguments or [], target, config, trace, record)
+            counters = _run_script(file, arguments or [], chosen_config(config, target), wishes)
+        elif arguments:
+            raise typer.BadParameter(f"a program takes no arguments, got {' '.join(arguments)}")
         else:
-            counters = _run_program(file, arguments or [], target, config, trace, record)
+            counters = _run_program(file, read_program(file, config=given_config(config)), target, wishes)
         if stats:
             _print_statistics(counters)
 
@@ -64,35 +84,48 @@ def _print_statistics(statistics: Statistics) -> None:
         console.print(account_table(statistics.account, title="cycles by module and cause"))
 
 
-def _run_script(
-    file: Path, arguments: list[str], target: str | None, config: Path | None, trace: str | None, record: Path | None
-) -> Statistics:
-    chosen = chosen_config(config, target)
-    if trace is None:
-        return run_script(file, chosen, arguments, record=record)
-    with _trace_file(trace) as output:
-        number = 0
+def _run_script(file: Path, arguments: list[str], config: VTAConfig, wishes: _Wishes) -> Statistics:
+    with ExitStack() as stack:
+        listeners: list[Callable[[Launch, Session], None]] = []
+        if wishes.trace is not None:
+            listeners.append(_listing_to(stack.enter_context(_trace_file(wishes.trace))))
+        sanitizer = LaunchSanitizer()
+        if wishes.sanitize:
+            listeners.append(sanitizer.watch)
 
-        def write(launch: Launch) -> None:
-            nonlocal number
-            output.write(launch_listing(launch, number))
-            output.flush()
-            number += 1
+        def on_launch(launch: Launch, session: Session) -> None:
+            for listener in listeners:
+                listener(launch, session)
 
-        return run_script(file, chosen, arguments, on_launch=write, record=record)
+        counters = run_script(
+            file, config, arguments, on_launch=on_launch if listeners else None, record=wishes.record
+        )
+    if wishes.sanitize:
+        sanitizer.summary(str(file))
+        if sanitizer.errors:
+            raise typer.Exit(1)
+    return counters
 
 
-def _run_program(
-    file: Path, arguments: list[str], target: str | None, config: Path | None, trace: str | None, record: Path | None
-) -> Statistics:
-    if arguments:
-        raise typer.BadParameter(f"a program takes no arguments, got {' '.join(arguments)}")
-    program = read_program(file, config=given_config(config))
-    if trace is not None:
-        with _trace_file(trace) as output:
+def _listing_to(output: TextIO) -> Callable[[Launch, Session], None]:
+    """Return what writes the listing of one launch after the other."""
+    numbers = itertools.count()
+
+    def write(launch: Launch, _: Session) -> None:
+        output.write(launch_listing(launch, next(numbers)))
+        output.flush()
+
+    return write
+
+
+def _run_program(file: Path, program: Program, target: str | None, wishes: _Wishes) -> Statistics:
+    if wishes.trace is not None:
+        with _trace_file(wishes.trace) as output:
             output.write(disassemble(program))
+    if wishes.sanitize and sanitize_program(program, str(file)):
+        raise typer.Exit(1)
     session = Session(program.config, target or program.config.target)
-    recorded = recording(session, record, program=file.name) if record else nullcontext()
+    recorded = recording(session, wishes.record, program=file.name) if wishes.record else nullcontext()
     with reported(program=file), recorded, _killed_by_interrupt():
         outputs = session.run_program(program)
     for name, array in outputs.items():

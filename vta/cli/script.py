@@ -11,6 +11,7 @@ from pathlib import Path
 
 from isa.config import VTAConfig
 from runtime.launch import Launch
+from runtime.session import Session
 from runtime.stats import Statistics
 from vta.cli.reporting import reported
 from vta.environment import Environment
@@ -25,14 +26,14 @@ def run_script(
     config: VTAConfig,
     arguments: Sequence[str] = (),
     *,
-    on_launch: Callable[[Launch], None] | None = None,
+    on_launch: Callable[[Launch, Session], None] | None = None,
     after_pass: Callable[[str, object], None] | None = None,
     record: Path | None = None,
 ) -> Statistics:
     """Run the script as ``__main__`` with ``config`` as the current environment; return the device's counters.
 
-    ``on_launch`` sees each launch before it runs, ``after_pass`` each function after each pass; ``record`` names the
-    file for a trace of the run.
+    ``on_launch`` sees each launch and its session before it runs, ``after_pass`` each function after each pass;
+    ``record`` names the file for a trace of the run.
     """
     with ExitStack() as stack:
         env = stack.enter_context(Environment(config))
@@ -49,13 +50,17 @@ def run_script(
 
 
 @contextmanager
-def _listening(env: Environment, on_launch: Callable[[Launch], None]) -> Iterator[None]:
-    listeners = env.session.queue.launcher.listeners
-    listeners.append(on_launch)
+def _listening(env: Environment, on_launch: Callable[[Launch, Session], None]) -> Iterator[None]:
+    session, listeners = env.session, env.session.queue.launcher.listeners
+
+    def listen(launch: Launch) -> None:
+        on_launch(launch, session)
+
+    listeners.append(listen)
     try:
         yield
     finally:
-        listeners.remove(on_launch)
+        listeners.remove(listen)
 
 
 @contextmanager

@@ -1,0 +1,47 @@
+"""``vta run --sanitize``: what the sanitizer finds in a program, or in each launch of a script.
+
+May import isa, runtime and typer. Tests: tests/vta/cli/test_sanitize.py.
+"""
+
+import typer
+
+from isa.program import Program
+from isa.sanitizer import Sanitized, sanitize
+from runtime.launch import Launch
+from runtime.memory import FIRST_ADDRESS
+from runtime.session import Session
+from vta.cli.check import print_findings
+
+__all__ = ["LaunchSanitizer", "sanitize_program"]
+
+_SHOWN = 20
+"""Findings that are printed of a program or a launch."""
+
+
+def sanitize_program(program: Program, name: str) -> int:
+    """Run a program with every check and print what was found; return the number of errors."""
+    result = sanitize(program, first_address=FIRST_ADDRESS)
+    print_findings(result.findings, name, _SHOWN)
+    return result.errors
+
+
+class LaunchSanitizer:
+    """Runs every launch of a script with every check, on a copy of its buffers, before the device does."""
+
+    def __init__(self) -> None:
+        self.errors = 0
+        self._number = 0
+        self._last: Sanitized | None = None
+
+    def watch(self, launch: Launch, session: Session) -> None:
+        """Print what is found in a launch, and count the errors."""
+        before = self._last if session.goes_on else None
+        self._last = sanitize(launch.program(session.memory), first_address=FIRST_ADDRESS, before=before)
+        print_findings(self._last.findings, f"launch {self._number}", _SHOWN)
+        self.errors += self._last.errors
+        self._number += 1
+
+    def summary(self, name: str) -> None:
+        """Say how much was looked at."""
+        errors = f"{self.errors or 'no'} error{'' if self.errors == 1 else 's'}"
+        typer.echo(f"{name}: {self._number} launches sanitized, {errors}")
