@@ -51,9 +51,10 @@ def sanitize(program: Program, *, first_address: int = 0, before: Sanitized | No
     walk = Walk(program, dram, before=None if before is None else before.walk)
     shortage = walk.flow.shortage
     end = len(program.instructions) if shortage is None else shortage.index
-    for index in range(end):
-        if not walk.visit(index) or not _step(index, walk, machine):
-            break
+    runs = True
+    for index in range(len(program.instructions)):
+        legal = walk.visit(index)
+        runs = runs and legal and index < end and _step(index, walk, machine)
     return Sanitized(tuple(walk.result()), machine, walk)
 
 

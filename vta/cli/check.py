@@ -3,6 +3,7 @@
 May import isa, runtime, typer, rich. Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_check.py.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -34,7 +35,7 @@ def check(
             raise typer.Exit(1)
 
 
-def print_findings(findings: list[Finding], place: str, limit: int) -> None:
+def print_findings(findings: Sequence[Finding], place: str, limit: int) -> None:
     """Print the first ``limit`` findings (0: all), each with ``place`` in front, and how many there are more."""
     shown = findings[:limit] if limit else findings
     for finding in shown:

@@ -97,9 +97,7 @@ def _run_script(file: Path, arguments: list[str], config: VTAConfig, wishes: _Wi
             for listener in listeners:
                 listener(launch, session)
 
-        counters = run_script(
-            file, config, arguments, on_launch=on_launch if listeners else None, record=wishes.record
-        )
+        counters = run_script(file, config, arguments, on_launch=on_launch if listeners else None, record=wishes.record)
     if wishes.sanitize:
         sanitizer.summary(str(file))
         if sanitizer.errors:
