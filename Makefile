@@ -25,17 +25,23 @@ test-long: $(STAMP) simulators
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[long]'
 	@$(BIN)/python -m pytest -q -m long -rs
 
-# Icarus Verilog runs the cocotb benches. It is no Python package: Debian's is installed where that is allowed, and the
-# benches say that they are skipped where it is not.
+# What tests need and PyPI does not have: Icarus Verilog for the cocotb benches, Chromium for the trace page. Debian's
+# packages are installed where that is allowed; where not, those tests are skipped, and say so.
 simulators:
-	@command -v iverilog >/dev/null 2>&1 || { \
+	@$(call debian,iverilog,iverilog,Icarus Verilog,the cocotb benches)
+	@$(call debian,chromedriver,chromium chromium-driver,Chromium,the tests of the trace page)
+
+# $(1) the command to look for, $(2) the packages that bring it, $(3) its name, $(4) what is skipped without it
+define debian
+  command -v $(1) >/dev/null 2>&1 || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-	    echo "installing Icarus Verilog"; \
-	    { apt-get update -qq && apt-get install -y -qq iverilog; } >/dev/null 2>&1 \
-	      || echo "Icarus Verilog could not be installed; the cocotb benches will be skipped"; \
+	    echo "installing $(3)"; \
+	    { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(2); } >/dev/null 2>&1 \
+	      || echo "$(3) could not be installed; $(4) will be skipped"; \
 	  else \
-	    echo "Icarus Verilog is not installed (Debian: apt-get install iverilog); the cocotb benches will be skipped"; \
+	    echo "$(3) is not installed (Debian: apt-get install $(2)); $(4) will be skipped"; \
 	  fi; }
+endef
 
 check: $(STAMP)
 	@$(BIN)/ruff check .

@@ -12,7 +12,9 @@ import typer
 from isa.instructions import Module
 from vta.cli.reporting import UserError, reported, require_file
 from vta.trace import Recorded, TraceReader, read_trace
+from vta.trace.html import page_text
 from vta.trace.listing import classic_listing, launch_listing
+from vta.trace.page_data import page_data
 from vta.trace.perfetto import write_perfetto
 
 __all__ = ["trace"]
@@ -28,6 +30,9 @@ def trace(
     perfetto: Annotated[
         Path | None, typer.Option("--perfetto", metavar="OUT.json", help="Write a file for https://ui.perfetto.dev.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="OUT.html", help="Write one offline page: timeline and accounts.")
+    ] = None,
 ) -> None:
     """Show a recorded run: when each instruction was issued, started and completed, and where it came from."""
     with reported():
@@ -35,19 +40,28 @@ def trace(
         modules = _modules(module or [])
         with read_trace(file) as reader:
             launches = _chosen(reader, launch, file)
-            if perfetto is not None:
-                with open(perfetto, "w", encoding="utf-8") as output:
-                    count = write_perfetto(launches, output)
-                typer.echo(f"{perfetto}: {count} events; open it at https://ui.perfetto.dev")
-            else:
-                for recorded in launches:
-                    lines = (
-                        [classic_listing(recorded).rstrip()] if classic else launch_listing(recorded, modules=modules)
-                    )
-                    for line in lines:
-                        typer.echo(line)
+            match perfetto, html:
+                case Path(), Path():
+                    raise UserError("--perfetto and --html: one at a time, since a trace is read once")
+                case Path(), None:
+                    with open(perfetto, "w", encoding="utf-8") as output:
+                        count = write_perfetto(launches, output)
+                    typer.echo(f"{perfetto}: {count} events; open it at https://ui.perfetto.dev")
+                case None, Path():
+                    text = page_text(page_data(reader.header, launches))
+                    html.write_text(text, encoding="utf-8")
+                    typer.echo(f"{html}: {len(text) // 1024} KiB; open it in a browser")
+                case _:
+                    _print(launches, modules, classic=classic)
             if launch is None and not reader.whole:
                 typer.echo(f"{file}: the recording was cut off; this is what it had until then", err=True)
+
+
+def _print(launches: Iterator[Recorded], modules: frozenset[Module], *, classic: bool) -> None:
+    for recorded in launches:
+        lines = [classic_listing(recorded).rstrip()] if classic else launch_listing(recorded, modules=modules)
+        for line in lines:
+            typer.echo(line)
 
 
 def _modules(names: list[str]) -> frozenset[Module]:

@@ -1,0 +1,55 @@
+"""A headless Chromium for tests of HTML pages, or the reason why there is none.
+
+Debian's packages ``chromium`` and ``chromium-driver`` (`make test` installs them where it may).
+"""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.remote.webdriver import WebDriver
+
+__all__ = ["chromium", "console_errors", "missing_browser"]
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def missing_browser() -> str | None:
+    """Return why no browser can be started here, None if one can."""
+    if not any(map(shutil.which, _BROWSERS)):
+        return "Chromium is not installed (Debian: apt-get install chromium chromium-driver)"
+    if not shutil.which("chromedriver"):
+        return "chromedriver is not installed (Debian: apt-get install chromium-driver)"
+    return None
+
+
+@contextmanager
+def chromium(page: Path) -> Iterator[WebDriver]:
+    """Open ``page`` in a headless Chromium without a network."""
+    options = Options()
+    options.binary_location = next(filter(None, map(shutil.which, _BROWSERS)))
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--window-size=1400,1200",
+        "--disable-gpu",
+    ):
+        options.add_argument(argument)
+    options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND")  # the page must need nothing from anywhere
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        driver.get(page.as_uri())
+        yield driver
+    finally:
+        driver.quit()
+
+
+def console_errors(driver: WebDriver) -> list[str]:
+    """Return what the page complained about so far."""
+    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
