@@ -170,7 +170,8 @@ class MemoryEngine(wiring.Component):
             with m.If(wants[index]):
                 m.d.comb += grant.eq(1 << index)
         for index in reversed(others):
-            with m.If(wants[index] & (turn <= index)):
+            in_turn = turn <= index if index < self.reader_count - 1 else 1
+            with m.If(wants[index] & in_turn):
                 m.d.comb += grant.eq(1 << index)
         for index in reversed(range(self.urgent)):
             with m.If(wants[index]):

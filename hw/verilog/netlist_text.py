@@ -1,0 +1,136 @@
+"""A component as RTLIL, the text that yosys reads: Amaranth's own emission, with what the Verilog needs put right.
+
+Derives from ``amaranth.back.rtlil``, whose classes are private: Amaranth is pinned to one version (``pyproject.toml``).
+Tests: ``tests/hw/verilog/test_netlist_text.py``.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from amaranth.back import rtlil
+from amaranth.hdl import _ast, _ir, _nir
+from amaranth.lib import wiring
+
+__all__ = ["component_to_rtlil"]
+
+_PORT = re.compile(r"^(  wire width \d+ (?:input|output|inout) )(\d+)", re.MULTILINE)
+"""A port with its number. Amaranth counts from 0, which is no place to yosys: it would put that port last."""
+
+_NOTHING = "{  }"
+"""A value of no bits."""
+
+
+def component_to_rtlil(component: wiring.Component, *, name: str) -> str:
+    """Return the RTLIL of ``component`` as the module ``name``; port members are joined with two underscores.
+
+    Differences from ``amaranth.back.rtlil.convert``:
+
+    - ports of every module: clk, rst, then by name, whatever uses them first;
+    - a memory whose contents are all zero at power-up has none (writing them down takes longer than all the rest, and
+      every tool that reads them longer again); a memory with other contents keeps them;
+    - no wires of no bits, which become ``[-1:0]`` in Verilog;
+    - a selection with a variable index is as wide as what it selects from, and then cut;
+    - a comparison with zero names the zero, and a switch without a default that becomes ``case`` has an empty one.
+    """
+    ports = {
+        "__".join(map(str, path)): (value.as_value() if hasattr(value, "as_value") else value, _direction(member))
+        for path, member, value in component.signature.flatten(component)
+    }
+    netlist = _ir.build_netlist(_ir.Fragment.get(component, None), ports=ports, name=name)
+    empty = rtlil.EmptyModuleChecker(netlist)
+    design = rtlil.Design(emit_src=False)
+    for index, module in enumerate(netlist.modules):
+        if empty.is_empty(index):
+            continue
+        module.ports = dict(sorted(module.ports.items(), key=_port_order))
+        builder = design.module(".".join(module.name))
+        if index == 0:
+            builder.attribute("top", 1)
+        _Emitter(builder, netlist, module, _ast.SignalDict(), empty).emit()
+        _complete(builder)
+    return _PORT.sub(lambda found: f"{found[1]}{int(found[2]) + 1}", str(design))
+
+
+def _direction(member: wiring.Member) -> Any:
+    return _ir.PortDirection.Input if member.flow == wiring.In else _ir.PortDirection.Output
+
+
+def _port_order(port: tuple[str, Any]) -> tuple[int, str]:
+    name, _ = port
+    return {"clk": 0, "rst": 1}.get(name, 2), name
+
+
+class _Emitter(rtlil.ModuleEmitter):
+    """Amaranth's emission of one module, but for what ``component_to_rtlil`` lists."""
+
+    def emit_memory(self, cell_idx: int, cell: Any) -> None:
+        """Emit the contents at power-up, if there are any."""
+        if any(cell.init):
+            super().emit_memory(cell_idx, cell)
+
+    def shorten_operand(self, value: Any, *, signed: bool) -> Any:
+        """Drop bits that the extension of the rest gives; one remains."""
+        return super().shorten_operand(value, signed=signed) or _nir.Value.zeros(1)
+
+
+def _complete(builder: Any) -> None:
+    """Put right what ``component_to_rtlil`` lists in an emitted module, but for memories and ports."""
+    _drop_empty(builder)
+    for alias, _ in builder.connections:
+        builder.contents[alias].attributes.pop("init", None)  # the register has it
+    for item in list(builder.contents.values()):
+        match item:
+            case rtlil.Process():
+                for switch in _switches(item):
+                    if all(case.patterns for case in switch.cases) and not _is_condition(switch):
+                        switch.default()
+            case rtlil.Cell(kind="$shift"):
+                _widen(builder, item)
+    builder.contents = dict(sorted(builder.contents.items(), key=_wires_first))
+
+
+def _drop_empty(builder: Any) -> None:
+    """Take out wires of no bits, what drives them, and ports of submodules that are such wires."""
+    wires = {name for name, item in builder.contents.items() if isinstance(item, rtlil.Wire) and item.width == 0}
+    builder.connections = [(left, right) for left, right in builder.connections if left not in wires]
+    for name, item in list(builder.contents.items()):
+        match item:
+            case rtlil.Cell() if item.kind.startswith("\\"):
+                item.ports = {port: value for port, value in item.ports.items() if value != _NOTHING}
+            case rtlil.Cell() if not wires.isdisjoint(item.ports.values()):
+                del builder.contents[name]
+            case rtlil.Process() if item.contents[0].lhs == _NOTHING:
+                del builder.contents[name]
+    for name in wires:
+        del builder.contents[name]
+
+
+def _wires_first(entry: tuple[str, Any]) -> bool:
+    """Order the contents of a module: RTLIL declares a wire before it uses it."""
+    return not isinstance(entry[1], rtlil.Wire)
+
+
+def _widen(builder: Any, shift: Any) -> None:
+    """Make a selection as wide as what it selects from, and connect its low bits to what took it."""
+    whole, cut = shift.parameters["A_WIDTH"], shift.parameters["Y_WIDTH"]
+    if whole <= cut:
+        return
+    wide = builder.wire(whole)
+    builder.connect(shift.ports["Y"], f"{wide.name} [{cut - 1}:0]")
+    shift.ports["Y"] = wide.name
+    shift.parameters["Y_WIDTH"] = whole
+
+
+def _is_condition(switch: Any) -> bool:
+    """Tell whether a switch becomes ``if``, which needs no ``else``."""
+    return all(tuple(case.patterns) == ("1",) for case in switch.cases)
+
+
+def _switches(block: Any) -> Iterator[Any]:
+    """Yield every switch inside a process or a case."""
+    for item in block.contents:
+        if isinstance(item, rtlil.Switch):
+            yield item
+            for case in item.cases:
+                yield from _switches(case)

@@ -1,0 +1,100 @@
+# amaranth: UnusedElaboratable=no
+"""What the export puts right in the netlist's text, shown in the Verilog that it becomes."""
+
+import re
+from typing import Any
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hw.verilog import component_to_verilog
+from hw.verilog.netlist_text import component_to_rtlil
+
+
+class Table(wiring.Component):
+    """A memory of four words with contents, and the same memory without."""
+
+    def __init__(self, contents: list[int]) -> None:
+        self.contents = contents
+        super().__init__({"address": In(2), "word": Out(8)})
+
+    def elaborate(self, platform: Any) -> Module:  # noqa: ARG002  # Amaranth's signature
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=8, depth=4, init=self.contents)
+        read = memory.read_port()
+        m.d.comb += [read.en.eq(1), read.addr.eq(self.address), self.word.eq(read.data)]
+        return m
+
+
+class Nothing(wiring.Component):
+    """Ports, registers and expressions of no bits beside one of four."""
+
+    def __init__(self) -> None:
+        super().__init__({"nothing": In(0), "empty": Out(0), "number": In(4), "next": Out(4), "choose": In(1)})
+
+    def elaborate(self, platform: Any) -> Module:  # noqa: ARG002  # Amaranth's signature
+        m = Module()
+        register = Signal(0)
+        value = Signal(0)
+        m.d.sync += register.eq(self.nothing ^ value)
+        with m.If(self.choose):
+            m.d.comb += value.eq(~register)
+        m.d.comb += [self.empty.eq(register), self.next.eq(self.number + (register == 0))]
+        return m
+
+
+class Names(wiring.Component):
+    """Ports that are used in another order than that of their names; a selection; a switch without a default."""
+
+    def __init__(self) -> None:
+        super().__init__({"wide": In(9), "choice": In(2), "address": In(3), "part": Out(2), "found": Out(1)})
+
+    def elaborate(self, platform: Any) -> Module:  # noqa: ARG002  # Amaranth's signature
+        m = Module()
+        count = Signal(4)
+        m.d.sync += count.eq(count + 1)
+        m.d.comb += self.part.eq(self.wide.bit_select(self.address, 2))
+        with m.Switch(self.choice):
+            with m.Case(1):
+                m.d.comb += self.found.eq(self.wide == 0)
+            with m.Case(2):
+                m.d.comb += self.found.eq(count[3])
+        return m
+
+
+def test_ports_are_clock_and_reset_and_then_by_name() -> None:
+    head = component_to_verilog(Names(), name="names").split("module names(", 1)[1].split(")", 1)[0]
+    assert head.split(", ") == ["clk", "rst", "address", "choice", "found", "part", "wide"]
+
+
+def test_contents_of_a_memory_are_kept_and_zeros_are_none() -> None:
+    text = component_to_verilog(Table([7, 0, 9]), name="table")
+    assert re.findall(r"memory\[(\d)\] = 8'h(\w+);", text) == [("0", "07"), ("1", "00"), ("2", "09"), ("3", "00")]
+    empty = component_to_verilog(Table([0, 0]), name="table")
+    assert re.search(r"reg \[7:0\] memory\s*\[3:0\];", empty)
+    assert not re.search(r"memory\[\d\] =", empty)
+
+
+def test_what_has_no_bits_is_left_out() -> None:
+    text = component_to_verilog(Nothing(), name="nothing")
+    assert "[-1:0]" not in text
+    assert "module nothing(clk, rst, choose, next, number);" in text
+    assert "width 0" not in component_to_rtlil(Nothing(), name="nothing")
+
+
+def test_a_selection_is_cut_after_it_was_made() -> None:
+    text = component_to_verilog(Names(), name="names")
+    wide = re.search(r"assign (\S+)\s+= wide >> address;", text)
+    assert wide is not None
+    assert f"wire [8:0] {wide[1]} ;" in text
+    assert re.search(rf"= {re.escape(wide[1])} \[1:0\];", text)
+
+
+def test_a_case_has_a_default_and_a_comparison_names_its_zero() -> None:
+    text = component_to_verilog(Names(), name="names")
+    (case,) = re.findall(r"casez \(choice\).*?endcase", text, re.DOTALL)
+    assert "default:" in case
+    assert "wide == 1'h0" in text
+    assert "else begin" not in text
