@@ -6,7 +6,7 @@ instance prints as the constructor call that makes it, after ``shrunk`` has look
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -36,15 +36,9 @@ from vta.topi.operator import Operator, OperatorError, compile  # noqa: A004  # 
 from vta.topi.pooling import AveragePool2d, MaxPool2d
 
 __all__ = [
-    "KINDS",
-    "check",
-    "differences",
-    "environment",
-    "random_arrays",
-    "random_epilogue",
-    "random_operator",
-    "shrunk",
-]
+    "KINDS", "Draw", "Instance", "check", "differences", "draw", "environment", "outcome", "random_arrays",
+    "random_epilogue", "random_operator", "shrunk",
+]  # fmt: skip
 
 Array = npt.NDArray[np.generic]
 Rng = np.random.Generator
@@ -165,6 +159,32 @@ def random_operator(rng: Rng, kind: str | None = None) -> Operator:
             continue
 
 
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What instances are drawn from: a seed, and the configurations and kinds that take turns."""
+
+    seed: int
+    configs: tuple[str, ...] = tuple(CONFIGS)
+    kinds: tuple[str, ...] = tuple(KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An operator, its kind, and the configuration that it is for."""
+
+    config: str
+    kind: str
+    operator: Operator
+
+
+def draw(choice: Draw, index: int) -> Instance:
+    """Return instance ``index``."""
+    config = choice.configs[index % len(choice.configs)]
+    kind = choice.kinds[index // len(choice.configs) % len(choice.kinds)]
+    rng = np.random.default_rng([choice.seed, index])
+    return Instance(config, kind, random_operator(rng, kind))
+
+
 # --- checks ----------------------------------------------------------------------------------------------------------
 
 
@@ -207,6 +227,14 @@ def check(operator: Operator, config: str, *, seed: int = 0, engine: str = "sim"
     """Assert that an engine gives what numpy gives."""
     found = differences(operator, environment(config, engine), seed, tiles)
     assert not found, f"{operator!r} on {config}, {engine}, arrays of seed {seed}: {found}"
+
+
+def outcome(operator: Operator, config: str, *, seed: int, engine: str) -> str:
+    """Return what is wrong, an exception included; "" if the engine gives what numpy gives."""
+    try:
+        return differences(operator, environment(config, engine), seed)
+    except Exception as error:  # whatever it is, the instance is to be reported
+        return f"{type(error).__name__}: {error}"
 
 
 # --- smaller instances -----------------------------------------------------------------------------------------------
