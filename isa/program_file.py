@@ -6,12 +6,10 @@ bytes each), micro-op words (4 bytes each), an int32 for each instruction (its p
 or -1), and the bytes of every memory segment. Imports ``isa.program``. Tests: ``tests/isa/test_program_file.py``.
 """
 
-import contextlib
 import hashlib
 import json
 import os
 import struct
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +20,7 @@ from isa.config import ConfigError, VTAConfig
 from isa.encoding import INSTRUCTION_BYTES, DecodingError, EncodingError
 from isa.origin import Origin
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program, ProgramError
+from isa.whole_file import write_whole
 
 __all__ = ["MAGIC", "VERSION", "load_program", "program_from_bytes", "program_to_bytes", "save_program"]
 
@@ -83,12 +82,7 @@ def save_program(program: Program, path: str | os.PathLike[str]) -> None:
     data = program_to_bytes(program)
     where = os.fspath(path)
     try:
-        target = os.path.realpath(where)
-        if os.path.exists(target) and not os.path.isfile(target):
-            with open(target, "wb") as special:
-                special.write(data)
-        else:
-            _replace_file(target, data)
+        write_whole(where, data)
     except OSError as error:
         raise ProgramError(f"{where}: cannot be written: {error.strerror}") from None
 
@@ -102,27 +96,6 @@ def load_program(path: str | os.PathLike[str]) -> Program:
     except OSError as error:
         raise ProgramError(f"{where}: cannot be read: {error.strerror}") from None
     return program_from_bytes(data, where=where)
-
-
-def _replace_file(path: str, data: bytes) -> None:
-    """Give the file ``path`` new contents at once, or leave everything as it was."""
-    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=os.path.dirname(path))
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    """Return the file creation mask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _origin_table(origins: Sequence[Origin | None]) -> tuple[list[Origin], list[int]]:

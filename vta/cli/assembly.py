@@ -12,6 +12,7 @@ import typer
 from isa.assembler import assemble_file
 from isa.disassembler import disassemble
 from isa.program_file import save_program
+from isa.whole_file import write_whole
 from vta.cli.options import ConfigOption, given_config
 from vta.cli.program_file import read_program
 from vta.cli.reporting import UserError, reported
@@ -46,4 +47,4 @@ def disasm(
         if output is None:
             sys.stdout.write(text)
         else:
-            output.write_text(text, encoding="utf-8")
+            write_whole(output, text.encode())

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from vta.compat.script_errors import frames_of_script, is_ours, line_of_script
 
-__all__ = ["UserError", "fail", "reported", "require_file", "stats_table"]
+__all__ = ["UserError", "fail", "reported", "require_file", "require_place", "stats_table"]
 
 
 class UserError(ValueError):
@@ -37,6 +37,17 @@ def require_file(file: Path, expected: str) -> None:
         raise UserError(f"{file}: no such file; expected {expected}")
     if file.is_dir():
         raise UserError(f"{file}: this is a folder; expected {expected}")
+
+
+def require_place(file: Path) -> None:
+    """Raise ``UserError`` unless ``file`` can be written: to be asked before work whose result would be lost."""
+    if file.is_dir():
+        raise UserError(f"{file}: this is a folder; name a file in it")
+    folder = file.parent
+    if not folder.is_dir():
+        raise UserError(f"{file}: there is no folder {folder}; create it, or name another file")
+    if not os.access(file if file.exists() else folder, os.W_OK):
+        raise UserError(f"{file}: cannot be written, permission denied; name another file")
 
 
 @contextmanager

@@ -10,8 +10,9 @@ from typing import Annotated
 
 import typer
 
+from isa.whole_file import write_whole
 from vta.cli.options import ConfigOption, chosen_config
-from vta.cli.reporting import reported
+from vta.cli.reporting import reported, require_place
 
 __all__ = ["ShellChoice", "verilog"]
 
@@ -41,13 +42,15 @@ def verilog(
         from hw.config import HardwareConfig
         from hw.verilog import to_verilog
 
+        if output is not None:
+            require_place(output)
         chosen = chosen_config(config, None)
         hardware = HardwareConfig(data_width=data_width)
         text = to_verilog(chosen, hardware, shell=shell.value)
         if output is None:
             sys.stdout.write(text)
             return
-        output.write_text(text, encoding="utf-8")
+        write_whole(output, text.encode())
         typer.echo(
             f"{output}: {chosen.bitstream}, {shell.value} shell, {data_width}-bit memory, "
             f"digests {chosen.digest} and {hardware.digest}"

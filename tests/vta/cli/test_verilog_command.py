@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from hw.verilog import VerilogError
 from isa.config import VTAConfig
 from vta.cli import main
 
@@ -49,3 +50,54 @@ def test_an_impossible_width_is_a_sentence(config: str, capsys: pytest.CaptureFi
     assert run("--config", config, "--data-width", "48") == 1
     error = capsys.readouterr().err
     assert error == "error: data_width is 48, but it must be one of 64, 128, 256, 512\n"
+
+
+def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], target: Path) -> str:
+    """Return what the command says of a place where nothing can be written, which it finds before it exports."""
+
+    def exported(*_: object, **__: object) -> str:
+        raise AssertionError("exported before the place was looked at")
+
+    monkeypatch.setattr("hw.verilog.to_verilog", exported)
+    assert run("-o", str(target)) == 1
+    return capsys.readouterr().err
+
+
+def test_a_missing_folder_is_found_before_the_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "missing"
+    error = refused(monkeypatch, capsys, folder / "x.v")
+    assert error == f"error: {folder}/x.v: there is no folder {folder}; create it, or name another file\n"
+
+
+def test_a_folder_is_found_before_the_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = refused(monkeypatch, capsys, tmp_path)
+    assert error == f"error: {tmp_path}: this is a folder; name a file in it\n"
+
+
+def test_a_place_without_permission_is_found_before_the_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)
+    error = refused(monkeypatch, capsys, tmp_path / "x.v")
+    assert error == f"error: {tmp_path}/x.v: cannot be written, permission denied; name another file\n"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, VerilogError("yosys is gone")])
+def test_an_export_that_ends_early_leaves_the_old_file_alone(
+    error: BaseException | type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "x.v"
+    target.write_text("old")
+
+    def ends(*_: object, **__: object) -> str:
+        raise error
+
+    monkeypatch.setattr("hw.verilog.to_verilog", ends)
+    with pytest.raises((SystemExit, KeyboardInterrupt)):
+        main(["verilog", "-o", str(target)])
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]

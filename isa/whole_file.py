@@ -1,0 +1,46 @@
+"""A file gets new contents at once, or stays as it was.
+
+Imports nothing of ours. Tests: ``tests/isa/test_whole_file.py``.
+"""
+
+import contextlib
+import os
+import tempfile
+
+__all__ = ["write_whole"]
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Make ``data`` the contents of the file ``path``: the old one, if any, stays whole until the new one is.
+
+    A link stays a link, and what is no file (a pipe, a device) is written to, not replaced. Raises ``OSError``.
+    """
+    target = os.path.realpath(os.fspath(path))
+    if os.path.exists(target) and not os.path.isfile(target):
+        with open(target, "wb") as special:
+            special.write(data)
+    else:
+        _replace(target, data)
+
+
+def _replace(path: str, data: bytes) -> None:
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=os.path.dirname(path))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None  # not the name of the temporary file
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    """Return the file creation mask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
