@@ -96,6 +96,11 @@ def _set_debug_mode(session: Session, command: int | None, flag: int) -> None:
     session.queue.debug_mode = DebugFlag(flag)
 
 
+def _plan_tokens(session: Session, command: int | None) -> None:
+    _check_command(session, command)
+    session.queue.plans_tokens = True
+
+
 def _buffer_cpu_pointer(session: Session, command: int | None, pointer: int | None) -> int | None:
     _check_command(session, command)
     buffer = session.handles.find(pointer or 0)
@@ -262,6 +267,7 @@ _SIGNATURES: tuple[tuple[str, Callable[..., object], Any, tuple[Any, ...]], ...]
     ("VTATLSCommandHandle", _command_handle, _POINTER, ()),
     ("VTARuntimeShutdown", _shutdown, _NONE, ()),
     ("VTASetDebugMode", _set_debug_mode, _NONE, (_POINTER, ctypes.c_int)),
+    ("VTAPlanTokens", _plan_tokens, _NONE, (_POINTER,)),
     ("VTABufferCPUPtr", _buffer_cpu_pointer, _POINTER, (_POINTER, _POINTER)),
     ("VTAWriteBarrier", _barrier, _NONE, (_POINTER, _POINTER, _U32, _U32, _U32)),
     ("VTAReadBarrier", _barrier, _NONE, (_POINTER, _POINTER, _U32, _U32, _U32)),

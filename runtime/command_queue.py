@@ -11,20 +11,21 @@ May import ``isa``. Tests: ``tests/runtime/test_command_queue.py`` and ``tests/r
 import ctypes
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from enum import IntFlag
 
 from isa.config import VTAConfig
 from isa.encoding import INSTRUCTION_BYTES
 from isa.instructions import AluOpcode, Finish, Load, MemoryId, MicroOp, Module, Store
 from isa.origin import Origin
+from runtime.debug_flag import DebugFlag
 from runtime.devices.device import Device
-from runtime.instruction_queue import InstructionQueue, Target
+from runtime.instruction_queue import Entry, InstructionQueue, Target
 from runtime.kernel_lowering import KernelStep, UopBlock, lower_kernel
 from runtime.launch import build_launch, dram_base
 from runtime.launcher import AREA_BYTES, Launcher
 from runtime.memory import Allocation, DeviceMemory
 from runtime.serial import serialise
 from runtime.token_carry import TokenCarry
+from runtime.token_plan import plan_tokens
 from runtime.transfer import Copy, Piece, TransferLimits, split_load, split_store
 from runtime.uop_cache import UopCache
 from runtime.uop_kernel import KernelError, KernelMode, KernelOperation, KernelRecorder, UopKernel
@@ -45,17 +46,6 @@ class QueueError(RuntimeError):
     """A use of the queue that is not a program."""
 
 
-class DebugFlag(IntFlag):
-    """Flags of ``VTASetDebugMode``, with upstream's numbers."""
-
-    NONE = 0
-    DUMP_INSN = 2
-    DUMP_UOP = 4
-    SKIP_READ_BARRIER = 8
-    SKIP_WRITE_BARRIER = 16
-    FORCE_SERIAL = 32
-
-
 class CommandQueue:
     """Collects the calls of one program after the other and runs them on ``device``.
 
@@ -74,6 +64,8 @@ class CommandQueue:
         Memory areas, the launches that ran, and who is told of them.
     origin:
         Called once for each runtime call; what it returns is the origin of the instructions that the call makes.
+    plans_tokens:
+        The program gives no tokens, or not all: the queue finds them itself. Ends with the program.
     """
 
     def __init__(
@@ -95,6 +87,7 @@ class CommandQueue:
         self.device = device
         self.launcher = Launcher(config, memory, device, record=record)
         self.origin: Callable[[], Origin | None] | None = None
+        self.plans_tokens = False
         if not config.uop_depth <= uop_limit <= UOP_LIMIT:
             raise QueueError(f"command queue: the micro-op limit is {config.uop_depth} to {UOP_LIMIT}, not {uop_limit}")
         self._limit = instruction_limit
@@ -245,6 +238,7 @@ class CommandQueue:
         self._carry = TokenCarry()
         self._kernels.clear()
         self._recorder = None
+        self.plans_tokens = False
 
     def set_origin_source(self, address: int, table: Sequence[Origin | None]) -> None:
         """Read origins from compiled code: the int32 at host pointer ``address`` is an index into ``table``.
@@ -268,11 +262,11 @@ class CommandQueue:
     @property
     def _capacity(self) -> int:
         """Instructions that may be collected for this launch: no-ops that hand on tokens must fit too."""
-        return self._serial_capacity if self._serial else self._limit - self._carry.total
+        return self._serial_capacity if self._serial or self.plans_tokens else self._limit - self._carry.total
 
     @property
     def _serial_capacity(self) -> int:
-        """The same under force-serial, which may put a no-op between any two instructions."""
+        """The same where a no-op may be put between any two instructions."""
         return (self._limit - self._carry.total) // 2 - _ENDING
 
     def _make_room(self, count: int) -> None:
@@ -302,9 +296,8 @@ class CommandQueue:
         queue.pop(Module.LOAD, Module.COMPUTE, origin)
         queue.commit_pops(Module.COMPUTE, origin)
         queue.append(Finish(), origin)
-        entries = self._carry.complete(queue.take_entries())
         launch = build_launch(
-            serialise(entries) if self._serial else entries,
+            self._ordered(self._carry.complete(queue.take_entries())),
             uops=self._cache.image,
             resident=self._cache.resident,
             addresses=self.launcher.addresses,
@@ -312,6 +305,14 @@ class CommandQueue:
         )
         self._cache.clear()
         self.launcher.submit(launch)
+
+    def _ordered(self, entries: list[Entry]) -> list[Entry]:
+        """Return the entries with the tokens that the modes ask for."""
+        if self._serial:
+            return serialise(entries)
+        if self.plans_tokens:
+            return plan_tokens(entries, self._cache.image, self.launcher.addresses, self.config)
+        return entries
 
     def _current_origin(self) -> Origin | None:
         return self.origin() if self.origin is not None else None

@@ -1,4 +1,4 @@
-"""Virtual threads of either kind over loads, ALU stages, stores, temporaries in DRAM and host stages, against numpy."""
+"""Virtual threads of every kind over loads, ALU stages, stores, temporaries in DRAM and host stages, against numpy."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tests.support.configs import CONFIGS
 from tests.support.run_schedule import run_schedule
 from vta import te
 
-TAGS = pytest.mark.parametrize("tag", ["vthread", "cthread"])
+TAGS = pytest.mark.parametrize("tag", ["vthread", "cthread", "rotate"])
 ROWS = 24
 
 

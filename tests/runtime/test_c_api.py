@@ -32,6 +32,7 @@ NAMES = {
     "VTATLSCommandHandle",
     "VTARuntimeShutdown",
     "VTASetDebugMode",
+    "VTAPlanTokens",
     "VTABufferCPUPtr",
     "VTAWriteBarrier",
     "VTAReadBarrier",
@@ -146,6 +147,8 @@ def test_the_cpu_pointer_of_a_buffer_reaches_its_bytes_and_others_stay_as_they_a
 def test_the_debug_mode_holds_for_the_program(session: Session) -> None:
     with session.program() as run:
         queue = call("VTATLSCommandHandle")
+        call("VTAPlanTokens", queue)
+        assert session.queue.plans_tokens
         call("VTASetDebugMode", queue, 32)
         assert session.queue.debug_mode is DebugFlag.FORCE_SERIAL
         call("VTASynchronize", queue, 0)

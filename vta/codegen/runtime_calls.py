@@ -29,6 +29,7 @@ RUNTIME_CALLS: dict[str, Signature] = {
     "VTATLSCommandHandle": Signature(POINTER, ()),
     "VTABufferCPUPtr": Signature(POINTER, (_COMMAND, POINTER)),
     "VTASetDebugMode": Signature(VOID, (_COMMAND, I32)),
+    "VTAPlanTokens": Signature(VOID, (_COMMAND,)),
     "VTAWriteBarrier": Signature(VOID, _BARRIER),
     "VTAReadBarrier": Signature(VOID, _BARRIER),
     "VTALoadBuffer2D": Signature(VOID, (_COMMAND, POINTER, *[I32] * 10)),

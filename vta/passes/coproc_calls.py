@@ -13,6 +13,7 @@ __all__ = [
     "dep_pop",
     "dep_push",
     "is_sync",
+    "plan_tokens",
     "read_barrier",
     "sync",
     "write_barrier",
@@ -32,6 +33,11 @@ def sync() -> Evaluate:
 def is_sync(stmt: Stmt) -> bool:
     """Whether ``stmt`` waits for the accelerator."""
     return isinstance(stmt, Evaluate) and isinstance(stmt.value, Call) and stmt.value.op is Builtin.COPROC_SYNC
+
+
+def plan_tokens() -> Evaluate:
+    """Return the statement after which the runtime orders the modules of the program by itself."""
+    return Evaluate(Call(INT32, Builtin.CALL_EXTERN, (StringImm("VTAPlanTokens"), command_handle())))
 
 
 def dep_push(source: int, target: int) -> Evaluate:

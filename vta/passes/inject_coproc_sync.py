@@ -24,6 +24,8 @@ After::
     }
     coproc_sync()
 
+A function with "rotate" axes (``inject_virtual_thread``) gets no tokens here: it tells the runtime to plan them.
+
 Two pragmas are executed first: after the statement of ``coproc_sync`` the host waits for the accelerator, and a loop
 under ``trim_loop`` runs at most twice (to look at a long program's beginning).
 
@@ -42,11 +44,12 @@ from isa.config import VTAConfig
 from vta.passes.coproc_access import extents_of
 from vta.passes.coproc_axis import is_coproc_axis, is_coproc_scope
 from vta.passes.coproc_barriers import plan_barriers
-from vta.passes.coproc_calls import is_sync, sync
+from vta.passes.coproc_calls import is_sync, plan_tokens, sync
 from vta.passes.coproc_dependencies import plan_dependencies
 from vta.passes.coproc_sync_plan import plan_syncs
 from vta.passes.errors import PassError
 from vta.passes.host_access import check_host_access
+from vta.passes.inject_virtual_thread import ROTATE_TAG
 from vta.passes.insertions import Insertions, distinct
 from vta.passes.pragma import SYNC_PRAGMA, is_pragma
 from vta.tir.expr import Builtin, Call, IterVar, Min, binary
@@ -54,6 +57,7 @@ from vta.tir.func import PrimFunc
 from vta.tir.stmt import (
     Allocate,
     AssertStmt,
+    AttrKey,
     AttrStmt,
     BufferRealize,
     BufferStore,
@@ -92,7 +96,10 @@ def inject_coproc_sync(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     if syncs.at_end:
         plan.after(body, sync())
     synced = frozenset(map(id, syncs.after))
-    plan_dependencies(body, synced, plan)
+    if _rotates(body):
+        plan.before(body, plan_tokens())
+    else:
+        plan_dependencies(body, synced, plan)
     for place in syncs.after:
         plan.after(place, sync())
     plan_barriers(body, config, extents_of(func), synced, plan)
@@ -100,6 +107,12 @@ def inject_coproc_sync(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     if not syncs.at_end and _may_leave_pushes(body, queued=False):
         body = seq([body, sync()])
     return replace(func, body=body)
+
+
+def _rotates(body: Stmt) -> bool:
+    """Whether there are axes whose iterations use copies of their memory in turn."""
+    nodes = (node.node for node in walk(body) if isinstance(node, AttrStmt) and node.key == AttrKey.VIRTUAL_THREAD)
+    return any(isinstance(axis, IterVar) and axis.thread_tag == ROTATE_TAG for axis in nodes)
 
 
 def _may_leave_pushes(stmt: Stmt, *, queued: bool) -> bool:

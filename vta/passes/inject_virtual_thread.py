@@ -28,6 +28,23 @@ After::
       }
     }
 
+A third kind of axis, "rotate", is a loop: its iterations run one after the other, as without it, but each has its own
+copy of the memory that is allocated in its scope (and in no other "rotate" axis inside), so that work on one need not
+wait until the memory of the one before it is free. Tokens inside are left to the runtime. Before::
+
+    attr [IterVar(rotate)] "virtual_thread" = 2;
+    allocate(x_buf, int8, [32]), storage_scope = local.inp_buffer {
+      attr "coproc_scope" = 1 { load(x + rotate*2, access_ptr(x_buf, 0)) }
+    }
+
+After::
+
+    for (rotate, 0, 2) {
+      allocate(x_buf, int8, [64]), storage_scope = local.inp_buffer {
+        attr "coproc_scope" = 1 { load(x + rotate*2, access_ptr(x_buf, rotate*32)) }
+      }
+    }
+
 What is repeated as one: the outermost statement whose header (loop bounds, let, condition, attribute value) depends on
 the thread; else, for cthread, a whole coproc_scope or coproc_uop_scope; for vthread, a coproc_uop_scope, which is one
 kernel and has no tokens in it; else the single store or call. Expects one-dimensional memory. Axes may nest; the inner
@@ -64,10 +81,13 @@ from vta.tir.stmt import (
 )
 from vta.tir.traverse import map_expr, map_stmt_children, substitute, walk
 
-__all__ = ["VIRTUAL_THREADS", "VirtualThreadError", "inject_virtual_thread"]
+__all__ = ["ROTATE_TAG", "VIRTUAL_THREADS", "VirtualThreadError", "inject_virtual_thread"]
 
 VIRTUAL_THREADS = "virtual_threads"
 """Attribute of a function whose memory is divided among virtual threads."""
+
+ROTATE_TAG = "rotate"
+"""The tag of an axis whose iterations use copies of their memory in turn."""
 
 _SHARING_TAG = "vthread"
 _UNROLL_BELOW = 16
@@ -81,28 +101,35 @@ class VirtualThreadError(PassError):
 
 @dataclass(frozen=True, slots=True)
 class _Threads:
-    """One thread axis while it is expanded; ``strides`` are the elements per thread of divided memory."""
+    """One thread axis while it is expanded; ``strides`` are the elements per thread of divided memory.
+
+    ``kept`` is memory that axes inside have divided already, and that this one leaves alone.
+    """
 
     var: Var
     count: int
     shares: bool
     touched: set[Var]
     config: VTAConfig
+    kept: frozenset[Var] = frozenset()
     strides: dict[Var, Expr] = field(default_factory=dict)
     buffers: dict[Buffer, Buffer] = field(default_factory=dict)
 
 
 def inject_virtual_thread(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     """Return ``func`` without virtual threads; raises ``VirtualThreadError``."""
-    body = _expand_all(func.body, config)
+    body = _expand_all(func.body, config, set())
     if body is func.body:
         return func
     return replace(func, body=body, attrs={**func.attrs, VIRTUAL_THREADS: True})
 
 
-def _expand_all(stmt: Stmt, config: VTAConfig) -> Stmt:
-    stmt = map_stmt_children(stmt, lambda child: _expand_all(child, config), lambda expr: expr)
+def _expand_all(stmt: Stmt, config: VTAConfig, rotated: set[Var]) -> Stmt:
+    """Return ``stmt`` without thread axes; memory that rotates is added to ``rotated``."""
+    stmt = map_stmt_children(stmt, lambda child: _expand_all(child, config, rotated), lambda expr: expr)
     match stmt:
+        case AttrStmt(key=AttrKey.VIRTUAL_THREAD, node=IterVar(thread_tag=tag) as axis) if tag == ROTATE_TAG:
+            return _rotate(stmt, axis, config, rotated)
         case AttrStmt(key=AttrKey.VIRTUAL_THREAD, node=IterVar() as axis):
             touched = touched_variables(stmt.body, axis.var, config)
             shares = axis.thread_tag.startswith(_SHARING_TAG)
@@ -110,6 +137,15 @@ def _expand_all(stmt: Stmt, config: VTAConfig) -> Stmt:
             return _expand(stmt.body, threads)
         case _:
             return stmt
+
+
+def _rotate(stmt: AttrStmt, axis: IterVar, config: VTAConfig, rotated: set[Var]) -> Stmt:
+    """Return the loop that a rotating axis is, with a copy of its memory for each iteration."""
+    count = _thread_count(stmt, axis)
+    threads = _Threads(axis.var, count, False, set(), config, frozenset(rotated))
+    body = _own_part(stmt.body, threads)
+    rotated.update(threads.strides)
+    return For(axis.var, const(0, axis.var.dtype), const(count, axis.var.dtype), body, origin=stmt.origin)
 
 
 def _thread_count(stmt: AttrStmt, axis: IterVar) -> int:
@@ -183,7 +219,7 @@ def _check_size(stmt: Allocate, threads: _Threads) -> None:
 
 def _is_divided(stmt: Allocate, threads: _Threads) -> bool:
     """Whether an allocation inside a repeated statement needs room for every thread: all on-chip memory does."""
-    if any(_touches(extent, threads) for extent in stmt.extents):
+    if stmt.buffer_var in threads.kept or any(_touches(extent, threads) for extent in stmt.extents):
         return False
     return not threads.shares or stmt.buffer_var in threads.touched
 

@@ -40,9 +40,9 @@ def _thread(loop: Loop, body: Stmt, origin: Origin | None) -> Stmt:
     assert thread is not None
     place = f"stage {loop.stage.name!r}: axis {loop.axis.name!r} bound to thread axis {thread.name!r}"
     tag = thread.thread_tag
-    if tag != "cthread" and not tag.startswith("vthread"):
+    if tag not in ("cthread", "rotate") and not tag.startswith("vthread"):
         raise ScheduleError(
-            f"{place}: expected a virtual thread, 'cthread' or 'vthread', got tag {tag!r}; the "
+            f"{place}: expected a virtual thread, 'cthread', 'vthread' or 'rotate', got tag {tag!r}; the "
             "accelerator has no GPU threads"
         )
     if not isinstance(loop.extent, IntImm):

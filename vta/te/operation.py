@@ -308,7 +308,9 @@ def thread_axis(
 ) -> IterVar:
     """Return a thread axis to bind a loop to: ``thread_axis("cthread")``; with an extent ``thread_axis(2, "cthread")``.
 
-    "cthread" and "vthread..." are virtual threads; the tag "vta" is the accelerator's own and cannot be bound to.
+    "cthread" and "vthread..." are virtual threads; "rotate" is a loop whose iterations use copies of their scratchpad
+    memory in turn, so that loads, products and stores of several overlap (a reduction may be bound to it too). The tag
+    "vta" is the accelerator's own and cannot be bound to.
     """
     if isinstance(dom, str):
         tag, dom = dom, None

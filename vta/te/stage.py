@@ -313,7 +313,7 @@ class Stage:
         self.scope = scope
 
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
-        """Run loop ``ivar`` on the virtual threads of ``thread_ivar`` (``te.thread_axis("cthread")``)."""
+        """Run loop ``ivar`` on the virtual threads of ``thread_ivar`` (``te.thread_axis("cthread")``, or "rotate")."""
         self.leaf(ivar, "bind")
         if not isinstance(thread_ivar, IterVar) or thread_ivar.kind is not IterKind.THREAD_INDEX:
             name = repr(thread_ivar.name) if isinstance(thread_ivar, IterVar) else repr(thread_ivar)
@@ -325,11 +325,11 @@ class Stage:
             raise ScheduleError(
                 f"stage {self.name!r}: bind of {ivar.name!r}: the tag 'vta' is the accelerator's own; use 'cthread'"
             )
-        self._not_reduction(ivar, "bind")
+        self._not_reduction(ivar, "bind", unless=thread_ivar.thread_tag == "rotate")
         self._set_loop(ivar, "bind").thread = thread_ivar
 
-    def _not_reduction(self, axis: IterVar, primitive: str) -> None:
-        if Role.REDUCE in self.roles()[axis]:
+    def _not_reduction(self, axis: IterVar, primitive: str, *, unless: bool = False) -> None:
+        if Role.REDUCE in self.roles()[axis] and not unless:
             raise ScheduleError(
                 f"stage {self.name!r}: {primitive}: axis {axis.name!r} walks over a reduction, in which order matters"
             )

@@ -2,7 +2,7 @@
 
 ``conv2d`` and ``schedule_conv2d`` with the knobs of ``ConvTiles`` are TVM-VTA's template. ``vta.topi.conv2d_operator``
 builds on the same two with tiles that need not divide.
-May import ``vta.te``, ``vta.environment``, ``vta.topi.{fused,window}``. Tests: tests/vta/topi/test_conv2d.py.
+May import ``vta.te``, ``vta.environment``, ``vta.topi.{fused,layout,window}``. Tests: tests/vta/topi/test_conv2d.py.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +13,7 @@ from vta.environment import Environment, get_env
 from vta.tir import ops
 from vta.tir.expr import Expr, IntImm, IterVar
 from vta.topi.fused import FusedLayer, fused_layer
+from vta.topi.layout import blocks
 from vta.topi.window import Window
 
 __all__ = [
@@ -29,8 +30,14 @@ class ConvTiles:
     """The inner factors of a convolution's loops, and its virtual threads: TVM-VTA's knobs.
 
     A tile of ``tile_co`` blocks of output channels and ``tile_h`` x ``tile_w`` places is accumulated at once, from
-    ``tile_ci`` blocks of input channels (and ``tile_kh`` rows of the kernel, 0: all) at a time. ``compact`` orders the
-    loops inside of a tile so that few micro-ops are needed; without it they are in TVM-VTA's order.
+    ``tile_ci`` blocks of input channels (and ``tile_kh`` rows of the kernel, 0: all) at a time.
+
+    ``run`` places of a row follow each other in the micro-ops, and the longest other loops are loops of instructions:
+    so GEMM and ALU, which walk over the accumulator at the same time, rarely meet in one of its banks. With 0 the loops
+    are in TVM-VTA's order.
+
+    Instead of threads, tiles and steps can use several copies of their memory in turn: ``rotate_tiles`` of the
+    accumulators, ``rotate_steps`` of inputs and weights. A tile's epilogue then runs during the next one's products.
     """
 
     tile_h: int = 1
@@ -40,7 +47,9 @@ class ConvTiles:
     oc_nthread: int = 1
     h_nthread: int = 1
     tile_kh: int = 0
-    compact: bool = False
+    run: int = 0
+    rotate_tiles: int = 1
+    rotate_steps: int = 1
 
 
 Channel = Callable[[Expr, Expr], Expr]
@@ -224,7 +233,26 @@ class _Template:
                 stage.reorder(thread, x_bo)
                 stage.bind(thread, te.thread_axis("cthread"))
         stage.pragma(co1, self.env.dma_copy)
-        return j0
+        if tiles.rotate_tiles == 1:
+            return j0
+        counts = {j0: tiles.tile_w, co0: tiles.tile_co, i0: tiles.tile_h, x_bo: 1}
+        sizes = dict(zip(counts, (size_of(self.layer.output, d) for d in (3, 1, 2, 0)), strict=True))
+        return self._rotated(
+            stage, [x_bo, i0, co0, j0], {axis: blocks(sizes[axis], counts[axis]) for axis in counts}, tiles.rotate_tiles
+        )
+
+    def _rotated(self, stage: te.Stage, order: list[IterVar], counts: dict[IterVar, int], copies: int) -> IterVar:
+        """Let part of the first loop whose trips divide be the innermost one, of ``copies`` that use memory in turn."""
+        chosen = next((axis for axis, count in counts.items() if count % copies == 0), None)
+        if chosen is None:
+            raise Conv2dError(
+                f"stage {stage.name!r}: no loop around its tiles or steps has a multiple of {copies} trips, as buffers "
+                f"that are used in turn need: {', '.join(str(count) for count in counts.values())}"
+            )
+        outer, inner = stage.split(chosen, factor=copies)
+        stage.reorder(*(outer if axis is chosen else axis for axis in order), inner)
+        stage.bind(inner, te.thread_axis("rotate"))
+        return inner
 
     def _reduction(self) -> IterVar:
         """Order the loops of the products; return the one around the loads of a step."""
@@ -232,13 +260,19 @@ class _Template:
         b_o, c_o, i, j, b_i, c_i, k_o, d_i, d_j, k_i = stage.leaf_iter_vars
         stage.reorder(b_o, k_o, j, d_j, d_i, c_o, i, b_i, c_i, k_i)
         step, k_inner = stage.split(k_o, factor=tiles.tile_ci)
-        rows = d_i
+        steps, rows = [step], d_i
         if tiles.tile_kh:
             outer, rows = stage.split(d_i, factor=tiles.tile_kh)
             stage.reorder(step, outer, k_inner, j, d_j, rows, c_o, i)
-            step = outer
-        if tiles.compact:
-            sizes = {c_o: tiles.tile_co, i: tiles.tile_h, j: tiles.tile_w, k_inner: tiles.tile_ci}
-            stage.reorder(*sorted(sizes, key=lambda axis: -sizes[axis]), rows, d_j)
+            steps.append(outer)
+        if tiles.run:
+            j_outer, j_inner = stage.split(j, factor=tiles.run)
+            sizes = {c_o: tiles.tile_co, i: tiles.tile_h, j_outer: tiles.tile_w // tiles.run, k_inner: tiles.tile_ci}
+            stage.reorder(*sorted(sizes, key=lambda axis: -sizes[axis]), rows, d_j, j_inner)
         stage.tensorize(b_i, self.env.gemm)
-        return step
+        if tiles.rotate_steps == 1:
+            return steps[-1]
+        kernel = self.layer.reduction.op.input_tensors[1]
+        channels, height = size_of(kernel, 1), size_of(kernel, 2)
+        counts = (blocks(channels, tiles.tile_ci), blocks(height, tiles.tile_kh or height))
+        return self._rotated(stage, steps, dict(zip(steps, counts, strict=False)), tiles.rotate_steps)

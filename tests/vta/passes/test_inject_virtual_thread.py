@@ -388,3 +388,28 @@ def test_interleaved_threads_compute_what_they_compute_one_after_the_other(
     run_func(injected, [after])
     np.testing.assert_array_equal(after, before)
     assert not any(isinstance(n, AttrStmt) for n in walk(injected.body))
+
+
+# --- memory that is used in turn -------------------------------------------------------------------------------------
+
+
+def test_a_rotating_axis_is_a_loop_with_a_copy_of_its_memory_for_each_iteration() -> None:
+    a, b = buffer("A", [4], "int32", ACC_SCOPE), buffer("B", [8], "int32", INP_SCOPE)
+    t, k = Var("t"), Var("k")
+    inner = thread(
+        k,
+        3,
+        alloc(b, call("Load", b.access_ptr("w")), call("Add", b.access_ptr("r"), a.access_ptr("rw"))),
+        tag="rotate",
+    )
+    func = inject(thread(t, 2, alloc(a, inner), tag="rotate"))
+    assert [line.strip() for line in outline(func.body)] == [
+        "for t {", "allocate A {", "for k {", "allocate B {", "Load", "Add", "}", "}", "}", "}",
+    ]  # fmt: skip
+    assert sizes(func) == {"A": 8, "B": 24}  # the inner axis divides its own memory, and the outer one leaves it alone
+    offsets = {
+        node.args[1]: to_text(node.args[2])
+        for node in walk(func.body)
+        if isinstance(node, Call) and node.op is Builtin.ACCESS_PTR
+    }
+    assert offsets == {a.data: "(t*4)", b.data: "(k*8)"}

@@ -270,8 +270,8 @@ def test_threads_of_a_gpu_are_refused(tag):
     s[z].bind(z.op.axis[0], te.thread_axis(tag))
     refused(
         te.ScheduleError,
-        f"stage 'z': axis 'i' bound to thread axis '{tag}': expected a virtual thread, 'cthread' or 'vthread', got tag "
-        f"'{tag}'; the accelerator has no GPU threads",
+        f"stage 'z': axis 'i' bound to thread axis '{tag}': expected a virtual thread, 'cthread', 'vthread' or "
+        f"'rotate', got tag '{tag}'; the accelerator has no GPU threads",
         lambda: lowered(s, [x, z]),
     )
 

@@ -47,9 +47,9 @@ def result_of(
     ("window", "tiles"),
     [
         (Window((3, 3), padding=(1, 1, 1, 1)), ConvTiles(4, 8, 1, 1, 2, 2)),
-        (Window((3, 2), (2, 1), (1, 0, 2, 1), (2, 3)), ConvTiles(2, 6, 1, 2, compact=True)),
+        (Window((3, 2), (2, 1), (1, 0, 2, 1), (2, 3)), ConvTiles(2, 6, 1, 2, run=1)),
         (Window((1, 1)), ConvTiles(8, 8, 2, 2, oc_nthread=1)),
-        (Window((5, 3), padding=(2, 1, 2, 1)), ConvTiles(8, 4, 1, 2, h_nthread=1, tile_kh=1, compact=True)),
+        (Window((5, 3), padding=(2, 1, 2, 1)), ConvTiles(8, 4, 1, 2, h_nthread=1, tile_kh=1, run=1)),
     ],
 )
 def test_the_template_computes_what_numpy_computes(
