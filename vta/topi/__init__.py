@@ -1,5 +1,26 @@
-"""Operators under TVM's names: ``topi.nn.pad``. Tests: tests/vta/front/test_topi_pad.py."""
+"""Operators under TVM's names: ``topi.add``, ``topi.nn.pad``, ...
+
+Tests: tests/vta/front/test_topi_pad.py, tests/vta/topi/test_broadcast.py.
+"""
 
 from vta.topi import nn
+from vta.topi.alu_template import schedule_alu
+from vta.topi.broadcast import (
+    add,
+    cast,
+    clip,
+    identity,
+    left_shift,
+    maximum,
+    minimum,
+    multiply,
+    negative,
+    relu,
+    right_shift,
+    subtract,
+)
 
-__all__ = ["nn"]
+__all__ = [
+    "add", "cast", "clip", "identity", "left_shift", "maximum", "minimum", "multiply", "negative", "nn", "relu",
+    "right_shift", "schedule_alu", "subtract",
+]  # fmt: skip
