@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """What the export puts right in the netlist's text, shown in the Verilog that it becomes."""
 
+import gc
 import re
 from typing import Any
 
@@ -67,6 +68,17 @@ class Names(wiring.Component):
 def test_ports_are_clock_and_reset_and_then_by_name() -> None:
     head = component_to_verilog(Names(), name="names").split("module names(", 1)[1].split(")", 1)[0]
     assert head.split(", ") == ["clk", "rst", "address", "choice", "found", "part", "wide"]
+
+
+def test_collection_of_garbage_is_as_it_was_afterwards() -> None:
+    gc.disable()
+    try:
+        component_to_rtlil(Names(), name="names")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    component_to_rtlil(Names(), name="names")
+    assert gc.isenabled()
 
 
 def test_contents_of_a_memory_are_kept_and_zeros_are_none() -> None:
