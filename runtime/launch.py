@@ -127,18 +127,26 @@ class Launch:
         array.flags.writeable = False
         return replace(self, array=array, relocations=replace(table, buffers=moved))
 
-    def program(self, memory: DeviceMemory) -> Program:
-        """Return a program that stands alone, with what the launch's buffers in ``memory`` hold now."""
-        segments = tuple(
+    def image(self, memory: DeviceMemory) -> MemoryImage:
+        """Return what the launch's buffers in ``memory`` hold now."""
+        segments = (
             MemorySegment(address=b.address, data=memory.read(b, 0, b.nbytes), name=f"buffer{i}")
             for i, b in enumerate(self.buffers)
         )
+        return MemoryImage(segments=tuple(segments))
+
+    def program(self, memory: DeviceMemory) -> Program:
+        """Return a program that stands alone, with what the launch's buffers in ``memory`` hold now."""
+        return self.program_with(self.image(memory))
+
+    def program_with(self, image: MemoryImage) -> Program:
+        """Return a program that stands alone, with what ``image`` returned before."""
         return Program(
             config=self.config,
             instructions=tuple(self.instructions),
             uops=tuple(self.uops.tolist()),
             uop_base=self.addresses.uops,
-            memory=MemoryImage(segments=segments),
+            memory=image,
             origins=self.origins,
         )
 

@@ -33,6 +33,8 @@ class Launcher:
     ----------
     listeners:
         Called with each launch just before it runs.
+    finishers:
+        Called behind each launch: with its error if it failed, or None.
     write:
         Takes the text of dumps (standard output by default).
     dump:
@@ -51,6 +53,7 @@ class Launcher:
         self.memory = memory
         self.device = device
         self.listeners: list[Callable[[Launch], None]] = []
+        self.finishers: list[Callable[[Exception | None], None]] = []
         self.write: Callable[[str], object] = _print
         self.dump = False
         self.launches: list[Launch] = []
@@ -97,11 +100,20 @@ class Launcher:
             listener(launch)
         if self.dump:
             self.write(dump_launch(launch))
-        stats = self.device.launch(addresses.instructions, len(launch), origins=launch.origins)
+        try:
+            stats = self.device.launch(addresses.instructions, len(launch), origins=launch.origins)
+        except Exception as error:
+            self._finished(error)
+            raise
+        self._finished(None)
         if self._record:
             self.launches.append(launch)
             self.launch_stats.append(stats)
         return stats
+
+    def _finished(self, error: Exception | None) -> None:
+        for finisher in self.finishers:
+            finisher(error)
 
     def close(self) -> None:
         """Give the memory areas back; the next use allocates new ones."""

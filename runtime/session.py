@@ -7,7 +7,7 @@ May import ``isa``. Tests: ``tests/runtime/test_session.py``.
 """
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Self
@@ -132,9 +132,12 @@ class Session:
                 raise SessionError("a program is running on this session, and a recorded one cannot run inside it")
             return [self.queue.launcher.submit(launch) for launch in recording.bind(arguments)]
 
-    def run_program(self, program: Program) -> dict[str, npt.NDArray[np.generic]]:
+    def run_program(
+        self, program: Program, *, at_end: Callable[[npt.NDArray[np.uint8]], None] | None = None
+    ) -> dict[str, npt.NDArray[np.generic]]:
         """Run a program that brings its own memory contents and addresses; return its outputs by name.
 
+        ``at_end`` sees all of DRAM behind the launch, also behind one that fails, before the memory is given back.
         Raises ``SessionError`` for another configuration and ``DeviceMemoryError`` where its addresses are in use: a
         fresh session has all of them free.
         """
@@ -150,7 +153,11 @@ class Session:
                 code = self.memory.alloc(max(words.nbytes, 1))
                 blocks.append(code)
                 self.memory.write(code, 0, words.tobytes())
-                self.device.launch(code.address, len(words), origins=program.origins)
+                try:
+                    self.device.launch(code.address, len(words), origins=program.origins)
+                finally:
+                    if at_end is not None:
+                        at_end(self.memory.address_space())
                 return program.outputs(self.memory.address_space())
             finally:
                 for block in blocks:

@@ -25,8 +25,9 @@ ALLOWED: dict[str, set[str]] = {
     FRONT: {"isa", "runtime", *COMPILER},
     "vta.topi": {"isa", *COMPILER, FRONT},
     "vta.trace": {"isa", "runtime"},
+    "vta.capsule": {"isa", "runtime"},
     "vta.compat": {"isa", "runtime", *COMPILER, FRONT, "vta.topi"},
-    "vta.cli": {"isa", "runtime", "hw", *COMPILER, FRONT, "vta.topi", "vta.compat", "vta.trace"},
+    "vta.cli": {"isa", "runtime", "hw", *COMPILER, FRONT, "vta.topi", "vta.compat", "vta.trace", "vta.capsule"},
 }
 """Unit -> the units it may import, itself aside. Files directly in ``vta``, rpc and testing are the TVM-style front."""
 
@@ -42,6 +43,7 @@ THIRD_PARTY: dict[str, set[str]] = {
 EXCEPTIONS = {
     *((f"runtime.devices.{name}", unit) for name in ("rtl", "rtl_core", "rtl_notes") for unit in ("hw", "hw.sim")),
     ("vta.__init__", "vta.topi"),
+    ("vta.capsule.model", "hw"),
 }
 """(module, unit): the device that is the hardware imports it when it is first used; the front names the operators."""
 

@@ -77,6 +77,7 @@ class RtlSimulator:
         self.memory = memory
         self.hardware = HardwareConfig() if hardware is None else hardware
         self.latency = latency
+        self.stall_seed = stall_seed
         self._core = RtlCore(config, self.hardware, memory, latency=latency, stall_seed=stall_seed)
         self._uops = MicroOpShadow(config)
         self._stats = Statistics(cycles=0)

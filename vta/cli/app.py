@@ -16,6 +16,7 @@ from vta.cli.assembly import asm, disasm
 from vta.cli.check import check
 from vta.cli.config import config_app
 from vta.cli.lower import lower
+from vta.cli.reduce import reduce
 from vta.cli.run import run
 from vta.cli.trace import trace
 from vta.cli.verilog import verilog
@@ -51,6 +52,7 @@ app.command()(disasm)
 app.command()(check)
 app.command()(lower)
 app.command()(trace)
+app.command()(reduce)
 app.command()(verilog)
 app.add_typer(config_app, name="config")
 

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TextIO
@@ -26,6 +26,7 @@ from runtime.launch import Launch
 from runtime.session import Session
 from runtime.stats import Statistics
 from vta.cli.account import account_table
+from vta.cli.capsule import is_capsule, packing, replay_capsule
 from vta.cli.listing import launch_listing
 from vta.cli.options import ConfigOption, TargetOption, chosen_config, given_config
 from vta.cli.program_file import read_program
@@ -39,15 +40,16 @@ __all__ = ["run"]
 
 @dataclass(frozen=True, slots=True)
 class _Wishes:
-    """What to do beside running: where to write a listing, where to record, whether to check everything."""
+    """What to do beside running: where to list, record and pack, whether to check everything."""
 
     trace: str | None
     record: Path | None
     sanitize: bool
+    capsule: Path | None
 
 
 def run(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .py script, a .vta assembly or a binary program.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A script, program or capsule.")],
     arguments: Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...", help="Arguments of a script.")] = None,
     target: TargetOption = None,
     config: ConfigOption = None,
@@ -61,11 +63,17 @@ def run(
     sanitize: Annotated[
         bool, typer.Option("--sanitize", help="Check every access and number first, on the reference interpreter.")
     ] = False,
+    capsule: Annotated[
+        Path | None, typer.Option("--capsule", metavar="OUT", help="Pack all that the run depends on, to replay it.")
+    ] = None,
 ) -> None:
     """Run a script or a program, and say what it computed or what went wrong."""
     with reported():
         require_file(file, "a .py script, a .vta assembly or a binary program")
-        wishes = _Wishes(trace, record, sanitize)
+        wishes = _Wishes(trace, record, sanitize, capsule)
+        if is_capsule(file):
+            replay_capsule(file)
+            return
         if file.suffix == ".py":
             counters = _run_script(file, arguments or [], chosen_config(config, target), wishes)
         elif arguments:
@@ -97,7 +105,11 @@ def _run_script(file: Path, arguments: list[str], config: VTAConfig, wishes: _Wi
             for listener in listeners:
                 listener(launch, session)
 
-        counters = run_script(file, config, arguments, on_launch=on_launch if listeners else None, record=wishes.record)
+        inside = [
+            lambda session: packing(session, file, wishes.capsule),
+            lambda session: _recorded(session, file, wishes),
+        ]
+        counters = run_script(file, config, arguments, on_launch=on_launch if listeners else None, inside=inside)
     if wishes.sanitize:
         sanitizer.summary(str(file))
         if sanitizer.errors:
@@ -116,6 +128,10 @@ def _listing_to(output: TextIO) -> Callable[[Launch, Session], None]:
     return write
 
 
+def _recorded(session: Session, file: Path, wishes: _Wishes) -> AbstractContextManager[None]:
+    return recording(session, wishes.record, program=file.name) if wishes.record else nullcontext()
+
+
 def _run_program(file: Path, program: Program, target: str | None, wishes: _Wishes) -> Statistics:
     if wishes.trace is not None:
         with _trace_file(wishes.trace) as output:
@@ -123,9 +139,13 @@ def _run_program(file: Path, program: Program, target: str | None, wishes: _Wish
     if wishes.sanitize and sanitize_program(program, str(file)):
         raise typer.Exit(1)
     session = Session(program.config, target or program.config.target)
-    recorded = recording(session, wishes.record, program=file.name) if wishes.record else nullcontext()
-    with reported(program=file), recorded, _killed_by_interrupt():
-        outputs = session.run_program(program)
+    with (
+        reported(program=file),
+        _recorded(session, file, wishes),
+        _killed_by_interrupt(),
+        packing(session, file, wishes.capsule) as capture,
+    ):
+        outputs = capture.run_program(program)
     for name, array in outputs.items():
         typer.echo(f"{name}: {array.dtype}{list(array.shape)}\n{_text(array)}")
     if not outputs:

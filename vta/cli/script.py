@@ -6,7 +6,7 @@ May import the front and the runtime. Tests: tests/vta/cli/test_script_commands.
 import runpy
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 from isa.config import VTAConfig
@@ -15,7 +15,6 @@ from runtime.session import Session
 from runtime.stats import Statistics
 from vta.cli.reporting import reported
 from vta.environment import Environment
-from vta.trace import recording
 from vta.transform import PassContext
 
 __all__ = ["run_script"]
@@ -28,12 +27,12 @@ def run_script(
     *,
     on_launch: Callable[[Launch, Session], None] | None = None,
     after_pass: Callable[[str, object], None] | None = None,
-    record: Path | None = None,
+    inside: Sequence[Callable[[Session], AbstractContextManager[object]]] = (),
 ) -> Statistics:
     """Run the script as ``__main__`` with ``config`` as the current environment; return the device's counters.
 
-    ``on_launch`` sees each launch and its session before it runs, ``after_pass`` each function after each pass;
-    ``record`` names the file for a trace of the run.
+    ``on_launch`` sees each launch and its session before it runs, ``after_pass`` each function after each pass; the
+    script runs in the contexts that ``inside`` makes of its session.
     """
     with ExitStack() as stack:
         env = stack.enter_context(Environment(config))
@@ -41,8 +40,8 @@ def run_script(
             stack.enter_context(PassContext(instruments=(after_pass,)))
         if on_launch is not None:
             stack.enter_context(_listening(env, on_launch))
-        if record is not None:
-            stack.enter_context(recording(env.session, record, program=path.name))
+        for context in inside:
+            stack.enter_context(context(env.session))
         stack.enter_context(_as_main(path, arguments))
         with reported(script=path):
             runpy.run_path(str(path), run_name="__main__")

@@ -1,0 +1,93 @@
+"""``vta run --capsule``, ``vta run CAPSULE`` and ``vta reduce``."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from vta.capsule import load_capsule
+from vta.cli.app import app
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+
+
+def vta(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def stuck(folder: Path) -> Path:
+    path = folder / "stuck.vta"
+    path.write_text((EXAMPLES / "add_three.vta").read_text().replace("imm=3 push_next", "imm=3"))
+    return path
+
+
+def test_a_program_is_packed_and_replayed(tmp_path: Path) -> None:
+    capsule = tmp_path / "c"
+    result = vta("run", EXAMPLES / "add_three.vta", "--target", "tsim", "--capsule", capsule)
+    assert result.exit_code == 0
+    assert result.stderr == f"{capsule}: packed; `vta run {capsule}` replays it\n"
+    cycles = load_capsule(capsule).outcomes[0].cycles
+    again = vta("run", capsule)
+    assert again.exit_code == 0
+    assert again.stdout == f"{capsule}: 1 launch on tsim: finishes with the same memory, {cycles} cycles\n"
+
+
+def test_a_script_is_packed_and_replayed(tmp_path: Path) -> None:
+    capsule = tmp_path / "c"
+    assert vta("run", EXAMPLES / "matrix_multiply.py", "--target", "sim", "--capsule", capsule).exit_code == 0
+    assert vta("run", capsule).stdout == f"{capsule}: 1 launch on sim: finishes with the same memory\n"
+
+
+def test_a_launch_that_fails_is_packed_without_asking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    result = vta("run", stuck(tmp_path))
+    assert result.exit_code == 1
+    [capsule] = tmp_path.glob("vta-stuck-*.capsule")
+    said, error = result.stderr.splitlines()
+    assert said == f"the launch that failed is packed in {capsule}: `vta run` replays it, `vta reduce` shrinks it"
+    assert error.startswith("error: ")
+    assert vta("run", capsule).stdout.startswith(f"{capsule}: 1 launch on sim: fails as it did: deadlock: ")
+
+
+def test_a_failing_capsule_is_reduced(tmp_path: Path) -> None:
+    capsule, small = tmp_path / "c", tmp_path / "small"
+    assert vta("run", stuck(tmp_path), "--capsule", capsule).exit_code == 1
+    result = vta("reduce", capsule, "-o", small)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1].startswith(f"{small}: 2 of 5 instructions; deadlock: ")
+    assert vta("run", small).exit_code == 0
+
+
+def test_a_capsule_that_does_not_fail_cannot_be_reduced(tmp_path: Path) -> None:
+    capsule = tmp_path / "c"
+    vta("run", EXAMPLES / "add_three.vta", "--capsule", capsule)
+    result = vta("reduce", capsule, "-o", tmp_path / "small")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"error: {capsule}: the capsule's launches all finish, so there is no failure to keep; reduce one that fails\n"
+    )
+    assert not (tmp_path / "small").exists()
+
+
+def test_another_outcome_is_an_error(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from vta.capsule import save_capsule
+
+    path = tmp_path / "c"
+    vta("run", EXAMPLES / "add_three.vta", "--capsule", path)
+    capsule = load_capsule(path)
+    [outcome] = capsule.outcomes
+    save_capsule(replace(capsule, outcomes=(replace(outcome, digest="0" * 64),)), path)
+    result = vta("run", path)
+    assert result.exit_code == 1
+    assert "launch 0: memory differs afterwards: expected digest 0000000000000000, and now " in result.stderr
+
+
+def test_a_script_that_launches_nothing_packs_nothing(tmp_path: Path) -> None:
+    script, capsule = tmp_path / "s.py", tmp_path / "c"
+    script.write_text("print('hello')\n")
+    result = vta("run", script, "--capsule", capsule)
+    assert result.stderr == f"{capsule}: not written, since nothing was launched\n"
+    assert not capsule.exists()

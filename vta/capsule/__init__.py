@@ -1,0 +1,20 @@
+"""One file with all that a run depends on, and what came of it: to replay, to reduce. Tests: tests/vta/capsule."""
+
+from vta.capsule.capture import Capture
+from vta.capsule.file import CapsuleError, load_capsule, save_capsule
+from vta.capsule.model import Capsule, Machine, Outcome
+from vta.capsule.reduce import reduce_capsule
+from vta.capsule.replay import replay, run_launches
+
+__all__ = [
+    "Capsule",
+    "CapsuleError",
+    "Capture",
+    "Machine",
+    "Outcome",
+    "load_capsule",
+    "reduce_capsule",
+    "replay",
+    "run_launches",
+    "save_capsule",
+]

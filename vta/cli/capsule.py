@@ -1,0 +1,77 @@
+"""Capsules on the command line: packed by ``vta run``, on request and when a launch fails, and replayed by it.
+
+May import ``vta.capsule``, ``runtime`` and typer. Tests: tests/vta/cli/test_capsule_commands.py.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+from runtime.session import Session
+from vta.capsule import Capture, load_capsule, replay, save_capsule
+from vta.capsule.file import MAGIC
+from vta.cli.reporting import UserError
+
+__all__ = ["is_capsule", "packing", "replay_capsule"]
+
+
+def is_capsule(file: Path) -> bool:
+    """Whether a regular file begins as a capsule does."""
+    if not file.is_file():
+        return False
+    with open(file, "rb") as opened:
+        return opened.read(len(MAGIC)) == MAGIC
+
+
+def replay_capsule(file: Path) -> None:
+    """Run a capsule again and say what came of it; exit code 1 if it is another outcome."""
+    capsule = load_capsule(file)
+    found = replay(capsule)
+    if found:
+        made = ", ".join(f"{name} {version}" for name, version in capsule.versions.items())
+        raise UserError(f"{file}: not as when it was packed (with {made}): " + "; ".join(found))
+    last = capsule.outcomes[-1]
+    cycles = "" if last.cycles is None else f", {last.cycles} cycles"
+    what = f"fails as it did: {last.message}" if last.failed else f"finishes with the same memory{cycles}"
+    launches = f"{len(capsule.programs)} launch" + ("es" if len(capsule.programs) > 1 else "")
+    typer.echo(f"{file}: {launches} on {capsule.machine.device}: {what}")
+
+
+@contextmanager
+def packing(session: Session, file: Path, output: Path | None) -> Iterator[Capture]:
+    """Pack what runs inside into ``output``; without one, a launch that fails is packed among the temporary files.
+
+    Programs that bring their own memory are run by the yielded capture; launches of the queue are taken anyhow.
+    """
+    capture = Capture(session, name=file.name, keep_all=output is not None)
+    try:
+        with capture.watching():
+            yield capture
+    except Exception:
+        if output is None:
+            _pack_failure(capture, file)
+        raise
+    finally:
+        if output is not None:
+            _pack(capture, output)
+
+
+def _pack(capture: Capture, output: Path) -> None:
+    capsule = capture.capsule()
+    if capsule is None:
+        typer.echo(f"{output}: not written, since nothing was launched", err=True)
+        return
+    save_capsule(capsule, output)
+    typer.echo(f"{output}: packed; `vta run {output}` replays it", err=True)
+
+
+def _pack_failure(capture: Capture, file: Path) -> None:
+    capsule = capture.capsule()
+    if capsule is None or not capsule.outcomes[-1].failed:
+        return  # nothing that a device did
+    output = Path(tempfile.gettempdir()) / f"vta-{file.stem}-{capsule.outcomes[-1].digest[:8]}.capsule"
+    save_capsule(capsule, output)
+    typer.echo(f"the launch that failed is packed in {output}: `vta run` replays it, `vta reduce` shrinks it", err=True)

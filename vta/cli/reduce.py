@@ -1,0 +1,33 @@
+"""``vta reduce``: the smallest capsule that still fails in the same way.
+
+May import ``vta.capsule`` and typer. Tests: tests/vta/cli/test_capsule_commands.py.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isa.disassembler import disassemble
+from vta.capsule import load_capsule, reduce_capsule, save_capsule
+from vta.cli.reporting import UserError, reported, require_file
+
+__all__ = ["reduce"]
+
+
+def reduce(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A capsule of a run that failed.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Where the small capsule goes.")],
+) -> None:
+    """Shrink a failing capsule while it fails in the same way, and show what is left."""
+    with reported():
+        require_file(file, "a capsule that `vta run --capsule` wrote")
+        capsule = load_capsule(file)
+        try:
+            small = reduce_capsule(capsule, progress=lambda text: typer.echo(text, err=True))
+        except ValueError as error:
+            raise UserError(f"{file}: {error}") from None
+        save_capsule(small, output)
+        typer.echo(disassemble(small.programs[-1]))
+        before, after = len(capsule.programs[-1].instructions), len(small.programs[-1].instructions)
+        typer.echo(f"{output}: {after} of {before} instructions; {small.outcomes[-1].message}")
