@@ -1,6 +1,6 @@
 """Taking a capsule of a running session: each launch with the memory that it found, and how it ended.
 
-May import ``isa`` and ``runtime``. Tests: tests/vta/capsule/test_capture.py.
+May import ``isa`` and ``runtime``. Tests: tests/vta/capsule/test_capsule.py.
 """
 
 import platform

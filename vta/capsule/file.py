@@ -2,20 +2,20 @@
 
 ``capsule.json``: ``format`` (1), ``name``, ``machine`` (device, hardware, latency, stall_seed), ``versions`` and
 ``outcomes`` (kind, message, cycles, digest). ``launch-N.vtab`` is launch N as ``isa.program_file`` writes it, with the
-memory from before the launch. Tests: tests/vta/capsule/test_capsule_file.py.
+memory from before the launch. Tests: tests/vta/capsule/test_capsule.py.
 """
 
+import io
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 from isa.program import Program, ProgramError
 from isa.program_file import program_from_bytes, program_to_bytes
+from isa.whole_file import write_whole
 from vta.capsule.model import Capsule, Machine, Outcome
 
 __all__ = ["MAGIC", "CapsuleError", "load_capsule", "save_capsule"]
@@ -41,18 +41,12 @@ def save_capsule(capsule: Capsule, path: str | os.PathLike[str]) -> None:
         "versions": dict(capsule.versions),
         "outcomes": [asdict(outcome) for outcome in capsule.outcomes],
     }
-    folder = os.path.dirname(os.path.abspath(path))
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".capsule-")
-    try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(_entry(_HEAD), json.dumps(head, indent=1, sort_keys=True))
-            for number, program in enumerate(capsule.programs):
-                archive.writestr(_entry(_launch(number)), program_to_bytes(program))
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(_entry(_HEAD), json.dumps(head, indent=1, sort_keys=True))
+        for number, program in enumerate(capsule.programs):
+            archive.writestr(_entry(_launch(number)), program_to_bytes(program))
+    write_whole(path, packed.getvalue())
 
 
 def load_capsule(path: str | os.PathLike[str]) -> Capsule:

@@ -1,6 +1,6 @@
 """Running a capsule's launches on a fresh machine, and saying where the outcome is another.
 
-May import ``isa`` and ``runtime``. Tests: tests/vta/capsule/test_replay.py.
+May import ``isa`` and ``runtime``. Tests: tests/vta/capsule/test_capsule.py.
 """
 
 from collections.abc import Iterator, Sequence
