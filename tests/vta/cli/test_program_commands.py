@@ -1,5 +1,6 @@
 """``vta asm``, ``disasm``, ``check`` and ``run`` on stand-alone programs."""
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -82,14 +83,17 @@ def test_check_names_the_instruction_that_waits_for_ever(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("target", ["sim", "reference", "tsim"])
-def test_run_reports_a_deadlock_in_one_line(tmp_path: Path, target: str) -> None:
+def test_run_reports_a_deadlock_in_one_line(tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where the failed launch is packed
     bad = tmp_path / "bad.vta"
     bad.write_text(EXAMPLE.read_text().replace("imm=3 push_next", "imm=3"))
     result = vta("run", bad, "--target", target)
     assert result.exit_code == 1
-    assert result.stderr == (
+    packed, error = result.stderr.splitlines()
+    assert packed.startswith(f"the launch that failed is packed in {tmp_path}")
+    assert error == (
         f"error: {bad}: deadlock: load: nothing left; compute: instruction 4 waits for a token store->compute; "
-        "store: instruction 3 waits for a token compute->store\n"
+        "store: instruction 3 waits for a token compute->store"
     )
 
 
