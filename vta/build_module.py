@@ -38,6 +38,8 @@ _ACCELERATOR_PASSES = (
 )
 """Passes that only a program of the accelerator needs."""
 
+_PARTITION = ("LoopPartition",)
+
 
 class BuildError(ValueError):
     """Something that cannot be lowered or built as it was asked for."""
@@ -67,14 +69,14 @@ def lower(
     args: Sequence[Argument] | None = None,
     name: str = "main",
     binds: Mapping[te.Tensor, Buffer] | None = None,
-    simple_mode: bool = False,  # noqa: ARG001  # TVM's signature; loops are never partitioned here
+    simple_mode: bool = False,
 ) -> IRModule:
     """Return the program of a schedule, lowered for the accelerator of the current environment; it prints.
 
-    ``args`` are the function's arguments: tensors, variables, buffers. Raises the errors of the schedule and of the
-    passes, which name the stage.
+    ``args`` are the function's arguments: tensors, variables, buffers. ``simple_mode`` keeps loops whole that would be
+    split where their conditions change. Raises the errors of the schedule and of the passes, which name the stage.
     """
-    return _lowered(inp, args, name, binds, skipped=())
+    return _lowered(inp, args, name, binds, skipped=_PARTITION if simple_mode else ())
 
 
 def lower_generic(
@@ -82,10 +84,11 @@ def lower_generic(
     args: Sequence[Argument] | None = None,
     name: str = "main",
     binds: Mapping[te.Tensor, Buffer] | None = None,
-    simple_mode: bool = False,  # noqa: ARG001  # TVM's signature; loops are never partitioned here
+    simple_mode: bool = False,
 ) -> IRModule:
     """Return the program of a schedule after the passes that every target needs: what TVM's own ``lower`` shows."""
-    return _lowered(inp, args, name, binds, skipped=_ACCELERATOR_PASSES)
+    skipped = (*_ACCELERATOR_PASSES, *(_PARTITION if simple_mode else ()))
+    return _lowered(inp, args, name, binds, skipped=skipped, debug_flag=0)
 
 
 def _lowered(
@@ -94,6 +97,7 @@ def _lowered(
     name: str,
     binds: Mapping[te.Tensor, Buffer] | None,
     skipped: Collection[str],
+    debug_flag: int | None = None,
 ) -> IRModule:
     config, context = get_env().config, PassContext.current()
     functions = _functions(inp, args, name, binds)
@@ -104,7 +108,7 @@ def _lowered(
         for instrument in context.instruments:
             instrument(pass_name, func)
 
-    flag = 0 if skipped else context.debug_flag
+    flag = context.debug_flag if debug_flag is None else debug_flag
     done = [
         pipeline.run(
             func, config, disabled=disabled, after_each=after_each, debug_flag=flag, added=context.lower_passes

@@ -77,9 +77,10 @@ def when(condition: ExprLike, then_case: Stmt, else_case: Stmt | None = None) ->
     return IfThenElse(convert(condition), then_case, else_case)
 
 
-def pragma(name: str, *body: Stmt, axis: str = "i0") -> AttrStmt:
+def pragma(name: str, *body: Stmt, axis: str = "i0", value: int = 1) -> AttrStmt:
     """Return ``body`` under pragma ``name``."""
-    return AttrStmt(IterVar(None, Var(axis, INT32), IterKind.DATA_PAR), PRAGMA_PREFIX + name, IntImm(1), block(*body))
+    node = IterVar(None, Var(axis, INT32), IterKind.DATA_PAR)
+    return AttrStmt(node, PRAGMA_PREFIX + name, IntImm(value), block(*body))
 
 
 def thread(var: str | Var, count: int, *body: Stmt, tag: str = "cthread") -> AttrStmt:

@@ -4,13 +4,26 @@ Every function takes the builder, the operands' type and their values. Divisors 
 caller checks. May import llvmlite and ``vta.tir``. Tests: tests/vta/codegen/test_host_arithmetic.py.
 """
 
+from collections.abc import Sequence
+
 from llvmlite import ir
 
 from vta.codegen.llvm_types import CodegenError, Value, constant, register_type
+from vta.codegen.vectors import by_lane
 from vta.tir.dtype import DType, Kind
 from vta.tir.expr import EQ, GE, GT, LE, LT, NE, Compare
 
-__all__ = ["compare", "convert", "divide", "maximum", "minimum", "remainder", "shift_left", "shift_right"]
+__all__ = [
+    "compare",
+    "convert",
+    "divide",
+    "float_intrinsic",
+    "maximum",
+    "minimum",
+    "remainder",
+    "shift_left",
+    "shift_right",
+]
 
 _SYMBOLS: dict[type[Compare], str] = {EQ: "==", NE: "!=", LT: "<", LE: "<=", GT: ">", GE: ">="}
 
@@ -37,10 +50,14 @@ def maximum(builder: ir.IRBuilder, dtype: DType, a: Value, b: Value) -> Value:
 
 
 def _known(value: Value) -> int | None:
-    """Return the value of an integer constant, None for anything else."""
-    if isinstance(value, ir.Constant) and isinstance(value.type, ir.IntType) and isinstance(value.constant, int):
-        return int(value.constant)
-    return None
+    """Return the value of an integer constant, the same in all lanes; None for anything else."""
+    match value:
+        case ir.Constant(type=ir.IntType(), constant=int(number)):
+            return number
+        case ir.Constant(type=ir.VectorType(), constant=[int(number), *others]) if all(o == number for o in others):
+            return number
+        case _:
+            return None
 
 
 def _signed_quotient(builder: ir.IRBuilder, dtype: DType, a: Value, b: Value) -> tuple[Value, Value]:
@@ -63,7 +80,7 @@ def divide(builder: ir.IRBuilder, dtype: DType, a: Value, b: Value, *, floor: bo
     """Return ``a / b``: exact for floats unless ``floor``, else rounded down (``floor``) or towards zero."""
     if dtype.is_float:
         quotient = builder.fdiv(a, b)
-        return _intrinsic(builder, "llvm.floor", dtype, quotient) if floor else quotient
+        return float_intrinsic(builder, "llvm.floor", dtype, [quotient]) if floor else quotient
     if dtype.kind is Kind.UINT:
         return builder.udiv(a, b)
     divisor = _known(b)
@@ -131,12 +148,14 @@ def convert(builder: ir.IRBuilder, value: Value, source: DType, target: DType) -
     kind = register_type(target)
     if source == target:
         return value
-    if Kind.HANDLE in (source.kind, target.kind):
+    if Kind.HANDLE in (source.kind, target.kind) or source.lanes != target.lanes:
         raise CodegenError(f"{source} cannot be converted to {target}")
     if target.kind is Kind.BOOL:
         return compare(builder, NE, source, value, constant(source, 0))
     if source.is_float:
         if target.is_float and (source.bits, target.bits) == (64, 16):
+            if target.lanes > 1:
+                return by_lane(builder, target, [value], lambda lane: _double_to_half(builder, lane))
             return _double_to_half(builder, value)
         if target.is_float:
             return builder.fptrunc(value, kind) if target.bits < source.bits else builder.fpext(value, kind)
@@ -156,9 +175,9 @@ def _double_to_half(builder: ir.IRBuilder, value: Value) -> Value:
     float16 has are then enough for the second rounding to see which way the first one should have gone.
     """
     single, bits = ir.FloatType(), ir.IntType(32)
-    magnitude = _intrinsic(builder, "llvm.fabs", DType("float64"), value)
+    magnitude = float_intrinsic(builder, "llvm.fabs", DType("float64"), [value])
     nearest = builder.fptrunc(value, single)
-    back = _intrinsic(builder, "llvm.fabs", DType("float64"), builder.fpext(nearest, value.type))
+    back = float_intrinsic(builder, "llvm.fabs", DType("float64"), [builder.fpext(nearest, value.type)])
     pattern = builder.bitcast(nearest, bits)
     away = builder.zext(builder.fcmp_ordered(">", back, magnitude), bits)
     inexact = builder.zext(builder.fcmp_ordered("!=", back, magnitude), bits)
@@ -169,13 +188,18 @@ def _double_to_half(builder: ir.IRBuilder, value: Value) -> Value:
 def _float_to_int(builder: ir.IRBuilder, value: Value, source: DType, target: DType) -> Value:
     name = "llvm.fptosi.sat" if target.kind is Kind.INT else "llvm.fptoui.sat"
     integer, number = register_type(target), register_type(source)
+    lanes = "" if target.lanes == 1 else f"v{target.lanes}"
     function = builder.module.declare_intrinsic(
-        f"{name}.i{target.bits}.f{source.bits}", (), ir.FunctionType(integer, [number])
+        f"{name}.{lanes}i{target.bits}.{lanes}f{source.bits}", (), ir.FunctionType(integer, [number])
     )
     return builder.call(function, [value])
 
 
-def _intrinsic(builder: ir.IRBuilder, name: str, dtype: DType, *args: Value) -> Value:
+def float_intrinsic(builder: ir.IRBuilder, name: str, dtype: DType, arguments: Sequence[Value]) -> Value:
+    """Call LLVM's function ``name`` on operands and with a result of ``dtype``, a float type."""
     kind = register_type(dtype)
-    function = builder.module.declare_intrinsic(name, [kind], ir.FunctionType(kind, [kind] * len(args)))
-    return builder.call(function, list(args))
+    lanes = "" if dtype.lanes == 1 else f"v{dtype.lanes}"
+    function = builder.module.declare_intrinsic(
+        f"{name}.{lanes}f{dtype.bits}", (), ir.FunctionType(kind, [kind] * len(arguments))
+    )
+    return builder.call(function, list(arguments))

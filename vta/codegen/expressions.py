@@ -10,10 +10,10 @@ from typing import assert_never
 
 from llvmlite import ir
 
-from vta.codegen import arithmetic
+from vta.codegen import arithmetic, vectors
 from vta.codegen.element import element_pointer, load_element
 from vta.codegen.intrinsics import emit_math
-from vta.codegen.llvm_types import I32, POINTER, CodegenError, Value, constant, register_type, vector_error
+from vta.codegen.llvm_types import I32, POINTER, CodegenError, Value, constant, register_type
 from vta.codegen.runtime_calls import RUNTIME_CALLS, Signature
 from vta.codegen.scope import FunctionScope
 from vta.tir.buffer import Buffer
@@ -51,7 +51,7 @@ from vta.tir.expr import (
 )  # fmt: skip
 from vta.tir.traverse import walk
 
-__all__ = ["emit_expr", "emit_place"]
+__all__ = ["emit_expr", "emit_offset", "emit_place", "first_neighbour"]
 
 
 def emit_expr(scope: FunctionScope, expr: Expr) -> Value:
@@ -69,8 +69,7 @@ def emit_expr(scope: FunctionScope, expr: Expr) -> Value:
         case Binary():
             return _emit_binary(scope, expr)
         case BufferLoad():
-            base, offset = emit_place(scope, expr.buffer, expr.indices)
-            return load_element(scope.builder, base, offset, expr.buffer.dtype)
+            return _emit_load(scope, expr)
         case Call():
             return _emit_call(scope, expr)
         case Cast():
@@ -85,19 +84,59 @@ def emit_expr(scope: FunctionScope, expr: Expr) -> Value:
             return emit_expr(scope, expr.body)
         case StringImm():
             return scope.unit.string(expr.value)
-        case Ramp() | Broadcast():
-            raise vector_error(expr.dtype)
+        case Ramp():
+            base, stride = emit_expr(scope, expr.base), emit_expr(scope, expr.stride)
+            return vectors.ramp(scope.builder, base, stride, expr.dtype)
+        case Broadcast():
+            return _emit_broadcast(scope, expr)
         case ProducerLoad() | Reduce():
             raise CodegenError(f"{scope.where}: a {type(expr).__name__} is left; lower the schedule first")
         case _:
             assert_never(expr)
 
 
+def _emit_broadcast(scope: FunctionScope, expr: Broadcast) -> Value:
+    if isinstance(expr.value, IntImm | FloatImm):
+        return constant(expr.dtype, expr.value.value)
+    return vectors.splat(scope.builder, emit_expr(scope, expr.value), expr.dtype)
+
+
+def _emit_load(scope: FunctionScope, load: BufferLoad) -> Value:
+    builder, dtype = scope.builder, load.dtype
+    if dtype.lanes == 1:
+        base, offset = emit_place(scope, load.buffer, load.indices)
+        return load_element(builder, base, offset, dtype)
+    first = first_neighbour(load.buffer, load.indices)
+    if first is not None:
+        base, offset = emit_offset(scope, load.buffer, first)
+        return vectors.load_neighbours(builder, base, offset, dtype)
+    base, offsets = emit_place(scope, load.buffer, load.indices)
+    return vectors.gather(builder, base, offsets, dtype)
+
+
+def first_neighbour(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr | None:
+    """Return the offset of the first of a vector of elements that lie side by side, None if they do not."""
+    match buffer.offset_of(indices):
+        case Ramp(base=base, stride=IntImm(value=1)):
+            return base
+        case _:
+            return None
+
+
 def emit_place(scope: FunctionScope, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Value, Value]:
     """Return the address of a buffer's data, and the offset of ``indices`` from it: a 64-bit count of elements."""
-    offset = buffer.offset_of(indices)
-    wide = arithmetic.convert(scope.builder, emit_expr(scope, offset), offset.dtype, INT64)
-    return scope.value_of(buffer.data), wide
+    return emit_offset(scope, buffer, buffer.offset_of(indices))
+
+
+def emit_offset(scope: FunctionScope, buffer: Buffer, offset: Expr) -> tuple[Value, Value]:
+    """Return the address of a buffer's data, and ``offset`` (or all of its lanes) with 64 bits."""
+    wide = INT64.with_lanes(offset.dtype.lanes)
+    if buffer.dtype.lanes > 1:
+        raise CodegenError(
+            f"{scope.where}: buffer {buffer.name!r} has elements of {buffer.dtype}; elements are scalars, of which an "
+            "access may have several"
+        )
+    return scope.value_of(buffer.data), arithmetic.convert(scope.builder, emit_expr(scope, offset), offset.dtype, wide)
 
 
 def _emit_binary(scope: FunctionScope, expr: Binary) -> Value:
@@ -126,14 +165,22 @@ def _emit_binary(scope: FunctionScope, expr: Binary) -> Value:
 
 
 def _check_divisor(scope: FunctionScope, expr: Binary, divisor: Value) -> None:
-    if expr.dtype.is_float or (isinstance(expr.b, IntImm) and expr.b.value != 0):
+    if expr.dtype.is_float or _is_nonzero(expr.b):
         return
     nonzero = scope.builder.icmp_signed("!=", divisor, constant(expr.dtype, 0))
+    if expr.dtype.lanes > 1:
+        nonzero = vectors.all_lanes(scope.builder, nonzero)
     scope.fail_unless(nonzero, f"{scope.where}: integer division by zero")
 
 
+def _is_nonzero(divisor: Expr) -> bool:
+    while isinstance(divisor, Broadcast):
+        divisor = divisor.value
+    return isinstance(divisor, IntImm) and divisor.value != 0
+
+
 def _emit_logic(scope: FunctionScope, expr: And | Or) -> Value:
-    if not _is_risky(expr.b):
+    if expr.dtype.lanes > 1 or not _is_risky(expr.b):
         a, b = emit_expr(scope, expr.a), emit_expr(scope, expr.b)
         return scope.builder.and_(a, b) if isinstance(expr, And) else scope.builder.or_(a, b)
     false, true = IntImm(0, expr.dtype), IntImm(1, expr.dtype)
@@ -143,7 +190,8 @@ def _emit_logic(scope: FunctionScope, expr: And | Or) -> Value:
 
 
 def _emit_select(scope: FunctionScope, expr: Select) -> Value:
-    if _is_risky(expr.true_value) or _is_risky(expr.false_value):
+    one_way = expr.condition.dtype.lanes == 1  # else lanes go different ways, and both are harmless
+    if one_way and (_is_risky(expr.true_value) or _is_risky(expr.false_value)):
         return _emit_lazily(scope, expr.condition, expr.true_value, expr.false_value)
     condition = emit_expr(scope, expr.condition)
     return scope.builder.select(condition, emit_expr(scope, expr.true_value), emit_expr(scope, expr.false_value))
@@ -155,7 +203,7 @@ def _is_risky(expr: Expr) -> bool:
         match node:
             case BufferLoad() | Call(op=Builtin.CALL_EXTERN):
                 return True
-            case Div() | Mod() | FloorDiv() | FloorMod() if not isinstance(node.b, IntImm) and not node.dtype.is_float:
+            case Div() | Mod() | FloorDiv() | FloorMod() if not (node.dtype.is_float or _is_nonzero(node.b)):
                 return True
             case _:
                 continue
@@ -163,6 +211,8 @@ def _is_risky(expr: Expr) -> bool:
 
 
 def _emit_lazily(scope: FunctionScope, condition: Expr, true_value: Expr, false_value: Expr) -> Value:
+    if condition.dtype.lanes > 1:
+        raise CodegenError(f"{scope.where}: lanes of a vector cannot take different ways; keep the loop serial")
     test = emit_expr(scope, condition)
     branches = [scope.function.append_basic_block(name) for name in ("then", "else", "merge")]
     scope.builder.cbranch(test, branches[0], branches[1])

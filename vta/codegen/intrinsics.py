@@ -3,11 +3,11 @@
 May import llvmlite and ``vta.tir``. Tests: tests/vta/codegen/test_host_math.py.
 """
 
-from llvmlite import ir
-
+from vta.codegen.arithmetic import float_intrinsic
 from vta.codegen.llvm_types import CodegenError, Value, constant, register_type
 from vta.codegen.runtime_calls import Signature
 from vta.codegen.scope import FunctionScope
+from vta.codegen.vectors import by_lane
 from vta.tir.dtype import DType
 from vta.tir.expr import Builtin
 
@@ -31,31 +31,27 @@ def emit_math(scope: FunctionScope, op: Builtin, dtype: DType, arguments: list[V
     if not dtype.is_float:
         raise CodegenError(f"{scope.where}: {op} of {dtype} has no host code; convert the argument to a float type")
     if dtype.bits == 16:
-        return _in_single_precision(scope, op, arguments)
+        return _in_single_precision(scope, op, dtype, arguments)
     match op:
         case Builtin.TANH:
             return _emit_tanh(scope, dtype, arguments[0])
         case Builtin.SIGMOID:
             return _emit_sigmoid(scope, dtype, arguments[0])
         case _ if op in _LLVM:
-            return _emit_intrinsic(scope, _LLVM[op], dtype, arguments)
+            return float_intrinsic(scope.builder, _LLVM[op], dtype, arguments)
         case _:
             raise CodegenError(f"{scope.where}: {op} has no host code")
 
 
-def _in_single_precision(scope: FunctionScope, op: Builtin, arguments: list[Value]) -> Value:
-    single = DType("float32")
+def _in_single_precision(scope: FunctionScope, op: Builtin, dtype: DType, arguments: list[Value]) -> Value:
+    single = DType("float32").with_lanes(dtype.lanes)
     wide = [scope.builder.fpext(argument, register_type(single)) for argument in arguments]
-    return scope.builder.fptrunc(emit_math(scope, op, single, wide), register_type(DType("float16")))
-
-
-def _emit_intrinsic(scope: FunctionScope, name: str, dtype: DType, arguments: list[Value]) -> Value:
-    kind = register_type(dtype)
-    signature = ir.FunctionType(kind, [kind] * len(arguments))
-    return scope.builder.call(scope.unit.module.declare_intrinsic(name, [kind], signature), arguments)
+    return scope.builder.fptrunc(emit_math(scope, op, single, wide), register_type(dtype))
 
 
 def _emit_tanh(scope: FunctionScope, dtype: DType, argument: Value) -> Value:
+    if dtype.lanes > 1:
+        return by_lane(scope.builder, dtype, [argument], lambda lane: _emit_tanh(scope, dtype.element, lane))
     kind = register_type(dtype)
     name = "tanhf" if dtype.bits == 32 else "tanh"
     return scope.builder.call(scope.unit.extern(name, Signature(kind, (kind,))), [argument])
@@ -63,5 +59,5 @@ def _emit_tanh(scope: FunctionScope, dtype: DType, argument: Value) -> Value:
 
 def _emit_sigmoid(scope: FunctionScope, dtype: DType, argument: Value) -> Value:
     one = constant(dtype, 1.0)
-    power = _emit_intrinsic(scope, "llvm.exp", dtype, [scope.builder.fneg(argument)])
+    power = float_intrinsic(scope.builder, "llvm.exp", dtype, [scope.builder.fneg(argument)])
     return scope.builder.fdiv(one, scope.builder.fadd(one, power))

@@ -1,7 +1,7 @@
 """How TIR's data types look in LLVM: in registers, and in memory.
 
 A bool is one bit in a register and a byte in memory. Integers of 1, 2 or 4 bits are packed in memory, element 0 in the
-low bits of a byte, as the accelerator stores them.
+low bits of a byte, as the accelerator stores them. A vector is LLVM's vector of its elements.
 May import llvmlite and ``vta.tir.dtype``. Tests: tests/vta/codegen/test_host_memory.py.
 """
 
@@ -13,7 +13,7 @@ from vta.tir.dtype import DType, Kind
 
 __all__ = [
     "I1", "I8", "I32", "I64", "POINTER", "VOID", "CodegenError", "LlvmType", "Value", "bytes_of", "constant",
-    "is_packed", "memory_type", "register_type", "vector_error",
+    "is_packed", "memory_type", "register_type",
 ]  # fmt: skip
 
 Value: TypeAlias = Any
@@ -38,18 +38,10 @@ class CodegenError(ValueError):
     """A function that has no host code: a node that should have been lowered, a type without a machine form."""
 
 
-def vector_error(dtype: DType) -> CodegenError:
-    """Return the error about a value of a vector type."""
-    return CodegenError(
-        f"host code works on scalars, not on {dtype}; leave vectors to the native compiler "
-        "(a loop marked 'vectorized' stays a loop)"
-    )
-
-
 def register_type(dtype: DType) -> LlvmType:
-    """Return the type of one value of ``dtype``; raises ``CodegenError`` for vectors."""
+    """Return the type of one value of ``dtype``."""
     if dtype.lanes > 1:
-        raise vector_error(dtype)
+        return ir.VectorType(register_type(dtype.element), dtype.lanes)
     match dtype.kind:
         case Kind.INT | Kind.UINT | Kind.BOOL:
             return ir.IntType(dtype.bits)
@@ -65,7 +57,9 @@ def is_packed(dtype: DType) -> bool:
 
 
 def memory_type(dtype: DType) -> LlvmType:
-    """Return the type of one element in memory; raises ``CodegenError`` where it has no whole number of bytes."""
+    """Return the type of one element (or a vector of them) in memory; ``CodegenError`` for no whole number of bytes."""
+    if dtype.lanes > 1:
+        return ir.VectorType(memory_type(dtype.element), dtype.lanes)
     if dtype.kind is Kind.BOOL:
         return I8
     if is_packed(dtype) or (dtype.is_int and dtype.bits not in _WHOLE_BITS):
@@ -82,5 +76,6 @@ def bytes_of(dtype: DType, elements: int) -> int:
 
 
 def constant(dtype: DType, value: float) -> Value:
-    """Return a constant of ``dtype``."""
-    return ir.Constant(register_type(dtype), value)
+    """Return a constant of ``dtype``, the same in all of its lanes."""
+    kind = register_type(dtype)
+    return ir.Constant(kind, value if dtype.lanes == 1 else [value] * dtype.lanes)

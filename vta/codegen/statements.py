@@ -1,7 +1,8 @@
 """TIR statements to LLVM IR: loops, stores, temporaries, micro-op kernels.
 
-Loops run in order whatever their kind: vectorising is LLVM's business. A temporary that a DMA call touches lives in
-device memory until the function ends; another one on the stack if it is small and constant, else on the heap.
+Loops run in order whatever their kind; what is left to vectorise is LLVM's business. A temporary that a DMA call
+touches lives in device memory until the function ends; another one on the stack if it is small and constant, else on
+the heap.
 May import llvmlite, ``vta.tir`` and the rest of ``vta.codegen`` below it. Tests: tests/vta/codegen/test_host_*.py.
 """
 
@@ -9,10 +10,10 @@ from typing import assert_never
 
 from llvmlite import ir
 
-from vta.codegen import arithmetic
+from vta.codegen import arithmetic, vectors
 from vta.codegen.closures import emit_kernel
 from vta.codegen.element import store_element
-from vta.codegen.expressions import emit_expr, emit_place
+from vta.codegen.expressions import emit_expr, emit_offset, emit_place, first_neighbour
 from vta.codegen.llvm_types import I8, I64, POINTER, CodegenError, Value, bytes_of, constant, register_type
 from vta.codegen.runtime_calls import DMA_CALLS
 from vta.codegen.scope import FunctionScope
@@ -99,13 +100,23 @@ def _emit_loop(scope: FunctionScope, loop: For) -> None:
 
 def _emit_store(scope: FunctionScope, store: BufferStore) -> None:
     value = emit_expr(scope, store.value)
-    if store.value.dtype != store.buffer.dtype:
+    lanes = max((index.dtype.lanes for index in store.indices), default=1)
+    dtype = store.buffer.dtype if lanes == 1 else store.buffer.dtype.with_lanes(lanes)
+    if store.value.dtype != dtype:
         raise CodegenError(
             f"{scope.where}: a value of {store.value.dtype} is stored into buffer {store.buffer.name!r} of "
             f"{store.buffer.dtype}; cast it first"
         )
+    first = first_neighbour(store.buffer, store.indices) if lanes > 1 else None
+    if first is not None:
+        base, offset = emit_offset(scope, store.buffer, first)
+        vectors.store_neighbours(scope.builder, base, offset, dtype, value)
+        return
     base, offset = emit_place(scope, store.buffer, store.indices)
-    store_element(scope.builder, base, offset, store.buffer.dtype, value)
+    if lanes > 1:
+        vectors.scatter(scope.builder, base, offset, dtype, value)
+    else:
+        store_element(scope.builder, base, offset, dtype, value)
 
 
 def _emit_attr(scope: FunctionScope, attr: AttrStmt) -> None:

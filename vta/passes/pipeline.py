@@ -23,6 +23,7 @@ from vta.passes.inject_skip_copy import inject_skip_copy
 from vta.passes.inject_virtual_thread import inject_virtual_thread
 from vta.passes.lift_alloc_to_scope_begin import lift_alloc_to_scope_begin
 from vta.passes.lift_attr_scope import lift_attr_scope
+from vta.passes.loop_partition import loop_partition
 from vta.passes.lower_device_storage_access_info import lower_device_storage_access_info
 from vta.passes.remove_no_op import remove_no_op
 from vta.passes.set_debug_mode import set_debug_mode
@@ -68,6 +69,7 @@ PIPELINE: tuple[NamedPass, ...] = (
     NamedPass("LiftAttrScope", lift_attr_scope(AttrKey.COPROC_SCOPE)),
     NamedPass("InjectCoProcSync", inject_coproc_sync),
     NamedPass(_AFTER_EARLY_REWRITE, early_rewrite),
+    NamedPass("LoopPartition", loop_partition),
     NamedPass("VectorizeLoop", vectorize_loop),
     NamedPass("InjectVirtualThread", inject_virtual_thread),
     NamedPass("StorageRewrite", storage_rewrite),

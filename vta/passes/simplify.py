@@ -23,15 +23,16 @@ from vta.tir.func import PrimFunc
 from vta.tir.stmt import AttrKey, AttrStmt, Evaluate, For, IfThenElse, LetStmt, Stmt
 from vta.tir.traverse import map_stmt_children, substitute
 
-__all__ = ["simplify"]
+__all__ = ["simplify", "simplify_stmt"]
 
 
 def simplify(func: PrimFunc, config: VTAConfig) -> PrimFunc:  # noqa: ARG001  # every pass has this signature
     """Return ``func`` with its expressions in normal form."""
-    return replace(func, body=_simplify(func.body, Analyzer()))
+    return replace(func, body=simplify_stmt(func.body, Analyzer()))
 
 
-def _simplify(stmt: Stmt, analyzer: Analyzer) -> Stmt:
+def simplify_stmt(stmt: Stmt, analyzer: Analyzer) -> Stmt:
+    """Return ``stmt`` with its expressions in normal form; ``analyzer`` knows what is around it."""
     match stmt:
         case For():
             analyzer.bind(stmt.loop_var, Range(stmt.min, stmt.extent))
@@ -43,17 +44,17 @@ def _simplify(stmt: Stmt, analyzer: Analyzer) -> Stmt:
             return _simplify_let(stmt, analyzer)
         case _:
             pass
-    return map_stmt_children(stmt, lambda child: _simplify(child, analyzer), analyzer.simplify)
+    return map_stmt_children(stmt, lambda child: simplify_stmt(child, analyzer), analyzer.simplify)
 
 
 def _simplify_branches(stmt: IfThenElse, analyzer: Analyzer) -> Stmt:
     condition = analyzer.simplify(stmt.condition)
     if isinstance(condition, IntImm):
         if condition.value:
-            return _simplify(stmt.then_case, analyzer)
-        return Evaluate(IntImm(0), stmt.origin) if stmt.else_case is None else _simplify(stmt.else_case, analyzer)
+            return simplify_stmt(stmt.then_case, analyzer)
+        return Evaluate(IntImm(0), stmt.origin) if stmt.else_case is None else simplify_stmt(stmt.else_case, analyzer)
     with analyzer.constraint(condition):
-        then_case = _simplify(stmt.then_case, analyzer)
+        then_case = simplify_stmt(stmt.then_case, analyzer)
     else_case = None if stmt.else_case is None else _simplify_otherwise(stmt.else_case, condition, analyzer)
     if condition is stmt.condition and then_case is stmt.then_case and else_case is stmt.else_case:
         return stmt
@@ -62,14 +63,14 @@ def _simplify_branches(stmt: IfThenElse, analyzer: Analyzer) -> Stmt:
 
 def _simplify_otherwise(stmt: Stmt, condition: Expr, analyzer: Analyzer) -> Stmt:
     with analyzer.constraint(~condition):
-        return _simplify(stmt, analyzer)
+        return simplify_stmt(stmt, analyzer)
 
 
 def _simplify_let(stmt: LetStmt, analyzer: Analyzer) -> Stmt:
     value = analyzer.simplify(stmt.value)
     if isinstance(value, Var | IntImm):
-        return _simplify(substitute(stmt.body, {stmt.var: value}), analyzer)
+        return simplify_stmt(substitute(stmt.body, {stmt.var: value}), analyzer)
     if value.dtype.is_int:
         analyzer.bind(stmt.var, analyzer.const_bounds(value))
-    body = _simplify(stmt.body, analyzer)
+    body = simplify_stmt(stmt.body, analyzer)
     return stmt if value is stmt.value and body is stmt.body else replace(stmt, value=value, body=body)

@@ -240,3 +240,13 @@ def test_a_mock_that_does_nothing_takes_the_arrays_of_the_device() -> None:
     arrays[-1].copyfrom(np.full(arrays[-1].shape, 7, np.int8))
     f(*arrays)
     assert (arrays[-1].numpy() == 7).all()
+
+
+def test_simple_mode_keeps_the_loops_of_a_split_whole() -> None:
+    a = te.placeholder((130,), "int32", "a")
+    b = te.compute((130,), lambda i: a[i] + 1, "b")
+    schedule = te.create_schedule(b.op)
+    schedule[b].split(b.op.axis[0], factor=16)
+    for lower in (vta.lower, lower_generic):
+        assert "likely" in str(lower(schedule, [a, b], simple_mode=True))
+        assert "likely" not in str(lower(schedule, [a, b]))

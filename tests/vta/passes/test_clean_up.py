@@ -1,4 +1,4 @@
-"""RemoveNoOp, HoistIfThenElse, UnrollLoop, VectorizeLoop, copies with fresh variables, the debug flag."""
+"""RemoveNoOp, HoistIfThenElse, UnrollLoop, copies with fresh variables, the debug flag."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,6 @@ from vta.passes.hoist_if_then_else import hoist_if_then_else
 from vta.passes.remove_no_op import has_effect, remove_no_op
 from vta.passes.set_debug_mode import DebugFlagError, set_debug_mode
 from vta.passes.unroll_loop import unroll_loop
-from vta.passes.vectorize_loop import vectorize_loop
 from vta.tir import ops
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import BOOL
@@ -131,7 +130,7 @@ def test_a_condition_that_depends_on_the_loop_memory_or_a_call_stays_inside() ->
     assert after(hoist_if_then_else, both) is both
 
 
-# --- UnrollLoop, VectorizeLoop ---------------------------------------------------------------------------------------
+# --- UnrollLoop ---------------------------------------------------------------------------------------
 
 
 def test_an_unrolled_loop_is_written_out() -> None:
@@ -170,11 +169,30 @@ def test_the_loops_of_alu_stages_are_not_unrolled() -> None:
     assert nest.kind is ForKind.SERIAL
 
 
-def test_a_vectorised_loop_is_a_loop() -> None:
-    i = Var("i")
-    expected = loop(i, 4, store(A, i, i))
-    require_equal(after(vectorize_loop, loop(i, 4, store(A, i, i), kind=ForKind.VECTORIZED)), expected)
-    assert after(vectorize_loop, expected) is expected
+def test_a_loop_of_too_many_steps_is_not_unrolled() -> None:
+    for extent, kind in ((4096, None), (4097, ForKind.SERIAL)):
+        body = loop("i", extent, block(call("f"), call("g")), kind=ForKind.UNROLLED)
+        result = after(unroll_loop, body)
+        assert (result.kind if isinstance(result, For) else None) is kind
+
+
+def test_a_pragma_lets_small_loops_be_unrolled() -> None:
+    nest = loop("i", 4, loop("j", 3, call("f")), call("g"))
+    unrolled = after(unroll_loop, pragma("auto_unroll_max_step", nest, value=12))
+    assert outline(unrolled) == ["for i {", "  f", "  f", "  f", "  g", "}"]
+    assert outline(after(unroll_loop, pragma("auto_unroll_max_step", nest, value=16))) == ["f", "f", "f", "g"] * 4
+    assert outline(after(unroll_loop, pragma("auto_unroll_max_step", nest, value=0))) == outline(nest)
+
+
+def test_unrolling_that_is_left_to_the_native_compiler_does_nothing() -> None:
+    nest = loop("i", 4, call("f"))
+    left = pragma("auto_unroll_max_step", pragma("unroll_explicit", nest, value=0), value=16)
+    assert outline(after(unroll_loop, left)) == outline(nest)
+
+
+def test_a_pragma_does_not_unroll_kernels() -> None:
+    kernel = on(2, loop("i", 4, call("f")))
+    assert outline(after(unroll_loop, pragma("auto_unroll_max_step", kernel, value=16))) == outline(kernel)
 
 
 def test_unrolling_keeps_origins() -> None:

@@ -159,8 +159,7 @@ def binary(kind: type[Binary | Compare], a: ExprLike | object, b: ExprLike | obj
 
 def _neutral(kind: type[Binary | Compare], x: Expr, y: Expr) -> Expr | None:
     """Return the value of ``kind(x, y)`` where a constant operand decides it (x + 0, x * 1, x * 0, x // 1, ...)."""
-    a = x.value if isinstance(x, IntImm) else None
-    b = y.value if isinstance(y, IntImm) else None
+    a, b = _constant_lanes(x), _constant_lanes(y)
     if kind is Add:
         return y if a == 0 else x if b == 0 else None
     if kind is Sub:
@@ -172,12 +171,18 @@ def _neutral(kind: type[Binary | Compare], x: Expr, y: Expr) -> Expr | None:
     if kind in (Div, FloorDiv):
         return x if b == 1 else None
     if kind in (Mod, FloorMod):
-        return IntImm(0, x.dtype) if b == 1 else None
+        return const(0, x.dtype) if b == 1 else None
     if kind is And:
         return (y if a else x) if a is not None else (x if b else y) if b is not None else None
     if kind is Or:
         return (x if a else y) if a is not None else (y if b else x) if b is not None else None
     return None
+
+
+def _constant_lanes(expr: Expr) -> int | None:
+    """Return the value of an integer constant, or that of all lanes of one; None for anything else."""
+    value = expr.value if isinstance(expr, Broadcast) else expr
+    return value.value if isinstance(value, IntImm) else None
 
 
 def true_divide(a: ExprLike, b: ExprLike) -> Expr:

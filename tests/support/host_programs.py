@@ -1,0 +1,75 @@
+"""Random programs of the host, for the passes that every function goes through, and what each of them leaves.
+
+All randomness comes from the ``random.Random`` that is passed in.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+
+from isa.config import VTAConfig
+from tests.support.host_call import call_host
+from tests.support.te_programs import Program, random_program, random_schedule
+from vta.passes.pipeline import PIPELINE
+from vta.te import schedule_to_func
+from vta.tir.func import PrimFunc
+from vta.tir.interpreter import run_func
+from vta.tir.stmt import For, ForKind, Stmt
+from vta.tir.traverse import map_stmt
+from vta.tir.verify import verify
+
+__all__ = ["check_native", "check_result", "lowered_step_by_step", "marked", "random_function"]
+
+_GENERIC = (
+    "StorageFlatten", "NarrowDataType", "Simplify", "LoopPartition", "VectorizeLoop", "InjectVirtualThread",
+    "StorageRewrite", "UnrollLoop", "RemoveNoOp", "HoistIfThenElse", "CommonSubexprElimTIR",
+)  # fmt: skip
+
+
+def random_function(rng: Random) -> tuple[Program, PrimFunc]:
+    """Return a program and its function under a random schedule, not lowered yet."""
+    program = random_program(rng)
+    schedule = random_schedule(rng, program)
+    return program, schedule_to_func(schedule, [*(t for t, _ in program.inputs), program.output], "program")
+
+
+def marked(
+    rng: Random, func: PrimFunc, kinds: tuple[ForKind, ...] = (ForKind.VECTORIZED, ForKind.UNROLLED)
+) -> PrimFunc:
+    """Return ``func`` with some of its loops marked, whether or not their iterations depend on each other."""
+
+    def mark(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, For) and stmt.kind is ForKind.SERIAL and rng.random() < 0.5:
+            return replace(stmt, kind=rng.choice(kinds))
+        return stmt
+
+    return replace(func, body=map_stmt(func.body, mark))
+
+
+def lowered_step_by_step(func: PrimFunc, config: VTAConfig) -> Iterator[tuple[str, PrimFunc]]:
+    """Yield each generic pass's name and the well-formed function that it leaves."""
+    for entry in PIPELINE:
+        if entry.name in _GENERIC:
+            func = verify(entry.func(func, config))
+            yield entry.name, func
+
+
+def check_result(program: Program, func: PrimFunc, where: str) -> None:
+    """Run ``func`` in the interpreter and compare its output."""
+    result = np.full(program.expected.shape, 12345, np.int32)
+    run_func(func, [*(v for _, v in program.inputs), result])
+    assert np.array_equal(result, program.expected), f"{where}:\n{func}"
+
+
+def check_native(program: Program, func: PrimFunc, where: str) -> None:
+    """Run the machine code of ``func`` between guards and compare its output."""
+    size = program.expected.size
+    memory = np.full(size + 64, 12345, np.int32)
+    result = memory[32 : 32 + size].reshape(program.expected.shape)
+    inputs = [np.ascontiguousarray(v) for _, v in program.inputs]
+    assert call_host(func, *inputs, result) is None
+    assert np.array_equal(result, program.expected), f"{where}:\n{func}"
+    assert np.all(memory[:32] == 12345), where
+    assert np.all(memory[32 + size :] == 12345), where
