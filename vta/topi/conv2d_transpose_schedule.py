@@ -22,6 +22,7 @@ from vta.topi.epilogue import Epilogue, Residual
 from vta.topi.layer_schedule import LayerSchedule
 from vta.topi.layout import blocks
 from vta.topi.operator import OperatorError
+from vta.topi.sizes import divisors, parts
 from vta.topi.tile_cost import TileCost
 from vta.topi.transposed_window import TransposedWindow
 
@@ -168,11 +169,11 @@ class _Search:
         """Yield tiles that divide the channels; places may reach beyond the result."""
         layer, strides = self.layer, self.layer.window.strides
         heights, widths = (
-            [stride * whole for whole in _parts(blocks(size, stride))]
+            [stride * whole for whole in parts(blocks(size, stride))]
             for size, stride in zip(layer.result, strides, strict=True)
         )
-        channels = [co for co in _divisors(layer.blocks_out) if self.found.allows(co)]
-        for h, w, ci, co in product(heights, widths, _divisors(layer.taken), channels):
+        channels = [co for co in divisors(layer.blocks_out) if self.found.allows(co)]
+        for h, w, ci, co in product(heights, widths, divisors(layer.taken), channels):
             yield TransposeTiles(h, w, ci, co)
             if layer.blocks_out // co % 2 == 0:
                 yield TransposeTiles(h, w, ci, co, oc_nthread=2)
@@ -211,12 +212,3 @@ class _Search:
             alu=self.alu,
             threads=tiles.oc_nthread * tiles.h_nthread,
         )
-
-
-def _parts(number: int) -> list[int]:
-    """Return the sizes of the parts that ``number`` can be cut into, the last one perhaps smaller."""
-    return sorted({blocks(number, count) for count in range(1, number + 1)})
-
-
-def _divisors(number: int) -> list[int]:
-    return [d for d in range(1, number + 1) if number % d == 0]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from vta import te
 from vta.environment import Environment
-from vta.topi import epilogue
+from vta.topi import epilogue, nn
 from vta.topi.epilogue import Epilogue
 from vta.topi.layer_schedule import LayerSchedule
 from vta.topi.layout import blocks, pack_activations, pack_dense_weights, unpack_activations
@@ -160,22 +160,29 @@ class Dense(Operator):
         columns = blocks(self.out_channels, env.BLOCK_OUT)
         data = te.placeholder((rows, inner, env.BATCH, env.BLOCK_IN), env.inp_dtype, "data")
         weight = te.placeholder((columns, inner, env.BLOCK_OUT, env.BLOCK_IN), env.wgt_dtype, "weight")
-        sums = dense(data, weight, out_dtype=env.acc_dtype)
-        appended = epilogue.append(sums, self.epilogue, env)
-        match tiles:
-            case DenseTemplate():
-                s = schedule_dense(appended.result, tiles, env)
-            case MatmulTiles() | None:
-                tiles = tiles or choose_tiles(rows, inner, columns, appended, env)
-                s = schedule_matmul(appended.result, tiles, env)
-            case _:
+        if isinstance(tiles, DenseTemplate):
+            appended = epilogue.append(dense(data, weight, out_dtype=env.acc_dtype), self.epilogue, env)
+            s = schedule_dense(appended.result, tiles, env)
+        else:
+            tiles = choose_tiles((rows, inner, columns), self.epilogue, env) if tiles is None else tiles
+            if not isinstance(tiles, MatmulTiles):
                 raise OperatorError(f"Dense: tiles are MatmulTiles or a DenseTemplate, not {tiles!r}")
+            whole = tiles.whole(rows, columns)
+            sums = dense(_padded(data, whole[0]), _padded(weight, whole[1]), out_dtype=env.acc_dtype)
+            appended = epilogue.append(sums, self.epilogue, env, (rows, columns, env.BATCH, env.BLOCK_OUT))
+            s = schedule_matmul(appended.result, tiles, env)
         return Scheduled(s, (data, weight, *appended.inputs, appended.result), tiles)
 
     @property
     def macs(self) -> int:
         """Multiplications of the product."""
         return self.rows * self.in_channels * self.out_channels
+
+
+def _padded(tensor: te.Tensor, rows: int) -> te.Tensor:
+    """Return ``tensor`` with rows of zeros behind it, ``rows`` in all."""
+    behind = rows - sizes(tensor)[0]
+    return nn.pad(tensor, [0, 0, 0, 0], [behind, 0, 0, 0], name=f"pad_{tensor.name}") if behind else tensor
 
 
 def product(a: Array, b: Array) -> Array:

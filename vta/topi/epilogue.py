@@ -294,10 +294,17 @@ class _Builder:
                 assert_never(step)
 
     def _by_channel(self, step: Bias | Scale | ChannelShift, name: str) -> None:
-        shape = (1, self.shape[1], *[1] * (len(self.shape) - 4), *self.shape[-2:])
-        values = te.placeholder(shape, name=name, dtype=self.env.acc_dtype)
-        self.inputs.append(values)
-        before, middle = self.now, len(self.shape) - 4
+        middle = len(self.shape) - 4
+        given = te.placeholder((1, self.cut[1], *[1] * middle, *self.shape[-2:]), name=name, dtype=self.env.acc_dtype)
+        self.inputs.append(given)
+        values, count, before = given, self.cut[1], self.now
+        if count < self.shape[1]:
+            values = te.compute(
+                (1, self.shape[1], *given.shape[2:]),
+                lambda *i: ops.if_then_else(i[1] < count, given(*i), te.const(0, given.dtype)),
+                name="T_pad",
+            )
+            self.widened.append(values)
 
         def value(*i: Expr) -> Expr:
             return values(0, i[1], *[0] * middle, *i[-2:])

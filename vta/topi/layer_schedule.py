@@ -78,6 +78,6 @@ class LayerSchedule:
         if threads == 1:
             return loop
         outer, thread = self.result.split(loop, factor=threads)
-        self.result.reorder(thread, self.result.leaf_iter_vars[0])
+        self.result.reorder(thread, *(axis for axis in self.result.leaf_iter_vars if axis is not thread))
         self.result.bind(thread, te.thread_axis("cthread"))
         return outer

@@ -1,7 +1,8 @@
 """This library's own schedule of matrix products, and the tiles that suit a product best.
 
-A tile of the result stays in the accumulator while blocks of the inner dimension are loaded and added. Two tiles are
-worked on in turn (virtual threads), so that one's data are loaded while the other's are multiplied.
+A tile of the result stays in the accumulator while blocks of the inner dimension are loaded and added. Some tiles are
+worked on in turn (virtual threads): one is loaded while another is multiplied. Neighbouring micro-ops
+go to neighbouring accumulators, which lie in different banks: so the ALU finds a free one.
 May import ``vta.te``, ``vta.environment``, ``vta.topi``. Tests: tests/vta/topi/test_matmul_schedule.py.
 """
 
@@ -11,25 +12,24 @@ from itertools import product
 
 from vta import te
 from vta.environment import Environment
-from vta.topi.epilogue import Appended
+from vta.topi import epilogue
+from vta.topi.epilogue import Epilogue, Residual
 from vta.topi.layer_schedule import LayerSchedule
+from vta.topi.layout import blocks
 from vta.topi.operator import OperatorError
-from vta.topi.sizes import sizes
+from vta.topi.sizes import divisors, parts
+from vta.topi.tile_cost import TileCost
 
-__all__ = ["MatmulTiles", "TilesError", "choose_tiles", "schedule_matmul"]
-
-_BEAT_BYTES = 8
-_INSTRUCTION_CYCLES = 12
-"""What an instruction costs beside its work, about: fetch, token, latency of the pipelines."""
+__all__ = ["MatmulTiles", "choose_tiles", "schedule_matmul"]
 
 
-class TilesError(OperatorError):
-    """Tiles that do not fit the accelerator's memories, or that do not divide the operator."""
+_TURNS = ((1, 1), (2, 1), (1, 2), (4, 1), (2, 2), (1, 4))
+"""How many tiles below each other, and beside each other, are worked on in turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatmulTiles:
-    """The extents of one tile in blocks, and how many tiles are worked on in turn (1 or 2), over rows or columns."""
+    """The extents of one tile in blocks, and how many tiles are worked on in turn: below and beside each other."""
 
     rows: int
     inner: int
@@ -37,10 +37,9 @@ class MatmulTiles:
     row_threads: int = 1
     column_threads: int = 1
 
-    @property
-    def threads(self) -> int:
-        """How many tiles are on the chip at once."""
-        return self.row_threads * self.column_threads
+    def whole(self, rows: int, columns: int) -> tuple[int, int]:
+        """Return ``rows`` and ``columns`` of blocks, rounded up to whole tiles."""
+        return blocks(rows, self.rows) * self.rows, blocks(columns, self.columns) * self.columns
 
 
 def schedule_matmul(
@@ -58,81 +57,66 @@ def schedule_matmul(
     made.compute_tile_in(place)
     x_b, x_co, x_bi, x_ci, k_o, k_i = sums.leaf_iter_vars
     k0, k1 = sums.split(k_o, factor=tiles.inner)
-    sums.reorder(k0, x_b, x_co, k1, x_bi, x_ci, k_i)
+    sums.reorder(k0, x_b, k1, x_co, x_bi, x_ci, k_i)
     made.load_operands_in(k0)
     sums.tensorize(x_bi, made.env.gemm)
     result.pragma(b1, made.env.dma_copy)
     return made.s
 
 
-def choose_tiles(rows: int, inner: int, columns: int, appended: Appended, env: Environment) -> MatmulTiles:
-    """Return the tiles that take the fewest cycles, as far as the estimate knows, for a product of so many blocks."""
-    problem = _Problem(rows, inner, columns, appended, env)
-    fitting = [tiles for tiles in problem.candidates() if not problem.excess(tiles)]
+def choose_tiles(
+    shape: tuple[int, int, int], steps: Epilogue, env: Environment, *, groups: int = 1, what: str = "Dense"
+) -> MatmulTiles:
+    """Return the tiles that take the fewest cycles, as far as the estimate knows, for a product.
+
+    ``shape`` counts blocks: rows, inner dimension, columns. There are ``groups`` such products, of rows one behind the
+    other; tiles divide each of them if there are several. Raises ``OperatorError`` where no tile fits, for ``what``.
+    """
+    behind = epilogue.append(te.placeholder((1, 1, env.BATCH, env.BLOCK_OUT), env.acc_dtype), steps, env)
+    residuals = sum(isinstance(step, Residual) for step in steps)
+    search = _Search(*shape, groups, len(behind.stages), residuals, len(behind.inputs) - residuals)
+    costs = {tiles: search.cost(tiles) for tiles in search.candidates()}
+    fitting = {tiles: cost for tiles, cost in costs.items() if not cost.excess(env.config)}
     if not fitting:
-        smallest = MatmulTiles(1, 1, 1)
-        raise TilesError(f"a product of {rows} x {inner} x {columns} blocks: {problem.excess(smallest)}")
-    return min(fitting, key=lambda tiles: (problem.cycles(tiles), problem.steps(tiles)))
+        raise OperatorError(f"{what}: {costs[MatmulTiles(1, 1, 1)].excess(env.config)}")
+    return min(fitting, key=lambda tiles: (fitting[tiles].cycles(env.config), fitting[tiles].steps))
 
 
 @dataclass(frozen=True, slots=True)
-class _Problem:
-    """A product in blocks, and what its tiles take."""
+class _Search:
+    """The tiles of products in blocks and what they take; ``alu`` operations and so many tensors follow the sums."""
 
     rows: int
     inner: int
     columns: int
-    appended: Appended
-    env: Environment
+    groups: int
+    alu: int
+    residuals: int
+    channel_values: int
 
     def candidates(self) -> Iterator[MatmulTiles]:
-        """Yield all tiles that divide the product."""
-        for rows, inner, columns in product(_divisors(self.rows), _divisors(self.inner), _divisors(self.columns)):
-            yield MatmulTiles(rows, inner, columns)
-            if self.rows // rows % 2 == 0:
-                yield MatmulTiles(rows, inner, columns, row_threads=2)
-            if self.columns // columns % 2 == 0:
-                yield MatmulTiles(rows, inner, columns, column_threads=2)
+        """Yield tiles that divide the inner dimension; those of a single product may reach beyond its ends."""
+        cut = parts if self.groups == 1 else divisors
+        for rows, inner, columns in product(cut(self.rows), divisors(self.inner), cut(self.columns)):
+            for down, across in _TURNS:
+                down_fits = self.groups * blocks(self.rows, rows) % down == 0
+                if down_fits and blocks(self.columns, columns) % across == 0:
+                    yield MatmulTiles(rows, inner, columns, down, across)
 
-    def excess(self, tiles: MatmulTiles) -> str:
-        """Return which memory ``tiles`` do not fit into; "" if they fit."""
-        config = self.env.config
-        needs = {
-            "input": (tiles.rows * tiles.inner, config.inp_depth),
-            "weight": (tiles.columns * tiles.inner, config.wgt_depth),
-            "accumulator": (tiles.rows * tiles.columns + self._extra(tiles), config.acc_depth),
-        }
-        for memory, (need, limit) in needs.items():
-            if need * tiles.threads > limit:
-                return f"tiles need {need * tiles.threads} elements of the {memory} buffer, which holds {limit}"
-        return ""
-
-    def _extra(self, tiles: MatmulTiles) -> int:
-        """Return how many accumulators hold what the epilogue reads."""
-        return sum((1 if sizes(t)[0] == 1 else tiles.rows) * tiles.columns for t in self.appended.inputs)
-
-    def steps(self, tiles: MatmulTiles) -> int:
-        """Return how many blocks of the inner dimension are loaded and multiplied, over all tiles."""
-        return self._tiles(tiles) * (self.inner // tiles.inner)
-
-    def _tiles(self, tiles: MatmulTiles) -> int:
-        return (self.rows // tiles.rows) * (self.columns // tiles.columns)
-
-    def cycles(self, tiles: MatmulTiles) -> float:
-        """Return the cycles that the product takes, about, with a 64-bit memory that answers at once."""
-        config, outputs = self.env.config, tiles.rows * tiles.columns
-        data = tiles.rows * tiles.inner * config.inp_elem_bytes + tiles.columns * tiles.inner * config.wgt_elem_bytes
-        load = data / _BEAT_BYTES + 2 * _INSTRUCTION_CYCLES
-        multiply = outputs * tiles.inner + _INSTRUCTION_CYCLES
-        reads = self._extra(tiles) * config.acc_elem_bytes / _BEAT_BYTES
-        finish = max(reads, len(self.appended.stages) * (outputs + _INSTRUCTION_CYCLES))
-        store = outputs * config.out_elem_bytes / _BEAT_BYTES + _INSTRUCTION_CYCLES
-        count, steps = self._tiles(tiles), self.inner // tiles.inner
-        if tiles.threads == 1:
-            return count * (steps * (load + multiply) + outputs + finish + store)
-        busiest = max(count * steps * load, count * (steps * multiply + outputs), count * finish, count * store)
-        return busiest + load + count / tiles.threads * (finish + store)
-
-
-def _divisors(number: int) -> list[int]:
-    return [d for d in range(1, number + 1) if number % d == 0]
+    def cost(self, tiles: MatmulTiles) -> TileCost:
+        """Return what ``tiles`` take."""
+        outputs = tiles.rows * tiles.columns
+        return TileCost(
+            tiles=self.groups * blocks(self.rows, tiles.rows) * blocks(self.columns, tiles.columns),
+            steps=self.inner // tiles.inner,
+            inp=tiles.rows * tiles.inner,
+            wgt=tiles.columns * tiles.inner,
+            rows=tiles.rows + tiles.columns if tiles.inner < self.inner else 2,
+            products=outputs * tiles.inner,
+            uops=tiles.inner * tiles.columns + 1,
+            outputs=outputs,
+            extra=self.residuals * outputs + self.channel_values * tiles.columns,
+            alu=self.alu,
+            threads=tiles.row_threads * tiles.column_threads,
+            stores=tiles.rows if self.columns % tiles.columns else 1,
+        )

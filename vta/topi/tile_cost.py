@@ -15,6 +15,9 @@ _INSTRUCTION_CYCLES = 12
 _ROW_CYCLES = 1
 """What a row of a two-dimensional transfer costs beside its bytes, about."""
 
+_CLEARED = 4
+"""Accumulators that are cleared in a cycle."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TileCost:
@@ -22,7 +25,8 @@ class TileCost:
 
     A step loads ``inp`` and ``wgt`` elements in ``rows`` rows and multiplies ``products`` pairs of elements, with a
     kernel of ``uops`` micro-ops. A tile has ``outputs`` elements; ``extra`` elements beside them hold what the epilogue
-    reads, which does ``alu`` operations on every element. ``threads`` tiles are on the chip at once.
+    reads, which does ``alu`` operations on every element, and ``stores`` instructions store them. ``threads`` tiles are
+    on the chip at once.
     """
 
     tiles: int
@@ -36,6 +40,7 @@ class TileCost:
     extra: int
     alu: int
     threads: int
+    stores: int = 1
 
     def excess(self, config: VTAConfig) -> str:
         """Return which scratchpad is too small, and by how much; "" if all are large enough."""
@@ -51,20 +56,22 @@ class TileCost:
         return ""
 
     def cycles(self, config: VTAConfig) -> float:
-        """Return the cycles that the layer takes, about, with a 64-bit memory that answers at once."""
+        """Return the cycles that the layer takes, about, with a 64-bit memory that answers at once.
+
+        The tiles that are on the chip at once go through their steps in turn: a step takes what the busiest part of the
+        accelerator needs for all of them, but at least what one of them needs to load and multiply. After the last
+        step, a tile is finished, stored, cleared and loaded again, while the others are multiplied.
+        """
+        turns, overhead = self.threads, _INSTRUCTION_CYCLES
         data = self.inp * config.inp_elem_bytes + self.wgt * config.wgt_elem_bytes
-        load = data / _BEAT_BYTES + self.rows * _ROW_CYCLES + 2 * _INSTRUCTION_CYCLES
-        multiply = self.products + _INSTRUCTION_CYCLES
+        load = data / _BEAT_BYTES + self.rows * _ROW_CYCLES + 2 * overhead
+        multiply = self.products + overhead
         reads = self.extra * config.acc_elem_bytes / _BEAT_BYTES
-        finish = max(reads, self.alu * (self.outputs + _INSTRUCTION_CYCLES))
-        store = self.outputs * config.out_elem_bytes / _BEAT_BYTES + _INSTRUCTION_CYCLES
-        micro_ops = self.uops * self.threads * config.uop_elem_bytes / _BEAT_BYTES
-        if self.threads == 1:
-            return micro_ops + self.tiles * (self.steps * (load + multiply) + self.outputs + finish + store)
-        busiest = max(
-            self.tiles * self.steps * load,
-            self.tiles * (self.steps * multiply + self.outputs),
-            self.tiles * finish,
-            self.tiles * store,
-        )
-        return micro_ops + busiest + load + self.tiles / self.threads * (finish + store)
+        finish = reads + self.alu * (self.outputs + overhead)
+        store = self.outputs * config.out_elem_bytes / _BEAT_BYTES + self.stores * overhead
+        clear = self.outputs / _CLEARED + overhead
+        step = max(turns * load, turns * multiply, load + multiply)
+        last = max(turns * max(load, multiply, finish, store), multiply + finish + store + clear + load)
+        rounds = -(-self.tiles // turns)
+        micro_ops = self.uops * turns * config.uop_elem_bytes / _BEAT_BYTES
+        return micro_ops + rounds * ((self.steps - 1) * step + last) + (turns - 1) * max(multiply, finish)

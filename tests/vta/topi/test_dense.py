@@ -66,10 +66,23 @@ def test_the_recorded_layer_needs_few_instructions_by_default() -> None:
 
 @pytest.mark.parametrize(
     "tiles",
-    [DenseTemplate(4, 2, 3, 1), DenseTemplate(2, 1, 2, 2), MatmulTiles(4, 2, 3, 2, 1), MatmulTiles(8, 1, 6)],
+    [
+        DenseTemplate(4, 2, 3, 1),
+        DenseTemplate(2, 1, 2, 2),
+        MatmulTiles(4, 2, 3, 2, 1),
+        MatmulTiles(8, 1, 6),
+        MatmulTiles(2, 2, 3, 2, 2),
+        MatmulTiles(2, 4, 3, 4, 1),
+    ],
 )
 def test_any_tiles_give_the_same_result(tiles: object) -> None:
     assert check(Dense(8, 64, 96, PLAIN), vta.get_env(), tiles).scheduled.tiles == tiles
+
+
+@pytest.mark.parametrize("tiles", [MatmulTiles(3, 2, 4), MatmulTiles(2, 1, 4, 2, 1), MatmulTiles(7, 2, 5, 1, 2)])
+def test_tiles_may_reach_beyond_the_layer(tiles: MatmulTiles) -> None:
+    steps = (ShiftRight(6), Bias(), Residual(), Residual("int32"), Clip(-99, 99))
+    check(Dense(7, 30, 150, steps), vta.get_env(), tiles)
 
 
 def test_other_tiles_are_refused() -> None:

@@ -1,0 +1,208 @@
+"""Products of matrices that are both activations: ``Matmul`` of two, ``BatchMatmul`` of pairs.
+
+The second operand is packed like the weights of a dense layer. The products of a batch stand one behind the other in
+the accelerator's rows.
+May import ``vta.te``, ``vta.environment``, ``vta.topi``, numpy. Tests: tests/vta/topi/test_batch_matmul.py.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vta import te
+from vta.environment import Environment
+from vta.topi import epilogue
+from vta.topi.dense import Dense, dense, product
+from vta.topi.epilogue import Epilogue
+from vta.topi.layout import blocks, pack_activations, pack_dense_weights, unpack_activations
+from vta.topi.matmul_schedule import MatmulTiles, choose_tiles, schedule_matmul
+from vta.topi.operand import Operand
+from vta.topi.operator import Operator, OperatorError, Scheduled
+from vta.topi.sizes import require_sizes
+
+__all__ = ["BatchMatmul", "Matmul"]
+
+Array = npt.NDArray[np.generic]
+
+_FINE = 32
+_COARSE = 8
+"""So many blocks of rows or columns, or more, are filled up to a multiple of that, so that tiles can divide them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matmul(Operator):
+    """(rows, inner) times (inner, columns); ``transpose_a`` and ``transpose_b`` say that an operand comes turned.
+
+    Steps of the epilogue with one value a channel have one a column.
+    """
+
+    rows: int
+    inner: int
+    columns: int
+    transpose_a: bool = False
+    transpose_b: bool = False
+    epilogue: Epilogue = ()
+
+    def __post_init__(self) -> None:
+        require_sizes(self, "rows", "inner", "columns")
+
+    @property
+    def layer(self) -> Dense:
+        """The dense layer that does the same, whose weights are the second operand, turned."""
+        return Dense(self.rows, self.inner, self.columns, self.epilogue)
+
+    @property
+    def macs(self) -> int:
+        """Multiplications of the product."""
+        return self.layer.macs
+
+    def inputs(self, env: Environment) -> tuple[Operand, ...]:
+        """Return the two operands, and what the epilogue reads."""
+        a = (self.inner, self.rows) if self.transpose_a else (self.rows, self.inner)
+        b = (self.columns, self.inner) if self.transpose_b else (self.inner, self.columns)
+        return Operand("a", a, env.inp_dtype), Operand("b", b, env.wgt_dtype), *self.layer.inputs(env)[2:]
+
+    def output(self, env: Environment) -> Operand:
+        """Return the result (rows, columns)."""
+        return self.layer.output(env)
+
+    def _turned(self, a: Array, b: Array) -> tuple[Array, Array]:
+        return a.T if self.transpose_a else a, b if self.transpose_b else b.T
+
+    def reference(self, *arrays: Array) -> Array:
+        """Return the product in int32, through the epilogue."""
+        a, b, *rest = arrays
+        return self.layer.reference(*self._turned(a, b), *rest)
+
+    def pack(self, env: Environment, *arrays: Array) -> tuple[Array, ...]:
+        """Return a like data, b like weights, and what the epilogue reads."""
+        a, b, *rest = arrays
+        return self.layer.pack(env, *self._turned(a, b), *rest)
+
+    def unpack(self, env: Environment, packed: Array) -> Array:
+        """Return the rows and columns that are no padding."""
+        return self.layer.unpack(env, packed)
+
+    def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
+        """Return the schedule for ``tiles``: ``MatmulTiles``, or the best that were found."""
+        return self.layer.schedule(env, tiles)
+
+
+def _divisible(count: int) -> int:
+    return blocks(count, _COARSE) * _COARSE if count >= _FINE else count
+
+
+@dataclass(frozen=True, slots=True)
+class BatchMatmul(Operator):
+    """``batch`` products of (rows, inner) with (inner, columns); ``transpose_a`` and ``transpose_b`` give them turned.
+
+    TVM's ``batch_matmul`` has ``transpose_b`` set. Steps of the epilogue with one value a channel have one a column.
+    """
+
+    batch: int
+    rows: int
+    inner: int
+    columns: int
+    transpose_a: bool = False
+    transpose_b: bool = True
+    epilogue: Epilogue = ()
+
+    def __post_init__(self) -> None:
+        require_sizes(self, "batch", "rows", "inner", "columns")
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The plain shape of the result."""
+        return self.batch, self.rows, self.columns
+
+    @property
+    def macs(self) -> int:
+        """Multiplications of all products."""
+        return self.batch * self.rows * self.inner * self.columns
+
+    def inputs(self, env: Environment) -> tuple[Operand, ...]:
+        """Return the two operands, and what the epilogue reads."""
+        a = (self.inner, self.rows) if self.transpose_a else (self.rows, self.inner)
+        b = (self.columns, self.inner) if self.transpose_b else (self.inner, self.columns)
+        return (
+            Operand("a", (self.batch, *a), env.inp_dtype),
+            Operand("b", (self.batch, *b), env.wgt_dtype),
+            *(self._of_result(operand) for operand in epilogue.operands(self.epilogue, self._flat)),
+        )
+
+    @property
+    def _flat(self) -> tuple[int, int]:
+        """The result with all rows one behind the other."""
+        return self.batch * self.rows, self.columns
+
+    def _of_result(self, operand: Operand) -> Operand:
+        shape = self.shape if operand.shape == self._flat else operand.shape
+        return Operand(operand.name, shape, operand.dtype)
+
+    def output(self, env: Environment) -> Operand:
+        """Return the result (batch, rows, columns)."""
+        return Operand("res", self.shape, env.out_dtype)
+
+    def reference(self, *arrays: Array) -> Array:
+        """Return the products in int32, through the epilogue."""
+        a, b, *rest = arrays
+        left = a.swapaxes(1, 2) if self.transpose_a else a
+        right = b.swapaxes(1, 2) if self.transpose_b else b
+        sums = product(left, right).reshape(self._flat)
+        values = [value.reshape(self._flat) if value.ndim == 3 else value for value in rest]
+        return epilogue.reference(sums, self.epilogue, values).reshape(self.shape)
+
+    def _blocks(self, env: Environment) -> tuple[int, int, int]:
+        """Return rows, inner dimension and columns of one product in blocks."""
+        rows, columns = _divisible(blocks(self.rows, env.BATCH)), _divisible(blocks(self.columns, env.BLOCK_OUT))
+        return rows, blocks(self.inner, env.BLOCK_IN), columns
+
+    def _in_rows(self, env: Environment, values: Array) -> Array:
+        """Return (batch, rows, ...) with whole blocks of rows, one product behind the other."""
+        rows = self._blocks(env)[0] * env.BATCH
+        filled = np.zeros((self.batch, rows, values.shape[2]), values.dtype)
+        filled[:, : self.rows] = values
+        return filled.reshape(self.batch * rows, values.shape[2])
+
+    def pack(self, env: Environment, *arrays: Array) -> tuple[Array, ...]:
+        """Return a in rows, b like the weights of dense layers one behind the other, and what the epilogue reads."""
+        a, b, *rest = arrays
+        left = a.swapaxes(1, 2) if self.transpose_a else a
+        right = b if self.transpose_b else b.swapaxes(1, 2)
+        columns = self._blocks(env)[2] * env.BLOCK_OUT
+        filled = np.zeros((self.batch, columns, self.inner), right.dtype)
+        filled[:, : self.columns] = right
+        weights = [pack_dense_weights(w, block_in=env.BLOCK_IN, block_out=env.BLOCK_OUT) for w in filled]
+        values = [self._in_rows(env, value) if value.ndim == 3 else value for value in rest]
+        return (
+            pack_activations(self._in_rows(env, left), batch=env.BATCH, block=env.BLOCK_IN),
+            np.concatenate(weights),
+            *epilogue.pack_operands(self.epilogue, env, values, rank=4),
+        )
+
+    def unpack(self, env: Environment, packed: Array) -> Array:
+        """Return the rows and columns that are no padding."""
+        rows = self._blocks(env)[0] * env.BATCH
+        plain = unpack_activations(packed, self.batch * rows, self.columns)
+        return plain.reshape(self.batch, rows, self.columns)[:, : self.rows]
+
+    def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
+        """Return the schedule for ``tiles``: ``MatmulTiles``, or the best that were found."""
+        rows, inner, columns = self._blocks(env)
+        if tiles is None:
+            shape = (rows, inner, columns)
+            tiles = choose_tiles(shape, self.epilogue, env, groups=self.batch, what=type(self).__name__)
+        if not isinstance(tiles, MatmulTiles):
+            raise OperatorError(f"{type(self).__name__}: tiles are MatmulTiles, not {tiles!r}")
+        if rows % tiles.rows or columns % tiles.columns:
+            raise OperatorError(
+                f"{type(self).__name__}: tiles of {tiles.rows} x {tiles.columns} blocks do not divide each of the "
+                f"{self.batch} products of {rows} x {columns} blocks"
+            )
+        data = te.placeholder((self.batch * rows, inner, env.BATCH, env.BLOCK_IN), env.inp_dtype, "a")
+        weight = te.placeholder((self.batch * columns, inner, env.BLOCK_OUT, env.BLOCK_IN), env.wgt_dtype, "b")
+        sums = dense(data, weight, out_dtype=env.acc_dtype, groups=self.batch)
+        appended = epilogue.append(sums, self.epilogue, env)
+        s = schedule_matmul(appended.result, tiles, env)
+        return Scheduled(s, (data, weight, *appended.inputs, appended.result), tiles)
