@@ -33,7 +33,9 @@ from vta.topi.epilogue import (
     Step,
 )
 from vta.topi.operator import Operator, OperatorError, compile  # noqa: A004  # what it does
+from vta.topi.padding import Pad2d
 from vta.topi.pooling import AveragePool2d, MaxPool2d
+from vta.topi.resize import Upsample2d
 
 __all__ = [
     "KINDS", "Draw", "Instance", "check", "differences", "draw", "environment", "outcome", "random_arrays",
@@ -140,11 +142,29 @@ def random_average_pool(rng: Rng) -> Operator:
     )
 
 
+def random_pad(rng: Rng) -> Operator:
+    """Return a padding."""
+    image = (upto(rng, 3), upto(rng, 50), upto(rng, 20), upto(rng, 20))
+    padding = tuple(upto(rng, 20, least=0) for _ in range(4))
+    value = pick(rng, 0, -1, int(rng.integers(-(1 << 31), 1 << 31)))
+    epilogue = random_epilogue(rng) if rng.random() < 0.3 else ()
+    return Pad2d(*image, padding, value, epilogue, pick(rng, "int8", "int32"))
+
+
+def random_upsample(rng: Rng) -> Operator:
+    """Return an upsampling."""
+    image = (upto(rng, 3), upto(rng, 50), upto(rng, 20), upto(rng, 20))
+    epilogue = tuple(step for step in random_epilogue(rng) if not isinstance(step, Residual))
+    return Upsample2d(*image, (upto(rng, 4), upto(rng, 4)), epilogue, pick(rng, "int8", "int32"))
+
+
 KINDS: Mapping[str, Callable[[Rng], Operator]] = {
     "elementwise": random_elementwise,
     "binary": random_binary,
     "max_pool": random_max_pool,
     "average_pool": random_average_pool,
+    "pad": random_pad,
+    "upsample": random_upsample,
 }
 """Name -> function that draws an instance; it may raise ``OperatorError`` where its numbers do not go together."""
 

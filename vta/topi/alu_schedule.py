@@ -2,7 +2,7 @@
 
 The output is cut into tiles (``AluTiles``); everything before it is computed for one tile at a time. With two virtual
 threads, which take turns, the loads of one tile run beside the ALU's work on another and the store of a third.
-May import ``vta.te``, ``vta.environment``. Tests: tests/vta/topi/test_alu_schedule.py.
+May import ``vta.te``, ``vta.environment``, ``vta.topi.sizes``. Tests: tests/vta/topi/test_alu_schedule.py.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from vta import te
 from vta.environment import Environment
 from vta.tir.expr import IterVar
+from vta.topi.sizes import sizes
 
 __all__ = ["AluStages", "AluTiles", "AluTilesError", "alu_schedule"]
 
@@ -46,7 +47,8 @@ class AluStages:
 
     ``loads`` copy from DRAM (and convert int8 on the way), ``inlined`` are part of one of them, ``reductions`` and
     ``elementwise`` are done by the ALU, ``direct`` are int32 inputs that they read through a copy. ``pieces`` is a
-    reduction (or none) whose first two axes are parts of it, each with loads of its own.
+    reduction (or none) whose first two axes are parts of it, each with loads of its own. ``tiled`` are the result's
+    dimensions that tiles cut, ``repeated`` those for each of whose indices the tile is stored once more.
     """
 
     loads: tuple[te.Tensor, ...] = ()
@@ -55,26 +57,30 @@ class AluStages:
     direct: tuple[te.Tensor, ...] = ()
     inlined: tuple[te.Tensor, ...] = ()
     pieces: tuple[te.Tensor, ...] = ()
+    tiled: tuple[int, int, int, int] = (0, 1, 2, 3)
+    repeated: tuple[int, ...] = ()
 
 
 def alu_schedule(env: Environment, result: te.Tensor, stages: AluStages, tiles: AluTiles) -> te.Schedule:
     """Return the schedule of ``result`` in ``tiles``; raises ``AluTilesError`` if these do not go with it."""
-    _check(tiles, [int(extent) for extent in result.shape[:4]])  # type: ignore[arg-type]  # constants
+    shape = sizes(result)
+    _check(tiles, [shape[i] for i in stages.tiled])
     s = te.create_schedule(result.op)
     for tensor in stages.inlined:
         s[tensor].compute_inline()
     loads = [*stages.loads, *(_copied(s, env, tensor) for tensor in stages.direct)]
     axes = s[result].compute_op("tiles").axis
-    halves = [s[result].split(axis, factor=size) for axis, size in zip(axes[:4], tiles.inner, strict=True)]
+    halves = [s[result].split(axes[i], factor=size) for i, size in zip(stages.tiled, tiles.inner, strict=True)]
     outer = [half[0] for half in halves]
-    inner = [half[1] for half in halves]
+    inner = [*(axes[i] for i in stages.repeated), *(half[1] for half in halves)]
+    whole = [axis for i, axis in enumerate(axes) if i not in (*stages.tiled, *stages.repeated)]
     order = [outer[0], outer[2], outer[1], outer[3]]
     if tiles.threads > 1:
         rest, thread = s[result].split(outer[tiles.thread_axis], factor=tiles.threads)
         order[order.index(outer[tiles.thread_axis])] = rest
         order.insert(0, thread)
         s[result].bind(thread, te.thread_axis("cthread"))
-    s[result].reorder(*order, *inner, *axes[4:])
+    s[result].reorder(*order, *inner, *whole)
     for tensor in (*loads, *stages.pieces, *stages.reductions, *stages.elementwise):
         s[tensor].set_scope(env.acc_scope)
         s[tensor].compute_at(s[result], order[-1])
