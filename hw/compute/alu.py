@@ -249,10 +249,11 @@ class Alu(wiring.Component):
             m.submodules[f"lane_{index}"] = lane
             operand_x = Signal(width, name=f"x_{index}", reset_less=True)
             operand_y = Signal(signed(width), name=f"y_{index}", reset_less=True)
-            m.d.sync += [
-                operand_x.eq(self.dst_data.word_select(index, width)),
-                operand_y.eq(Mux(flight[0].meta.use_imm, imm, source.word_select(index, width).as_signed())),
-            ]
+            with m.If(flight[0].valid):  # lanes without work stand still: less power, and a faster simulation
+                m.d.sync += [
+                    operand_x.eq(self.dst_data.word_select(index, width)),
+                    operand_y.eq(Mux(flight[0].meta.use_imm, imm, source.word_select(index, width).as_signed())),
+                ]
             m.d.comb += [lane.x.eq(operand_x), lane.y.eq(operand_y), lane.opcode.eq(flight[1].meta.opcode)]
             results.append(lane.result)
         end = flight[-1]
