@@ -78,6 +78,11 @@ class AxiMemory:
         return tuple(f"{self.prefix}__{name}" for name in _FROM_MASTER)
 
     @property
+    def drives(self) -> tuple[str, ...]:
+        """The ports that the memory drives; the others keep what was poked."""
+        return tuple(f"{self.prefix}__{name}" for name in _TO_MASTER)
+
+    @property
     def size(self) -> int:
         """Bytes of state."""
         return STATE_BYTES

@@ -74,8 +74,13 @@ def _hooks_key(hooks: Sequence[Hook]) -> str:
 
 
 def _observed(netlist: n.Netlist, probes: Iterable[str], hooks: Sequence[Hook]) -> list[str]:
-    """Return the names of the signals to store in every cycle, each once; raise SimulatorError for an unknown one."""
-    names = dict.fromkeys(netlist.top.outputs)
+    """Return the names of the signals to store in every cycle, each once; raise SimulatorError for an unknown one.
+
+    Wide outputs that are registers or inputs are read where they lie.
+    """
+    names = dict.fromkeys(
+        name for name, value in netlist.top.outputs.items() if len(value) <= 1 or not _is_stored(netlist, value)
+    )
     names.update(dict.fromkeys(probes))
     names.update(dict.fromkeys(s for hook in hooks for s in hook.signals if s not in netlist.top.inputs))
     for name in names:
@@ -84,6 +89,12 @@ def _observed(netlist: n.Netlist, probes: Iterable[str], hooks: Sequence[Hook]) 
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise SimulatorError(f"the design has no signal {name!r}{hint}")
     return list(names)
+
+
+def _is_stored(netlist: n.Netlist, value: n.Value) -> bool:
+    """Tell whether all bits are constants, inputs or registers."""
+    kinds = (n.Top, n.FlipFlop, n.SyncReadPort)
+    return all(run.cell is None or isinstance(netlist.cells[run.cell], kinds) for run in n.runs(value))
 
 
 def _build(netlist: n.Netlist, observed: Sequence[str], hooks: Sequence[Hook]) -> Image:

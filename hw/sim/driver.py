@@ -6,7 +6,7 @@ next cycle. Whoever enters the code wakes everybody, so state may be changed fre
 Tests: ``tests/hw/sim/test_design.py``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hw.sim.commit import commit_text
@@ -18,6 +18,9 @@ __all__ = ["CYCLES", "WATCH", "Regions", "module_text"]
 
 CYCLES, WATCH = 0, 24
 """Offsets in ``aux``: cycles since power-on; offset in ``io`` of the byte that ends ``run`` when it is not zero."""
+
+_GROUP = 8
+"""Partitions behind one test."""
 
 _METADATA = '!0 = !{!"branch_weights", i32 1, i32 1000}\n'
 
@@ -92,11 +95,11 @@ def _settle_text(regions: Regions, settle: Sequence[Function]) -> str:
     return f"define void @settle(ptr %buffer) {{\n{_places(regions)}\n{calls}\n  ret void\n}}\n"
 
 
-def _if_in(number: int, variable: str, label: str, body: str) -> str:
-    """Return code that runs ``body`` if the partition is in the set that ``variable`` points to."""
+def _if_any(partitions: int, variable: str, label: str, body: str) -> str:
+    """Return code that runs ``body`` if any of a set of partitions is in the one that ``variable`` points to."""
     return f"""\
   %{label}_set = load {MASK}, ptr %{variable}
-  %{label}_bit = and {MASK} %{label}_set, {1 << number}
+  %{label}_bit = and {MASK} %{label}_set, {partitions}
   %{label}_in = icmp ne {MASK} %{label}_bit, 0
   br i1 %{label}_in, label %{label}_do, label %{label}_end
 {label}_do:
@@ -106,12 +109,21 @@ def _if_in(number: int, variable: str, label: str, body: str) -> str:
 """
 
 
+def _in_groups(numbers: Sequence[int], variable: str, label: str, code: Callable[[int], str]) -> str:
+    """Return ``code`` of all partitions, a few behind one test that skips them if all of them sleep."""
+    text = ""
+    for start in range(0, len(numbers), _GROUP):
+        group = numbers[start : start + _GROUP]
+        text += _if_any(sum(1 << k for k in group), variable, f"{label}{start}", "".join(map(code, group)))
+    return text
+
+
 def _step(fn: Function) -> str:
     """Return code that runs a partition if it is awake, notes that it has run, and wakes those that must follow."""
     label = f"p{fn.number}"
     bit = 1 << fn.number
-    return _if_in(
-        fn.number,
+    return _if_any(
+        bit,
         "awake",
         label,
         f"""\
@@ -128,8 +140,8 @@ def _step(fn: Function) -> str:
 def _commit(number: int) -> str:
     """Return code that commits the registers of a partition that has run."""
     label = f"c{number}"
-    return _if_in(
-        number,
+    return _if_any(
+        1 << number,
         "ran",
         label,
         f"""\
@@ -144,6 +156,10 @@ def _run_text(
     layout: Layout, regions: Regions, settle: Sequence[Function], edge: Sequence[Function], hooks: Sequence[Function]
 ) -> str:
     everybody = (1 << (len(settle) + len(edge))) - 1
+    steps = {fn.number: _step(fn) for fn in (*settle, *edge)}
+    settling = _in_groups([fn.number for fn in settle], "awake", "s", steps.__getitem__)
+    writing = _in_groups([fn.number for fn in edge], "awake", "e", steps.__getitem__)
+    committing = _in_groups(sorted(layout.register_groups), "ran", "g", _commit)
     return f"""\
 define i64 @run(ptr %buffer, i64 %cycles) {{
 entry:
@@ -158,6 +174,7 @@ entry:
   %watch = load i64, ptr %watch_at
   %watched = getelementptr i8, ptr %io, i64 %watch
   %before = load i64, ptr %total_at
+  call void @llvm.memcpy.p0.p0.i64(ptr %nxt, ptr %cur, i64 {regions.following - regions.state}, i1 false)
   br label %head
 head:
   %done = phi i64 [ 0, %entry ], [ %next, %again ]
@@ -168,14 +185,18 @@ begin:
   %sleepers = load {MASK}, ptr %awake
   %woken = or {MASK} %sleepers, %fresh
   store {MASK} %woken, ptr %awake
-{"".join(map(_step, settle))}
+{settling}
+  br label %settled
+settled:
   %shown = load i8, ptr %watched
   %high = icmp ne i8 %shown, 0
   br i1 %high, label %leave, label %edge
 edge:
-{"".join(map(_step, edge))}
+{writing}
 {"".join(f"  call {MASK} @{fn.name}({_ARGUMENTS}){chr(10)}" for fn in hooks)}
-{"".join(_commit(number) for number in sorted(layout.register_groups))}
+{committing}
+  br label %committed
+committed:
   store {MASK} 0, ptr %ran
   %next = add i64 %done, 1
   %total = add i64 %before, %next
@@ -186,16 +207,7 @@ edge:
 again:
   br label %head
 leave:
-  %stepped = phi i64 [ %done, %head ], [ %done, %{_last(settle)} ], [ %next, %{_last_commit(layout)} ]
+  %stepped = phi i64 [ %done, %head ], [ %done, %settled ], [ %next, %committed ]
   ret i64 %stepped
 }}
 """
-
-
-def _last(parts: Sequence[Function]) -> str:
-    """Return the label of the block in which a sequence of steps ends."""
-    return f"p{parts[-1].number}_end" if parts else "begin"
-
-
-def _last_commit(layout: Layout) -> str:
-    return f"c{max(layout.register_groups)}_end" if layout.register_groups else "edge"

@@ -5,6 +5,7 @@ Tests: ``tests/hw/sim/test_edge.py``.
 """
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 from hw.sim import netlist as n
 from hw.sim.cells import row_pointer
@@ -25,17 +26,24 @@ def emit_register(words: Words, index: int, cell: n.FlipFlop) -> None:
 
 
 def emit_read(words: Words, index: int, cell: n.SyncReadPort) -> None:
-    """Take the row, as it will be where a transparent port writes it at this edge, or keep the old one."""
+    """Take the row, as it will be where a transparent port writes it at this edge, or keep the old one.
+
+    A wide row is branched around when it is not read: ``%nxt`` has the old one already.
+    """
     fn, slot = words.fn, words.layout.registers[index]
     if not cell.width:
+        return
+    if not cell.transparent_for and cell.width > WORD:
+        with nullcontext() if cell.en == 1 else fn.when(words.flag(cell.en)):
+            row = row_pointer(words, words.layout.memories[cell.memory], cell.addr)
+            _copy(words, fn.at("%nxt", slot.offset), row, cell.width)
         return
     row = row_pointer(words, words.layout.memories[cell.memory], cell.addr)
     old = fn.at("%cur", slot.offset)
     source = fn.op(f"select i1 {words.flag(cell.en)}, ptr {row}, ptr {old}")
     target = fn.at("%nxt", slot.offset)
     if not cell.transparent_for:
-        size = slot_bytes(cell.width)
-        fn.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)")
+        _copy(words, target, source, cell.width)
         return
     hits = [_hit(words, cell, port) for port in cell.transparent_for]
     bits = WORD if cell.width > WORD else 8 * slot_bytes(cell.width)
@@ -47,6 +55,10 @@ def emit_read(words: Words, index: int, cell: n.SyncReadPort) -> None:
             enabled = fn.op(f"select i1 {hit}, i{bits} {enabled}, i{bits} 0")
             name = _merge(words, bits, enabled, words.get(port.data[low:high], ZERO, bits), name)
         fn.do(f"store i{bits} {name}, ptr {fn.at(target, low // 8)}")
+
+
+def _copy(words: Words, target: str, source: str, width: int) -> None:
+    words.fn.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {slot_bytes(width)}, i1 false)")
 
 
 def _hit(words: Words, cell: n.SyncReadPort, number: int) -> tuple[n.WritePort, str]:
@@ -83,7 +95,6 @@ def emit_write(words: Words, cell: n.WritePort) -> None:
         bits = max(len(cell.addr), WORD)
         addr = words.get(cell.addr, ZERO, WORD) if bits == WORD else words.wide(cell.addr, ZERO, bits)
         active = fn.op(f"and i1 {active}, {fn.op(f'icmp ult i{bits} {addr}, {place.depth}')}")
-    fn.wake(active, {fn.number} | words.plan.memory_readers.get(cell.memory, set()))
     with fn.when(active):
         row = row_pointer(words, place, cell.addr)
         for low in range(0, place.width, WORD):

@@ -48,6 +48,11 @@ class EventLog:
         return self._signals
 
     @property
+    def drives(self) -> tuple[str, ...]:
+        """The inputs that it sets: none."""
+        return ()
+
+    @property
     def size(self) -> int:
         """Bytes of state."""
         return self._notes.size

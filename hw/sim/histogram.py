@@ -38,6 +38,11 @@ class Histogram:
         return (self.signal,) if self.gate is None else (self.signal, self.gate)
 
     @property
+    def drives(self) -> tuple[str, ...]:
+        """The inputs that it sets: none."""
+        return ()
+
+    @property
     def size(self) -> int:
         """Bytes of state."""
         return 8 << self.bits

@@ -24,6 +24,10 @@ class Hook(Protocol):
         """Names of the signals that it reads."""
 
     @property
+    def drives(self) -> tuple[str, ...]:
+        """Names of the inputs that it sets for the next cycle."""
+
+    @property
     def size(self) -> int:
         """Bytes of its state in the ``aux`` region."""
 

@@ -2,14 +2,15 @@
 
 Regions are separate pointers of the generated functions, each starting at a multiple of 64 bytes: ``io`` (inputs,
 observed values, wires between functions), registers (twice: before and after an edge), memories. A value of up to 64
-bits takes 1, 2, 4 or 8 bytes at its natural alignment, a wider one a multiple of 8; bits above it are zero.
+bits takes 1, 2, 4 or 8 bytes at its natural alignment, a wider one a multiple of 8, aligned so that it lies in as few
+cache lines as it can; bits above it are zero.
 
 Registers that one partition writes and the same partitions read are a ``Group``: neighbours that are compared together
 to see who must run. Within it, registers of one source line are neighbours, so that equal work on them (the lanes of a
 vector) can be vectorised. Tests: ``tests/hw/sim/test_layout.py``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -62,7 +63,7 @@ class Region:
     def take(self, width: int) -> Slot:
         """Return a new slot at its natural alignment."""
         count = slot_bytes(width)
-        self.align(min(count, 8))
+        self.align(_alignment(width))
         self.size += count
         return Slot(self.size - count, width)
 
@@ -80,7 +81,7 @@ class Region:
 class Layout:
     """``inputs`` by port name, ``registers`` (flip-flops and synchronous read ports) and ``memories`` by cell.
 
-    ``register_groups`` has the groups of each partition; ``input_groups`` those of the inputs.
+    ``register_groups`` has the groups of each partition; ``input_groups`` those of the inputs that hooks drive.
     """
 
     io: Region = field(default_factory=Region)
@@ -93,14 +94,17 @@ class Layout:
     input_groups: list[Group] = field(default_factory=list)
 
 
-def lay_out(netlist: n.Netlist, plan: Plan) -> Layout:
-    """Return the places of a design's inputs, registers and memories."""
+def lay_out(netlist: n.Netlist, plan: Plan, driven: Collection[str]) -> Layout:
+    """Return the places of a design's inputs, registers and memories; ``driven`` inputs change during a run."""
     layout = Layout()
     widths = {name: width for name, (_, width) in netlist.top.inputs.items()}
+    layout.io.take(64)  # the byte at 0 is never set: "no watch"
     by_readers: dict[frozenset[int], list[str]] = {}
     for name in widths:
-        by_readers.setdefault(frozenset(plan.input_readers[name]), []).append(name)
-    layout.io.take(64)  # the byte at 0 is never set: "no watch"
+        if name in driven:
+            by_readers.setdefault(frozenset(plan.input_readers[name]), []).append(name)
+        else:
+            layout.inputs[name] = layout.io.take(widths[name])
     for readers, names in by_readers.items():
         group = _group(layout.io, readers, ((name, widths[name]) for name in names), layout.inputs)
         layout.input_groups.append(group)
@@ -132,10 +136,17 @@ def _lay_out_registers(netlist: n.Netlist, plan: Plan, layout: Layout) -> None:
 
 def _group(region: Region, readers: frozenset[int], items: Iterable[tuple[_K, int]], slots: dict[_K, Slot]) -> Group:
     """Take slots for the items, note them in ``slots``, and return their group."""
-    start = region.align(8)
+    items = list(items)
+    start = region.align(max([8, *(_alignment(width) for _, width in items)]))
     for key, width in items:
         slots[key] = region.take(width)
     return Group(start, region.align(8) - start, readers)
+
+
+def _alignment(width: int) -> int:
+    """Return what the address of a slot is a multiple of: at least 8 above 64 bits."""
+    count = slot_bytes(width)
+    return min(count & -count, _LINE)
 
 
 def _place(region: Region, cell: n.Memory) -> MemoryPlace:

@@ -29,7 +29,11 @@ __all__ = [
     "Value",
     "WritePort",
     "runs",
+    "segments",
 ]
+
+_REPEATS = 2
+"""Copies of a bit from which on it counts as sign extension."""
 
 Value = tuple[int, ...]
 """Nets, lowest bit first."""
@@ -245,3 +249,23 @@ def runs(value: Value) -> Iterator[Run]:
                 end += 1
             yield Run(position, end - position, net >> 16, net & 0xFFFF)
         position = end
+
+
+def segments(value: Value) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of the longest stretches that are one run, or one run with its top bit repeated."""
+    start, count = 0, len(value)
+    while start < count:
+        net, end = value[start], start + 1
+        if net <= 1:
+            while end < count and value[end] <= 1:
+                end += 1
+        else:
+            while end < count and value[end] == net + (end - start):
+                end += 1
+            top, last = value[end - 1], end
+            while last < count and value[last] == top:
+                last += 1
+            if last - end >= _REPEATS:
+                end = last
+        yield start, end
+        start = end

@@ -3,18 +3,18 @@
 Tests: ``tests/hw/sim/test_order.py``.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from hw.sim import netlist as n
 from hw.sim.components import cyclic_components
 from hw.sim.errors import SimulatorError
 
-__all__ = ["BITWISE", "WHOLE", "Order", "Step", "input_values"]
+__all__ = ["BITWISE", "OBSERVE", "WHOLE", "Order", "Step", "input_values"]
 
-WHOLE = -1
+WHOLE, OBSERVE = -1, -2
 
 Step = tuple[int, int]
-"""(cell, bit), or (cell, WHOLE)."""
+"""(cell, bit); (cell, WHOLE); or (k, OBSERVE), which stores the k-th observed value."""
 
 BITWISE = {"~", "&", "|", "^", "m"}
 _COMB = (n.Operator, n.Part, n.Matches, n.PriorityMatch, n.AssignmentList, n.AsyncReadPort)
@@ -64,8 +64,9 @@ def _effect_values(cell: n.Print | n.Property) -> Iterator[n.Value]:
 class Order:
     """The needs of a netlist's cells. ``split`` has the cells that are evaluated bit by bit."""
 
-    def __init__(self, netlist: n.Netlist) -> None:
+    def __init__(self, netlist: n.Netlist, observed: Sequence[n.Value]) -> None:
         self.netlist = netlist
+        self.observed = observed
         self.cells = netlist.cells
         self.is_comb = [isinstance(cell, _COMB) for cell in self.cells]
         self.split: set[int] = set()
@@ -90,6 +91,9 @@ class Order:
     def inputs(self, step: Step) -> Iterator[n.Value]:
         """Yield the values that a step reads."""
         index, bit = step
+        if bit == OBSERVE:
+            yield self.observed[index]
+            return
         cell = self.cells[index]
         if bit != WHOLE:
             yield tuple(_bit_inputs(cell, bit))
@@ -102,6 +106,10 @@ class Order:
     def needs(self, step: Step) -> dict[Step, None]:
         """Return the steps before ``step``."""
         return self.sources(net for value in self.inputs(step) for net in value)
+
+    def work(self, step: Step) -> int:
+        """Return about how many instructions a step is."""
+        return 1 + sum(1 for value in self.inputs(step) for _ in n.segments(value))
 
     def before(self, nets: Iterable[int]) -> list[Step]:
         """Return what ``nets`` need and no earlier call has returned, each after its own needs."""

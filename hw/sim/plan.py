@@ -4,26 +4,26 @@
 Tests: ``tests/hw/sim/test_plan.py``.
 """
 
-from collections.abc import Iterable, Sequence
+import string
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hw.sim import netlist as n
-from hw.sim.order import BITWISE, WHOLE, Order, Step, input_values
+from hw.sim.gating import Block, gate
+from hw.sim.order import BITWISE, OBSERVE, WHOLE, Order, Step, input_values
 from hw.sim.schedule import Schedule, Steps, make_schedule
 
-__all__ = ["OBSERVE", "WORD", "Plan", "make_plan"]
+__all__ = ["WORD", "Plan", "make_plan"]
 
 WORD = 64
 """Bits of the widest piece."""
 
-OBSERVE = -2
-"""(k, OBSERVE) is the step that stores the k-th observed value."""
-
 _MIN_MEAN_PIECE = 8
 """Cuts that would make the mean piece narrower than this are not worth following."""
 
-_BLOCK_DEPTH = 3
-"""Levels of the hierarchy, the top included, that tell blocks apart."""
+
+_FEW = 20
+"""Steps behind a register from which on it counts as serving others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Plan:
     partitions that read a register, a port or a memory.
     """
 
-    partitions: list[list[Step]]
+    partitions: list[list[Block]]
     edge_from: int
     used: dict[int, int]
     cuts: dict[int, list[int]]
@@ -56,7 +56,7 @@ class _Planner:
         self.netlist = netlist
         self.cells = netlist.cells
         self.observed = observed
-        self.order = Order(netlist)
+        self.order = Order(netlist, observed)
         self.used: dict[int, int] = {}
         self.places: dict[int, set[int]] = {}
 
@@ -66,12 +66,13 @@ class _Planner:
         schedule = self._schedule()
         partitions = schedule.settle + schedule.edge
         steps = {cell for part in partitions for cell, bit in part if bit != OBSERVE}
+        writer = {cell: number for number, part in enumerate(schedule.settle) for cell, bit in part if bit == WHOLE}
         plan = Plan(
-            partitions,
+            [gate(part, self.order) for part in partitions],
             len(schedule.settle),
             self.used,
             {cell: self._cuts(cell) for cell in steps if self.order.is_comb[cell]},
-            writer={cell: number for number, part in enumerate(schedule.settle) for cell, bit in part if bit == WHOLE},
+            writer=writer,
             register_readers={},
             input_readers={name: set() for name in self.netlist.top.inputs},
             memory_readers={},
@@ -101,9 +102,9 @@ class _Planner:
         ports: dict[int, str] = {}
         for name, (start, width) in self.netlist.top.inputs.items():
             ports.update(dict.fromkeys(range(start, start + width), name))
-        for number, part in enumerate(plan.partitions):
-            for step in part:
-                nets = {net for value in self._inputs(step) for net in value if net > 1}
+        for number, blocks in enumerate(plan.partitions):
+            for step in (step for block in blocks for step in block.steps):
+                nets = {net for value in self.order.inputs(step) for net in value if net > 1}
                 for cell in {net >> 16 for net in nets}:
                     plan.register_readers.setdefault(cell, set()).add(number)
                 for net in nets:
@@ -123,7 +124,7 @@ class _Planner:
         at_edge: list[Step] = []
 
         def add(step: Step, block: str) -> None:
-            order.extend(self.order.before(net for value in self._inputs(step) for net in value))
+            order.extend(self.order.before(net for value in self.order.inputs(step) for net in value))
             order.append(step)
             sinks[step] = block
 
@@ -143,26 +144,37 @@ class _Planner:
                     at_edge.append(step)
         for number in range(len(self.observed)):
             add((number, OBSERVE), "observed")
+        for step in self._counters(order, sinks):
+            sinks[step] += ".counters"
         return make_schedule(
-            Steps(order, self._needs, self._block, self._work, sinks, frozenset(at_edge), frozenset(early))
+            Steps(order, self.order.needs, self._block, self.order.work, sinks, frozenset(at_edge), frozenset(early))
         )
 
-    def _inputs(self, step: Step) -> Sequence[n.Value]:
-        if step[1] == OBSERVE:
-            return (self.observed[step[0]],)
-        return tuple(self.order.inputs(step))
+    def _counters(self, order: list[Step], sinks: dict[Step, str]) -> Iterator[Step]:
+        """Yield the registers that serve nothing but themselves and what is observed.
 
-    def _needs(self, step: Step) -> Iterable[Step]:
-        return self.order.sources(net for value in self._inputs(step) for net in value)
+        They change in most cycles, and what they are made in can then sleep without them.
+        """
+        users: dict[Step, set[Step]] = {}
+        readers: dict[int, set[Step]] = {}
+        for step in order:
+            nets = [net for value in self.order.inputs(step) for net in value if net > 1]
+            for need in self.order.sources(nets):
+                users.setdefault(need, set()).add(step)
+            for cell in {net >> 16 for net in nets}:
+                readers.setdefault(cell, set()).add(step)
+        for step in sinks:
+            if step[1] == WHOLE and isinstance(self.cells[step[0]], n.FlipFlop):
+                ends = _ends(readers.get(step[0], set()), users, sinks)
+                if ends is not None and {end for end in ends if end[1] != OBSERVE} == {step}:
+                    yield step
 
     def _block(self, step: Step) -> str:
+        """Return the block that a step belongs to; blocks that differ in a number alone are one."""
         if step[1] == OBSERVE:
             return ""
-        return ".".join(self.netlist.blocks[step[0]].split(".")[:_BLOCK_DEPTH])
-
-    def _work(self, step: Step) -> int:
-        """Return about how many instructions a step is."""
-        return 1 + sum(1 for value in self._inputs(step) for _ in n.runs(value))
+        path = self.netlist.blocks[step[0]].split(".")
+        return ".".join(name.rstrip(string.digits) for name in path)
 
     # ---- pieces
 
@@ -184,6 +196,19 @@ class _Planner:
         return _fill(sorted(both), width)
 
 
+def _ends(begin: set[Step], users: dict[Step, set[Step]], sinks: dict[Step, str]) -> set[Step] | None:
+    """Return the sinks that steps lead to, or None if there is much between."""
+    seen, waiting = set(begin), list(begin)
+    while waiting:
+        if len(seen) > _FEW:
+            return None
+        for user in users.get(waiting.pop(), ()):
+            if user not in seen:
+                seen.add(user)
+                waiting.append(user)
+    return {step for step in seen if step in sinks}
+
+
 def _fill(starts: list[int], width: int) -> list[int]:
     """Return ``starts`` and the multiples of WORD within pieces that are wider than that."""
     filled = []
@@ -199,8 +224,8 @@ def _input_cuts(cell: n.Cell) -> set[int]:
     match cell:
         case n.Operator() if cell.kind in BITWISE:
             values = cell.inputs[1:] if cell.kind == "m" else cell.inputs
-            return {run.position for value in values for run in n.runs(value)}
+            return {start for value in values for start, _ in n.segments(value)}
         case n.AssignmentList():
-            cuts = {run.position for run in n.runs(cell.default)}
-            return cuts | {item.start + run.position for item in cell.assignments for run in n.runs(item.value)}
+            cuts = {start for start, _ in n.segments(cell.default)}
+            return cuts | {item.start + start for item in cell.assignments for start, _ in n.segments(item.value)}
     return set()

@@ -56,6 +56,11 @@ class SampleLog:
         return self._signals + self._when
 
     @property
+    def drives(self) -> tuple[str, ...]:
+        """The inputs that it sets: none."""
+        return ()
+
+    @property
     def size(self) -> int:
         """Bytes of state."""
         return self._notes.size

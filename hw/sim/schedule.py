@@ -13,8 +13,8 @@ __all__ = ["Schedule", "Step", "Steps", "make_schedule"]
 
 Step = tuple[int, int]
 
-_SMALL = 60
-"""Work of a group of sinks below which it joins that of the block above."""
+_SMALL = 12
+"""Work below which a group of sinks joins that of the block above, and shared steps of several blocks are joined."""
 
 _LARGE = 2500
 """Work at which a partition is cut; LLVM's time grows faster than a function."""

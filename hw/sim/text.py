@@ -17,6 +17,10 @@ MASK = "i@"
 """Stands for the integer type with a bit for each partition, until their number is known."""
 
 
+_MOSTLY = 0.4
+"""Share of instructions on flags from which on a function must stay scalar: LLVM's vectors of flags are slow."""
+
+
 class Form(enum.Enum):
     """What the bits above a value hold in its container."""
 
@@ -132,5 +136,8 @@ class Function:
             if partitions:
                 chosen = self.end_op(f"select i1 {condition}, {MASK} {partitions}, {MASK} 0")
                 total = self.end_op(f"or {MASK} {total}, {chosen}")
-        body = "\n".join((*self.allocas, *self.lines, *self._end, f"  ret {MASK} {total}"))
-        return f"define internal {MASK} @{self.name}({FUNCTION_SIGNATURE}) noinline nounwind {{\n{body}\n}}\n"
+        lines = (*self.allocas, *self.lines, *self._end, f"  ret {MASK} {total}")
+        flags = sum(" i1 " in line for line in lines)
+        kind = " noimplicitfloat" if flags > _MOSTLY * len(lines) else ""
+        body = "\n".join(lines)
+        return f"define internal {MASK} @{self.name}({FUNCTION_SIGNATURE}) noinline nounwind{kind} {{\n{body}\n}}\n"

@@ -5,6 +5,7 @@ The work is in functions, one for each partition of the plan; a value that one n
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from hw.sim import netlist as n
@@ -12,10 +13,11 @@ from hw.sim.cells import emit_comb
 from hw.sim.driver import Regions, module_text
 from hw.sim.edge import emit_read, emit_register, emit_write
 from hw.sim.effects import Effect, effect_of, emit_effect, record_bytes
+from hw.sim.gating import Block
 from hw.sim.hooks import Hook
 from hw.sim.layout import Layout, Region, Slot, lay_out
-from hw.sim.order import Step
-from hw.sim.plan import OBSERVE, Plan, make_plan
+from hw.sim.order import OBSERVE, WHOLE, Step
+from hw.sim.plan import Plan, make_plan
 from hw.sim.text import Function
 from hw.sim.words import Words
 
@@ -44,7 +46,7 @@ class Translation:
 def translate(netlist: n.Netlist, observed: Sequence[str], hooks: Sequence[Hook]) -> Translation:
     """Return the module of a netlist; ``observed`` names the signals whose values are stored in every cycle."""
     plan = make_plan(netlist, (netlist.signals[name].value for name in observed))
-    layout = lay_out(netlist, plan)
+    layout = lay_out(netlist, plan, {name for hook in hooks for name in hook.drives})
     slots = {name: layout.io.take(len(netlist.signals[name].value)) for name in observed}
     effects = {i: effect_of(cell) for i, cell in enumerate(netlist.cells) if isinstance(cell, n.Print | n.Property)}
     aux = Region(_AUX_HEADER)
@@ -81,13 +83,27 @@ class _Writer:
     def functions(self) -> list[Function]:
         """Return the functions of all partitions, in order."""
         made: list[Function] = []
-        for number, steps in enumerate(self.plan.partitions):
+        for number, blocks in enumerate(self.plan.partitions):
             made.append(Function(f"partition_{number}", number))
             self.words.fn = made[-1]
-            for step in steps:
-                self._write(step)
+            for block in blocks:
+                self._write_block(block)
         self.words.export()
         return made
+
+    def _write_block(self, block: Block) -> None:
+        """Write steps behind the branch that they share; who writes memories wakes itself and the readers."""
+        fn, readers = self.words.fn, self.plan.memory_readers
+        active = "1"
+        for net in block.conditions:
+            active = self.words.flag(net) if active == "1" else fn.op(f"or i1 {active}, {self.words.flag(net)}")
+        for index, bit in block.steps:
+            port = self.netlist.cells[index] if bit == WHOLE else None
+            if isinstance(port, n.WritePort):
+                fn.wake(active, {fn.number} | readers.get(port.memory, set()))
+        with fn.when(active) if block.conditions else nullcontext():
+            for step in block.steps:
+                self._write(step)
 
     def _write(self, step: Step) -> None:
         index, bit = step

@@ -17,6 +17,12 @@ __all__ = ["Held", "Words"]
 
 ZERO, SIGN, ANY = Form.ZERO, Form.SIGN, Form.ANY
 
+_LANE = 8
+"""Bits of the narrowest element of vectors."""
+
+_FLAGS = 32
+"""Single bits that share a word when they pass between functions."""
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -30,11 +36,12 @@ class Held:
 
 @dataclass(slots=True)
 class _Piece:
-    """A piece of a cell's output: the function that made it, and its slot in ``io`` once another one needed it."""
+    """A piece of a cell's output, the function that made it, and (once another one needs it) where it passes."""
 
     held: Held
     home: Function
     slot: Slot | None = None
+    bit: int = 0
     readers: set[int] = field(default_factory=set)
 
 
@@ -48,6 +55,7 @@ class Words:
         self.fn = fn
         self.assignments: dict[int, dict[int, list[n.Assignment]]] = {}
         self._pieces: dict[tuple[int, int], _Piece] = {}
+        self._flag_words: dict[int, tuple[Slot, int]] = {}
         top = sorted((start, name) for name, (start, _) in netlist.top.inputs.items())
         self._input_starts = [start for start, _ in top]
         self._input_slots = [layout.inputs[name] for _, name in top]
@@ -99,25 +107,21 @@ class Words:
             if form is ZERO and count < bits:
                 return self.fn.op(f"and i{bits} {self.get(nets[: base + 1], SIGN, bits)}, {mask(count)}")
             return self.get(nets[: base + 1], SIGN, bits)
-        parts = list(n.runs(nets))
-        if len(parts) == 1 and parts[0].cell is not None:
-            held = self._run(parts[0].cell, parts[0].start, count)
-            return self.convert(held, form, bits)
-        return self._concatenation(parts, form, bits)
+        parts = list(n.segments(nets))
+        if len(parts) == 1 and nets[0] > 1:
+            return self.convert(self._run(nets[0] >> 16, nets[0] & 0xFFFF, count), form, bits)
+        return self._concatenation(nets, parts, form, bits)
 
-    def _concatenation(self, parts: list[n.Run], form: Form, bits: int) -> str:
+    def _concatenation(self, nets: n.Value, parts: list[tuple[int, int]], form: Form, bits: int) -> str:
         number, names = 0, []
-        last = parts[-1]
-        for run in parts:
-            if run.cell is None:
-                number |= run.start << run.position
+        for start, end in parts:
+            if nets[start] <= 1:
+                number |= sum(net << place for place, net in enumerate(nets[start:end], start))
                 continue
-            wanted = form if run is last else ZERO
-            name = self.convert(self._run(run.cell, run.start, run.width), wanted, bits)
-            names.append(self.fn.op(f"shl i{bits} {name}, {run.position}") if run.position else name)
-        width = last.position + last.width
-        if form is SIGN and last.cell is None:  # a constant zero on top was taken off before: this is a one
-            number -= 1 << width
+            name = self.get(nets[start:end], form if end == len(nets) else ZERO, bits)
+            names.append(self.fn.op(f"shl i{bits} {name}, {start}") if start else name)
+        if form is SIGN and nets[-1] == 1:
+            number -= 1 << len(nets)
         if number or not names:
             names.append(str(number))
         result = names[0]
@@ -158,24 +162,40 @@ class Words:
         if piece.home is self.fn:
             return piece.held
         if piece.slot is None:
-            piece.slot = self.layout.io.take(piece.held.width)
+            piece.slot, piece.bit = self._passage(piece)
         piece.readers.add(self.fn.number)
-        return self.load("%io", piece.slot, 0, piece.held.width)
+        return self.load("%io", piece.slot, piece.bit, piece.held.width)
+
+    def _passage(self, piece: _Piece) -> tuple[Slot, int]:
+        """Return where a piece passes to other functions; single bits of one function share words."""
+        if piece.held.width > 1:
+            return self.layout.io.take(piece.held.width), 0
+        word, used = self._flag_words.get(piece.home.number, (None, _FLAGS))
+        if word is None or used == _FLAGS:
+            word, used = self.layout.io.take(_FLAGS), 0
+        self._flag_words[piece.home.number] = (word, used + 1)
+        return word, used
 
     def export(self) -> None:
         """Have each function store the pieces that later ones read, and wake those if a piece has changed."""
-        changes: dict[tuple[str, frozenset[int]], tuple[Function, str]] = {}
+        changes: dict[tuple[int, frozenset[int]], tuple[Function, str]] = {}
+        flags: dict[tuple[int, int], list[_Piece]] = {}
         for piece in self._pieces.values():
             if piece.slot is None:
                 continue
+            if piece.held.width == 1:
+                flags.setdefault((piece.home.number, piece.slot.offset), []).append(piece)
+                continue
             home = piece.home
-            key = (home.name, frozenset(piece.readers))
+            key = (home.number, frozenset(piece.readers))
             change = _export(home, piece.held, piece.slot)
             if key in changes:
                 change = home.end_op(f"or i64 {change}, {changes[key][1]}")
             changes[key] = (home, change)
         for (_, readers), (home, change) in changes.items():
             home.wake(home.end_op(f"icmp ne i64 {change}, 0"), readers)
+        for pieces in flags.values():
+            _export_flags(pieces)
 
     # ---- conversions
 
@@ -239,20 +259,28 @@ class Words:
     def store(self, base: str, slot: Slot, nets: n.Value) -> None:
         """Store a value of any width into a slot, zero above its width."""
         if slot.width <= WORD:
-            self._store(base, slot.offset, 8 * slot_bytes(slot.width), self.get(nets, ZERO, 8 * slot_bytes(slot.width)))
+            size = 8 * slot_bytes(slot.width)
+            self._store(base, slot.offset, size, self.get(nets, ZERO, size), alone=slot.width < _LANE)
             return
         for low in range(0, slot.width, WORD):
             word = nets[low : low + WORD]
-            parts = list(n.runs(word))
-            if len(word) == WORD and all(p.position % p.width == 0 and p.width in (8, 16, 32) for p in parts):
-                for part in parts:
-                    name = self.get(word[part.position : part.position + part.width])
-                    self._store(base, slot.offset + (low + part.position) // 8, part.width, name)
+            parts = list(n.segments(word))
+            if len(word) == WORD and all(_is_lane(start, end - start) for start, end in parts):
+                for start, end in parts:
+                    self._store(base, slot.offset + (low + start) // 8, end - start, self.get(word[start:end]))
             else:
                 self._store(base, slot.offset + low // 8, WORD, self.get(word, ZERO, WORD))
 
-    def _store(self, base: str, offset: int, bits: int, name: str) -> None:
-        self.fn.do(f"store i{bits} {name}, ptr {self.fn.at(base, offset)}, align {_alignment(offset, bits)}")
+    def _store(self, base: str, offset: int, bits: int, name: str, *, alone: bool = False) -> None:
+        """Store an integer. ``alone`` keeps LLVM from joining flags and the like to vectors, which costs more."""
+        kind, order = ("atomic ", " unordered") if alone else ("", "")
+        place = self.fn.at(base, offset)
+        self.fn.do(f"store {kind}i{bits} {name}, ptr {place}{order}, align {_alignment(offset, bits)}")
+
+
+def _is_lane(start: int, width: int) -> bool:
+    """Tell whether bits fill an integer of less than a word at its natural alignment."""
+    return width in (8, 16, 32) and start % width == 0
 
 
 def _alignment(offset: int, bits: int) -> int:
@@ -272,3 +300,28 @@ def _export(home: Function, held: Held, slot: Slot) -> str:
     home.end_do(f"store i{size} {name}, ptr {place}")
     change = home.end_op(f"xor i{size} {old}, {name}")
     return change if size == 64 else home.end_op(f"zext i{size} {change} to i64")
+
+
+def _export_flags(pieces: list[_Piece]) -> None:
+    """Store the flags that share a word at their function's end; wake the readers of those that changed."""
+    home, slot = pieces[0].home, pieces[0].slot
+    assert slot is not None
+    word = "0"
+    readers: dict[frozenset[int], int] = {}
+    for piece in pieces:
+        name, bits = piece.held.name, piece.held.bits
+        if bits > 1 and piece.held.form is not ZERO:
+            name = home.end_op(f"and i{bits} {name}, 1")
+        if bits != _FLAGS:
+            name = home.end_op(f"{'zext' if bits < _FLAGS else 'trunc'} i{bits} {name} to i{_FLAGS}")
+        if piece.bit:
+            name = home.end_op(f"shl i{_FLAGS} {name}, {piece.bit}")
+        word = home.end_op(f"or i{_FLAGS} {word}, {name}")
+        key = frozenset(piece.readers)
+        readers[key] = readers.get(key, 0) | 1 << piece.bit
+    place = home.end_op(f"getelementptr i8, ptr %io, i64 {slot.offset}")
+    change = home.end_op(f"xor i{_FLAGS} {word}, {home.end_op(f'load i{_FLAGS}, ptr {place}')}")
+    home.end_do(f"store i{_FLAGS} {word}, ptr {place}")
+    for partitions, ones in readers.items():
+        some = home.end_op(f"and i{_FLAGS} {change}, {ones}")
+        home.wake(home.end_op(f"icmp ne i{_FLAGS} {some}, 0"), partitions)
