@@ -53,8 +53,7 @@ class InstructionStream:
     def __init__(self, array: WordArray, config: VTAConfig, *, skip: bool = False) -> None:
         self.config = config
         self.array = array
-        self.legal = _legal_prefix(array, config)
-        self.tables: Mapping[str, FieldTable] = decode_fields(array[: self.legal], config)
+        self.legal, self.tables = _legal_prefix(array, config)
         self._skip = skip
         self.work = _without_work(self.tables) if skip else self.tables
 
@@ -183,18 +182,17 @@ class InstructionStream:
         return instruction.module, instruction.deps
 
 
-def _legal_prefix(array: WordArray, config: VTAConfig) -> int:
-    """Return how many words come before the first illegal one."""
+def _legal_prefix(array: WordArray, config: VTAConfig) -> tuple[int, Mapping[str, FieldTable]]:
+    """Return how many words come before the first illegal one, and their fields."""
     try:
-        decode_fields(array, config)
+        return len(array), decode_fields(array, config)
     except DecodingError:
         for index, word in enumerate(array_to_words(array)):
             try:
                 decode(word, config)
             except DecodingError:
-                return index
+                return index, decode_fields(array[:index], config)
         raise AssertionError("bulk and scalar decoder judge every word alike") from None
-    return len(array)
 
 
 def _without_work(tables: Mapping[str, FieldTable]) -> Mapping[str, FieldTable]:

@@ -29,6 +29,7 @@ class MicroOpShadow:
     def __init__(self, config: VTAConfig) -> None:
         self.config = config
         self._words = np.zeros(config.uop_depth, np.uint32)
+        self._fields = decode_uop_fields(np.zeros(config.uop_depth + 1, np.uint32), config)  # one more: an open end
         layout = uop_layout(config)
         self._unused = np.uint32(
             sum(((1 << f.width) - 1) << o for f, o in zip(layout.fields, layout.offsets, strict=True) if f.unused)
@@ -48,7 +49,10 @@ class MicroOpShadow:
             fault = None if unknown else self._fault_between(tables, begin, end)
             if fault is not None:
                 return fault
-            self._words[sram : sram + count] = memory[4 * dram : 4 * (dram + count)].view("<u4")
+            loaded = memory[4 * dram : 4 * (dram + count)].view("<u4")
+            self._words[sram : sram + count] = loaded
+            for key, column in decode_uop_fields(loaded, self.config).items():
+                self._fields[key][sram : sram + count] = column
             begin = end
         return None if unknown else self._fault_between(tables, begin, before)
 
@@ -77,24 +81,22 @@ class MicroOpShadow:
         works = (columns["iter_out"] != 0) & (columns["iter_in"] != 0) & (columns["uop_end"] > columns["uop_bgn"])
         if not works.any():
             return
-        bounds = np.stack([columns["uop_bgn"], columns["uop_end"]])
-        bounds[:, ~works] = 0
-        ranges, which = np.unique(bounds, axis=1, return_inverse=True)
-        which = which.reshape(-1)
-        pairs: list[tuple[int, int]] = [(low, high) for low, high in ranges.T.tolist()]
-        tops = {key: np.array(column)[which] for key, column in self._tops(pairs).items()}
+        bounds = np.stack([columns["uop_bgn"], columns["uop_end"]], axis=1)
+        bounds[~works] = (0, 1)
         for field, depth, what, used in self._operands(name, columns):
-            top = tops[field] + sum(
-                (columns[f"iter_{loop}"] - 1) * columns[f"{field}_factor_{loop}"] for loop in ("out", "in")
-            )
+            top = np.maximum.reduceat(self._fields[field], bounds.reshape(-1))[::2]
+            for loop in ("out", "in"):
+                top = top + (columns[f"iter_{loop}"] - 1) * columns[f"{field}_factor_{loop}"]
             bad = np.flatnonzero(works & used & (top >= depth))
             if bad.size:
                 text = f"{what} indices reach {top[bad[0]]}, which is out of range, the buffer has {depth} elements"
                 yield Fault(int(table.index[span][bad[0]]), text)
-        for number, (low, high) in enumerate(pairs):
-            refusal = self._refusal(low, high)
-            if refusal is not None:
-                yield Fault(int(table.index[span][np.argmax(which == number)]), refusal)
+        if self._unused and (self._words & self._unused).any():
+            for at in np.flatnonzero(works).tolist():
+                refusal = self._refusal(*bounds[at].tolist())
+                if refusal is not None:
+                    yield Fault(int(table.index[span][at]), refusal)
+                    return
 
     def _operands(self, name: str, columns: Columns) -> list[tuple[str, int, str, Mask]]:
         """Return field, depth, the name in messages, and which instructions use the operand."""
@@ -104,15 +106,6 @@ class MicroOpShadow:
             return [dst, ("src", config.acc_depth, "accumulator", columns["use_imm"] == 0)]
         multiplies = columns["reset"] == 0
         return [dst, ("src", config.inp_depth, "input", multiplies), ("wgt", config.wgt_depth, "weight", multiplies)]
-
-    def _tops(self, pairs: list[tuple[int, int]]) -> dict[str, list[int]]:
-        """Return the largest value of each field in each range of micro-ops (0 in an empty one)."""
-        tops: dict[str, list[int]] = {"dst": [], "src": [], "wgt": []}
-        for low, high in pairs:
-            fields = decode_uop_fields(self._words[low:high], self.config)
-            for key, column in tops.items():
-                column.append(int(fields[key].max(initial=0)))
-        return tops
 
     def _refusal(self, begin: int, end: int) -> str | None:
         """Return why one of the micro-ops is illegal, or None."""
