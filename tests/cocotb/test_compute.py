@@ -1,27 +1,20 @@
 # amaranth: UnusedElaboratable=no
 """The load and the compute module as generated Verilog, at block 4."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from hw.compute.stage import ComputeStage
-from hw.config import HardwareConfig
-from hw.load import LoadStage
-from isa.config import VTAConfig
-from tests.support.cocotb_run import Build, build, run
+from tests.support.cocotb_run import Build, run
+from tests.support.cocotb_suite import build_for
 
 BENCH = "tests.cocotb.bench_compute"
 
 
 @pytest.fixture(scope="module")
 def compute(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    vta = VTAConfig(log_block=2, log_uop_buff_size=8, log_inp_buff_size=8, log_wgt_buff_size=10, log_acc_buff_size=14)
-    hardware = HardwareConfig()
-    given = {"vta": vta.to_dict(), **asdict(hardware)}
-    folder = tmp_path_factory.mktemp("compute")
-    return build(ComputeStage(vta, hardware), top="compute", folder=folder, given=given)
+    built, _ = build_for("compute", tmp_path_factory.mktemp("compute"))
+    return built
 
 
 def test_gemm(compute: Build) -> None:
@@ -54,8 +47,5 @@ def test_br_030_an_accumulator_load_over_page_lines_is_split_there(compute: Buil
 
 
 def test_load_with_pads_and_strides(tmp_path: Path) -> None:
-    vta = VTAConfig(log_block=2, log_uop_buff_size=8, log_inp_buff_size=7, log_wgt_buff_size=9, log_acc_buff_size=10)
-    hardware = HardwareConfig()
-    given = {"vta": vta.to_dict(), **asdict(hardware)}
-    built = build(LoadStage(vta, hardware), top="load", folder=tmp_path, given=given)
-    run(built, "tests.cocotb.bench_load")
+    built, bench = build_for("load", tmp_path)
+    run(built, bench)

@@ -4,7 +4,6 @@
 import re
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,10 @@ from hw.config import HardwareConfig
 from hw.core import Core
 from hw.top import Top
 from hw.verilog import Shell, to_verilog
-from isa.config import VTAConfig
 from tests.support.cocotb_run import Build, build, ports, run
+from tests.support.cocotb_suite import CORE_SIGNALS, SMALL, build_for
 
 ROOT = Path(__file__).parents[2]
-SMALL = VTAConfig(log_block=1, log_uop_buff_size=7, log_inp_buff_size=6, log_wgt_buff_size=7, log_acc_buff_size=8)
 HARDWARE = HardwareConfig()
 
 KEYWORDS = frozenset(
@@ -47,14 +45,6 @@ _DECLARED = re.compile(
     r"^\s+(?:input|output|wire|reg)\s+(?:signed\s+)?(?:\[\d+:\d+\] )?(\S+?)\s*(?:\[\d+:\d+\])?(?: =.*)?;$", re.M
 )
 _PORT = re.compile(r"^\s+((?:input|output) (?:\[\d+:\d+\] )?\S+);$", re.M)
-
-SIGNALS = {
-    "launch.running": "a launch is in progress",
-    "l2g.count": "tokens from load to compute; likewise g2l, g2s, s2g",
-    "fetch.dispatched": "instructions handed to the queues",
-    "store.start": "the store module starts an instruction; likewise load, compute",
-}
-"""Inner signals of the core that the documentation names."""
 
 
 @pytest.fixture(scope="module")
@@ -131,10 +121,8 @@ def test_br_036_an_independent_front_end_reads_every_module(axi_text: str, tmp_p
 def core(core_text: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Build:
     """The core, compiled as Verilog and as SystemVerilog: combinational processes wake at time 0 in both."""
     folder = tmp_path_factory.mktemp("core")
-    given = {"vta": SMALL.to_dict(), "hardware": asdict(HARDWARE)}
-    standard = [f"-g{request.param}"]
-    component = Core(SMALL, HARDWARE)
-    return build(component, top="vta_core", folder=folder, verilog=core_text, given=given, arguments=standard)
+    built, _ = build_for("vta_core", folder, verilog=core_text, arguments=(f"-g{request.param}",))
+    return built
 
 
 def test_br_041_the_done_port_keeps_its_name_and_reset_value(core: Build) -> None:
@@ -143,7 +131,7 @@ def test_br_041_the_done_port_keeps_its_name_and_reset_value(core: Build) -> Non
 
 def test_br_043_ports_and_documented_signals_are_plain_attributes(core: Build) -> None:
     name = "br_043_ports_and_documented_signals_are_plain_attributes"
-    run(core, "tests.cocotb.bench_core", tests=name, signals=list(SIGNALS))
+    run(core, "tests.cocotb.bench_core", tests=name)
     page = (ROOT / "docs" / "hardware-tests.md").read_text(encoding="utf-8")
-    for path, meaning in SIGNALS.items():
+    for path, meaning in CORE_SIGNALS.items():
         assert f"| `{path}` | {meaning} |" in page

@@ -1,29 +1,21 @@
 # amaranth: UnusedElaboratable=no
 """The store module as generated Verilog, behind AXI write channels that stall."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from hw.config import HardwareConfig
-from isa.config import VTAConfig
-from tests.support.cocotb_designs import StoreToMemory
-from tests.support.cocotb_run import Build, build, run
+from tests.support.cocotb_run import Build, run
+from tests.support.cocotb_suite import build_for
 
 BENCH = "tests.cocotb.bench_store"
 
 
-def built(folder: Path, data_width: int) -> Build:
-    """Compile the default configuration's store module for a memory port of ``data_width`` bits."""
-    hardware = HardwareConfig(data_width=data_width)
-    given = {"vta": VTAConfig().to_dict(), **asdict(hardware)}
-    return build(StoreToMemory(VTAConfig(), hardware), top="store_to_memory", folder=folder, given=given)
-
-
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    return built(tmp_path_factory.mktemp("store"), 64)
+    built, _ = build_for("store_to_memory", tmp_path_factory.mktemp("store"))
+    return built
 
 
 def test_br_030_a_store_over_a_page_line_is_split_there(store: Build) -> None:
@@ -47,8 +39,5 @@ def test_stores_follow_each_other_and_each_pushes_and_pops_once(store: Build) ->
 
 
 def test_a_bus_as_wide_as_a_tile_stores_the_same(tmp_path: Path) -> None:
-    run(
-        built(tmp_path, 128),
-        BENCH,
-        tests=["br_030_a_store_over_a_page_line_is_split_there", "br_032_no_burst_is_a_beat_too_long"],
-    )
+    built, bench = build_for("store_to_memory", tmp_path, hardware=HardwareConfig(data_width=128))
+    run(built, bench, tests=["br_030_a_store_over_a_page_line_is_split_there", "br_032_no_burst_is_a_beat_too_long"])
