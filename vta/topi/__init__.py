@@ -1,10 +1,11 @@
 """Operators under TVM's names: ``topi.add``, ``topi.nn.pad``, ...
 
-Tests: tests/vta/front/test_topi_pad.py, tests/vta/topi/test_broadcast.py.
+Tests: tests/vta/front/test_topi_pad.py, tests/vta/topi/test_broadcast.py, tests/vta/topi/test_bitpack.py.
 """
 
 from vta.topi import nn
 from vta.topi.alu_template import schedule_alu
+from vta.topi.bitpack import bitpack
 from vta.topi.broadcast import (
     add,
     cast,
@@ -21,6 +22,6 @@ from vta.topi.broadcast import (
 )
 
 __all__ = [
-    "add", "cast", "clip", "identity", "left_shift", "maximum", "minimum", "multiply", "negative", "nn", "relu",
+    "add", "bitpack", "cast", "clip", "identity", "left_shift", "maximum", "minimum", "multiply", "negative", "nn", "relu",
     "right_shift", "schedule_alu", "subtract",
 ]  # fmt: skip

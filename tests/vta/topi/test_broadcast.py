@@ -1,20 +1,9 @@
 import numpy as np
 import pytest
 
-import vta
+from tests.support.host_run import on_host
 from vta import te, topi
 from vta.topi.operator import OperatorError
-
-
-def on_host(output: te.Tensor, inputs: list[te.Tensor], *values: np.ndarray) -> np.ndarray:
-    """Return what the host computes for ``output``."""
-    function = vta.build(te.create_schedule(output.op), [*inputs, output], "llvm")
-    shape = tuple(int(extent) for extent in output.shape)
-    arrays = [vta.nd.array(value) for value in values]
-    result = vta.nd.empty(shape, str(output.dtype))
-    function(*arrays, result)
-    return result.numpy()
-
 
 OPERATORS = {
     "add": np.add,
