@@ -6,6 +6,7 @@ To run a program of your own, save it (``vta`` or ``isa.program_file.save_progra
 import itertools
 import logging
 import random
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -80,19 +81,25 @@ class Host:
         self.memory.write(INSTRUCTIONS, program.words.astype("<u8").tobytes())
 
     async def launch(self, count: int) -> None:
-        """Launch ``count`` instructions and wait for the interrupt, ``limit`` (a parameter) cycles at most."""
-        limit = self.given.get("limit", 50_000)
+        """Launch ``count`` instructions and wait for the interrupt, ``limit`` (a parameter) cycles at most.
+
+        The log says every ``progress`` (a parameter) cycles how far and how fast the simulation is.
+        """
+        limit, progress = self.given.get("limit", 50_000), self.given.get("progress", 100_000)
         await self.write("insn_address", INSTRUCTIONS)
         await self.write("insn_count", count)
         await self.write("launch", 1)
         assert value(self.dut.irq) == 0
         end = RisingEdge(self.dut.irq)
-        late = cocotb.start_soon(_after(self.dut, limit))
-        if await First(end, late) is not end:
-            started = [await self.read(f"{name}_started") for name in ("load", "compute", "store")]
-            raise AssertionError(f"no end within {limit} cycles; instructions started: {started}")
-        late.cancel()
-        await RisingEdge(self.dut.clk)
+        begin = time.perf_counter()
+        for cycles in range(progress, limit + progress, progress):
+            if await First(end, ClockCycles(self.dut.clk, progress)) is end:
+                await RisingEdge(self.dut.clk)
+                return
+            rate = cycles / (time.perf_counter() - begin)
+            self.dut._log.info("%d cycles of this launch, %d cycles a second", cycles, rate)
+        started = [await self.read(f"{name}_started") for name in ("load", "compute", "store")]
+        raise AssertionError(f"no end within {limit} cycles; instructions started: {started}")
 
     def check(self, program: Program) -> None:
         """Compare everything the program names in DRAM with the reference interpreter."""
@@ -101,10 +108,6 @@ class Host:
             got = np.frombuffer(self.memory.read(segment.address, segment.nbytes), np.uint8)
             want = expected[segment.address : segment.address + segment.nbytes]
             np.testing.assert_array_equal(got, want, err_msg=f"{segment.name} at {segment.address:#x}")
-
-
-async def _after(dut: Any, cycles: int) -> None:
-    await ClockCycles(dut.clk, cycles)
 
 
 def _pauses(probability: float, seed: int) -> Iterator[bool]:

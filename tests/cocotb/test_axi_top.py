@@ -4,6 +4,7 @@
 That a program means what its schedule says is asserted against numpy here and in ``tests/integration``.
 """
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,12 +18,14 @@ from hw.verilog import to_verilog
 from isa.config import VTAConfig
 from isa.program_file import save_program
 from tests.support.cocotb_programs import compiled_program
-from tests.support.cocotb_run import build, run
+from tests.support.cocotb_run import Build, build, run
 from tests.support.conv_cases import convolution_tutorial, packed_convolution
 from tests.support.spine_cases import blocked_matrix_multiply, matrix_multiply, vector_add
 from vta.topi.conv2d import ConvTiles
 
 BLOCK4 = VTAConfig(log_block=2, log_uop_buff_size=9, log_inp_buff_size=9, log_wgt_buff_size=10, log_acc_buff_size=11)
+
+BENCH = "tests.cocotb.bench_axi_top"
 
 CONVOLUTION = {"height": 5, "in_filter": 8, "out_filter": 8, "hkernel": 3, "hpad": 1, "hstride": 1}
 TILES = ConvTiles(tile_co=2, tile_h=5, tile_w=5)
@@ -45,26 +48,42 @@ def padded_convolution(data: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -
     return result
 
 
-def test_matrix_multiply_and_a_padded_convolution_run_behind_axi(tmp_path: Path) -> None:
-    env = vta.Environment(BLOCK4)
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """The accelerator at block 4 behind its AXI ports."""
     hardware = HardwareConfig()
-    product, (x, w), c = compiled_program(matrix_multiply(env), BLOCK4, seed=1)
+    given = {"vta": BLOCK4.to_dict(), "hardware": asdict(hardware)}
+    verilog = to_verilog(BLOCK4, hardware, shell="axi")
+    folder = tmp_path_factory.mktemp("axi")
+    return build(Top(BLOCK4, hardware), top="vta", folder=folder, verilog=verilog, given=given)
+
+
+def product_of_tiles(folder: Path) -> Path:
+    """Write the program of 1 by 16 times 16 by 16 tiles."""
+    program, (x, w), c = compiled_program(matrix_multiply(vta.Environment(BLOCK4)), BLOCK4, seed=1)
     total = np.einsum("okbi,mkci->ombc", x.astype(np.int32), w.astype(np.int32))
     np.testing.assert_array_equal(c, total.astype(np.int8))
+    file = folder / "matrix_multiply.vtaprog"
+    save_program(program, file)
+    return file
+
+
+def test_matrix_multiply_and_a_padded_convolution_run_behind_axi(small: Build, tmp_path: Path) -> None:
+    env = vta.Environment(BLOCK4)
     convolution, tensors, result = compiled_program(packed_convolution(env, CONVOLUTION, TILES), BLOCK4, seed=2)
     np.testing.assert_array_equal(result, padded_convolution(*tensors))
-    files = [tmp_path / "matrix_multiply.vtaprog", tmp_path / "convolution.vtaprog"]
-    for program, path in zip((product, convolution), files, strict=True):
-        save_program(program, path)
-    built = build(Top(BLOCK4, hardware), top="vta", folder=tmp_path, verilog=to_verilog(BLOCK4, hardware, shell="axi"))
-    run(
-        built,
-        "tests.cocotb.bench_axi_top",
-        vta=BLOCK4.to_dict(),
-        hardware=asdict(hardware),
-        programs=[str(path) for path in files],
-        stall=0.2,
-    )
+    file = tmp_path / "convolution.vtaprog"
+    save_program(convolution, file)
+    run(small, BENCH, programs=[str(product_of_tiles(tmp_path)), str(file)], stall=0.2)
+
+
+def test_br_042_a_long_run_says_how_far_and_how_fast_it_is(small: Build, tmp_path: Path) -> None:
+    tests = "programs_give_what_the_reference_gives"
+    run(small, BENCH, tests=tests, programs=[str(product_of_tiles(tmp_path))], stall=0.0, progress=100)
+    log = (small.folder / "run.log").read_text(encoding="utf-8")
+    seen = [int(found) for found in re.findall(r"(\d+) cycles of this launch, \d+ cycles a second", log)]
+    assert len(seen) > 2
+    assert seen == [100 * (index + 1) for index in range(len(seen))]
 
 
 @pytest.mark.long
@@ -82,7 +101,7 @@ def test_the_tutorials_run_behind_axi_in_the_default_configuration(tmp_path: Pat
     built = build(Top(vta_config, hardware), top="vta", folder=tmp_path, verilog=verilog, simulator="verilator")
     run(
         built,
-        "tests.cocotb.bench_axi_top",
+        BENCH,
         vta=vta_config.to_dict(),
         hardware=asdict(hardware),
         programs=files,
