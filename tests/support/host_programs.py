@@ -14,13 +14,15 @@ from tests.support.host_call import call_host
 from tests.support.te_programs import Program, random_program, random_schedule
 from vta.passes.pipeline import PIPELINE
 from vta.te import schedule_to_func
+from vta.tir.dtype import INT32, INT64
+from vta.tir.expr import Cast, Var
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter import run_func
 from vta.tir.stmt import For, ForKind, Stmt
-from vta.tir.traverse import map_stmt
+from vta.tir.traverse import map_stmt, substitute
 from vta.tir.verify import verify
 
-__all__ = ["check_native", "check_result", "lowered_step_by_step", "marked", "random_function"]
+__all__ = ["check_native", "check_result", "lowered_step_by_step", "marked", "random_function", "widened"]
 
 _GENERIC = (
     "StorageFlatten", "NarrowDataType", "Simplify", "LoopPartition", "VectorizeLoop", "InjectVirtualThread",
@@ -46,6 +48,19 @@ def marked(
         return stmt
 
     return replace(func, body=map_stmt(func.body, mark))
+
+
+def widened(rng: Random, func: PrimFunc) -> PrimFunc:
+    """Return ``func`` with some of its loops counting with 64 bits."""
+
+    def widen(stmt: Stmt) -> Stmt:
+        if not isinstance(stmt, For) or rng.random() < 0.5:
+            return stmt
+        var = Var(stmt.loop_var.name, INT64)
+        body = substitute(stmt.body, {stmt.loop_var: Cast(INT32, var)})
+        return replace(stmt, loop_var=var, min=Cast(INT64, stmt.min), extent=Cast(INT64, stmt.extent), body=body)
+
+    return replace(func, body=map_stmt(func.body, widen))
 
 
 def lowered_step_by_step(func: PrimFunc, config: VTAConfig) -> Iterator[tuple[str, PrimFunc]]:

@@ -25,6 +25,7 @@ from vta.passes.lift_alloc_to_scope_begin import lift_alloc_to_scope_begin
 from vta.passes.lift_attr_scope import lift_attr_scope
 from vta.passes.loop_partition import loop_partition
 from vta.passes.lower_device_storage_access_info import lower_device_storage_access_info
+from vta.passes.narrow_data_type import narrow_data_type
 from vta.passes.remove_no_op import remove_no_op
 from vta.passes.set_debug_mode import set_debug_mode
 from vta.passes.simplify import simplify
@@ -60,6 +61,7 @@ class NamedPass:
 PIPELINE: tuple[NamedPass, ...] = (
     NamedPass("InjectConv2DTransposeSkip", inject_conv2d_transpose_skip),
     NamedPass("StorageFlatten", storage_flatten),
+    NamedPass("NarrowDataType", narrow_data_type),
     NamedPass("Simplify", simplify),
     NamedPass("InjectDMAIntrin", inject_dma_intrin),
     NamedPass("InjectSkipCopy", inject_skip_copy),

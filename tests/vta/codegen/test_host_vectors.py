@@ -8,16 +8,19 @@ import pytest
 
 from isa.config import VTAConfig
 from tests.support.host_call import call_host
+from vta import te
 from vta.codegen.host import emit_host
 from vta.codegen.llvm_types import CodegenError
 from vta.codegen.native import Machine, assembly_of
+from vta.passes import pipeline
 from vta.tir import ops
 from vta.tir.buffer import Buffer, decl_buffer
 from vta.tir.dtype import HANDLE, DType
 from vta.tir.expr import Broadcast, BufferLoad, Builtin, Call, Cast, Expr, FloorDiv, IntImm, Ramp, Select, Var, const
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter import InterpreterError, run_func
-from vta.tir.stmt import BufferStore, For
+from vta.tir.stmt import BufferStore, For, IfThenElse
+from vta.tir.traverse import walk
 
 N = 32
 RAMP = Ramp(const(0), const(1), N)
@@ -170,3 +173,40 @@ def test_a_vector_is_vector_instructions(dtype: str, instruction: str) -> None:
     text = assembly_of(emit_host([func], VTAConfig()).source, machine)
     assert instruction in text
     assert VECTOR_REGISTER.search(text)
+
+
+def host_loop(dtype: str, result: str, value: Callable[[Expr, Expr], Expr], *, split: bool) -> PrimFunc:
+    """Return the host code of a stage over 1000 elements, maybe ``split`` into vectors of 32."""
+    a, b = (te.placeholder((1000,), dtype, name) for name in ("a", "b"))
+    out = te.compute((1000,), lambda i: value(a[i], b[i]).astype(result), "out")
+    schedule = te.create_schedule(out.op)
+    if split:
+        _, inner = schedule[out].split(out.op.axis[0], factor=32)
+        schedule[out].vectorize(inner)
+    return pipeline.run(te.schedule_to_func(schedule, [a, b, out], "f"), VTAConfig())
+
+
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "result", "value", "instruction"),
+    [
+        ("int8", "int8", lambda a, b: a + b, "vpaddb"),
+        ("int32", "int32", lambda a, b: a * b, "vpmulld"),
+        ("float32", "float32", lambda a, b: a * b, "vmulps"),
+        ("int32", "int8", lambda a, b: te.max(te.min((a + b) >> 8, 127), -127), "vpminsd"),
+        ("int32", "int32", lambda a, b: te.if_then_else(a > b, a, b - 1), "vpcmpgtd"),
+    ],
+)
+def test_elementwise_loops_of_the_host_are_vector_instructions(
+    dtype: str, result: str, value: Callable[[Expr, Expr], Expr], instruction: str, *, split: bool
+) -> None:
+    machine = Machine(triple="x86_64-unknown-linux-gnu", cpu="haswell")
+    text = assembly_of(emit_host([host_loop(dtype, result, value, split=split)], VTAConfig()).source, machine)
+    assert re.search(rf"{instruction}\s.*%[xy]mm", text)
+
+
+def test_the_guarded_tail_of_a_split_leaves_the_others_in_vectors() -> None:
+    func = host_loop("int8", "int8", lambda a, b: a + b, split=True)
+    lanes_of_stores = [node.value.dtype.lanes for node in walk(func.body) if isinstance(node, BufferStore)]
+    assert lanes_of_stores == [32, 1000 % 32]
+    assert not any(isinstance(node, IfThenElse) for node in walk(func.body))

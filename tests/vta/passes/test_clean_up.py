@@ -126,8 +126,25 @@ def test_a_condition_that_depends_on_the_loop_memory_or_a_call_stays_inside() ->
     for condition in (i > 0, A.load(0) > 0, call("f").value > 0):
         body = loop(i, 4, when(condition, call("g")))
         assert after(hoist_if_then_else, body) is body
-    both = loop(i, 4, when(Var("n") > 0, call("g"), call("h")))
+    both = loop(i, 4, when(i > 0, call("g"), call("h")))
     assert after(hoist_if_then_else, both) is both
+
+
+def test_both_ways_of_a_condition_get_a_loop_of_their_own() -> None:
+    n, i = Var("n"), Var("i")
+    body = after(hoist_if_then_else, loop(i, 4, when(n > 0, call("g", i), call("h", i))))
+    assert outline(body) == ["if {", "  for i {", "    g", "  }", "} else {", "  for i {", "    h", "  }", "}"]
+    loops = [node.loop_var for node in walk(body) if isinstance(node, For)]
+    assert loops[0] is not loops[1]
+
+
+def test_the_first_parts_of_a_conjunction_are_tested_outside() -> None:
+    n, i = Var("n"), Var("i")
+    body = loop(i, 4, when(ops.all(n > 0, n < 9, i < n, n != 5), call("g")))
+    expected = when(ops.all(n > 0, n < 9), loop(i, 4, when(ops.all(i < n, n != 5), call("g"))))
+    require_equal(after(hoist_if_then_else, body), expected)
+    with_else = loop(i, 4, when(ops.all(n > 0, i < n), call("g"), call("h")))
+    assert after(hoist_if_then_else, with_else) is with_else
 
 
 # --- UnrollLoop ---------------------------------------------------------------------------------------

@@ -8,14 +8,22 @@ from random import Random
 import pytest
 
 from isa.config import VTAConfig
-from tests.support.host_programs import check_native, check_result, lowered_step_by_step, marked, random_function
+from tests.support.host_programs import (
+    check_native,
+    check_result,
+    lowered_step_by_step,
+    marked,
+    random_function,
+    widened,
+)
 from vta.tir.stmt import ForKind
 
 
 def check(seed: int) -> None:
     rng = Random(seed)
     program, func = random_function(rng)
-    for name, after in lowered_step_by_step(marked(rng, func), VTAConfig()):
+    func = widened(rng, marked(rng, func)) if seed % 2 else marked(rng, func)
+    for name, after in lowered_step_by_step(func, VTAConfig()):
         check_result(program, after, f"seed {seed} after {name}")
 
 
