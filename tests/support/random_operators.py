@@ -14,6 +14,9 @@ import numpy.typing as npt
 
 import vta
 from tests.support.configs import CONFIGS
+from vta.topi.batch_matmul import BatchMatmul, Matmul
+from vta.topi.conv2d_transpose_operator import Conv2dTranspose
+from vta.topi.dense import Dense
 from vta.topi.division import Rounding
 from vta.topi.elementwise import Binary, BinaryOperation, Elementwise
 from vta.topi.epilogue import (
@@ -36,6 +39,7 @@ from vta.topi.operator import Operator, OperatorError, compile  # noqa: A004  # 
 from vta.topi.padding import Pad2d
 from vta.topi.pooling import AveragePool2d, MaxPool2d
 from vta.topi.resize import Upsample2d
+from vta.topi.window import WindowError
 
 __all__ = [
     "KINDS", "Draw", "Instance", "check", "differences", "draw", "environment", "outcome", "random_arrays",
@@ -158,6 +162,41 @@ def random_upsample(rng: Rng) -> Operator:
     return Upsample2d(*image, (upto(rng, 4), upto(rng, 4)), epilogue, pick(rng, "int8", "int32"))
 
 
+def random_dense(rng: Rng) -> Operator:
+    """Return a dense layer, more or less wide."""
+    return Dense(upto(rng, 80), upto(rng, 200), upto(rng, 200), random_epilogue(rng))
+
+
+def random_matmul(rng: Rng) -> Operator:
+    """Return a product, or several, with operands turned or not."""
+    sizes = (upto(rng, 70), upto(rng, 70), upto(rng, 70))
+    turned = (bool(rng.random() < 0.5), bool(rng.random() < 0.5))
+    if rng.random() < 0.4:
+        return Matmul(*sizes, *turned, random_epilogue(rng))
+    return BatchMatmul(upto(rng, 5), *sizes, *turned, random_epilogue(rng))
+
+
+def random_conv2d_transpose(rng: Rng) -> Operator:
+    """Return a transposed convolution: any strides, pads, dilation, output padding, groups."""
+    groups = pick(rng, 1, 1, 2, 3, 8)
+    strides, dilation = (upto(rng, 4), upto(rng, 4)), pick(rng, (1, 1), (1, 1), (2, 1), (2, 3))
+    more = tuple(int(rng.integers(0, max(pair))) for pair in zip(strides, dilation, strict=True))
+    return Conv2dTranspose(
+        batch=upto(rng, 3),
+        in_channels=groups * upto(rng, max(1, 50 // groups)),
+        height=upto(rng, 12),
+        width=upto(rng, 12),
+        out_channels=groups * upto(rng, max(1, 50 // groups)),
+        kernel=(upto(rng, 5), upto(rng, 5)),
+        strides=strides,
+        padding=tuple(int(pad) for pad in rng.integers(0, 4, 4)),
+        output_padding=more,
+        dilation=dilation,
+        groups=groups,
+        epilogue=random_epilogue(rng),
+    )
+
+
 KINDS: Mapping[str, Callable[[Rng], Operator]] = {
     "elementwise": random_elementwise,
     "binary": random_binary,
@@ -165,8 +204,11 @@ KINDS: Mapping[str, Callable[[Rng], Operator]] = {
     "average_pool": random_average_pool,
     "pad": random_pad,
     "upsample": random_upsample,
+    "dense": random_dense,
+    "matmul": random_matmul,
+    "conv2d_transpose": random_conv2d_transpose,
 }
-"""Name -> function that draws an instance; it may raise ``OperatorError`` where its numbers do not go together."""
+"""Name -> function that draws an instance; it may raise an error where its numbers do not go together."""
 
 
 def random_operator(rng: Rng, kind: str | None = None) -> Operator:
@@ -175,7 +217,7 @@ def random_operator(rng: Rng, kind: str | None = None) -> Operator:
     while True:
         try:
             return make(rng)
-        except OperatorError:
+        except (OperatorError, WindowError):
             continue
 
 

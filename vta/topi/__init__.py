@@ -20,8 +20,11 @@ from vta.topi.broadcast import (
     right_shift,
     subtract,
 )
+from vta.topi.conv2d_transpose import TransposeTemplate, conv2d_transpose, schedule_conv2d_transpose
+from vta.topi.dense import DenseTemplate, dense, schedule_dense
 
 __all__ = [
-    "add", "bitpack", "cast", "clip", "identity", "left_shift", "maximum", "minimum", "multiply", "negative", "nn", "relu",
-    "right_shift", "schedule_alu", "subtract",
+    "DenseTemplate", "TransposeTemplate", "add", "bitpack", "cast", "clip", "conv2d_transpose", "dense", "identity",
+    "left_shift", "maximum", "minimum", "multiply", "negative", "nn", "relu", "right_shift", "schedule_alu",
+    "schedule_conv2d_transpose", "schedule_dense", "subtract",
 ]  # fmt: skip

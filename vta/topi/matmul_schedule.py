@@ -6,7 +6,7 @@ go to neighbouring accumulators, which lie in different banks: so the ALU finds 
 May import ``vta.te``, ``vta.environment``, ``vta.topi``. Tests: tests/vta/topi/test_matmul_schedule.py.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -65,16 +65,17 @@ def schedule_matmul(
 
 
 def choose_tiles(
-    shape: tuple[int, int, int], steps: Epilogue, env: Environment, *, groups: int = 1, what: str = "Dense"
+    shape: tuple[int, int, int], steps: Epilogue, env: Environment, *, groups: int | None = None, what: str = "Dense"
 ) -> MatmulTiles:
     """Return the tiles that take the fewest cycles, as far as the estimate knows, for a product.
 
-    ``shape`` counts blocks: rows, inner dimension, columns. There are ``groups`` such products, of rows one behind the
-    other; tiles divide each of them if there are several. Raises ``OperatorError`` where no tile fits, for ``what``.
+    ``shape`` counts blocks: rows, inner dimension, columns. If there are ``groups`` of such products, with their rows
+    one behind the other, tiles divide each of them. Raises ``OperatorError`` where no tile fits, for ``what``.
     """
     behind = epilogue.append(te.placeholder((1, 1, env.BATCH, env.BLOCK_OUT), env.acc_dtype), steps, env)
     residuals = sum(isinstance(step, Residual) for step in steps)
-    search = _Search(*shape, groups, len(behind.stages), residuals, len(behind.inputs) - residuals)
+    cut = parts if groups is None else divisors
+    search = _Search(*shape, groups or 1, cut, len(behind.stages), residuals, len(behind.inputs) - residuals)
     costs = {tiles: search.cost(tiles) for tiles in search.candidates()}
     fitting = {tiles: cost for tiles, cost in costs.items() if not cost.excess(env.config)}
     if not fitting:
@@ -84,20 +85,23 @@ def choose_tiles(
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The tiles of products in blocks and what they take; ``alu`` operations and so many tensors follow the sums."""
+    """The tiles of products in blocks and what they take; ``alu`` operations and so many tensors follow the sums.
+
+    ``cut`` gives the sizes of the tiles' sides.
+    """
 
     rows: int
     inner: int
     columns: int
     groups: int
+    cut: Callable[[int], list[int]]
     alu: int
     residuals: int
     channel_values: int
 
     def candidates(self) -> Iterator[MatmulTiles]:
         """Yield tiles that divide the inner dimension; those of a single product may reach beyond its ends."""
-        cut = parts if self.groups == 1 else divisors
-        for rows, inner, columns in product(cut(self.rows), divisors(self.inner), cut(self.columns)):
+        for rows, inner, columns in product(self.cut(self.rows), divisors(self.inner), self.cut(self.columns)):
             for down, across in _TURNS:
                 down_fits = self.groups * blocks(self.rows, rows) % down == 0
                 if down_fits and blocks(self.columns, columns) % across == 0:
