@@ -5,7 +5,6 @@ are work that runs in native code beside it. ``docs/hw-sim.md`` is the overview.
 """
 
 from hw.sim.axi_memory import AxiCounts, AxiMemory
-from hw.sim.cache import source_digest
 from hw.sim.compiling import cached_design, compile_design
 from hw.sim.design import CompiledDesign
 from hw.sim.errors import AxiError, PropertyError, SimulatorError
@@ -21,5 +20,4 @@ __all__ = [
     "SimulatorError",
     "cached_design",
     "compile_design",
-    "source_digest",
 ]

@@ -1,20 +1,24 @@
 """Compiled designs in the user's cache directory: one file for each key, written atomically.
 
 ``$XDG_CACHE_HOME/vta-toolchain/sim`` (by default below ``~/.cache``). A file that is broken or cannot be read counts as
-missing; a directory that cannot be written means no cache. Tests: ``tests/hw/sim/test_cache.py``.
+missing; a directory that cannot be written means no cache; files of old versions may be deleted at any time.
+Tests: ``tests/hw/sim/test_cache.py``.
 """
 
 import hashlib
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from hw.sim.image import Image
 
-__all__ = ["cache_directory", "cached_image", "source_digest"]
+__all__ = ["cache_directory", "cached_image", "source_digest", "sources_are_loaded"]
 
 _MAGIC = b"vta-sim 1\n"
+
+_IMPORTED = time.time()
 
 
 def cache_directory() -> Path:
@@ -32,6 +36,14 @@ def source_digest(directories: Iterable[Path]) -> str:
             data = path.read_bytes()
             digest.update(f"{path.relative_to(directory)} {len(data)}\n".encode() + data)
     return digest.hexdigest()
+
+
+def sources_are_loaded(directories: Iterable[Path]) -> bool:
+    """Return whether no Python file below the directories has changed since this process imported its code.
+
+    Otherwise what this process makes does not come from these files, so it must neither be kept nor taken for theirs.
+    """
+    return all(path.stat().st_mtime < _IMPORTED for directory in directories for path in directory.rglob("*.py"))
 
 
 def cached_image(key: str, make: Callable[[], Image]) -> Image:

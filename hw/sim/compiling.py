@@ -7,7 +7,7 @@ from pathlib import Path
 from amaranth.lib import wiring
 
 from hw.sim import netlist as n
-from hw.sim.cache import cached_image, source_digest
+from hw.sim.cache import cached_image, source_digest, sources_are_loaded
 from hw.sim.design import CompiledDesign
 from hw.sim.errors import SimulatorError
 from hw.sim.frontend import PINNED_AMARANTH, build_netlist
@@ -18,6 +18,8 @@ from hw.sim.simplify import simplify
 from hw.sim.translate import translate
 
 __all__ = ["cached_design", "compile_design"]
+
+_SOURCES = Path(__file__).parent
 
 
 def compile_design(
@@ -32,14 +34,14 @@ def compile_design(
 
     ``probes`` are dotted names below the top of combinational signals that shall be readable (registers and ports
     always are). ``hooks`` are AXI memories and histograms. With ``cache``, object code is kept for the next time; its
-    key is the netlist, the versions, the processor and the sources of ``hw.sim``. Raises SimulatorError for a design
-    that cannot be simulated and for an unknown name.
+    key is the netlist, the versions, the processor and the sources of ``hw.sim`` (of which none may have changed while
+    this process runs). Raises SimulatorError for a design that cannot be simulated and for an unknown name.
     """
     netlist = build_netlist(component, name=name)
     observed = _observed(netlist, probes, hooks)
-    if not cache:
+    if not cache or not sources_are_loaded([_SOURCES]):
         return CompiledDesign(_build(netlist, observed, hooks), hooks)
-    key = "\n".join((_environment_key(), _hooks_key(hooks), repr(observed), repr(netlist)))
+    key = "\n".join((_environment_key([_SOURCES]), _hooks_key(hooks), repr(observed), repr(netlist)))
     return CompiledDesign(cached_image(key, lambda: _build(netlist, observed, hooks)), hooks)
 
 
@@ -47,26 +49,31 @@ def cached_design(
     key: str,
     make: Callable[[], wiring.Component],
     *,
+    sources: Iterable[Path],
     probes: Iterable[str] = (),
     hooks: Sequence[Hook] = (),
 ) -> CompiledDesign:
     """Return a simulation like ``compile_design``, without even elaborating the component if ``key`` is cached.
 
-    ``key`` must tell apart everything that ``make`` depends on, its sources included (``source_digest``).
+    ``key`` must tell apart everything that ``make`` depends on beside the Python files below the directories
+    ``sources``. If one of these has changed while this process runs, nothing is kept.
     """
     probes = tuple(probes)
+    sources = (*sources, _SOURCES)
 
     def build() -> Image:
         netlist = build_netlist(make())
         return _build(netlist, _observed(netlist, probes, hooks), hooks)
 
-    whole = "\n".join(("early", _environment_key(), _hooks_key(hooks), repr(probes), key))
+    if not sources_are_loaded(sources):
+        return CompiledDesign(build(), hooks)
+    whole = "\n".join(("early", _environment_key(sources), _hooks_key(hooks), repr(probes), key))
     return CompiledDesign(cached_image(whole, build), hooks)
 
 
-def _environment_key() -> str:
+def _environment_key(sources: Iterable[Path]) -> str:
     """Return what an image depends on beside the design."""
-    return f"{PINNED_AMARANTH} {host_key()} {source_digest([Path(__file__).parent])}"
+    return f"{PINNED_AMARANTH} {host_key()} {source_digest(sources)}"
 
 
 def _hooks_key(hooks: Sequence[Hook]) -> str:

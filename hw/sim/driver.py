@@ -174,7 +174,7 @@ entry:
   %watch = load i64, ptr %watch_at
   %watched = getelementptr i8, ptr %io, i64 %watch
   %before = load i64, ptr %total_at
-  call void @llvm.memcpy.p0.p0.i64(ptr %nxt, ptr %cur, i64 {regions.following - regions.state}, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %nxt, ptr %cur, i64 {layout.state.total()}, i1 false)
   br label %head
 head:
   %done = phi i64 [ 0, %entry ], [ %next, %again ]

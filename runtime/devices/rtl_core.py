@@ -62,7 +62,6 @@ class RtlCore:
         from hw.accounting import Cause
         from hw.core import READERS, Core
         from hw.sim import AxiMemory, Histogram, cached_design
-        from hw.sim.cache import source_digest
 
         self._memory = memory
         self._begin = 0  # cycle of the last launch
@@ -77,10 +76,10 @@ class RtlCore:
             clients=READERS,
             beat_bytes=hardware.beat_bytes,
         )
-        sources = source_digest([Path(package.__path__[0]) for package in (hw, isa)])
         self._design: CompiledDesign = cached_design(
-            f"core {config.digest} {hardware.digest} {sources}",
+            f"core {config.digest} {hardware.digest}",
             lambda: Core(config, hardware),
+            sources=[Path(package.__path__[0]) for package in (hw, isa)],
             hooks=(*self._notes.hooks, *self._histograms.values(), self._axi),  # notes first: the memory sets inputs
         )
         # A stall or a slow memory is no deadlock: more cycles than any answer takes.
