@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from isa.config import VTAConfig
 from isa.encoding import DecodingError, decode
-from isa.instructions import Module
+from isa.instructions import MemoryId, Module
 from isa.origin import Origin
 from runtime.devices.device import (
     DeadlockError,
@@ -105,6 +106,10 @@ class RtlSimulator:
     def set_timeline(self, hook: TimelineHook | None) -> None:
         """Call ``hook`` at the end of each launch to come with the times of everything in it."""
         self._timeline = hook
+
+    def scratchpad(self, memory: MemoryId) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
+        """Return a copy of a scratchpad as numbers, shaped as in ``isa.reference.Reference``."""
+        return self._core.scratchpad(memory)
 
     def launch(
         self, insn_address: int, insn_count: int, *, origins: Sequence[Origin | None] | None = None

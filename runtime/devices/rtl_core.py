@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 import isa
 from isa.config import VTAConfig
-from isa.instructions import Module
+from isa.instructions import MemoryId, Module
 from runtime.accounting import CycleAccount
 from runtime.devices.device import DeviceError
+from runtime.devices.rtl_memories import read_scratchpad
 from runtime.devices.rtl_notes import MODULES, Notes, RtlNotes
 from runtime.memory import FIRST_ADDRESS, DeviceMemory
 
@@ -63,6 +67,7 @@ class RtlCore:
         from hw.core import READERS, Core
         from hw.sim import AxiMemory, Histogram, cached_design
 
+        self._config = config
         self._memory = memory
         self._begin = 0  # cycle of the last launch
         self._causes = tuple(Cause)
@@ -84,6 +89,10 @@ class RtlCore:
         )
         # A stall or a slow memory is no deadlock: more cycles than any answer takes.
         self._slice = _SLICE + 16 * latency
+
+    def scratchpad(self, memory: MemoryId) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
+        """Return a copy of a scratchpad between two launches."""
+        return read_scratchpad(self._design, self._config, memory)
 
     def run(self, address: int, count: int, *, noted: bool) -> CoreRun:
         """Launch, and wait for the end or until nothing moves any more; take notes of it if they are asked for."""

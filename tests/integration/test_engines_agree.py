@@ -22,6 +22,7 @@ from tests.support.golden import case_names, load_case
 from tests.support.golden_launch import GOLDEN_MEMORY_LIMIT, place_case
 from tests.support.random_programs import random_program
 from tests.support.rtl_comparison import account_error, rtl_difference
+from tests.support.small_designs import SMALL_DESIGNS
 from tests.support.spine_cases import (
     Scheduled,
     blocked_matrix_multiply,
@@ -30,24 +31,6 @@ from tests.support.spine_cases import (
     vector_add,
 )
 from vta.nd import EXT_DEV, Device, array, empty
-
-SMALL: dict[str, VTAConfig] = {
-    "block4": VTAConfig(
-        log_block=2, log_uop_buff_size=9, log_inp_buff_size=9, log_wgt_buff_size=10, log_acc_buff_size=11
-    ),
-    "b2_in8out4_int4": VTAConfig(
-        log_batch=1,
-        log_block=3,
-        log_block_out=2,
-        log_inp_width=2,
-        log_wgt_width=2,
-        log_uop_buff_size=9,
-        log_inp_buff_size=9,
-        log_wgt_buff_size=10,
-        log_acc_buff_size=11,
-    ),
-}
-"""Designs that compile in a few seconds."""
 
 QUICK = ("insn.", "tut.vta_get_started", "tut.matrix_multiply", "benchmark_gemm.128.alu_unittest")
 CASES = case_names()
@@ -84,9 +67,9 @@ def compare_programs(config: VTAConfig, seed: int, count: int) -> None:
         assert difference is None, f"program {index}, latency {latency}: {difference}\n{disassemble(program)}"
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", SMALL_DESIGNS)
 def test_random_programs_agree_with_the_reference_whatever_memory_does(name: str) -> None:
-    compare_programs(SMALL[name], 41, 25)
+    compare_programs(SMALL_DESIGNS[name], 41, 25)
 
 
 @pytest.mark.long
