@@ -7,7 +7,7 @@ May import ``isa``. Tests: ``tests/runtime/test_session.py``.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Self
@@ -21,7 +21,8 @@ from runtime.command_queue import INSTRUCTION_LIMIT, CommandQueue
 from runtime.devices.device import Device
 from runtime.devices.reference import ReferenceDevice
 from runtime.handles import Handles
-from runtime.memory import PAGE_BYTES, Allocation, DeviceMemory
+from runtime.memory import Allocation, DeviceMemory
+from runtime.placement import place_image
 from runtime.program_run import ProgramRun, Recording
 from runtime.stats import LaunchStats
 
@@ -143,12 +144,8 @@ class Session:
         """
         self.require_config(program.config, "the program")
         with self._lock:
-            blocks: list[Allocation] = []
+            blocks = place_image(self.memory, program)
             try:
-                blocks += (self.memory.claim(begin, end - begin) for begin, end in _pages(program))
-                space = self.memory.address_space()
-                for address, data in _contents(program).items():
-                    space[address : address + len(data)] = np.frombuffer(data, np.uint8)
                 words = program.words
                 code = self.memory.alloc(max(words.nbytes, 1))
                 blocks.append(code)
@@ -182,27 +179,3 @@ def _make_device(name: str, config: VTAConfig, memory_limit: int) -> Device:
             raise SessionError(f"device {name!r} is a board, and nothing here drives it; run on one of {known} instead")
         case _:
             raise SessionError(f"device {name!r} is unknown; the devices are {', '.join(DEVICE_NAMES)}")
-
-
-def _contents(program: Program) -> Mapping[int, bytes]:
-    contents = {segment.address: segment.data for segment in program.memory.segments}
-    if program.uops:
-        contents[program.uop_base] = np.array(program.uops, "<u4").tobytes()
-    return contents
-
-
-def _pages(program: Program) -> list[tuple[int, int]]:
-    """Return the page ranges that the program's segments, outputs and micro-ops lie in, merged."""
-    ranges = [(segment.address, segment.nbytes) for segment in program.memory.segments]
-    ranges += [(output.address, output.nbytes) for output in program.memory.outputs]
-    ranges.append((program.uop_base, program.uop_bytes))
-    merged: list[tuple[int, int]] = []
-    for address, nbytes in sorted(ranges):
-        if not nbytes:
-            continue
-        begin, end = address // PAGE_BYTES * PAGE_BYTES, -(-(address + nbytes) // PAGE_BYTES) * PAGE_BYTES
-        if merged and begin <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((begin, end))
-    return merged

@@ -41,7 +41,7 @@ def read_scratchpad(
 def _accumulator(design: "CompiledDesign", config: VTAConfig) -> npt.NDArray[np.uint8]:
     """Return the elements of the accumulator, which lie in banks, in order."""
     banks = min(_BANKS, config.acc_depth)
-    stacked = np.stack(
+    stacked: npt.NDArray[np.uint8] = np.stack(
         [
             _element_bytes(design, f"compute.accumulator.bank_{bank}.memory", config.acc_elem_bits)
             for bank in range(banks)
@@ -49,11 +49,11 @@ def _accumulator(design: "CompiledDesign", config: VTAConfig) -> npt.NDArray[np.
     )
     address = np.arange(config.acc_depth)
     mixed = address ^ address >> 4 ^ address >> 6 ^ address >> 8  # as hw.accumulator.bank_of
-    return stacked[mixed % banks, address // banks]
+    elements: npt.NDArray[np.uint8] = stacked[mixed % banks, address // banks]
+    return elements
 
 
 def _element_bytes(design: "CompiledDesign", name: str, bits: int) -> npt.NDArray[np.uint8]:
     """Return the bytes of each element, shape (depth, bits / 8)."""
     rows = np.ascontiguousarray(design.memory(name))
-    elements: npt.NDArray[np.uint8] = rows.view(np.uint8).reshape(len(rows), -1)[:, : bits // 8]
-    return np.ascontiguousarray(elements)
+    return np.ascontiguousarray(rows.view(np.uint8).reshape(len(rows), -1)[:, : bits // 8])
