@@ -12,6 +12,8 @@ PACKAGES = ("isa", "hw", "runtime", "vta")
 FRONT = "vta front"
 COMPILER = {"vta.tir", "vta.arith", "vta.te", "vta.passes", "vta.codegen"}
 
+INSPECTION = {"vta.trace", "vta.capsule", "vta.inspect"}
+
 ALLOWED: dict[str, set[str]] = {
     "isa": set(),
     "hw": {"isa"},
@@ -26,8 +28,9 @@ ALLOWED: dict[str, set[str]] = {
     "vta.topi": {"isa", *COMPILER, FRONT},
     "vta.trace": {"isa", "runtime"},
     "vta.capsule": {"isa", "runtime"},
+    "vta.inspect": {"isa", "runtime", "vta.trace"},
     "vta.compat": {"isa", "runtime", *COMPILER, FRONT, "vta.topi"},
-    "vta.cli": {"isa", "runtime", "hw", *COMPILER, FRONT, "vta.topi", "vta.compat", "vta.trace", "vta.capsule"},
+    "vta.cli": {"isa", "runtime", "hw", *COMPILER, FRONT, "vta.topi", "vta.compat", *INSPECTION},
 }
 """Unit -> the units it may import, itself aside. Files directly in ``vta``, rpc and testing are the TVM-style front."""
 

@@ -15,6 +15,7 @@ import typer
 from vta.cli.assembly import asm, disasm
 from vta.cli.check import check
 from vta.cli.config import config_app
+from vta.cli.diff import diff
 from vta.cli.lower import lower
 from vta.cli.reduce import reduce
 from vta.cli.run import run
@@ -50,6 +51,7 @@ app.command()(run)
 app.command()(asm)
 app.command()(disasm)
 app.command()(check)
+app.command()(diff)
 app.command()(lower)
 app.command()(trace)
 app.command()(reduce)

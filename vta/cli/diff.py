@@ -1,0 +1,94 @@
+"""``vta diff``: where engines, programs or traces differ first.
+
+May import isa, runtime, vta.inspect, vta.trace, typer. Tests: tests/vta/cli/test_diff.py.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isa.program import Program
+from vta.cli.options import ConfigOption
+from vta.cli.programs import one_program, programs_of
+from vta.cli.reporting import UserError, reported
+from vta.inspect.differ import diff_engines, engines_by_name
+from vta.inspect.program_diff import diff_programs
+from vta.inspect.trace_diff import diff_traces
+from vta.trace.format import MAGIC
+from vta.trace.reader import read_trace
+
+__all__ = ["diff"]
+
+
+def diff(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A program, a script, or a trace.")],
+    other: Annotated[
+        Path | None, typer.Argument(metavar="[OTHER]", help="A second one, to compare with instead of engines.")
+    ] = None,
+    engines: Annotated[
+        str, typer.Option("--engines", metavar="NAMES", help="Engines to compare; the first one is right.")
+    ] = "reference,sim,tsim",
+    launch: Annotated[int, typer.Option("--launch", min=0, help="Which launch of two scripts to compare.")] = 0,
+    config: ConfigOption = None,
+) -> None:
+    """Run engines (or two programs) in step and stop at the first difference; exit code 1 if there is one."""
+    with reported():
+        if other is None:
+            same = _engines(file, [name.strip() for name in engines.split(",")], config)
+        elif _is_trace(file) or _is_trace(other):
+            same = _traces(file, other)
+        else:
+            same = _programs(file, one_program(file, config, launch), other, one_program(other, config, launch))
+        if not same:
+            raise typer.Exit(1)
+
+
+def _engines(file: Path, names: list[str], config: Path | None) -> bool:
+    if _is_trace(file):
+        raise UserError(f"{file}: a trace is compared with another trace; name two")
+    programs = programs_of(file, config)
+    for number, program in enumerate(programs):
+        place = str(file) if len(programs) == 1 else f"{file}, launch {number}"
+        result = diff_engines(program, engines_by_name(program, names))
+        if result.difference is not None:
+            typer.echo(f"{place}: {result.difference}")
+            return False
+        agreed = f"{', '.join(names)} agree"
+        if result.stopped:
+            typer.echo(f"{place}: {agreed} up to where all of them stop: {result.stopped}")
+        else:
+            typer.echo(f"{place}: {agreed} on {len(program.instructions)} instructions")
+    return True
+
+
+def _programs(file: Path, first: Program, other: Path, second: Program) -> bool:
+    result = diff_programs(first, second)
+    if result.difference is not None:
+        typer.echo(f"{file} (the first) and {other} (the second): {result.difference}")
+        return False
+    count = len(result.unequal)
+    if not count:
+        text = "the same instructions"
+    else:
+        are = "instructions are" if count > 1 else "instruction is"
+        text = f"{count} {are} written differently, the first of them {result.unequal[0]}"
+    typer.echo(f"{file} and {other} do the same; {text}")
+    return True
+
+
+def _traces(file: Path, other: Path) -> bool:
+    with read_trace(file) as first, read_trace(other) as second:
+        found = diff_traces(first, second)
+    if found is None:
+        typer.echo(f"{file} and {other} hold the same launches at the same times")
+        return True
+    typer.echo(f"{file} (the first) and {other} (the second): {found}")
+    return False
+
+
+def _is_trace(file: Path) -> bool:
+    if not file.is_file():
+        return False
+    with file.open("rb") as stream:
+        return stream.read(len(MAGIC)) == MAGIC

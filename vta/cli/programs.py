@@ -1,0 +1,41 @@
+"""The programs in a file: the one that it holds, or those that a Python script launches.
+
+May import isa, runtime. Tests: tests/vta/cli/test_diff.py, tests/vta/cli/test_check.py.
+"""
+
+from pathlib import Path
+
+from isa.program import Program
+from runtime.launch import Launch
+from runtime.session import Session
+from vta.cli.options import chosen_config, given_config
+from vta.cli.program_file import read_program
+from vta.cli.reporting import UserError, require_file
+from vta.cli.script import run_script
+
+__all__ = ["one_program", "programs_of"]
+
+
+def programs_of(file: Path, config: Path | None, target: str | None = None) -> list[Program]:
+    """Return the program in ``file``; of a ``.py`` script that is run, every launch with its buffers as they were."""
+    require_file(file, "a .py script, a .vta assembly or a binary program")
+    if file.suffix != ".py":
+        return [read_program(file, config=given_config(config))]
+    programs: list[Program] = []
+
+    def keep(launch: Launch, session: Session) -> None:
+        programs.append(launch.program(session.memory))
+
+    run_script(file, chosen_config(config, target), on_launch=keep)
+    if not programs:
+        raise UserError(f"{file}: the script launched nothing")
+    return programs
+
+
+def one_program(file: Path, config: Path | None, launch: int) -> Program:
+    """Return program number ``launch`` of ``file``, counted from 0."""
+    programs = programs_of(file, config)
+    if launch >= len(programs):
+        count = len(programs)
+        raise UserError(f"{file}: launch {launch} is asked for, and there {'are' if count > 1 else 'is'} {count}")
+    return programs[launch]
