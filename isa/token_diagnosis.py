@@ -5,8 +5,10 @@ accesses that follow it) tells which place was the first. Imports ``isa.token_fl
 Tests: ``tests/isa/test_races.py``.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from isa.access_order import NOBODY, Need
 from isa.findings import Finding, Kind, Names, Severity
@@ -15,6 +17,8 @@ from isa.token_flow import QUEUE_ENDS, Shortage, TokenFlow
 from isa.tokens import TokenQueue
 
 __all__ = ["TokenDiagnosis"]
+
+T = TypeVar("T")
 
 _LOOSE, _BROKEN = 1, 100
 """What it costs to explain a pop by a push that is later than needed, and by one that is too early."""
@@ -69,7 +73,37 @@ class TokenDiagnosis:
         if late is not None:
             others.append(late)
         parts.append(f"instruction {place} does not wait for the one of instruction {given}, which {end}")
+        spare = self._spare(queue, taker)
+        if spare is not None and spare not in (last, given):
+            place = self._after(spare, QUEUE_ENDS[queue][1])
+            others += [spare, place]
+            parts.append(
+                f"the token of instruction {spare} is one too many, or one that instruction {place} should take"
+            )
         return ", and ".join(parts)
+
+    def _spare(self, queue: TokenQueue, taker: int) -> int | None:
+        """Return the push before ``taker`` without which all others since the queue was empty fit best, or None."""
+        givers, takers = self.flow.givers[queue], self.flow.takers[queue]
+        count = bisect_right(takers, taker)
+        first = self._emptied(queue, count)
+        window = givers[first : count + 1]
+        if len(window) <= 1 or len(window) != count + 1 - first:
+            return None
+        needed = [self._needed(queue, place) for place in range(first, count)]
+        costs = [
+            sum(_mismatch(giver, wanted) for giver, wanted in zip(_without(window, place), needed, strict=True))
+            for place in range(len(window))
+        ]
+        return window[costs.index(min(costs))]
+
+    def _emptied(self, queue: TokenQueue, count: int) -> int:
+        """Return how many of the first ``count`` pops had been done when the queue was last empty (or the window's)."""
+        givers, takers = self.flow.givers[queue], self.flow.takers[queue]
+        first = count - 1
+        while first > max(0, count - _WINDOW) and not (first < len(givers) and givers[first] > takers[first - 1]):
+            first -= 1
+        return max(first, 0)
 
     def _after(self, index: int, module: Module) -> int:
         """Return the first instruction of ``module`` after ``index`` (there is one)."""
@@ -110,46 +144,41 @@ class TokenDiagnosis:
     def _first_suspect(self, shortage: Shortage) -> tuple[int, int | None]:
         """Return the pop that is most likely the one too many, and the instruction that should have pushed for it."""
         queue = shortage.queue
-        givers, takers = self._since_empty(shortage)
-        needed = [self._needed(queue, taker) for taker in takers]
-        costs = [_LOOSE if wanted is None else 0 for wanted in needed]  # of taking a pop for the one without a push
-        best, best_cost = len(takers) - 1, None
-        for place in range(len(takers) - 1, -1, -1):
-            pairs = [
-                *zip(givers, needed[:place], strict=False),
-                *zip(givers[place:], needed[place + 1 :], strict=False),
-            ]
-            cost = costs[place] + sum(_mismatch(giver, wanted) for giver, wanted in pairs)
-            if best_cost is None or cost < best_cost:
-                best, best_cost = place, cost
-        wanted = needed[best]
-        if wanted is not None and wanted in givers:
-            wanted = None
-        return takers[best], wanted
-
-    def _since_empty(self, shortage: Shortage) -> tuple[list[int], list[int]]:
-        """Return the pushes and pops since the queue was last empty, the pop that fails included."""
-        queue = shortage.queue
         takers = self.flow.takers[queue]
-        count = takers.index(shortage.index) + 1
-        givers = self.flow.givers[queue][: count - 1]
-        first, earliest = count - 1, max(0, count - _WINDOW)
-        while first > earliest and not (first < len(givers) and givers[first] > takers[first - 1]):
-            first -= 1
-        return list(givers[first:]), list(takers[first:count])
+        count = bisect_left(takers, shortage.index) + 1
+        first = self._emptied(queue, count - 1) if count > 1 else 0
+        givers = self.flow.givers[queue][first : count - 1]
+        needed = [self._needed(queue, place) for place in range(first, count)]
+        costs = [
+            (_BROKEN if needed[place] in givers else 0)
+            + sum(_mismatch(giver, wanted) for giver, wanted in zip(givers, _without(needed, place), strict=True))
+            for place in range(len(needed))
+        ]
+        best = len(costs) - 1 - costs[::-1].index(min(costs))
+        wanted = needed[best]
+        return takers[first + best], None if wanted in givers else wanted
 
-    def _needed(self, queue: TokenQueue, taker: int) -> int | None:
-        """Return what ``taker``, or an instruction between it and the next pop, needs last of the giving module."""
+    def _needed(self, queue: TokenQueue, place: int) -> int | None:
+        """Return what pop number ``place``, and what follows it up to the next one, needs last of the giving module."""
         giver_module, module = QUEUE_ENDS[queue]
         takers = self.flow.takers[queue]
-        place = takers.index(taker)
         stop = takers[place + 1] if place + 1 < len(takers) else len(self.instructions)
-        wanted = [self.needs[i][giver_module] for i in range(taker, stop) if self.instructions[i].module == module]
-        found = max(wanted, default=NOBODY)
+        found = max(
+            (
+                self.needs[i][giver_module]
+                for i in range(takers[place], min(stop, len(self.needs)))
+                if self.instructions[i].module == module
+            ),
+            default=NOBODY,
+        )
         return found if found != NOBODY else None
 
     def _last_of(self, module: Module, *, before: int) -> int | None:
         return next((i for i in range(before - 1, -1, -1) if self.instructions[i].module == module), None)
+
+
+def _without(entries: Sequence[T], place: int) -> list[T]:
+    return [*entries[:place], *entries[place + 1 :]]
 
 
 def _mismatch(giver: int, wanted: int | None) -> int:

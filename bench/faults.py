@@ -1,0 +1,87 @@
+"""Plant faults in recorded streams and count which of them the checker and the differ find, and where.
+
+    python -m bench.faults --seed 1 --faults 1000
+    python -m bench.faults --seed 1 --faults 1000 --legal
+
+Tokens dropped, added and moved, instructions swapped, indices out of bounds, loads without work; with ``--legal``,
+addresses, strides, factors and micro-ops that are shifted in bounds. A fault is found at the right instruction if the
+first finding names it (or the other end of its token), or the first difference is there; the differ compares with the
+unmodified program, and alone judges what is shifted. Planted changes after which
+every order of execution gives the original's memory are no faults and are drawn again.
+"""
+
+import argparse
+import sys
+from collections import Counter, defaultdict
+from functools import cache
+
+import numpy as np
+
+from isa.program import Program
+from tests.support.fault_verdict import Outcome, judge
+from tests.support.golden import case_names, load_case
+from tests.support.golden_program import golden_program
+from tests.support.seeded_faults import BROKEN, LEGAL, plant
+
+_LONGEST = 450
+"""Instructions of the longest stream that faults are planted in."""
+
+_MOCK = ("gemm_unittest", "alu_unittest")
+
+
+@cache
+def streams() -> tuple[tuple[str, Program], ...]:
+    """Return the recorded streams that are not too long, with random buffers where none were recorded."""
+    found = []
+    for folder, name in case_names():
+        if name.endswith(_MOCK) or len(load_case(folder, name).words) > _LONGEST:
+            continue
+        found.append((f"{folder}/{name}", golden_program(load_case(folder, name))))
+    return tuple(found)
+
+
+def run(seed: int, count: int, kinds: tuple[str, ...], *, verbose: bool) -> dict[str, Counter[Outcome]]:
+    """Plant ``count`` faults; return the outcomes by kind."""
+    table: dict[str, Counter[Outcome]] = defaultdict(Counter)
+    drawn = 0
+    while sum(sum(row.values()) - row[Outcome.HARMLESS] for row in table.values()) < count:
+        rng = np.random.default_rng([seed, drawn])
+        name, program = streams()[int(rng.integers(len(streams())))]
+        fault = plant(rng, program, kinds)
+        verdict = judge(fault, program, by_checker=kinds is not LEGAL)
+        table[fault.kind][verdict.outcome] += 1
+        if verbose and verdict.outcome in (Outcome.MISPLACED, Outcome.MISSED):
+            sites = sorted(fault.sites)
+            print(f"draw {drawn}: {name}: {fault.text}, sites {sites}\n  {verdict.outcome.value}: {verdict.text}")
+        drawn += 1
+    return table
+
+
+def right_share(table: dict[str, Counter[Outcome]]) -> float:
+    """Return the share of faults that were found at the right instruction."""
+    total = Counter[Outcome]()
+    for row in table.values():
+        total.update(row)
+    right = total[Outcome.CHECKED] + total[Outcome.DIFFED]
+    return right / (sum(total.values()) - total[Outcome.HARMLESS])
+
+
+def main() -> int:
+    """Run the command line; return 1 if fewer than 99 % were found at the right instruction."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--faults", type=int, default=1000)
+    parser.add_argument("--legal", action="store_true", help="plant faults that leave a legal program")
+    parser.add_argument("--verbose", action="store_true", help="print every fault that was not found where it is")
+    arguments = parser.parse_args()
+    table = run(arguments.seed, arguments.faults, LEGAL if arguments.legal else BROKEN, verbose=arguments.verbose)
+    for kind in sorted(table):
+        row = table[kind]
+        print(f"{kind}: " + ", ".join(f"{row[outcome]} {outcome.value}" for outcome in Outcome if row[outcome]))
+    share = right_share(table)
+    print(f"found at the right instruction: {100 * share:.2f} %")
+    return 0 if share >= 0.99 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
