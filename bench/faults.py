@@ -2,12 +2,15 @@
 
     python -m bench.faults --seed 1 --faults 1000
     python -m bench.faults --seed 1 --faults 1000 --legal
+    python -m bench.faults --seed 1 --faults 200 --engine
 
 Tokens dropped, added and moved, instructions swapped, indices out of bounds, loads without work; with ``--legal``,
 addresses, strides, factors and micro-ops that are shifted in bounds. A fault is found at the right instruction if the
 first finding names it (or the other end of its token), or the first difference is there; the differ compares with the
 unmodified program, and alone judges what is shifted. Planted changes after which
-every order of execution gives the original's memory are no faults and are drawn again.
+every order of execution gives the original's memory are no faults and are drawn again. With ``--engine``, one
+operation of an engine is changed, random programs run on it and on ``sim``, and the differ must name the first
+instruction after which the two machines differ.
 """
 
 import argparse
@@ -18,6 +21,7 @@ from functools import cache
 import numpy as np
 
 from isa.program import Program
+from tests.support.engine_fault_verdict import judge_engine_faults
 from tests.support.fault_verdict import Outcome, judge
 from tests.support.golden import case_names, load_case
 from tests.support.golden_program import golden_program
@@ -66,14 +70,25 @@ def right_share(table: dict[str, Counter[Outcome]]) -> float:
     return right / (sum(total.values()) - total[Outcome.HARMLESS])
 
 
+def _engine_faults(seed: int, count: int) -> int:
+    verdicts, wrong = judge_engine_faults(seed, count, right_engine="sim")
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    share = verdicts[True] / verdicts.total()
+    print(f"the differ names the right instruction for {verdicts[True]} of {count} faults: {100 * share:.2f} %")
+    return 0 if share >= 0.99 else 1
+
+
 def main() -> int:
     """Run the command line; return 1 if fewer than 99 % were found at the right instruction."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--faults", type=int, default=1000)
     parser.add_argument("--legal", action="store_true", help="plant faults that leave a legal program")
+    parser.add_argument("--engine", action="store_true", help="plant faults in an engine instead")
     parser.add_argument("--verbose", action="store_true", help="print every fault that was not found where it is")
     arguments = parser.parse_args()
+    if arguments.engine:
+        return _engine_faults(arguments.seed, arguments.faults)
     table = run(arguments.seed, arguments.faults, LEGAL if arguments.legal else BROKEN, verbose=arguments.verbose)
     for kind in sorted(table):
         row = table[kind]

@@ -7,7 +7,7 @@ by running shorter and shorter beginnings. May import isa, runtime. Tests: tests
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from isa.disassembler import format_instruction
 from isa.program import Program
@@ -58,14 +58,12 @@ class Comparison:
 
 def diff_engines(program: Program, makers: Sequence[EngineMaker]) -> Comparison:
     """Compare fresh engines on ``program``, the first of which is right."""
-    found = _in_step(program, [make() for make in makers], every=_EVERY)
-    if isinstance(found, _Stray):
-        found = _in_step(program, [make() for make in makers], every=1)
-    if isinstance(found, Difference):
-        return Comparison(found)
-    if isinstance(found, str):
-        return Comparison(None, found)
-    return Comparison(_at_once(program, makers))
+    steps = _in_step(program, [make() for make in makers], close_from=len(program.instructions))
+    if steps.difference is not None:  # something may have gone wrong before, unseen, since all was compared last
+        steps = _in_step(program, [make() for make in makers], close_from=steps.compared)
+    if steps.difference is not None or steps.stopped:
+        return Comparison(steps.difference, steps.stopped)
+    return _at_once(program, makers)
 
 
 def engines_by_name(program: Program, names: Sequence[str]) -> list[EngineMaker]:
@@ -76,54 +74,58 @@ def engines_by_name(program: Program, names: Sequence[str]) -> list[EngineMaker]
 
 
 @dataclass(frozen=True, slots=True)
-class _Stray:
-    """Something differs that the instructions since the last full comparison should not have written."""
+class _Steps:
+    """How stepping ended; everything was found equal after the first ``compared`` instructions."""
+
+    difference: Difference | None
+    stopped: str
+    compared: int
 
 
-def _in_step(program: Program, engines: Sequence[Engine], *, every: int) -> Difference | _Stray | str | None:
-    """Return the first difference, or why all engines stopped."""
+def _in_step(program: Program, engines: Sequence[Engine], *, close_from: int) -> _Steps:
+    """Step through a program; from instruction ``close_from`` on, everything is compared after each step."""
+    compared = 0
     for index, instruction in enumerate(program.instructions):
         outcomes = [_outcome(functools.partial(engine.step, index)) for engine in engines]
         if any(outcomes):
-            same = len(set(outcomes)) == 1
-            return f"instruction {index}: {outcomes[0]}" if same else _refused(program, index, engines, outcomes)
-        own = space_written(instruction)
-        found = _compared(program, index, engines, own)
+            if len(set(outcomes)) == 1:
+                return _Steps(None, f"instruction {index}: {outcomes[0]}", compared)
+            return _Steps(_refused(program, index, engines, outcomes), "", compared)
+        done = index + 1
+        everything = index >= close_from or done % _EVERY == 0 or done == len(program.instructions)
+        found = _compared(program, index, engines, SPACES if everything else space_written(instruction))
         if found is not None:
-            return found
-        if (index + 1) % every == 0 or index + 1 == len(program.instructions):
-            found = _compared(program, index, engines, [space for space in SPACES if space not in own])
-            if found is not None:
-                return found if every == 1 else _Stray()
-    return None
+            return _Steps(found, "", compared)
+        if everything:
+            compared = done
+    return _Steps(None, "", compared)
 
 
-def _at_once(program: Program, makers: Sequence[EngineMaker]) -> Difference | None:
+def _at_once(program: Program, makers: Sequence[EngineMaker]) -> Comparison:
     """Compare the engines on the whole program at once, then on ever shorter beginnings of it."""
     low, high = 0, len(program.instructions)
-    found = _beginning(program, makers, high)
+    whole = _beginning(program, makers, high)
+    found = whole.difference
     if found is None:
-        return None
+        return whole
     while high - low > 1:
         middle = (low + high) // 2
-        shorter = _beginning(program, makers, middle)
+        shorter = _beginning(program, makers, middle).difference
         if shorter is None:
             low = middle
         else:
             high, found = middle, shorter
-    return found
+    return Comparison(replace(found, overlapped=True))
 
 
-def _beginning(program: Program, makers: Sequence[EngineMaker], count: int) -> Difference | None:
+def _beginning(program: Program, makers: Sequence[EngineMaker], count: int) -> Comparison:
     engines = [make() for make in makers]
     outcomes = [_outcome(functools.partial(engine.run, count)) for engine in engines]
     if len(set(outcomes)) > 1:
-        found = _refused(program, count - 1, engines, outcomes)
-    elif (same := _compared(program, count - 1, engines, SPACES)) is not None:
-        found = same
-    else:
-        return None
-    return Difference(found.index, found.instruction, found.details, found.mismatch, overlapped=True)
+        return Comparison(_refused(program, count - 1, engines, outcomes))
+    if outcomes[0]:  # how far modules got before is an engine's own affair
+        return Comparison(None, outcomes[0])
+    return Comparison(_compared(program, count - 1, engines, SPACES))
 
 
 def _outcome(step: Callable[[], None]) -> str:

@@ -64,7 +64,9 @@ class Engine:
 
     def run(self, count: int) -> None:
         """Execute the first ``count`` instructions in one launch, overlapping as their tokens allow."""
-        self._launch(np.concatenate([self.program.words[:count], self._end]), 0)
+        ends = count and isinstance(self.program.instructions[count - 1], Finish)
+        words = self.program.words[:count]
+        self._launch(words if ends else np.concatenate([words, self._end]), 0)
 
     def contents(self, space: Space) -> npt.NDArray[Any]:
         """Return what a scratchpad or DRAM holds; DRAM as bytes that must not be changed, an index an address."""
@@ -72,8 +74,8 @@ class Engine:
 
     def _launch(self, words: npt.NDArray[np.uint64], first: int) -> None:
         self._device.memory.write(self._code, 0, words.astype("<u8").tobytes())
-        origins = [*self.program.origins[first : first + len(words) - 1], None]
-        self._device.launch(self._code.address, len(words), origins=origins)
+        origins = [*self.program.origins[first : first + len(words)], None]
+        self._device.launch(self._code.address, len(words), origins=origins[: len(words)])
 
 
 def _alone(instruction: Instruction) -> Instruction:
