@@ -43,8 +43,10 @@ THIRD_PARTY: dict[str, set[str]] = {
 }
 """Distribution -> the units that may import it."""
 
+RTL = ("rtl", "rtl_core", "rtl_memories", "rtl_notes")
+
 EXCEPTIONS = {
-    *((f"runtime.devices.{name}", unit) for name in ("rtl", "rtl_core", "rtl_notes") for unit in ("hw", "hw.sim")),
+    *((f"runtime.devices.{name}", unit) for name in RTL for unit in ("hw", "hw.sim")),
     ("vta.__init__", "vta.topi"),
     ("vta.capsule.model", "hw"),
 }
