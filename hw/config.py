@@ -32,9 +32,9 @@ class HardwareConfig:
     """Bits of a byte address in DRAM, 32 to 64."""
     data_width: int = 64
     """Bits of a beat of the memory port."""
-    inst_queue_depth: int = 32
+    inst_queue_depth: int = 16
     """Instructions that each of the three instruction queues holds."""
-    fetch_buffer_depth: int = 64
+    fetch_buffer_depth: int = 32
     """Instructions that are read ahead of the queues; a power of two."""
     max_burst_beats: int = 64
     """Beats of the longest burst; a power of two up to 256 (bursts end at multiples of this many beats, too)."""
@@ -59,7 +59,7 @@ class HardwareConfig:
             raise HardwareConfigError(f"data_width is {self.data_width}, but it must be one of {widths}")
         ranges = {
             "addr_width": (32, 64),
-            "inst_queue_depth": (2, 1024),
+            "inst_queue_depth": (1, 1024),
             "fetch_buffer_depth": (2 * self.beat_bytes // 16 or 2, 1024),
             "max_burst_beats": (1, 256),
             "read_bursts": (1, 256),

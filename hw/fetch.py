@@ -27,6 +27,9 @@ __all__ = ["COUNT_WIDTH", "InstructionFetch"]
 COUNT_WIDTH = 22
 """Bits of a number of instructions."""
 
+_BURSTS = 8
+"""Bursts that fill the buffer."""
+
 
 class InstructionFetch(wiring.Component):
     """Reads the instructions of a launch as long as there is room for them, and dispatches one a cycle.
@@ -103,10 +106,14 @@ class InstructionFetch(wiring.Component):
         return m
 
     def _elaborate_prefetch(self, m: Module, beats: Any) -> None:
-        """Ask for a burst only while the buffer has room for all of its beats."""
+        """Ask for a burst only while the buffer has room for all of its beats.
+
+        One burst is on its way at first, and with each that has come there may be one more: the first instructions
+        ask for data, too, and would wait behind a whole buffer.
+        """
         hardware = self.hardware
         depth = hardware.fetch_buffer_depth * INSTRUCTION_BYTES // hardware.beat_bytes
-        burst_beats = max(1, min(hardware.burst_beats, depth // 4))
+        burst_beats = max(1, min(hardware.burst_beats, depth // _BURSTS))
         m.submodules.walker = walker = BurstWalker(
             addr_width=hardware.addr_width,
             data_width=hardware.data_width,
@@ -118,13 +125,17 @@ class InstructionFetch(wiring.Component):
         m.submodules.buffer = buffer = SyncFIFO(width=hardware.data_width, depth=depth)
         room = Signal(bits_for(depth), init=depth)
         command = Signal()
+        arrived = Signal()
+        allowed = Signal(_BURSTS, init=1)  # a one for each burst that may be on its way
+        away = Signal(range(_BURSTS + 1))
         m.d.comb += [
             walker.request.valid.eq(self.start & (self.count != 0)),
             walker.request.p.addr.eq(self.address),
             walker.request.p.row_bytes.eq(self.count << exact_log2(INSTRUCTION_BYTES)),
             walker.request.p.rows.eq(1),
             self.mem.cmd.payload.eq(walker.cmd.payload),
-            self.mem.cmd.valid.eq(walker.cmd.valid & (room >= walker.cmd.p.beats)),
+            self.mem.cmd.valid.eq(walker.cmd.valid & (room >= walker.cmd.p.beats) & allowed.bit_select(away, 1)),
+            arrived.eq(self.mem.data.valid & self.mem.data.p.last),
             command.eq(self.mem.cmd.valid & self.mem.cmd.ready),
             walker.cmd.ready.eq(command),
             buffer.w_data.eq(self.mem.data.p.data),
@@ -134,7 +145,12 @@ class InstructionFetch(wiring.Component):
             beats.p.data.eq(buffer.r_data),
             buffer.r_en.eq(beats.ready),
         ]
-        m.d.sync += room.eq(room + (beats.valid & beats.ready) - Mux(command, walker.cmd.p.beats, 0))
+        m.d.sync += [
+            room.eq(room + (beats.valid & beats.ready) - Mux(command, walker.cmd.p.beats, 0)),
+            away.eq(away + command - arrived),
+        ]
+        with m.If(arrived):
+            m.d.sync += allowed.eq(Cat(1, allowed))
 
     def _assemble(self, m: Module, parts: Any, *, word: Any, valid: Any, free: Any) -> None:
         """Gather the parts of an instruction in ``word``."""

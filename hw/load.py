@@ -6,7 +6,7 @@ Tests: ``tests/hw/test_load.py``.
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -16,7 +16,7 @@ from hw.accounting import Cause
 from hw.config import HardwareConfig
 from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader, part_layout, reader_job_layout
-from hw.dma.writer import TileWriter, writer_job_layout
+from hw.dma.writer import TileWriter
 from hw.interfaces import ElementRead, ReadClient
 from hw.layouts import instruction_struct
 from hw.scratchpad import Scratchpad
@@ -32,9 +32,11 @@ INP, WGT = 0, 1  # kinds of elements, in the order of ``element_bytes``
 class LoadStage(wiring.Component):
     """Executes LOAD instructions of INP and WGT in order, each overlapping the latency of those before.
 
+    Each scratchpad has a writer of its own, so that the zeros of one load are written beside the data of another.
+
     An instruction starts (and pops) as soon as its token is there, ``load_jobs`` of them before the data of the first
     have come; its first burst is asked for in the next cycle. Data is written in the cycle after it comes, zeros in
-    cycles without data, and the push is sent in the cycle of the last write.
+    cycles without data for that scratchpad, and the push is sent in the cycle of the last write.
 
     Parameters
     ----------
@@ -86,41 +88,144 @@ class LoadStage(wiring.Component):
         )
 
     def elaborate(self, platform: Any) -> Module:
-        """Join front, walker, reader, writer and the two scratchpads."""
+        """Join front, walker, reader, the two writers and the two scratchpads."""
         m = Module()
         hardware = self.hardware
-        size_width = 16 + exact_log2(max(self.element_bytes))
-        aligned = min(self.element_bytes) >= hardware.beat_bytes
         m.submodules.walker = walker = BurstWalker(
             addr_width=hardware.addr_width,
             data_width=hardware.data_width,
             burst_beats=hardware.burst_beats,
-            size_width=size_width,
-            aligned=aligned,
+            size_width=16 + exact_log2(max(self.element_bytes)),
+            aligned=min(self.element_bytes) >= hardware.beat_bytes,
         )
         m.submodules.reader = reader = Reader(data_width=hardware.data_width, element_bytes=self.element_bytes)
         parts = part_layout(data_width=hardware.data_width, element_bytes=self.element_bytes)
         m.submodules.part_register = part_register = StreamRegister(parts)
-        m.submodules.writer = writer = TileWriter(
-            data_width=hardware.data_width,
-            element_bytes=self.element_bytes,
-            address_width=max(1, *self.depth_logs),
-        )
+        writers = []
+        for kind, name in enumerate(("inp", "wgt")):
+            writer = TileWriter(
+                data_width=hardware.data_width,
+                element_bytes=self.element_bytes,
+                address_width=max(1, self.depth_logs[kind]),
+            )
+            m.submodules[f"{name}_writer"] = writer
+            self._scratchpad(m, kind=kind, name=name, port=getattr(self, f"{name}_read"), write=writer.write)
+            writers.append(writer)
         wiring.connect(m, walker.cmd, wiring.flipped(self.mem.cmd))
         wiring.connect(m, wiring.flipped(self.mem.data), reader.beats)
         wiring.connect(m, reader.parts, part_register.source)
-        wiring.connect(m, part_register.sink, writer.parts)
-        waiting = Signal()
-        jobs_empty = self._elaborate_front(m, walker=walker, reader=reader, writer=writer)
-        for kind, (name, port) in enumerate((("inp", self.inp_read), ("wgt", self.wgt_read))):
-            self._elaborate_scratchpad(m, kind=kind, name=name, port=port, write=writer.write)
+        self._route(m, part_register.sink, writers)
+        kind, empty = Signal(), Signal()
+        room = self._ask(m, kind, empty, walker=walker, reader=reader)
+        room &= self._hand_on(m, kind, empty, writers)
+        ordered, waiting = self._complete(m, kind, writers)
+        self._start(m, kind, empty, room=room & ordered)
+        self._account(m, writes=Cat(writer.write.valid for writer in writers).any(), waiting=waiting)
+        return m
+
+    def _start(self, m: Module, kind: Signal, empty: Signal, *, room: Value) -> None:
+        """Decode, and take instruction and token when there is room for its job everywhere."""
+        insn = self._instruction
         m.d.comb += [
-            writer.write.ready.eq(1),
-            self.l2g_push.eq(writer.done & writer.tag[0]),
-            waiting.eq(writer.active | ~jobs_empty),
-            self.idle.eq(~waiting & ~self.insn.valid),
+            kind.eq(insn.memory == MemoryId.WGT),
+            empty.eq((insn.x_size == 0) | (insn.y_size == 0)),
+            self.start.eq(self.insn.valid & (~insn.pop_next | self.g2l_available) & room),
+            self.insn.ready.eq(self.start),
+            self.g2l_pop.eq(self.start & insn.pop_next),
         ]
-        with m.If(writer.write.valid):
+
+    @property
+    def _instruction(self) -> Any:
+        """The instruction that is offered, as a record."""
+        return data.View(instruction_struct(self.vta, "LOAD"), self.insn.payload)
+
+    def _ask(self, m: Module, kind: Signal, empty: Signal, *, walker: BurstWalker, reader: Reader) -> Value:
+        """Ask for the bursts of the instruction that starts, and queue what the beats are; return if there is room."""
+        hardware = self.hardware
+        insn = self._instruction
+        request = walker.request.p
+        beat_log = exact_log2(hardware.beat_bytes)
+        bases = (self.inp_base, self.wgt_base)
+        for index, (base, size) in enumerate(zip(bases, self.element_bytes, strict=True)):
+            log = exact_log2(size)
+            with m.If(kind == index):
+                m.d.comb += [
+                    request.addr.eq(base + (insn.dram_base << log)),
+                    request.row_bytes.eq(insn.x_size << log),
+                    request.stride_bytes.eq(insn.x_stride << log),
+                ]
+        job = Signal(reader_job_layout(data_width=hardware.data_width, kinds=2))
+        m.submodules.reader_jobs = jobs = SyncFIFO(width=job.shape().size, depth=hardware.load_jobs)
+        m.d.comb += [
+            walker.request.valid.eq(self.start & ~empty),
+            request.rows.eq(insn.y_size),
+            job.kind.eq(kind),
+            job.offset.eq(request.addr[:beat_log]),
+            job.stride.eq(request.stride_bytes[:beat_log]),
+            job.x_size.eq(insn.x_size),
+            job.y_size.eq(insn.y_size),
+        ]
+        _queue(m, jobs, job, self.start & ~empty, reader.job)
+        return jobs.w_rdy & walker.request.ready
+
+    def _hand_on(self, m: Module, kind: Signal, empty: Signal, writers: list[TileWriter]) -> Value:
+        """Queue the job of the instruction that starts for its writer; return whether both have room."""
+        insn = self._instruction
+        room: Value = Const(1)
+        for index, writer in enumerate(writers):
+            job = Signal(writer.job.payload.shape(), name=f"writer_job_{index}")
+            jobs = SyncFIFO(width=job.shape().size, depth=self.hardware.load_jobs)
+            m.submodules[f"writer_jobs_{index}"] = jobs
+            m.d.comb += [job.kind.eq(index), job.empty.eq(empty)]
+            sizes = ("sram_base", "x_size", "y_size", "x_pad_0", "x_pad_1", "y_pad_0", "y_pad_1")
+            m.d.comb += [job[name].eq(insn[name]) for name in sizes]
+            _queue(m, jobs, job, self.start & (kind == index), writer.job)
+            room &= jobs.w_rdy
+        return room
+
+    def _route(self, m: Module, parts: Any, writers: list[TileWriter]) -> None:
+        """Give each part to the writer of its kind."""
+        for index, writer in enumerate(writers):
+            here = parts.p.kind == index
+            m.d.comb += [
+                writer.parts.p.eq(parts.p),
+                writer.parts.valid.eq(parts.valid & here),
+                writer.write.ready.eq(1),
+            ]
+            with m.If(here):
+                m.d.comb += parts.ready.eq(writer.parts.ready)
+
+    def _complete(self, m: Module, kind: Signal, writers: list[TileWriter]) -> tuple[Value, Value]:
+        """Send the pushes in program order; return whether there is room for an instruction, and whether one is left.
+
+        A writer may be done with an instruction before the other one is with an earlier one.
+        """
+        depth = self.hardware.load_jobs
+        entry = Signal(data.StructLayout({"kind": 1, "push": 1}))
+        head = Signal.like(entry)
+        m.submodules.order = order = SyncFIFO(width=entry.shape().size, depth=depth)
+        completes = Signal()
+        m.d.comb += [
+            entry.kind.eq(kind),
+            entry.push.eq(self._instruction.push_next),
+            order.w_data.eq(entry),
+            order.w_en.eq(self.start),
+            head.eq(order.r_data),
+            order.r_en.eq(completes),
+            self.l2g_push.eq(completes & head.push),
+        ]
+        for index, writer in enumerate(writers):
+            ahead = Signal(range(depth + 1), name=f"ahead_{index}")
+            here = order.r_rdy & (head.kind == index)
+            with m.If(here & (writer.done | (ahead != 0))):
+                m.d.comb += completes.eq(1)
+            m.d.sync += ahead.eq(ahead + writer.done - (completes & here))
+        return order.w_rdy, order.r_rdy
+
+    def _account(self, m: Module, *, writes: Value, waiting: Value) -> None:
+        """Say what the cycle goes to."""
+        m.d.comb += self.idle.eq(~waiting & ~self.insn.valid)
+        with m.If(writes):
             m.d.comb += self.cause.eq(Cause.WORK)
         with m.Elif(waiting):
             m.d.comb += self.cause.eq(Cause.MEMORY)
@@ -130,71 +235,8 @@ class LoadStage(wiring.Component):
             m.d.comb += self.cause.eq(Cause.TOKEN_NEXT)
         with m.Else():
             m.d.comb += self.cause.eq(Cause.INSTRUCTION)
-        return m
 
-    def _elaborate_front(self, m: Module, *, walker: Any, reader: Any, writer: Any) -> Any:
-        """Decode and start instructions; return whether no job waits for the writer."""
-        hardware = self.hardware
-        insn = data.View(instruction_struct(self.vta, "LOAD"), self.insn.payload)
-        kind = Signal()
-        empty = Signal()
-        addr = Signal(hardware.addr_width)
-        stride = Signal.like(walker.request.p.stride_bytes)
-        offset_log = exact_log2(hardware.beat_bytes)
-        logs = [exact_log2(size) for size in self.element_bytes]
-        bases = (self.inp_base, self.wgt_base)
-        m.d.comb += [kind.eq(insn.memory == MemoryId.WGT), empty.eq((insn.x_size == 0) | (insn.y_size == 0))]
-        for index, (base, log) in enumerate(zip(bases, logs, strict=True)):
-            with m.If(kind == index):
-                m.d.comb += [
-                    addr.eq(base + (insn.dram_base << log)),
-                    walker.request.p.row_bytes.eq(insn.x_size << log),
-                    stride.eq(insn.x_stride << log),
-                ]
-        reader_job = Signal(reader_job_layout(data_width=hardware.data_width, kinds=2))
-        writer_job = Signal(writer_job_layout(kinds=2, address_width=writer.address_width, tag_width=1))
-        m.submodules.reader_jobs = reader_jobs = SyncFIFO(width=reader_job.shape().size, depth=hardware.load_jobs)
-        m.submodules.writer_jobs = writer_jobs = SyncFIFO(width=writer_job.shape().size, depth=hardware.load_jobs)
-        m.d.comb += [
-            self.start.eq(
-                self.insn.valid
-                & (~insn.pop_next | self.g2l_available)
-                & reader_jobs.w_rdy
-                & writer_jobs.w_rdy
-                & walker.request.ready
-            ),
-            self.insn.ready.eq(self.start),
-            self.g2l_pop.eq(self.start & insn.pop_next),
-            walker.request.valid.eq(self.start & ~empty),
-            walker.request.p.addr.eq(addr),
-            walker.request.p.stride_bytes.eq(stride),
-            walker.request.p.rows.eq(insn.y_size),
-            reader_jobs.w_en.eq(self.start & ~empty),
-            reader_job.kind.eq(kind),
-            reader_job.offset.eq(addr[:offset_log]),
-            reader_job.stride.eq(stride[:offset_log]),
-            reader_job.x_size.eq(insn.x_size),
-            reader_job.y_size.eq(insn.y_size),
-            writer_jobs.w_en.eq(self.start),
-            writer_job.kind.eq(kind),
-            writer_job.empty.eq(empty),
-            writer_job.tag.eq(insn.push_next),
-            writer_job.sram_base.eq(insn.sram_base),
-            *(
-                getattr(writer_job, name).eq(getattr(insn, name))
-                for name in ("x_size", "y_size", "x_pad_0", "x_pad_1", "y_pad_0", "y_pad_1")
-            ),
-        ]
-        for fifo, job, port in ((reader_jobs, reader_job, reader.job), (writer_jobs, writer_job, writer.job)):
-            m.d.comb += [
-                fifo.w_data.eq(job),
-                port.valid.eq(fifo.r_rdy),
-                port.payload.eq(fifo.r_data),
-                fifo.r_en.eq(port.ready),
-            ]
-        return ~writer_jobs.r_rdy
-
-    def _elaborate_scratchpad(self, m: Module, *, kind: int, name: str, port: Any, write: Any) -> None:
+    def _scratchpad(self, m: Module, *, kind: int, name: str, port: Any, write: Any) -> None:
         """Build one scratchpad; its lanes are as wide as a beat, or as an element that is narrower."""
         width = self.element_bytes[kind] * 8
         granularity = min(width, self.hardware.data_width)
@@ -211,5 +253,16 @@ class LoadStage(wiring.Component):
             scratchpad.write_address.eq(write.p.address),
             scratchpad.write_data.eq(Cat(Mux(write.p.zero, 0, part) for _ in range(lanes))),
         ]
-        with m.If(write.valid & (write.p.kind == kind)):
+        with m.If(write.valid):
             m.d.comb += scratchpad.write_enable.eq(enables)
+
+
+def _queue(m: Module, fifo: SyncFIFO, entry: Signal, put: Value, port: Any) -> None:
+    """Put ``entry`` into ``fifo`` in cycles with ``put``, and offer what comes out at ``port``."""
+    m.d.comb += [
+        fifo.w_data.eq(entry),
+        fifo.w_en.eq(put),
+        port.valid.eq(fifo.r_rdy),
+        port.p.eq(fifo.r_data),
+        fifo.r_en.eq(port.ready),
+    ]

@@ -5,7 +5,7 @@ Imports ``hw.interfaces``. Tests: ``tests/hw/test_memory_engine.py``.
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -19,14 +19,18 @@ __all__ = ["MemoryEngine"]
 INCR = 1
 CACHE = 0b0011  # normal memory, not cacheable, bufferable
 
+_FIRST_BEATS, _MORE_BEATS = 8, 8
+"""Beats on their way from which on a reader that is not urgent waits: at first, and how much this grows at a time."""
+
 
 class MemoryEngine(wiring.Component):
     """Turns the commands of the clients into AXI4 bursts of one ID, and gives each its beats.
 
     A command is on the address channel in the cycle in which it is taken, one a cycle. Beats reach their client in
     the cycle in which they come. Commands of the first ``urgent`` readers go first (lower index first), the others take
-    turns; none is starved, because a reader with ``read_beats`` beats on their way to it has to wait. Write beats are
-    on the bus in the cycle in which they are taken.
+    turns; none is starved, because a reader with ``read_beats`` beats on their way to it has to wait. The others start
+    with a few beats and get more while the memory lets them wait: the less is on its way, the sooner an urgent one is
+    served. Write beats are on the bus in the cycle in which they are taken.
 
     Parameters
     ----------
@@ -141,12 +145,15 @@ class MemoryEngine(wiring.Component):
         ]
         m.d.comb += axi.rready.eq(order.r_rdy & self.flush)
         m.d.comb += self.error_reader.eq(order.r_data)
+        limited = Signal(self.reader_count)
+        most = self._look_ahead(m, waits=limited.any() & order.r_rdy & ~axi.rvalid)
         for index, reader in enumerate(self.readers):
             beats = Signal(bits_for(self.read_beats + 256), name=f"beats_{index}")
             routed = Signal(name=f"routed_{index}")
             taken = Signal(name=f"taken_{index}")
             m.d.comb += [
-                wants[index].eq(reader.cmd.valid & (beats < self.read_beats)),
+                wants[index].eq(reader.cmd.valid & (beats < (self.read_beats if index < self.urgent else most))),
+                limited[index].eq(reader.cmd.valid & (beats >= most)),
                 reader.cmd.ready.eq(grant[index] & free),
                 routed.eq(order.r_rdy & (order.r_data == index)),
                 reader.data.valid.eq(routed & axi.rvalid & ~self.flush),
@@ -161,6 +168,18 @@ class MemoryEngine(wiring.Component):
                 m.d.comb += [order.w_data.eq(index), address.source.p.eq(reader.cmd.p)]
         m.d.comb += order.r_en.eq(axi.rvalid & axi.rready & axi.rlast)
         return ~address.full & ~order.r_rdy
+
+    def _look_ahead(self, m: Module, *, waits: Value) -> Signal:
+        """Return how many beats may be on their way to a reader that is not urgent.
+
+        With ``waits``, no beat comes and a reader would ask for more; a flush begins anew.
+        """
+        most = Signal(bits_for(self.read_beats), init=min(_FIRST_BEATS, self.read_beats))
+        with m.If(self.flush):
+            m.d.sync += most.eq(most.init)
+        with m.Elif(waits & (most != self.read_beats)):
+            m.d.sync += most.eq(Mux(most > self.read_beats - _MORE_BEATS, self.read_beats, most + _MORE_BEATS))
+        return most
 
     def _arbitrate(self, m: Module, *, wants: Any, grant: Any, free: Any) -> None:
         """Grant one of the clients that want: the urgent ones first, then the one whose turn it is."""

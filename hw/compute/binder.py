@@ -58,6 +58,8 @@ class Binder(wiring.Component):
     -------
     valid, unit, insn : In
         The next instruction in program order; stays until it is taken.
+    complete : In(1)
+        It has been executed: it is taken without a range.
     uops_pending : In(1)
         Its micro-ops are still being loaded.
     uops_changed : In(1)
@@ -77,6 +79,7 @@ class Binder(wiring.Component):
                 "valid": In(1),
                 "unit": In(Unit),
                 "insn": In(INSTRUCTION_WIDTH),
+                "complete": In(1),
                 "uops_pending": In(1),
                 "uops_changed": In(1),
                 "uop_enable": Out(1),
@@ -116,6 +119,9 @@ class Binder(wiring.Component):
             with m.Case(_State.SPAN), m.If(spans.complete):
                 m.d.comb += self.take.eq(1)
                 m.d.sync += state.eq(_State.LOOK)
+        with m.If(self.valid & self.complete):
+            m.d.comb += self.take.eq(1)
+            m.d.sync += state.eq(_State.LOOK)
         self._bind(m, alu, bounds, spans)
         return m
 

@@ -108,7 +108,7 @@ class ComputeStage(wiring.Component):
         m.submodules.gemm = gemm = Gemm(vta, ahead=ALU_WRITE_DELAY - WRITE_DELAY)
         m.submodules.alu = alu = Alu(vta)
         m.submodules.reset = reset = ResetWalk(vta)
-        m.submodules.uops = uops = UopMemory(address_width=vta.log_uop_depth, readers=3)
+        m.submodules.uops = uops = UopMemory(address_width=uop_loader.address_width, readers=3)
         m.submodules.accumulator = accumulator = Accumulator(
             address_width=vta.log_acc_depth,
             lanes=vta.batch * vta.block_out,
@@ -170,6 +170,7 @@ class ComputeStage(wiring.Component):
             binder.valid.eq(window.bind_valid),
             binder.unit.eq(window.bind_unit),
             binder.insn.eq(window.bind_insn),
+            binder.complete.eq(window.bind_complete),
             binder.uops_pending.eq(window.bind_uops_pending),
             binder.uops_changed.eq(uop_loader.done.valid),
             window.bind_take.eq(binder.take),

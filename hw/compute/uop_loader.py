@@ -5,12 +5,13 @@ Imports ``isa.config``, ``hw.config``, ``hw.dma``, ``hw.layouts``. Tests: ``test
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
+from hw.compute.uop_memory import UOP_BITS
 from hw.config import HardwareConfig
 from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader
@@ -20,12 +21,12 @@ from isa.config import VTAConfig
 
 __all__ = ["UopLoader"]
 
-UOP_BYTES = 4
+PAIR_BYTES = 2 * UOP_BITS // 8
 JOBS = 4
 
 
 class UopLoader(wiring.Component):
-    """Copies micro-ops, one a cycle; the bursts of a job are asked for while an earlier job's beats arrive.
+    """Copies micro-ops, two a cycle; the bursts of a job are asked for while an earlier job's beats arrive.
 
     Parameters
     ----------
@@ -41,24 +42,25 @@ class UopLoader(wiring.Component):
     dma : Out(ReadClient)
         The memory.
     write_enable, write_address, write_data : Out
-        Write port of the micro-op memory.
+        Write port of the micro-op memory: two micro-ops that are neighbours in a beat.
     done : Out(done_layout)
         The last micro-op of a job is being written.
     working : Out(1)
-        A micro-op is being written.
+        Micro-ops are being written.
     """
 
     def __init__(self, config: VTAConfig, hardware: HardwareConfig) -> None:
         self.config = config
         self.hardware = hardware
+        self.address_width = max(1, config.log_uop_depth)  # a bit tells the two of a pair apart
         super().__init__(
             {
                 "base": In(hardware.addr_width),
                 "job": In(stream.Signature(job_layout())),
                 "dma": Out(ReadClient(addr_width=hardware.addr_width, data_width=hardware.data_width)),
-                "write_enable": Out(1),
-                "write_address": Out(config.log_uop_depth),
-                "write_data": Out(32),
+                "write_enable": Out(2),
+                "write_address": Out(self.address_width),
+                "write_data": Out(data.ArrayLayout(UOP_BITS, 2)),
                 "done": Out(done_layout()),
                 "working": Out(1),
             }
@@ -75,14 +77,31 @@ class UopLoader(wiring.Component):
             size_width=18,
             rows_width=1,
         )
-        m.submodules.reader = reader = Reader(data_width=hardware.data_width, element_bytes=(UOP_BYTES,), y_width=1)
-        place_layout = data.StructLayout({"tag": TAG_WIDTH, "address": self.config.log_uop_depth})
-        read_job = reader.job.payload.shape()
-        m.submodules.places = places = SyncFIFO(width=read_job.size + place_layout.size, depth=JOBS)
+        m.submodules.reader = reader = Reader(data_width=hardware.data_width, element_bytes=(PAIR_BYTES,), y_width=1)
+        place_layout = data.StructLayout(
+            {"tag": TAG_WIDTH, "address": self.address_width, "skip_first": 1, "skip_last": 1}
+        )
+        queued = data.StructLayout({"read": reader.job.payload.shape(), "place": place_layout})
+        m.submodules.places = places = SyncFIFO(width=queued.size, depth=JOBS)
+        connect(m, walker.cmd, flipped(self.dma.cmd))
+        connect(m, reader.beats, flipped(self.dma.data))
+        self._front(m, walker, places, queued)
+        head = data.View(queued, places.r_data)
+        m.d.comb += [
+            reader.job.valid.eq(places.r_rdy),
+            places.r_en.eq(reader.job.ready),
+            reader.job.p.eq(head.read),
+            reader.parts.ready.eq(1),
+        ]
+        self._write(m, reader, head.place)
+        return m
+
+    def _front(self, m: Module, walker: BurstWalker, places: SyncFIFO, queued: data.StructLayout) -> None:
+        """Ask for the beats of a job and queue where its micro-ops go, as pairs that begin where beats do."""
         insn = data.View(instruction_struct(self.config, "LOAD"), self.job.p.insn)
-        queued = data.StructLayout({"read": read_job, "place": place_layout})
         entry = Signal(queued)
         request = walker.request.p
+        odd = Signal()
         m.d.comb += [
             walker.request.valid.eq(self.job.valid & places.w_rdy),
             self.job.ready.eq(walker.request.ready & places.w_rdy),
@@ -91,32 +110,38 @@ class UopLoader(wiring.Component):
             request.rows.eq(1),
             places.w_en.eq(self.job.valid & self.job.ready),
             places.w_data.eq(entry),
-            entry.read.offset.eq(request.addr),
-            entry.read.x_size.eq(insn.x_size),
+            odd.eq(request.addr[2]),
+            entry.read.offset.eq(request.addr & ~(PAIR_BYTES - 1)),
+            entry.read.x_size.eq((insn.x_size + odd + 1) >> 1),
             entry.read.y_size.eq(1),
             entry.place.tag.eq(self.job.p.tag),
-            entry.place.address.eq(insn.sram_base),
+            entry.place.address.eq(insn.sram_base - odd),
+            entry.place.skip_first.eq(odd),
+            entry.place.skip_last.eq(odd ^ insn.x_size[0]),
         ]
-        connect(m, walker.cmd, flipped(self.dma.cmd))
-        connect(m, reader.beats, flipped(self.dma.data))
-        head = data.View(queued, places.r_data)
-        address = Signal(self.config.log_uop_depth, reset_less=True)
+
+    def _write(self, m: Module, reader: Reader, place: Any) -> None:
+        """Write each pair, but for what is not of the job in the first and in the last one."""
+        address = Signal(self.address_width, reset_less=True)
         tag = Signal(TAG_WIDTH, reset_less=True)
+        skip_first = Signal(reset_less=True)
+        skip_last = Signal(reset_less=True)
+        taken = reader.parts.valid
         part = reader.parts.p
         m.d.comb += [
-            reader.job.valid.eq(places.r_rdy),
-            places.r_en.eq(reader.job.ready),
-            reader.job.p.eq(head.read),
-            reader.parts.ready.eq(1),
-            self.write_enable.eq(reader.parts.valid),
+            self.write_enable.eq(Cat(taken & ~skip_first, taken & ~(skip_last & part.job_end))),
             self.write_address.eq(address),
             self.write_data.eq(part.data),
-            self.working.eq(reader.parts.valid),
-            self.done.valid.eq(reader.parts.valid & part.job_end),
+            self.working.eq(taken),
+            self.done.valid.eq(taken & part.job_end),
             self.done.tag.eq(tag),
         ]
         with m.If(reader.job.ready):
-            m.d.sync += [address.eq(head.place.address), tag.eq(head.place.tag)]
-        with m.Elif(reader.parts.valid):
-            m.d.sync += address.eq(address + 1)
-        return m
+            m.d.sync += [
+                address.eq(place.address),
+                tag.eq(place.tag),
+                skip_first.eq(place.skip_first),
+                skip_last.eq(place.skip_last),
+            ]
+        with m.Elif(taken):
+            m.d.sync += [address.eq(address + 2), skip_first.eq(0)]

@@ -24,6 +24,9 @@ __all__ = ["UNITS", "Window"]
 UNITS = (Unit.UOP, Unit.ACC, Unit.GEMM, Unit.ALU, Unit.RESET)
 """The units, in the order of the window's completion inputs."""
 
+_EARLY = (Unit.GEMM, Unit.ALU)
+"""Units that may begin an instruction whose range is not known yet."""
+
 
 class _Entry:
     """The registers of one place in the window."""
@@ -35,6 +38,9 @@ class _Entry:
         self.valid = register(1, "valid", reset_less=False)
         self.complete = register(1, "complete")
         self.bound = register(1, "bound")
+        self.begun = register(1, "begun")
+        self.posted = register(1, "posted")
+        self.settled = register(1, "settled")
         self.unit = register(Unit, "unit")
         self.push_prev = register(1, "push_prev")
         self.push_next = register(1, "push_next")
@@ -52,8 +58,11 @@ class Window(wiring.Component):
     Issue: an instruction takes its tokens and a place in the window; one a cycle. Loads of micro-ops go to their unit
     at once, all other instructions when they are bound (``hw.compute.binder``), in order. A unit begins its
     instructions in order, each when all conflicting ones of other units before it are complete: those whose range of
-    accumulators meets its own, and for a load of micro-ops those that use the places it writes.
-    Retirement: in order, one a cycle, from the cycle in which the last write is done; it sends the tokens.
+    accumulators meets its own, and for a load of micro-ops those that use the places it writes. GEMM and ALU begin an
+    instruction before it is bound where no other unit has anything to do before it.
+    Retirement: in order, one a cycle, from the cycle in which the last write is done; it sends the tokens to the store
+    module. Those to the load module are sent in order, too, and do not wait for resets: these are posted. They need
+    nothing of another module, and whatever touches their accumulators waits for them, the store module included.
 
     Parameters
     ----------
@@ -70,6 +79,8 @@ class Window(wiring.Component):
         FINISH retires: it and everything before it is complete.
     bind_valid, bind_unit, bind_insn, bind_uops_pending : Out
         The next instruction to be bound.
+    bind_complete : Out(1)
+        It is complete already, so that its range does not matter.
     bind_take, binding : In
         It is bound in this cycle.
     jobs_uop, jobs_acc, jobs_gemm, jobs_alu, jobs_reset : Out(stream of job_layout)
@@ -104,6 +115,7 @@ class Window(wiring.Component):
                 "bind_unit": Out(Unit),
                 "bind_insn": Out(INSTRUCTION_WIDTH),
                 "bind_uops_pending": Out(1),
+                "bind_complete": Out(1),
                 "bind_take": In(1),
                 "binding": In(binding_layout(config)),
                 **jobs,
@@ -128,12 +140,16 @@ class Window(wiring.Component):
             m.d.sync += entry.waits_for.eq(entry.waits_for & ~done)
         m.submodules.words = words = Memory(shape=INSTRUCTION_WIDTH, depth=WINDOW, init=[])
         tail, uop_push = self._issue(m, entries, words, live)
-        bind_at = self._bind(m, entries, words, live)
-        pushes = {unit: (self.bind_take & (self.binding.unit == unit), bind_at) for unit in UNITS}
+        bind_at, begin = self._bind(m, entries, words, live)
+        early, late = begin
+        pushes = {unit: (late & (self.binding.unit == unit), bind_at) for unit in UNITS}
+        for unit in _EARLY:
+            pushes[unit] = (pushes[unit][0] | (early & (self.bind_unit == unit)), bind_at)
         pushes[Unit.UOP] = (uop_push, tail)
         waits = [self._queue(m, entries, words, unit, *pushes[unit]) for unit in UNITS]
         m.d.comb += self.waiting.eq(Cat(waits).any())
         self._resets(m, bind_at)
+        self._settle(m, entries, done)
         self._retire(m, entries, done)
         m.d.comb += self.empty.eq(~Cat(entry.valid for entry in entries).any())
         return m
@@ -228,6 +244,9 @@ class Window(wiring.Component):
                     entry.valid.eq(1),
                     entry.complete.eq(unit == Unit.NONE),
                     entry.bound.eq(0),
+                    entry.begun.eq(0),
+                    entry.settled.eq(0),
+                    entry.posted.eq((unit == Unit.GEMM) & insn.reset),
                     entry.unit.eq(unit),
                     entry.push_prev.eq(insn.push_prev),
                     entry.push_next.eq(insn.push_next),
@@ -237,8 +256,13 @@ class Window(wiring.Component):
                     entry.waits_for.eq(Mux(unit == Unit.UOP, users, 0)),
                 ]
 
-    def _bind(self, m: Module, entries: list[_Entry], words: Memory, live: Signal) -> Signal:
-        """Offer the next instruction to the binder; keep its range, and whom it has to wait for. Return its place."""
+    def _bind(
+        self, m: Module, entries: list[_Entry], words: Memory, live: Signal
+    ) -> tuple[Signal, tuple[Signal, Value]]:
+        """Offer the next instruction to the binder; keep its range, and whom it has to wait for.
+
+        Return its place, and whether it goes to its unit before, or when it is bound.
+        """
         at = Signal(TAG_WIDTH)
         read = words.read_port(domain="comb")
         bgn = Array(entry.uop_bgn for entry in entries)[at]
@@ -253,6 +277,7 @@ class Window(wiring.Component):
             self.bind_uops_pending.eq((older & loads).any()),
         ]
         m.d.sync += at.eq(at + self.bind_take)
+        early, late = self._begin(m, entries, at, older)
         binding = self.binding
         # A unit does its own instructions in order; the others have to be out of the way.
         conflicts = older & Cat(
@@ -267,7 +292,26 @@ class Window(wiring.Component):
                 m.d.sync += [entry.bound.eq(1), entry.low.eq(binding.low), entry.high.eq(binding.high)]
                 with m.If((entry.unit != Unit.UOP) & (entry.unit != Unit.NONE)):
                     m.d.sync += [entry.unit.eq(binding.unit), entry.waits_for.eq(conflicts)]
-        return at
+        return at, (early, late)
+
+    def _begin(self, m: Module, entries: list[_Entry], at: Signal, older: Value) -> tuple[Signal, Value]:
+        """Return whether the instruction at ``at`` goes to its unit although, or because it is bound.
+
+        It needs no range where no other unit has work before it. A reset does: the range decides about its unit.
+        """
+        begun = Array(entry.begun for entry in entries)[at]
+        posted = Array(entry.posted for entry in entries)[at]
+        others = older & Cat((entry.unit != self.bind_unit) & (entry.unit != Unit.UOP) for entry in entries)
+        known = reduce(or_, [self.bind_unit == unit for unit in _EARLY])
+        early = Signal()
+        m.d.comb += [
+            early.eq(self.bind_valid & known & ~posted & ~begun & ~self.bind_uops_pending & ~others.any()),
+            self.bind_complete.eq(Array(entry.complete for entry in entries)[at]),
+        ]
+        for index, entry in enumerate(entries):
+            with m.If(early & (at == index)):
+                m.d.sync += entry.begun.eq(1)
+        return early, self.bind_take & ~begun & ~early
 
     def _queue(self, m: Module, entries: list[_Entry], words: Memory, unit: Unit, push: Value, tag: Signal) -> Value:
         """Build a unit's queue of places; return whether its head waits for another unit."""
@@ -303,8 +347,23 @@ class Window(wiring.Component):
             Cat(self.reset_first, self.reset_step).eq(read.data),
         ]
 
+    def _settle(self, m: Module, entries: list[_Entry], done: Signal) -> None:
+        """Go past the instructions that are complete, or posted, in order; send their tokens to the load module."""
+        front = Signal(TAG_WIDTH)
+        settles = Signal()
+        push = Array(entry.push_prev for entry in entries)[front]
+        ready = Array(
+            entry.valid & ~entry.settled & (entry.posted | (entry.bound & (entry.complete | done[index])))
+            for index, entry in enumerate(entries)
+        )
+        m.d.comb += [settles.eq(ready[front]), self.g2l_push.eq(settles & push)]
+        m.d.sync += front.eq(front + settles)
+        for index, entry in enumerate(entries):
+            with m.If(settles & (front == index)):
+                m.d.sync += entry.settled.eq(1)
+
     def _retire(self, m: Module, entries: list[_Entry], done: Signal) -> None:
-        """Let the oldest instruction go when it is complete, and send its tokens."""
+        """Let the oldest instruction go when its last write is done, and send its token to the store module."""
         head = Signal(TAG_WIDTH)
         retires = Signal()
         ready = Array(entry.valid & entry.bound & (entry.complete | done[index]) for index, entry in enumerate(entries))
@@ -314,7 +373,6 @@ class Window(wiring.Component):
 
         m.d.comb += [
             retires.eq(ready[head]),
-            self.g2l_push.eq(retires & of_head("push_prev")),
             self.g2s_push.eq(retires & of_head("push_next")),
             self.finish.eq(retires & of_head("finish")),
         ]

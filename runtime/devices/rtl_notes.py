@@ -24,7 +24,7 @@ MODULES = ("fetch", "load", "compute", "store")
 """The modules whose cycles are accounted for."""
 
 _STARTS = tuple(f"launch.{module.name.lower()}_start" for module in Module)
-_ENDS = ("load.writer.done", "compute.window.retires", "store.completed")
+_ENDS = ("load.completes", "compute.window.settles", "store.completed")
 """Signals of the core that are high where an instruction starts or completes; each module does its own in order."""
 
 _FETCHED = "fetch.dispatched"

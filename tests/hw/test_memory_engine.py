@@ -84,6 +84,57 @@ def test_reads_of_one_client_cover_the_latency():
     assert cycles[-1] - cycles[0] == 255
 
 
+@pytest.mark.parametrize(("latency", "ahead"), [(1, (8, 24)), (60, (64, 72))])
+def test_a_patient_reader_has_as_many_beats_on_their_way_as_the_memory_needs(latency, ahead):
+    engine = engine_of(2, urgent=1, read_beats=64)
+    dram = AxiDram(bytearray(IMAGE), latency=latency)
+    bursts = [{"addr": 64 * i, "beats": 8} for i in range(40)]
+    cycles, most = [], []
+
+    async def feed(ctx):
+        await put(ctx, engine.readers[1].cmd, bursts)
+
+    async def drain(ctx):
+        asked = 0
+        ctx.set(engine.readers[1].data.ready, 1)
+        while len(cycles) < 320:
+            cmd = engine.readers[1].cmd
+            valid, sent, ready = (await ctx.tick().sample(engine.readers[1].data.valid, cmd.valid, cmd.ready))[2:]
+            asked += 8 * (sent and ready)
+            if valid:
+                cycles.append(dram.cycle)
+            most.append(asked - len(cycles))
+
+    run_benches(engine, feed, drain, background=(dram.bench(engine.axi),))
+    assert ahead[0] <= max(most) <= ahead[1]
+    if latency == 1:
+        assert cycles[-1] - cycles[0] == 319
+
+
+def test_after_a_flush_a_patient_reader_begins_anew():
+    engine = engine_of(2, urgent=1, read_beats=64)
+    dram = AxiDram(bytearray(IMAGE), latency=40)
+    burst = {"addr": 0, "beats": 8}
+    times = []
+
+    async def bench(ctx):
+        reader = engine.readers[1]
+        ctx.set(reader.data.ready, 1)
+        for _ in range(2):
+            await ctx.tick()
+            begin = dram.cycle
+            await put(ctx, reader.cmd, [burst] * 30)
+            ctx.set(engine.flush, 1)
+            await ctx.tick()
+            while not ctx.get(engine.quiet):
+                await ctx.tick()
+            ctx.set(engine.flush, 0)
+            times.append(dram.cycle - begin)
+
+    run_benches(engine, bench, background=(dram.bench(engine.axi),))
+    assert times[0] == times[1]
+
+
 @pytest.mark.parametrize(("latency", "stall"), [(1, 0.0), (20, 0.0), (3, 0.4)])
 def test_writes_reach_memory_and_each_burst_is_answered(latency, stall):
     generator = random.Random(6)

@@ -136,3 +136,19 @@ def test_an_instruction_waits_until_its_micro_ops_are_there():
 @pytest.mark.parametrize("unit", [Unit.NONE, Unit.UOP])
 def test_what_touches_no_accumulator_is_bound_at_once(unit):
     assert _Bench([]).bind(Load(memory=MemoryId.UOP), unit)[1] == 1
+
+
+def test_what_is_complete_is_taken_without_a_range_and_nothing_is_kept_of_it():
+    bench = _Bench([MicroOp(dst=3)] * 20)
+    design = bench.design
+    design.poke("valid", 1)
+    design.poke("unit", int(Unit.GEMM))
+    design.poke("insn", encode(Gemm(uop_end=20), CONFIG))
+    design.step(5)
+    assert not design.peek("take")
+    design.poke("complete", 1)
+    assert design.peek("take")
+    design.step()
+    design.poke("complete", 0)
+    bench.words = [encode_uop(MicroOp(dst=50), CONFIG)] * 20
+    assert bench.bind(Gemm(uop_end=20), Unit.GEMM)[0][1:3] == (50, 50)

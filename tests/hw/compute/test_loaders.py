@@ -93,10 +93,11 @@ def test_micro_ops_are_copied_flat(data_width, stalls):
     contents = reference.uop.copy()
 
     def take():
-        enabled = design.peek("write_enable")
-        if enabled:
-            contents[design.peek("write_address")] = design.peek("write_data")
-        return enabled
+        enabled, address, pair = (design.peek(f"write_{name}") for name in ("enable", "address", "data"))
+        for place in range(2):
+            if enabled >> place & 1:
+                contents[(address + place) % config.uop_depth] = pair >> 32 * place & 0xFFFFFFFF
+        return enabled.bit_count()
 
     tags, _ = _run(design, loads, config, stalls, rng, take, beat_bytes=data_width // 8)
     for load in loads:
@@ -105,38 +106,63 @@ def test_micro_ops_are_copied_flat(data_width, stalls):
     np.testing.assert_array_equal(contents, reference.uop)
 
 
-def test_a_load_of_micro_ops_takes_one_cycle_each():
+def test_a_load_of_micro_ops_takes_one_cycle_for_two():
     config = COMPUTE_CONFIGS["block4"]
     design = compile_design(UopLoader(config, HardwareConfig()))
     load = Load(memory=MemoryId.UOP, y_size=1, x_size=8)
     rng = np.random.default_rng(1)
     cycles = {
         count: _run(
-            design, [replace(load, x_size=count)] * 6, config, Stalls(), rng, lambda: design.peek("write_enable")
+            design,
+            [replace(load, x_size=count)] * 6,
+            config,
+            Stalls(),
+            rng,
+            lambda: design.peek("write_enable").bit_count(),
         )[1]
         for count in (16, 32)
     }
-    assert cycles[32] - cycles[16] == 6 * 16
+    assert cycles[32] - cycles[16] == 6 * 16 // 2
 
 
-def test_every_reader_of_the_micro_op_memory_sees_what_is_written():
-    design = compile_design(UopMemory(address_width=3, readers=2))
-    for address in range(8):
-        design.poke("write_enable", 1)
+@pytest.mark.parametrize("width", [1, 3])
+def test_every_reader_of_the_micro_op_memory_sees_the_pairs_that_are_written(width):
+    depth = 1 << width
+    design = compile_design(UopMemory(address_width=width, readers=2))
+    rng = np.random.default_rng(width)
+    contents = [0] * depth
+    for number in range(60):
+        enable, address = int(rng.integers(4)), number % depth
+        first, second = (int(value) for value in rng.integers(1 << 32, size=2))
+        design.poke("write_enable", enable)
         design.poke("write_address", address)
-        design.poke("write_data", 100 + address)
+        design.poke("write_data", first | second << 32)
+        at = [int(place) for place in rng.integers(depth, size=2)]
+        expected = [contents[place] for place in at]
+        design.poke("read_enable", 3)
+        design.poke("read_address", at[0] | at[1] << width)
+        for place, value in enumerate((first, second)):
+            if enable >> place & 1:
+                contents[(address + place) % depth] = value
         design.step()
-    design.poke("write_enable", 0)
-    design.poke("read_enable", 3)
-    for address in range(8):
-        design.poke("read_address", address | (7 - address) << 3)
+        assert design.peek("read_data") == expected[0] | expected[1] << 32
+        design.poke("read_enable", 0)
+        design.poke("read_address", (at[0] ^ 1) | (at[1] ^ 1) << width)
+        design.poke("write_enable", 0)
         design.step()
-        assert design.peek("read_data") == (100 + address) | (107 - address) << 32
+        assert design.peek("read_data") == expected[0] | expected[1] << 32
 
 
-def test_the_micro_op_memory_has_a_reader():
-    with pytest.raises(ValueError, match=r"^UopMemory needs at least one reader, not 0$"):
-        UopMemory(address_width=3, readers=0)
+@pytest.mark.parametrize(
+    ("address_width", "readers", "text"),
+    [
+        (0, 1, r"^UopMemory needs addresses of at least one bit, not 0$"),
+        (3, 0, r"^UopMemory needs at least one reader, not 0$"),
+    ],
+)
+def test_the_micro_op_memory_has_two_places_and_a_reader(address_width, readers, text):
+    with pytest.raises(ValueError, match=text):
+        UopMemory(address_width=address_width, readers=readers)
 
 
 @pytest.mark.parametrize("name", COMPUTE_CONFIGS)

@@ -64,6 +64,8 @@ class _Bench:
         self.pushes = {"g2l": 0, "g2s": 0}
         self.retired = 0
         self.together = 0
+        self.begun_early = 0
+        self.pushed_early = 0
 
     def cycle(self):
         design, rng = self.design, self.rng
@@ -136,23 +138,25 @@ class _Bench:
                     assert not _conflict(self.program[index], self.program[before]), (index, before)
             if unit == Unit.RESET:
                 assert (design.peek("reset_first"), design.peek("reset_step")) == (self.program[index][2][0], index % 7)
+            if index >= self.bound:
+                assert unit in (Unit.UOP, Unit.GEMM, Unit.ALU)
+                self.begun_early += unit != Unit.UOP
             self.started[index] = True
             self.running[unit].append(index)
 
     def _check_pushes(self):
-        """A push stands for the oldest instruction that has not retired: it and all before it are complete."""
+        """A push says that its instruction and all before it are complete; to the load module, resets are posted."""
         design = self.design
-        pushed = {name: bool(design.peek(f"{name}_push")) for name in self.pushes}
-        for name, flag in (("g2l", "push_prev"), ("g2s", "push_next")):
-            if pushed[name]:
-                senders = [i for i, (instruction, _, _) in enumerate(self.program) if getattr(instruction.deps, flag)]
-                sender = senders[self.pushes[name]]
-                unfinished = [
-                    i for i in range(sender + 1) if i not in self.complete and self.program[i][1] != Unit.NONE
-                ]
-                assert not unfinished
-                assert sender < self.bound
-                self.pushes[name] += 1
+        for name, flag, posted in (("g2l", "push_prev", Unit.RESET), ("g2s", "push_next", None)):
+            if not design.peek(f"{name}_push"):
+                continue
+            senders = [i for i, (instruction, _, _) in enumerate(self.program) if getattr(instruction.deps, flag)]
+            sender = senders[self.pushes[name]]
+            unfinished = {self.program[i][1] for i in range(sender + 1) if i not in self.complete} - {Unit.NONE}
+            assert unfinished <= {posted}
+            assert sender < (self.issued if posted else self.bound)
+            self.pushed_early += bool(unfinished)
+            self.pushes[name] += 1
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -169,6 +173,8 @@ def test_no_conflict_is_passed_and_pushes_are_in_order(seed):
     assert bench.pushes["g2l"] == sum(instruction.deps.push_prev for instruction, _, _ in program)
     assert bench.pushes["g2s"] == sum(instruction.deps.push_next for instruction, _, _ in program)
     assert bench.together > 50
+    assert bench.begun_early > 0
+    assert bench.pushed_early > 0
     bench.design.poke("insn__valid", 0)
     bench.design.step()
     assert bench.design.peek("empty")
