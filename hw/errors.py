@@ -1,6 +1,6 @@
 """Why the accelerator stopped, as its status register says.
 
-Imports nothing of the project. Tests: ``tests/hw/test_fetch.py`` and ``tests/hw/test_core_errors.py``.
+Imports nothing of the project. Tests: ``tests/hw/test_fetch.py`` and ``tests/hw/test_core_launch.py``.
 """
 
 import enum
@@ -25,5 +25,3 @@ class ErrorCode(enum.IntEnum):
     """Memory answered a read with an error."""
     WRITE_RESPONSE = 6
     """Memory answered a write with an error."""
-    COMPUTE = 7
-    """The compute module refused an instruction."""

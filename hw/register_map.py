@@ -52,81 +52,71 @@ class Register:
 
 def control_registers(vta: VTAConfig, hardware: HardwareConfig) -> tuple[Register, ...]:
     """Return all registers in the order of their offsets."""
-    addr = hardware.addr_width
+    return (*_launch_registers(hardware), *_bases(hardware), *_COUNTS, *_digests(vta, hardware))
+
+
+def _launch_registers(hardware: HardwareConfig) -> tuple[Register, ...]:
+    """Return what begins a launch and tells how it goes."""
     codes = ", ".join(f"{code.value} {code.name}" for code in ErrorCode)
-    bases = tuple(
+    status = f"Bit 0 busy, bit 1 done, bit 2 error; bits 15:8 the error: {codes}."
+    place = (
+        "The index of the instruction in error; for responses of memory who asked: 0 fetch, 1 micro-op loads, "
+        "2 accumulator loads, 3 the load module, 4 the store module."
+    )
+    address = "Byte address of the first instruction, a multiple of 16."
+    version = "Of this register map."
+    return (
+        Register(name="launch", offset=0x00, width=1, access=Access.WRITE, doc="1 begins a launch."),
+        Register(name="status", offset=0x04, width=16, access=Access.READ, doc=status),
+        Register(name="error_place", offset=0x08, width=COUNT_WIDTH, access=Access.READ, doc=place),
+        Register(name="version", offset=0x0C, width=32, access=Access.CONSTANT, doc=version, value=VERSION),
+        Register(name="insn_address", offset=0x10, width=hardware.addr_width, access=Access.READ_WRITE, doc=address),
+        Register(
+            name="insn_count", offset=0x18, width=COUNT_WIDTH, access=Access.READ_WRITE, doc="Number of instructions."
+        ),
+    )
+
+
+def _bases(hardware: HardwareConfig) -> tuple[Register, ...]:
+    """Return where the DRAM addresses of each memory count from."""
+    doc = "Byte address that DRAM addresses of {} count from; a multiple of the beat."
+    return tuple(
         Register(
             name=f"{name}_base",
             offset=0x20 + 8 * index,
-            width=addr,
+            width=hardware.addr_width,
             access=Access.READ_WRITE,
-            doc=f"Byte address that DRAM addresses of {name.upper()} count from; a multiple of the beat.",
+            doc=doc.format(name.upper()),
         )
         for index, name in enumerate(("uop", "inp", "wgt", "acc", "out"))
     )
-    digests = tuple(
-        Register(
-            name=name,
-            offset=offset,
-            width=64,
-            access=Access.CONSTANT,
-            doc=f"Digest of the {what}.",
-            value=int(value, 16),
+
+
+def _count(name: str, *, offset: int, width: int, doc: str) -> Register:
+    return Register(name=name, offset=offset, width=width, access=Access.READ, doc=doc)
+
+
+_COUNTS = (
+    _count("cycles", offset=0x50, width=CYCLE_WIDTH, doc="Cycles of the last launch."),
+    _count("read_beats", offset=0x58, width=COUNTER_WIDTH, doc="Beats read by the last launch, instructions included."),
+    _count("write_beats", offset=0x5C, width=COUNTER_WIDTH, doc="Beats written by the last launch."),
+    _count("fetched", offset=0x60, width=COUNT_WIDTH, doc="Instructions handed to the queues."),
+    _count("load_started", offset=0x64, width=COUNT_WIDTH, doc="Instructions that the load module has started."),
+    _count("compute_started", offset=0x68, width=COUNT_WIDTH, doc="Instructions that the compute module has started."),
+    _count("store_started", offset=0x6C, width=COUNT_WIDTH, doc="Instructions that the store module has started."),
+)
+
+
+def _digests(vta: VTAConfig, hardware: HardwareConfig) -> tuple[Register, ...]:
+    """Return what tells which configurations the hardware was built for."""
+    vta_doc = "Digest of the VTA configuration: programs of another one cannot run."
+    hardware_doc = "Digest of the hardware configuration."
+    return tuple(
+        Register(name=name, offset=offset, width=64, access=Access.CONSTANT, doc=doc, value=int(value, 16))
+        for name, offset, doc, value in (
+            ("vta_digest", 0x80, vta_doc, vta.digest),
+            ("hardware_digest", 0x88, hardware_doc, hardware.digest),
         )
-        for name, offset, what, value in (
-            ("vta_digest", 0x80, "VTA configuration: programs of another one cannot run", vta.digest),
-            ("hardware_digest", 0x88, "hardware configuration", hardware.digest),
-        )
-    )
-    counts = tuple(
-        Register(name=name, offset=offset, width=width, access=Access.READ, doc=doc)
-        for name, offset, width, doc in (
-            ("cycles", 0x50, CYCLE_WIDTH, "Cycles of the last launch."),
-            ("read_beats", 0x58, COUNTER_WIDTH, "Beats read by the last launch, instructions included."),
-            ("write_beats", 0x5C, COUNTER_WIDTH, "Beats written by the last launch."),
-            ("fetched", 0x60, COUNT_WIDTH, "Instructions handed to the queues."),
-            ("load_started", 0x64, COUNT_WIDTH, "Instructions that the load module has started."),
-            ("compute_started", 0x68, COUNT_WIDTH, "Instructions that the compute module has started."),
-            ("store_started", 0x6C, COUNT_WIDTH, "Instructions that the store module has started."),
-        )
-    )
-    return (
-        Register(name="launch", offset=0x00, width=1, access=Access.WRITE, doc="1 begins a launch."),
-        Register(
-            name="status",
-            offset=0x04,
-            width=16,
-            access=Access.READ,
-            doc=f"Bit 0 busy, bit 1 done, bit 2 error; bits 15:8 the error: {codes}.",
-        ),
-        Register(
-            name="error_place",
-            offset=0x08,
-            width=COUNT_WIDTH,
-            access=Access.READ,
-            doc="The index of the instruction in error; for responses of memory who asked: 0 fetch, 1 micro-op loads, "
-            "2 accumulator loads, 3 the load module, 4 the store module.",
-        ),
-        Register(
-            name="version", offset=0x0C, width=32, access=Access.CONSTANT, doc="Of this register map.", value=VERSION
-        ),
-        Register(
-            name="insn_address",
-            offset=0x10,
-            width=addr,
-            access=Access.READ_WRITE,
-            doc="Byte address of the first instruction, a multiple of 16.",
-        ),
-        Register(
-            name="insn_count",
-            offset=0x18,
-            width=COUNT_WIDTH,
-            access=Access.READ_WRITE,
-            doc="Number of instructions.",
-        ),
-        *bases,
-        *counts,
-        *digests,
     )
 
 

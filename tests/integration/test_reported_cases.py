@@ -8,8 +8,9 @@ import pytest
 
 import vta
 from isa.config import VTAConfig
-from isa.encoding import encode_uop
+from isa.encoding import encode, encode_uop
 from isa.instructions import Alu, AluOpcode, Deps, Finish, Gemm, Instruction, Load, MemoryId, MicroOp, Store
+from isa.layout import EncodingError
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program
 from runtime.devices.functional import FunctionalSimulator
 from runtime.memory import DeviceMemory
@@ -227,6 +228,25 @@ def test_br_002_negative_immediates_are_negative_on_every_engine(
         )
     bytes_out = np.array(expected, "<i4").view(np.int8).reshape(16, 4).T
     check(program(instructions, V, (4, 16)), bytes_out, latencies=[(1, None)])
+
+
+@pytest.mark.parametrize("imm", [32768, -32769, 40000])
+def test_br_010_an_immediate_beyond_16_bits_is_never_cut(imm: int) -> None:
+    """No instruction holds it, so the hardware never sees it; compiled programs add it exactly."""
+    for opcode in AluOpcode:
+        with pytest.raises(EncodingError, match=rf"field 'imm' holds .*, not {imm}"):
+            encode(Alu(alu_opcode=opcode, use_imm=True, imm=imm, uop_end=1), CONFIG)
+    with vta.Environment(CONFIG) as env:
+        steps = [lambda x: x + imm, lambda x: x >> 10]
+        made = elementwise(env, (1, 1), steps, lambda x: copy_of(x, "x_buf"))
+        module = vta.build(made.schedule, made.args)
+    for engine in ("sim", "tsim"):
+        place = Device(EXT_DEV, 0, Session(CONFIG, engine))
+        y = empty((1, 1, 1, 16), "int8", place)
+        module(array(V.reshape(1, 1, 1, 16), place), y)
+        with np.errstate(over="ignore"):
+            expected = ((V + np.int32(imm)) >> 10).astype(np.int8)
+        assert y.numpy().ravel().tolist() == expected.tolist(), engine
 
 
 # --- 08: state that is left over between runs ------------------------------------------------------------------------

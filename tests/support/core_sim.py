@@ -31,6 +31,7 @@ class Launch:
     error: ErrorCode
     place: int
     cycles: int
+    fetched: int
     started: dict[str, int]
     causes: dict[str, dict[str, int]]
 
@@ -48,7 +49,10 @@ class CoreSim:
         self.design = compile_design(Core(vta, self.hardware), hooks=hooks)
 
     def launch(self, memory: Any, address: int, count: int, *, limit: int = 10_000_000, **timing: Any) -> Launch:
-        """Run a launch in ``memory`` (bytes, from address 0 on); ``timing`` is for ``AxiMemory.configure``."""
+        """Run a launch in ``memory`` (bytes, from address 0 on); ``timing`` is for ``AxiMemory.configure``.
+
+        What has not ended after ``limit`` cycles is given up by the next launch.
+        """
         design = self.design
         self.axi.attach(memory)
         self.axi.configure(**timing)
@@ -60,7 +64,7 @@ class CoreSim:
         design.poke("control__launch", 0)
         left = limit
         while left > 0 and design.peek("control__busy"):
-            design.step(200)
+            design.step(min(left, 200))
             left -= 200
         counts = {name: histogram.counts - before[name] for name, histogram in self.histograms.items()}
         return Launch(
@@ -68,6 +72,7 @@ class CoreSim:
             error=ErrorCode(design.peek("control__error")),
             place=design.peek("control__error_place"),
             cycles=design.peek("control__cycles"),
+            fetched=design.peek("control__fetched"),
             started={name: design.peek(f"control__{name}_started") for name in MODULES[1:]},
             causes={
                 name: {cause.name: int(values[cause]) for cause in Cause if values[cause]}
