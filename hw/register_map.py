@@ -1,6 +1,6 @@
 """The control registers as data: hardware, drivers and documentation read this table.
 
-Imports ``hw.config``, ``hw.control``, ``hw.errors``. Tests: ``tests/hw/test_register_map.py``.
+Imports ``hw.config``, ``hw.control``, ``hw.errors``. Tests: ``tests/hw/test_registers.py``.
 """
 
 import enum

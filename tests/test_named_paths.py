@@ -8,9 +8,25 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("isa", "hw", "runtime", "vta", "tests", "docs", "examples", "bench", "config", "spec")
 NAMED = re.compile(rf"(?<![\w/.-])((?:{'|'.join(FOLDERS)})/[\w./*{{}},-]*[\w}}](?:\.py|\.md|\.json|\.vta))(?![\w/])")
-READ = ("isa", "runtime", "vta", "examples", "tests/isa", "tests/runtime", "tests/vta", "tests/integration")
-PAGES = ("README.md", "CHANGELOG.md", "docs/architecture.md", "docs/isa.md", "docs/runtime.md")
-FILES = sorted([*(path for folder in READ for path in (ROOT / folder).rglob("*.py")), *(ROOT / page for page in PAGES)])
+READ = (
+    "isa",
+    "hw",
+    "runtime",
+    "vta",
+    "examples",
+    "tests/isa",
+    "tests/hw",
+    "tests/runtime",
+    "tests/vta",
+    "tests/integration",
+)
+PAGES = ("README.md", "CHANGELOG.md", "docs/architecture.md", "docs/isa.md", "docs/runtime.md", "docs/hardware.md")
+FILES = sorted(
+    [
+        *(path for folder in READ for path in (ROOT / folder).rglob("*.py") if path.parent.name != "sim"),
+        *(ROOT / page for page in PAGES),
+    ]
+)
 
 
 def missing(text: str) -> list[str]:
