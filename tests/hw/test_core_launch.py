@@ -65,8 +65,7 @@ class Scene:
         """Run launches of (address, count), each for as many cycles as ``limits`` has; return how each ended."""
         limits = limits or [20_000] * len(launches)
         return [
-            self.core.launch(self.memory, *place, limit=limit)
-            for place, limit in zip(launches, limits, strict=True)
+            self.core.launch(self.memory, *place, limit=limit) for place, limit in zip(launches, limits, strict=True)
         ]
 
     def check_good(self, *, limit=20_000):
@@ -157,7 +156,7 @@ def test_instructions_behind_finish_are_not_executed_and_do_not_disturb_the_next
 
 
 def test_an_error_response_of_memory_names_who_asked():
-    """In Amaranth's own simulator: the memory model of the compiled one refuses such a read as a fault of the design."""
+    """In Amaranth's own simulator: the compiled one's memory takes such a read for a fault of the design."""
     asks = {
         Load(memory=MemoryId.UOP, x_size=2, y_size=1): (ErrorCode.READ_RESPONSE, 1),
         Load(memory=MemoryId.ACC, x_size=2, y_size=1): (ErrorCode.READ_RESPONSE, 2),

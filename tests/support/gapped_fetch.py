@@ -28,7 +28,7 @@ class GappedFetch(wiring.Component):
         self.fetch = InstructionFetch(vta, hardware)
         super().__init__(dict(self.fetch.signature.members.items()))
 
-    def elaborate(self, platform: Any) -> Module:
+    def elaborate(self, platform: Any) -> Module:  # noqa: ARG002  # Amaranth's protocol
         """Let the three streams pass when no pause is left."""
         m = Module()
         m.submodules.fetch = fetch = self.fetch
