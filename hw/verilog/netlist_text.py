@@ -5,6 +5,7 @@ Tests: ``tests/hw/verilog/test_netlist_text.py``.
 """
 
 import gc
+import itertools
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ def component_to_rtlil(component: wiring.Component, *, name: str) -> str:
 
     Differences from ``amaranth.back.rtlil.convert``:
 
-    - ports of every module: clk, rst, then by name, whatever uses them first;
+    - ports of every module: clk, rst, then by name, whatever uses them first; none is called after a number;
     - a memory whose contents are all zero at power-up has none (writing them down takes longer than all the rest, and
       every tool that reads them longer again); a memory with other contents keeps them;
     - no wires of no bits, which become ``[-1:0]`` in Verilog;
@@ -58,10 +59,11 @@ def _no_collection() -> Iterator[None]:
 def _emit(netlist: Any) -> str:
     empty = rtlil.EmptyModuleChecker(netlist)
     design = rtlil.Design(emit_src=False)
+    for module in netlist.modules:
+        module.ports = dict(sorted(_named_ports(netlist, module), key=_port_order))
     for index, module in enumerate(netlist.modules):
         if empty.is_empty(index):
             continue
-        module.ports = dict(sorted(module.ports.items(), key=_port_order))
         builder = design.module(".".join(module.name))
         if index == 0:
             builder.attribute("top", 1)
@@ -72,6 +74,37 @@ def _emit(netlist: Any) -> str:
 
 def _direction(member: wiring.Member) -> Any:
     return _ir.PortDirection.Input if member.flow == wiring.In else _ir.PortDirection.Output
+
+
+def _named_ports(netlist: Any, module: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the ports of a module; one that has no name is called after the signal in it that it is a part of.
+
+    Where modules of one design meet, Amaranth makes a port for each cell that drives a part of a signal.
+    """
+    taken = {*module.ports, *module.signal_names.values()}
+    for name, port in module.ports.items():
+        if name.startswith("port$"):
+            wanted = _part_of_signal(netlist, module, port[0])
+            name = next(free for free in _numbered(wanted) if free not in taken)
+            taken.add(name)
+        yield name, port
+
+
+def _part_of_signal(netlist: Any, module: Any, value: Any) -> str:
+    """Return ``grant_bit_3`` or ``data_bits_8_15`` for ``value``, if it is that part of a signal of ``module``."""
+    for signal, name in module.signal_names.items():
+        nets = netlist.signals[signal]
+        if value and value[0] in nets:
+            low = nets.index(value[0])
+            if nets[low : low + len(value)] == value:
+                return f"{name}_bit_{low}" if len(value) == 1 else f"{name}_bits_{low}_{low + len(value) - 1}"
+    return "unnamed"
+
+
+def _numbered(name: str) -> Iterator[str]:
+    """Yield ``name`` and then, without end, ``name_1``, ``name_2`` and so on."""
+    yield name
+    yield from (f"{name}_{number}" for number in itertools.count(1))
 
 
 def _port_order(port: tuple[str, Any]) -> tuple[int, str]:

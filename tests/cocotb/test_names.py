@@ -5,15 +5,20 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.core import Core
 from hw.top import Top
-from hw.verilog import Shell, to_verilog
+from hw.verilog import Shell, component_to_verilog, to_verilog
 from tests.support.cocotb_run import Build, build, ports, run
 from tests.support.cocotb_suite import CORE_SIGNALS, SMALL, build_for
+from tests.support.verilog_tools import compile_with_icarus
 
 ROOT = Path(__file__).parents[2]
 HARDWARE = HardwareConfig()
@@ -111,6 +116,37 @@ def test_br_036_no_name_is_a_reserved_word(axi_text: str) -> None:
     names = set(_DECLARED.findall(axi_text))
     assert len(names) > 500
     assert {name for name in names if name.isidentifier()} & KEYWORDS == set()
+
+
+class Reserved(wiring.Component):
+    """Ports, a register and a submodule that are called like words of the language; a signal that nothing drives."""
+
+    def __init__(self, *, leaf: bool = False) -> None:
+        self.leaf = leaf
+        super().__init__({"input": In(4), "output": Out(4)})
+
+    def elaborate(self, platform: Any) -> Module:  # noqa: ARG002  # Amaranth's signature
+        m = Module()
+        register = Signal(4, name="reg")
+        nothing = Signal(4, name="undriven")
+        m.d.sync += register.eq(self.input + nothing)
+        if self.leaf:
+            m.d.comb += self.output.eq(register)
+        else:
+            m.submodules["always"] = leaf = Reserved(leaf=True)
+            m.d.comb += [leaf.input.eq(register), self.output.eq(leaf.output)]
+        return m
+
+
+def test_br_035_a_signal_that_nothing_drives_is_no_port() -> None:
+    assert "module reserved(clk, rst, \\input , \\output );" in component_to_verilog(Reserved(), name="reserved")
+
+
+def test_br_036_names_that_are_words_of_the_language_are_escaped(tmp_path: Path) -> None:
+    file = tmp_path / "module.v"
+    file.write_text(component_to_verilog(Reserved(), name="module"))
+    for standard in ("2005", "2012"):
+        assert compile_with_icarus(file, standard=standard) == ""
 
 
 def test_br_036_an_independent_front_end_reads_every_module(axi_text: str, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import gc
 import re
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -65,6 +65,31 @@ class Names(wiring.Component):
         return m
 
 
+class Inner(wiring.Component):
+    """Adds the halves of what it gets."""
+
+    def __init__(self) -> None:
+        super().__init__({"both": In(8), "sum": Out(4)})
+
+    def elaborate(self, platform: Any) -> Module:  # noqa: ARG002  # Amaranth's signature
+        m = Module()
+        m.d.sync += self.sum.eq(self.both[:4] + self.both[4:])
+        return m
+
+
+class Parts(wiring.Component):
+    """Gives a submodule a signal whose halves two cells drive."""
+
+    def __init__(self) -> None:
+        super().__init__({"a": In(4), "b": In(4), "sum": Out(4)})
+
+    def elaborate(self, platform: Any) -> Module:  # noqa: ARG002  # Amaranth's signature
+        m = Module()
+        m.submodules.inner = inner = Inner()
+        m.d.comb += [inner.both.eq(Cat(self.a ^ 5, self.b & 3)), self.sum.eq(inner.sum)]
+        return m
+
+
 def test_ports_are_clock_and_reset_and_then_by_name() -> None:
     head = component_to_verilog(Names(), name="names").split("module names(", 1)[1].split(")", 1)[0]
     assert head.split(", ") == ["clk", "rst", "address", "choice", "found", "part", "wide"]
@@ -79,6 +104,12 @@ def test_collection_of_garbage_is_as_it_was_afterwards() -> None:
         gc.enable()
     component_to_rtlil(Names(), name="names")
     assert gc.isenabled()
+
+
+def test_a_port_between_modules_is_called_after_the_signal_that_it_is_a_part_of() -> None:
+    text = component_to_verilog(Parts(), name="parts")
+    assert "$" not in text.split("module \\parts.inner (", 1)[1].split(")", 1)[0]
+    assert re.search(r"module \\parts.inner \(clk, rst, both_bits_0_3, both_bits_4_7, sum\);", text)
 
 
 def test_contents_of_a_memory_are_kept_and_zeros_are_none() -> None:
