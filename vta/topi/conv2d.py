@@ -7,6 +7,7 @@ May import ``vta.te``, ``vta.environment``, ``vta.topi.{fused,layout,window}``. 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from vta import te
 from vta.environment import Environment, get_env
@@ -17,12 +18,23 @@ from vta.topi.layout import blocks
 from vta.topi.window import Window
 
 __all__ = [
-    "Channel", "Conv2dError", "ConvTiles", "conv2d", "convolution", "require_packed", "schedule_conv2d", "size_of",
+    "Channel", "Conv2dError", "ConvTiles", "Resident", "conv2d", "convolution", "require_packed", "schedule_conv2d",
+    "size_of",
 ]  # fmt: skip
 
 
 class Conv2dError(ValueError):
     """A convolution whose tensors do not go together, or a schedule that does not go with it."""
+
+
+class Resident(StrEnum):
+    """What stays on the chip while tiles change."""
+
+    NONE = "none"
+    DATA = "data"
+    """The data of a tile's places, while output channels change."""
+    KERNEL = "kernel"
+    """The weights of a tile's output channels, while places change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,7 @@ class ConvTiles:
 
     Instead of threads, tiles and steps can use several copies of their memory in turn: ``rotate_tiles`` of the
     accumulators, ``rotate_steps`` of inputs and weights. A tile's epilogue then runs during the next one's products.
+    What is ``resident`` is loaded once for all tiles that read it.
     """
 
     tile_h: int = 1
@@ -50,6 +63,7 @@ class ConvTiles:
     run: int = 0
     rotate_tiles: int = 1
     rotate_steps: int = 1
+    resident: Resident = Resident.NONE
 
 
 Channel = Callable[[Expr, Expr], Expr]
@@ -183,7 +197,7 @@ class _Template:
         """Put the loops in order and map them onto the accelerator."""
         loads = self._epilogue_loads()
         data, kernel = self._operands()
-        place = self._output()
+        place, outside = self._output()
         for tensor in (self.layer.reduction, *self.layer.stages, *loads):
             self._compute_at(tensor, self.env.acc_scope, self.layer.output, place)
         for tensor in self.layer.stages:
@@ -191,8 +205,14 @@ class _Template:
         for tensor in loads:
             self._pragma(tensor, self.env.dma_copy)
         step = self._reduction()
-        for tensor, scope in ((data, self.env.inp_scope), (kernel, self.env.wgt_scope)):
-            self._compute_at(tensor, scope, self.layer.reduction, step)
+        for tensor, scope, kind in (
+            (data, self.env.inp_scope, Resident.DATA),
+            (kernel, self.env.wgt_scope, Resident.KERNEL),
+        ):
+            if self.tiles.resident is kind:
+                self._compute_at(tensor, scope, self.layer.output, outside)
+            else:
+                self._compute_at(tensor, scope, self.layer.reduction, step)
             self._pragma(tensor, self.env.dma_copy)
         return self.s
 
@@ -219,14 +239,21 @@ class _Template:
     def _pragma(self, tensor: te.Tensor, name: str) -> None:
         self.s[tensor].pragma(self.s[tensor].leaf_iter_vars[0], name)
 
-    def _output(self) -> IterVar:
-        """Tile the output, bind threads; return the loop in which a tile is computed."""
+    def _output(self) -> tuple[IterVar, IterVar]:
+        """Tile the output, bind threads; return the loop in which a tile is computed, and that of resident loads."""
         stage, tiles = self.s[self.layer.output], self.tiles
         x_bo, x_co, x_i, x_j, x_bi, x_ci = stage.leaf_iter_vars
         co0, co1 = stage.split(x_co, factor=tiles.tile_co)
         i0, i1 = stage.split(x_i, factor=tiles.tile_h)
         j0, j1 = stage.split(x_j, factor=tiles.tile_w)
-        stage.reorder(x_bo, i0, co0, j0, co1, i1, j1, x_bi, x_ci)
+        match tiles.resident:
+            case Resident.NONE:
+                order, turning, outside = [x_bo, i0, co0, j0], [j0, co0, i0, x_bo], j0
+            case Resident.DATA:
+                order, turning, outside = [x_bo, i0, j0, co0], [co0], j0
+            case Resident.KERNEL:
+                order, turning, outside = [co0, x_bo, i0, j0], [j0, i0, x_bo], co0
+        stage.reorder(*order, co1, i1, j1, x_bi, x_ci)
         for threads, axis in ((tiles.oc_nthread, co0), (tiles.h_nthread, i0)):
             if threads > 1:
                 _, thread = stage.split(axis, factor=threads)
@@ -234,12 +261,16 @@ class _Template:
                 stage.bind(thread, te.thread_axis("cthread"))
         stage.pragma(co1, self.env.dma_copy)
         if tiles.rotate_tiles == 1:
-            return j0
-        counts = {j0: tiles.tile_w, co0: tiles.tile_co, i0: tiles.tile_h, x_bo: 1}
-        sizes = dict(zip(counts, (size_of(self.layer.output, d) for d in (3, 1, 2, 0)), strict=True))
-        return self._rotated(
-            stage, [x_bo, i0, co0, j0], {axis: blocks(sizes[axis], counts[axis]) for axis in counts}, tiles.rotate_tiles
-        )
+            return order[-1], outside
+        sizes = dict(zip((x_bo, co0, i0, j0), self._tile_counts(), strict=True))
+        return self._rotated(stage, order, {axis: sizes[axis] for axis in turning}, tiles.rotate_tiles), outside
+
+    def _tile_counts(self) -> tuple[int, int, int, int]:
+        """Return how many tiles there are along batch, output channels, rows, columns."""
+        extents = [size_of(self.layer.output, dimension) for dimension in range(4)]
+        inner = (1, self.tiles.tile_co, self.tiles.tile_h, self.tiles.tile_w)
+        batch, channels, rows, columns = (blocks(extent, tile) for extent, tile in zip(extents, inner, strict=True))
+        return batch, channels, rows, columns
 
     def _rotated(self, stage: te.Stage, order: list[IterVar], counts: dict[IterVar, int], copies: int) -> IterVar:
         """Let part of the first loop whose trips divide be the innermost one, of ``copies`` that use memory in turn."""

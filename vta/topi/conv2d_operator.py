@@ -15,10 +15,12 @@ from vta.environment import Environment
 from vta.topi import epilogue
 from vta.topi.conv2d import ConvTiles, convolution, schedule_conv2d
 from vta.topi.conv2d_grouped import ChannelBlocks, channel_blocks, channel_index, pack_grouped_kernel
+from vta.topi.conv2d_tiling import ConvShape, conv_candidates, conv_footprint, require_tiles
 from vta.topi.epilogue import Epilogue
 from vta.topi.layout import blocks, pack_activations, unpack_activations
 from vta.topi.operand import Operand
 from vta.topi.operator import Operator, OperatorError, Scheduled
+from vta.topi.tiling import cheapest, require_fit
 from vta.topi.window import Window
 
 __all__ = ["Conv2d", "conv2d_sums"]
@@ -55,7 +57,8 @@ class Conv2d(Operator):
                 raise OperatorError(
                     f"Conv2d: {name} is a multiple of the {self.groups} groups, not {getattr(self, name)}"
                 )
-        self.window.output(self.height, self.width)
+        if not all(self.window.touches(self.height, self.width)):
+            raise OperatorError(f"Conv2d: {self.window} on {self.height}x{self.width} reads padding alone, no data")
 
     @property
     def window(self) -> Window:
@@ -114,9 +117,25 @@ class Conv2d(Operator):
             block_out=env.BLOCK_OUT,
         )
 
+    def shape_on(self, env: Environment) -> ConvShape:
+        """Return the sizes of its loops on ``env``."""
+        images = blocks(self.batch, env.BATCH)
+        return ConvShape(env, images, self.height, self.width, self.channel_blocks(env), self.window, self.epilogue)
+
+    def chosen(self, env: Environment, tiles: object = None) -> ConvTiles:
+        """Return ``tiles`` if they fit, or the best ones; raises ``TilingError`` naming what is too small."""
+        shape = self.shape_on(env)
+        if tiles is None:
+            return cheapest(conv_candidates(shape), env.config, str(self))
+        if not isinstance(tiles, ConvTiles):
+            raise OperatorError(f"Conv2d: tiles are ConvTiles, not {type(tiles).__name__}")
+        require_tiles(shape, tiles, f"{self} with {tiles}")
+        require_fit(conv_footprint(shape, tiles), env.config, f"{self} with {tiles}")
+        return tiles
+
     def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
         """Return the schedule with ``tiles`` (``ConvTiles``), or with those that the search finds."""
-        chosen = tiles if isinstance(tiles, ConvTiles) else ConvTiles()
+        chosen = self.chosen(env, tiles)
         found = self.channel_blocks(env)
         images, batch = blocks(self.batch, env.BATCH), env.BATCH
         blocks_in, blocks_out = blocks(self.in_channels, env.BLOCK_IN), len(found.starts)

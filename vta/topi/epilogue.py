@@ -24,7 +24,7 @@ from vta.topi.operand import Operand
 __all__ = [
     "Add", "Appended", "Bias", "ChannelShift", "Clip", "Epilogue", "EpilogueError", "Multiply", "Relu", "Requantise",
     "Residual", "RoundingShift", "Scale", "ShiftLeft", "ShiftRight", "Step", "append", "operands", "pack_operands",
-    "reference",
+    "reference", "stage_count",
 ]  # fmt: skip
 
 Array = npt.NDArray[np.generic]
@@ -227,6 +227,11 @@ def _primitive(steps: Sequence[Step]) -> Iterator[Primitive]:
                 yield Clip(0, 0)  # te would fold the product, and nothing would read the tensor any more
             case _:
                 yield step
+
+
+def stage_count(steps: Sequence[Step]) -> int:
+    """Return how many ALU operations ``steps`` are."""
+    return sum(2 if isinstance(step, Clip) else 1 for step in _primitive(steps))
 
 
 def append(tensor: te.Tensor, steps: Sequence[Step], env: Environment, shape: Sequence[int] | None = None) -> Appended:

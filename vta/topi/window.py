@@ -80,6 +80,22 @@ class Window:
             (padded[1] - self.reach[1]) // self.strides[1] + 1,
         )
 
+    def touches(self, height: int, width: int) -> tuple[bool, bool]:
+        """Return whether any row, and any column, of an image is read by any place of the result."""
+        rows, columns = (
+            any(0 <= place * stride + tap * step - before < size for place in range(count) for tap in range(taps))
+            for size, count, taps, stride, step, before in zip(
+                (height, width),
+                self.output(height, width),
+                self.kernel,
+                self.strides,
+                self.dilation,
+                self.padding[:2],
+                strict=True,
+            )
+        )
+        return rows, columns
+
     def span(self, rows: int, columns: int) -> tuple[int, int]:
         """Return how many rows and columns of the padded image ``rows`` x ``columns`` of the result read."""
         return (

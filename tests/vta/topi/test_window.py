@@ -24,6 +24,11 @@ def test_only_a_kernel_of_one_row_or_column_leaves_gaps() -> None:
     assert Window((3, 1), (2, 3)).gaps == (1, 3)
 
 
+def test_a_window_may_read_padding_alone() -> None:
+    assert Window((1, 1), (2, 2), (0, 1, 0, 0)).touches(3, 1) == (True, False)
+    assert Window((2, 1), (2, 2), (3, 0, 0, 0)).touches(1, 1) == (True, True)
+
+
 def test_tvms_forms_of_pads_and_strides_are_understood() -> None:
     assert Window.of((3, 3), 2, 1) == Window((3, 3), (2, 2), (1, 1, 1, 1))
     assert Window.of((3, 3), (2, 1), (1, 2), (1, 2)) == Window((3, 3), (2, 1), (1, 2, 1, 2), (1, 2))

@@ -1,0 +1,10 @@
+"""Choosing tiles: what they take of the scratchpads, what they cost in cycles, the search. Tests: tests/vta/topi."""
+
+from vta.topi.tiling.cost import Bus, Work, cycles
+from vta.topi.tiling.footprint import Footprint, TilingError, require_fit
+from vta.topi.tiling.search import Candidate, cheapest, divisors, even_parts
+
+__all__ = [
+    "Bus", "Candidate", "Footprint", "TilingError", "Work", "cheapest", "cycles", "divisors", "even_parts",
+    "require_fit",
+]  # fmt: skip

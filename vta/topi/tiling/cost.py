@@ -1,0 +1,115 @@
+"""How many cycles a choice of tiles takes on the hardware, from what it moves and computes.
+
+The model is that of ``docs/hardware.md``: one tensor operation a cycle in GEMM and in ALU, which overlap; one beat a
+cycle read and one written; instructions of a module in order. Tiles that take turns in ``tile_copies`` accumulators go
+through products, epilogue and store one behind the other, so that the slowest of these sets the pace. Measured beside
+predicted: ``python -m bench.layers``. Imports the standard library alone. Tests: tests/vta/topi/test_cost.py.
+"""
+
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Self
+
+__all__ = ["Bus", "Work", "cycles"]
+
+_RESET_LANES = 3
+"""Accumulators that are cleared in a cycle, on the average: four, if neither GEMM nor ALU needs the bank."""
+
+_INSTRUCTION = 10
+"""Cycles between the last step of an instruction and the first of one that waits for it."""
+
+_FETCHED = 2
+"""Beats of an instruction word."""
+
+_GEMM_SHARED, _ALU_SHARED = 1.001, 1.02
+"""How much longer GEMM and ALU take when they share the accumulator."""
+
+_PER_TILE = 30
+"""Cycles of a tile that nothing hides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bus:
+    """The memory port: bytes of a beat, and cycles from an address to its first beat.
+
+    Programs do not know the hardware that they will run on, so searches take the default.
+    """
+
+    beat_bytes: int = 8
+    latency: int = 16
+
+    def beats(self, elements: int, element_bytes: int, rows: int = 1) -> int:
+        """Return the beats of ``elements`` in ``rows`` contiguous parts, each of which is a burst or more."""
+        return max(ceil(elements * element_bytes / self.beat_bytes), rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a schedule does: ``tiles`` of the output, each with products in ``steps``, an epilogue and a store.
+
+    Per step: ``load`` beats read in ``load_instructions``, and ``gemm`` operations. Per tile: ``alu`` operations,
+    ``epilogue_load`` beats read, ``store`` beats written, ``accumulators``. ``resident_load`` beats are read
+    ``resident_loads`` times, and what they bring is used by the tiles in between. ``kernels`` of ``uops`` micro-ops
+    each are loaded once.
+    """
+
+    tiles: int
+    steps: int
+    tile_copies: int
+    step_copies: int
+    load: int
+    load_instructions: int
+    gemm: int
+    alu: int
+    epilogue_load: int
+    store: int
+    accumulators: int
+    resident_load: int = 0
+    resident_loads: int = 0
+    kernels: int = 1
+    uops: int = 1
+    stages: int = 1
+
+    def turned(self, tile_copies: int, step_copies: int) -> Self:
+        """Return the same with other numbers of copies, each combination of which has its own kernel."""
+        return replace(self, tile_copies=tile_copies, step_copies=step_copies, kernels=tile_copies * step_copies)
+
+
+def cycles(work: Work, bus: Bus) -> int:
+    """Return the cycles of a launch that does ``work``."""
+    load = work.load + work.load_instructions * _FETCHED + _INSTRUCTION
+    reset = work.accumulators // _RESET_LANES + _INSTRUCTION
+    alu = work.alu + work.stages * _INSTRUCTION + work.epilogue_load
+    store = work.store + bus.latency + _INSTRUCTION
+    products = _products(work, load, bus)
+    read = work.steps * load + work.epilogue_load + work.stages * _FETCHED
+    if work.tile_copies == 1:
+        pace = float(reset + products + alu + store)
+    else:
+        # A copy of the accumulators goes through all of it; the copies share what can work on one tile at a time.
+        whole = (reset + products + alu + store) / work.tile_copies
+        pace = max(
+            whole, products * _GEMM_SHARED + _PER_TILE, alu * _ALU_SHARED, _released(work, load, alu), read, store
+        )
+    startup = work.uops // 2 + bus.latency * 2 + load + work.resident_load
+    switches = max(0, work.resident_loads - 1) * (work.resident_load + bus.latency)
+    tail = (alu + store) if work.tile_copies > 1 else 0
+    kernels = (work.kernels - 1) * work.uops / 2 * (1 if read * 1.1 > pace else 0)
+    return round(startup + work.tiles * pace + switches + tail + kernels)
+
+
+def _products(work: Work, load: int, bus: Bus) -> float:
+    """Return the cycles of a tile's products, with waiting for their loads."""
+    if work.step_copies > 1 or (work.steps == 1 and work.tile_copies > 1):
+        return float(work.steps * max(work.gemm, load))
+    return float(work.steps * (work.gemm + load + bus.latency + _INSTRUCTION))
+
+
+def _released(work: Work, load: int, alu: int) -> float:
+    """Return the pace at which input memory is released.
+
+    Instructions of the compute module complete in order, so products say that their inputs are free only when the
+    epilogue of the tile before is done; ``step_copies`` of them can be done until then.
+    """
+    ahead = work.step_copies if work.steps > 1 else work.tile_copies
+    return alu + max(0, work.steps - ahead) * work.gemm + (load if work.steps > ahead else 0)
