@@ -15,6 +15,7 @@ import numpy.typing as npt
 import vta
 from tests.support.configs import CONFIGS
 from vta.topi.batch_matmul import BatchMatmul, Matmul
+from vta.topi.conv2d_operator import Conv2d
 from vta.topi.conv2d_transpose_operator import Conv2dTranspose
 from vta.topi.dense import Dense
 from vta.topi.division import Rounding
@@ -197,6 +198,37 @@ def random_conv2d_transpose(rng: Rng) -> Operator:
     )
 
 
+def random_conv2d(rng: Rng) -> Operator:
+    """Return a convolution."""
+    return _convolution(rng, upto(rng, 70), upto(rng, 70), 1)
+
+
+def random_grouped_conv2d(rng: Rng) -> Operator:
+    """Return a convolution in groups, depthwise now and then."""
+    groups = upto(rng, 40, 2)
+    taken = 1 if rng.random() < 0.4 else upto(rng, max(1, 70 // groups))
+    return _convolution(rng, groups * taken, groups * upto(rng, max(1, 70 // groups)), groups)
+
+
+def _convolution(rng: Rng, in_channels: int, out_channels: int, groups: int) -> Operator:
+    try:
+        return Conv2d(
+            batch=upto(rng, 3),
+            in_channels=in_channels,
+            height=upto(rng, 30),
+            width=upto(rng, 30),
+            out_channels=out_channels,
+            kernel=(upto(rng, 7), upto(rng, 7)),
+            strides=(upto(rng, 4), upto(rng, 4)),
+            padding=(upto(rng, 3, 0), upto(rng, 3, 0), upto(rng, 3, 0), upto(rng, 3, 0)),
+            dilation=(1, 1) if rng.random() < 0.7 else (upto(rng, 3), upto(rng, 3)),
+            groups=groups,
+            epilogue=random_epilogue(rng),
+        )
+    except WindowError as error:
+        raise OperatorError("the window does not fit") from error
+
+
 KINDS: Mapping[str, Callable[[Rng], Operator]] = {
     "elementwise": random_elementwise,
     "binary": random_binary,
@@ -207,6 +239,8 @@ KINDS: Mapping[str, Callable[[Rng], Operator]] = {
     "dense": random_dense,
     "matmul": random_matmul,
     "conv2d_transpose": random_conv2d_transpose,
+    "conv2d": random_conv2d,
+    "grouped_conv2d": random_grouped_conv2d,
 }
 """Name -> function that draws an instance; it may raise an error where its numbers do not go together."""
 

@@ -20,11 +20,15 @@ from vta.topi.broadcast import (
     right_shift,
     subtract,
 )
+from vta.topi.conv2d import ConvTiles, conv2d, schedule_conv2d
+from vta.topi.conv2d_grouped import group_conv2d
+from vta.topi.conv2d_operator import Conv2d
 from vta.topi.conv2d_transpose import TransposeTemplate, conv2d_transpose, schedule_conv2d_transpose
 from vta.topi.dense import DenseTemplate, dense, schedule_dense
 
 __all__ = [
-    "DenseTemplate", "TransposeTemplate", "add", "bitpack", "cast", "clip", "conv2d_transpose", "dense", "identity",
-    "left_shift", "maximum", "minimum", "multiply", "negative", "nn", "relu", "right_shift", "schedule_alu",
-    "schedule_conv2d_transpose", "schedule_dense", "subtract",
+    "Conv2d", "ConvTiles", "DenseTemplate", "TransposeTemplate", "add", "bitpack", "cast", "clip", "conv2d",
+    "conv2d_transpose", "dense", "group_conv2d", "identity", "left_shift", "maximum", "minimum", "multiply",
+    "negative", "nn", "relu", "right_shift", "schedule_alu", "schedule_conv2d", "schedule_conv2d_transpose",
+    "schedule_dense", "subtract",
 ]  # fmt: skip
