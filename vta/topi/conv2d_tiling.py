@@ -182,16 +182,23 @@ def _counts(shape: ConvShape, tiles: ConvTiles) -> tuple[int, int, int, int]:
 
 
 def conv_candidates(shape: ConvShape) -> Iterator[Candidate[ConvTiles]]:
-    """Yield the choices that the search looks at."""
-    bus, found = Bus(), False
-    capacity = Footprint.capacity(shape.env.config)
-    for plain in _inner_tiles(shape):
+    """Yield the choices that the search looks at: if nothing fits, everything there is."""
+    found = False
+    for candidate in _candidates(shape, thorough=False):
+        found = True
+        yield candidate
+    if not found:
+        yield from _candidates(shape, thorough=True)
+
+
+def _candidates(shape: ConvShape, *, thorough: bool) -> Iterator[Candidate[ConvTiles]]:
+    bus, capacity = Bus(), Footprint.capacity(shape.env.config)
+    for plain in _inner_tiles(shape, thorough=thorough):
         least = conv_footprint(shape, plain)
         if not least.fits(capacity):
-            if not found:
+            if thorough:
                 yield Candidate(plain, least, conv_work(shape, plain, bus))
             continue
-        found = True
         for resident, turning in _resident(shape, plain):
             tiles = replace(plain, resident=resident)
             work = conv_work(shape, tiles, bus)
@@ -202,8 +209,8 @@ def conv_candidates(shape: ConvShape) -> Iterator[Candidate[ConvTiles]]:
                     yield Candidate(turned, footprint, work.turned(tile_copies, step_copies))
 
 
-def _inner_tiles(shape: ConvShape) -> Iterator[ConvTiles]:
-    """Yield tiles without copies, a few hundred: small ones only where larger ones cannot be."""
+def _inner_tiles(shape: ConvShape, *, thorough: bool) -> Iterator[ConvTiles]:
+    """Yield tiles without copies: a few hundred, no small ones, unless ``thorough``."""
     config = shape.env.config
     rows, columns = shape.output
     kernel_rows, taps = shape.window.kernel[0], prod(shape.window.kernel)
@@ -211,7 +218,7 @@ def _inner_tiles(shape: ConvShape) -> Iterator[ConvTiles]:
     sizes = sorted(
         {
             (tile_h * tile_w * tile_co, tile_h, tile_w, tile_co)
-            for tile_w in _widths(columns, config.acc_depth)
+            for tile_w in (even_parts(columns) if thorough else _widths(columns, config.acc_depth))
             for tile_h in even_parts(rows)
             for tile_co in channels
             if tile_h * tile_w * tile_co <= config.acc_depth
@@ -220,12 +227,12 @@ def _inner_tiles(shape: ConvShape) -> Iterator[ConvTiles]:
     )
     least = min(sizes[0][0] // 2, config.acc_depth // _SMALLEST) if sizes else 0
     for places, tile_h, tile_w, tile_co in sizes or [(1, 1, 1, 1)]:
-        if places < least:
+        if places < least and not thorough:
             break
         for tile_ci in divisors(shape.channels.count):
             if tile_ci > 1 and tile_ci * tile_co * taps > config.wgt_depth:
                 break
-            cut = tile_ci == 1 and tile_co * taps > config.wgt_depth // 2
+            cut = tile_ci == 1 and (thorough or tile_co * taps > config.wgt_depth // 2)
             for tile_kh in [0, *divisors(kernel_rows)[:-1]] if cut else [0]:
                 run = _run(shape, tile_w, tile_kh or kernel_rows)
                 yield ConvTiles(
