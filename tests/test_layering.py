@@ -12,7 +12,7 @@ PACKAGES = ("isa", "hw", "runtime", "vta")
 FRONT = "vta front"
 COMPILER = {"vta.tir", "vta.arith", "vta.te", "vta.passes", "vta.codegen"}
 
-INSPECTION = {"vta.trace", "vta.capsule", "vta.inspect"}
+INSPECTION = {"vta.explain", "vta.trace", "vta.capsule", "vta.inspect"}
 
 ALLOWED: dict[str, set[str]] = {
     "isa": set(),
@@ -28,6 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "vta.topi": {"isa", *COMPILER, FRONT},
     "vta.trace": {"isa", "runtime"},
     "vta.capsule": {"isa", "runtime"},
+    "vta.explain": {"isa", "runtime", "vta.trace"},
     "vta.inspect": {"isa", "runtime", "vta.trace"},
     "vta.compat": {"isa", "runtime", *COMPILER, FRONT, "vta.topi"},
     "vta.cli": {"isa", "runtime", "hw", *COMPILER, FRONT, "vta.topi", "vta.compat", *INSPECTION},

@@ -16,6 +16,7 @@ from vta.cli.assembly import asm, disasm
 from vta.cli.check import check
 from vta.cli.config import config_app
 from vta.cli.diff import diff
+from vta.cli.explain import explain_trace
 from vta.cli.lower import lower
 from vta.cli.reduce import reduce
 from vta.cli.run import run
@@ -54,6 +55,7 @@ app.command()(check)
 app.command()(diff)
 app.command()(lower)
 app.command()(trace)
+app.command("explain")(explain_trace)
 app.command()(reduce)
 app.command()(verilog)
 app.add_typer(config_app, name="config")

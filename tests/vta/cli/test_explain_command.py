@@ -1,0 +1,39 @@
+"""``vta explain``."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from vta.cli.app import app
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+
+
+def vta(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("explain") / "t"
+    assert vta("run", EXAMPLES / "matrix_multiply.py", "--target", "tsim", "--record", path).exit_code == 0
+    return path
+
+
+def test_the_bound_and_the_best_change_come_first(trace: Path) -> None:
+    result = vta("explain", trace)
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    assert "cycles, bound by memory bandwidth: compute waits for loaded data in 9" in text
+    assert text.index("memory port twice as wide") < text.index("one more buffer for loads")
+    assert "HardwareConfig.data_width" in text
+
+
+def test_what_cannot_be_explained_is_an_error(trace: Path, tmp_path: Path) -> None:
+    assert vta("explain", trace, "--launch", 3).stderr == f"error: {trace}: the trace has no launch 3\n"
+    path = tmp_path / "sim"
+    vta("run", EXAMPLES / "add_three.vta", "--record", path)
+    result = vta("explain", path)
+    assert result.exit_code == 1
+    assert result.stderr == f"error: {path}: launch 0: device 'sim' has no clock; record with --target tsim\n"

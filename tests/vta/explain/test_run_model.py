@@ -1,0 +1,68 @@
+"""The model of a run: measured times come back exactly, and changes act where they should."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isa.instructions import Module
+from tests.support.recorded_runs import record_programs, some_program
+from vta.explain import RunModel, explain
+from vta.explain import changes as change
+from vta.trace import Recorded
+
+BEAT = 8
+
+
+def recorded(path: Path, seed: int, device: str = "tsim") -> Recorded:
+    _, [launch] = record_programs(path / "t", device, some_program(seed))
+    return launch
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_model_gives_the_measured_times_back(tmp_path: Path, seed: int) -> None:
+    launch = recorded(tmp_path, seed)
+    model = RunModel.of(launch, beat_bytes=BEAT)
+    begun, ended = model.times()
+    assert begun.tolist() == launch.timeline.begun.tolist()
+    assert ended.tolist() == launch.timeline.ended.tolist()
+    assert model.cycles() == launch.timeline.duration
+    assert (model.work >= 0).all()
+    assert (model.rest >= 0).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_improvement_makes_a_run_longer(tmp_path: Path, seed: int) -> None:
+    model = RunModel.of(recorded(tmp_path, seed), beat_bytes=BEAT)
+    improved = [
+        change.wider_memory(model, 2),
+        change.other_latency(model, -31),
+        change.buffered_again(model),
+        change.stores_for_free(model),
+        change.uops_for_free(model),
+        change.issued_at_once(model),
+        change.double_block(model),
+    ]
+    assert all(other.cycles() <= model.cycles() for other in improved)
+    assert change.other_latency(model, 50).cycles() > model.cycles()
+    assert change.wider_memory(model, 1).cycles() == model.cycles()
+
+
+def test_a_change_touches_its_own_instructions_alone(tmp_path: Path) -> None:
+    model = RunModel.of(recorded(tmp_path, 3), beat_bytes=BEAT)
+    stores = model.module(Module.STORE)
+    others = np.setdiff1d(np.arange(len(model.instructions)), stores)
+    changed = change.stores_for_free(model)
+    assert not changed.work[stores].any()
+    assert changed.work[others].tolist() == model.work[others].tolist()
+
+
+def test_a_launch_without_a_clock_or_that_failed_is_refused(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    with pytest.raises(ValueError, match=r"^device 'sim' has no clock; record with --target tsim$"):
+        explain(recorded(tmp_path, 1, "sim"), {})
+    launch = recorded(tmp_path, 1)
+    failed = Recorded(0, replace(launch.timeline, error="deadlock"))
+    with pytest.raises(ValueError, match=r"^the launch failed, so there is no whole run to explain$"):
+        RunModel.of(failed, beat_bytes=BEAT)

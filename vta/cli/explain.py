@@ -1,0 +1,59 @@
+"""``vta explain``: what bounds a recorded run, and what would make it faster.
+
+May import ``vta.explain``, ``vta.trace``, typer and rich. Tests: tests/vta/cli/test_explain_command.py.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from vta.cli.account import account_table
+from vta.cli.reporting import UserError, reported, require_file
+from vta.explain import Explanation, explain
+from vta.trace import read_trace
+
+__all__ = ["explain_trace"]
+
+
+def explain_trace(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A trace of tsim: `vta run --target tsim --record FILE`.")
+    ],
+    launch: Annotated[int | None, typer.Option("--launch", metavar="N", help="Only launch N, counted from 0.")] = None,
+) -> None:
+    """Say what bounds each launch of a trace, and which parameter would change it, with the predicted gain."""
+    with reported():
+        require_file(file, "a trace that `vta run --target tsim --record FILE` wrote")
+        console, shown = Console(), 0
+        with read_trace(file) as reader:
+            for recorded in reader:
+                if launch is not None and recorded.number != launch:
+                    continue
+                try:
+                    found = explain(recorded, reader.header.hardware)
+                except ValueError as error:
+                    raise UserError(f"{file}: launch {recorded.number}: {error}") from None
+                shown += 1
+                console.print(
+                    f"launch {recorded.number}: {found.cycles:,} cycles, bound by {found.bound}: {found.because}"
+                )
+                assert recorded.timeline.account is not None
+                console.print(account_table(recorded.timeline.account, title="cycles by module and cause"))
+                console.print(_advice_table(found))
+        if not shown:
+            wanted = "launches" if launch is None else f"launch {launch}"
+            raise UserError(f"{file}: the trace has no {wanted}")
+
+
+def _advice_table(found: Explanation) -> Table:
+    table = Table(title="what would change it", title_justify="left")
+    table.add_column("if there were")
+    table.add_column("cycles", justify="right")
+    table.add_column("saved", justify="right")
+    table.add_column("what to turn")
+    for made in found.advice:
+        table.add_row(made.name, f"{made.cycles:,}", f"{100 * (1 - made.cycles / found.cycles):.1f} %", made.turn)
+    return table
