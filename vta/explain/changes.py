@@ -58,8 +58,8 @@ def uops_for_free(model: RunModel) -> RunModel:
 
 
 def issued_at_once(model: RunModel) -> RunModel:
-    """Return the run in which no instruction has to be fetched."""
-    return replace(model, issued=np.zeros_like(model.issued))
+    """Return the run in which instructions come one a cycle, as soon as there is room in their module's queue."""
+    return replace(model, waits=tuple(replace(wait, fetch=0) for wait in model.waits))
 
 
 def double_block(model: RunModel) -> RunModel:

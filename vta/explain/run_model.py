@@ -1,9 +1,10 @@
 """A recorded launch as a system of dependencies that can be timed again with other durations.
 
-Every instruction of a module starts, in order, when it has been issued, its tokens are there and the module takes
-another one; it completes, in order, some cycles after its start or after the completion of the one before it, whichever
-is later. These cycles are its *step*: work (beats on the bus, micro-ops, tiles) and the rest (latency, drains). With
-the steps that were measured, the model gives the measured times back exactly; with others, what a launch would take.
+Instructions are issued in order, each when its module's queue has room. Every instruction of a module starts, in order,
+when it has been issued, its tokens are there and the module takes another one; it completes, in order, some cycles
+after its start or after the completion of the one before it, whichever is later. These cycles are its *step*: work
+(beats on the bus, micro-ops, tiles) and the rest (latency, drains). With the steps that were measured, the model gives
+the measured times back exactly; with others, what a launch would take.
 Imports ``vta.trace`` and what that stands on. Tests: tests/vta/explain/test_run_model.py.
 """
 
@@ -25,12 +26,20 @@ Column = npt.NDArray[np.int64]
 _PATIENCE = 3
 """A module that takes an instruction this soon after a completion had waited for that."""
 
+_INSIDE = 64
+"""Instructions that a module may have inside, at most."""
+
 
 @dataclass(frozen=True, slots=True)
-class _Start:
-    """What an instruction waits for: ``after`` starts before it, ``behind`` completes before it (-1: nobody), and then
-    ``delay`` cycles pass."""
+class _Wait:
+    """What an instruction waits for, -1 where that is nobody, and how many cycles then pass.
 
+    It is issued behind the start of ``room``, which makes room in the queue, and ``fetch`` cycles; it starts behind the
+    start of ``after``, the completion of ``behind``, and ``delay`` cycles.
+    """
+
+    room: int
+    fetch: int
     after: int
     behind: int
     delay: int
@@ -45,12 +54,11 @@ class RunModel:
     """
 
     instructions: tuple[Instruction, ...]
-    issued: Column
     work: Column
     rest: Column
     tokens: Mapping[TokenQueue, tuple[tuple[int, ...], tuple[int, ...]]]
     lent: Mapping[TokenQueue, int]
-    starts: tuple[_Start, ...]
+    waits: tuple[_Wait, ...]
 
     @classmethod
     def of(cls, launch: Recorded, *, beat_bytes: int) -> "RunModel":
@@ -71,10 +79,8 @@ class RunModel:
         steps = _steps(launch)
         most = np.array([_work(instruction, launch, beat_bytes) for instruction in launch.instructions], np.int64)
         work = np.minimum(steps, most)
-        plain = cls(
-            tuple(launch.instructions), timeline.issued, work, steps - work, tokens, dict.fromkeys(TokenQueue, 0), ()
-        )
-        return replace(plain, starts=tuple(_starts(launch, plain)))
+        plain = cls(tuple(launch.instructions), work, steps - work, tokens, dict.fromkeys(TokenQueue, 0), ())
+        return replace(plain, waits=tuple(_waits(launch, plain)))
 
     def module(self, module: Module) -> Column:
         """Return the indices of a module's instructions."""
@@ -87,25 +93,22 @@ class RunModel:
     def times(self) -> tuple[Column, Column]:
         """Return when each instruction starts and completes."""
         count = len(self.instructions)
-        begun, ended = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        pushed = self._waits()
-        last = dict.fromkeys(Module, -1)
-        for index, instruction in enumerate(self.instructions):
-            start, module = self.starts[index], instruction.module
-            ready = int(self.issued[index]) + 1
-            if start.after >= 0:
-                ready = max(ready, int(begun[start.after]) + 1)
-            if start.behind >= 0:
-                ready = max(ready, int(ended[start.behind]) + 1)
-            for giver in pushed[index]:
-                ready = max(ready, int(ended[giver]) + 1)
-            begun[index] = ready + start.delay
-            before = int(ended[last[module]]) if last[module] >= 0 else -1
-            ended[index] = max(int(begun[index]), before) + int(self.work[index] + self.rest[index])
-            last[module] = index
-        return begun, ended
+        begun, ended, pushed = [0] * count, [0] * count, self.givers()
+        last, issued = dict.fromkeys(Module, -1), -1
+        steps = (self.work + self.rest).tolist()
+        for index, (instruction, wait) in enumerate(zip(self.instructions, self.waits, strict=True)):
+            room = begun[wait.room] + 1 if wait.room >= 0 else 0
+            issued = max(issued + 1, room) + wait.fetch
+            after = begun[wait.after] if wait.after >= 0 else -1
+            behind = ended[wait.behind] if wait.behind >= 0 else -1
+            given = (ended[giver] for giver in pushed[index])
+            begun[index] = max(issued, after, behind, *given) + 1 + wait.delay
+            before = last[instruction.module]
+            ended[index] = max(begun[index], ended[before] if before >= 0 else -1) + steps[index]
+            last[instruction.module] = index
+        return np.array(begun, np.int64), np.array(ended, np.int64)
 
-    def _waits(self) -> list[list[int]]:
+    def givers(self) -> list[list[int]]:
         """Return for each instruction those whose tokens it pops."""
         waits: list[list[int]] = [[] for _ in self.instructions]
         for queue, (givers, takers) in self.tokens.items():
@@ -139,24 +142,36 @@ def _work(instruction: Instruction, launch: Recorded, beat_bytes: int) -> int:
             return 0
 
 
-def _starts(launch: Recorded, model: RunModel) -> list[_Start]:
-    """Return what held each instruction back beyond issue and tokens: the start before it, or a completion."""
-    timeline, waits = launch.timeline, model._waits()
-    starts: list[_Start] = []
+def _waits(launch: Recorded, model: RunModel) -> list[_Wait]:
+    """Return what held each instruction back beyond its tokens."""
+    timeline, givers = launch.timeline, model.givers()
+    assert timeline.issued is not None
+    issued, begun, ended = (times.tolist() for times in (timeline.issued, timeline.begun, timeline.ended))
     own: dict[Module, list[int]] = {module: [] for module in Module}
+    depth = {module: _queue_depth(launch, module) for module in Module}
+    waits: list[_Wait] = []
     for index, instruction in enumerate(launch.instructions):
         earlier = own[instruction.module]
-        begun = int(timeline.begun[index])
-        ready = max([int(model.issued[index]), *(int(timeline.ended[giver]) for giver in waits[index])]) + 1
+        room = earlier[-depth[instruction.module]] if len(earlier) >= depth[instruction.module] else -1
+        free = max(issued[index - 1] + 1 if index else 0, begun[room] + 1 if room >= 0 else 0)
         after = earlier[-1] if earlier else -1
-        if after >= 0:
-            ready = max(ready, int(timeline.begun[after]) + 1)
+        ready = max(issued[index], begun[after] if after >= 0 else -1, *(ended[giver] for giver in givers[index])) + 1
         behind = -1
-        if begun > ready:  # full inside: it was taken when an earlier one had completed
-            done = [other for other in earlier[-64:] if begun - _PATIENCE <= timeline.ended[other] < begun]
+        if begun[index] > ready:  # full inside: it was taken when an earlier one had completed
+            done = [other for other in earlier[-_INSIDE:] if begun[index] - _PATIENCE <= ended[other] < begun[index]]
             if done:
                 behind = done[-1]
-                ready = max(ready, int(timeline.ended[behind]) + 1)
-        starts.append(_Start(after, behind, begun - ready))
-        own[instruction.module].append(index)
-    return starts
+                ready = max(ready, ended[behind] + 1)
+        waits.append(_Wait(room, issued[index] - free, after, behind, begun[index] - ready))
+        earlier.append(index)
+    return waits
+
+
+def _queue_depth(launch: Recorded, module: Module) -> int:
+    """Return the fewest instructions that a module's queue must hold for what was measured."""
+    timeline = launch.timeline
+    assert timeline.issued is not None
+    own = np.array([index for index, owner in enumerate(launch.modules) if owner is module], np.int64)
+    issued, begun = timeline.issued[own], timeline.begun[own]
+    waiting = np.arange(len(own)) - np.searchsorted(begun, issued)  # earlier ones that had not started then
+    return int(waiting.max(initial=0)) + 1

@@ -58,6 +58,7 @@ def error(predicted: int, found: int) -> float:
 
 
 ONE = ConvTiles(tile_h=7, tile_w=14, tile_co=4)
+SMALL = ConvTiles(tile_h=2, tile_w=14, tile_co=1)
 TWO = ConvTiles(tile_h=7, tile_w=14, tile_co=4, oc_nthread=2)
 
 
@@ -74,7 +75,7 @@ def test_a_second_thread_brings_what_is_predicted(tmp_path: Path) -> None:
     assert thread.cycles == predicted
 
 
-@pytest.mark.parametrize("tiles", [ONE, TWO])
+@pytest.mark.parametrize("tiles", [ONE, TWO, SMALL])
 def test_a_wider_memory_port_brings_what_is_predicted(tmp_path: Path, tiles: ConvTiles) -> None:
     program = program_of(tiles)
     _, launch = run(tmp_path, program)
@@ -83,7 +84,7 @@ def test_a_wider_memory_port_brings_what_is_predicted(tmp_path: Path, tiles: Con
     assert error(predicted, wide.timeline.duration) < 0.03
 
 
-@pytest.mark.parametrize("tiles", [ONE, TWO])
+@pytest.mark.parametrize("tiles", [ONE, TWO, SMALL])
 @pytest.mark.parametrize("latency", [1, 100])
 def test_another_latency_changes_what_is_predicted(tmp_path: Path, tiles: ConvTiles, latency: int) -> None:
     program = program_of(tiles)
@@ -98,7 +99,7 @@ def test_the_bound_is_named(tmp_path: Path) -> None:
     told = explain(launch, header.hardware)
     assert told.bound == "compute"
     assert told.advice[0].name == "a GEMM core twice as large"
-    header, launch = run(tmp_path, program_of(ConvTiles(tile_h=2, tile_w=14, tile_co=1)), latency=100)
+    header, launch = run(tmp_path, program_of(SMALL), latency=100)
     told = explain(launch, header.hardware)
     assert told.bound in ("memory bandwidth", "memory latency", "tokens")
     assert told.because.startswith("compute waits for loaded data in ")
