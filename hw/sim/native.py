@@ -46,7 +46,7 @@ def compile_object(text: str) -> bytes:
 
 def load_object(code: bytes) -> Native:
     """Return the entry points of object code that ``compile_object`` made."""
-    jit = llvm.create_lljit_compiler(_target_machine(jit=True), suppress_errors=True)
+    jit = llvm.create_lljit_compiler(_target_machine(jit=True), use_jit_link=True, suppress_errors=True)
     library = (
         llvm.JITLibraryBuilder()
         .add_object_img(code)

@@ -48,7 +48,7 @@ def compile_kernels(config: VTAConfig, machine: Machine) -> Kernels:
     module = llvm.parse_assembly(module_text(config, machine))
     module.verify()
     _optimise(module, options)
-    engine = llvm.create_mcjit_compiler(module, options)
+    engine = llvm.create_mcjit_compiler(module, options, use_lmm=True)
     engine.finalize_object()
     fetch = ctypes.CFUNCTYPE(_ADDRESS, _ADDRESS, _ADDRESS)(engine.get_function_address(FETCH))
     run = ctypes.CFUNCTYPE(_ADDRESS, _ADDRESS)(engine.get_function_address(RUN))

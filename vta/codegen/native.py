@@ -135,7 +135,7 @@ def link(data: bytes, symbols: Mapping[str, int], exports: Sequence[str], *, whe
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(host_triple())
-    jit = llvm.create_lljit_compiler(target.create_target_machine(jit=True), suppress_errors=True)
+    jit = llvm.create_lljit_compiler(target.create_target_machine(jit=True), use_jit_link=True, suppress_errors=True)
     library = llvm.JITLibraryBuilder().add_object_img(data)
     for name, address in symbols.items():
         library.import_symbol(name, address)
