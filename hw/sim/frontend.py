@@ -150,7 +150,7 @@ def _cell(raw: Any, cell: Any) -> n.Cell:
         case _nir.Part():
             return n.Part(tuple(cell.value), cell.value_signed, tuple(cell.offset), cell.width, cell.stride)
         case _nir.Matches():
-            return n.Matches(tuple(cell.value), cell.patterns)
+            return _matches(tuple(cell.value), cell.patterns)
         case _nir.PriorityMatch():
             return n.PriorityMatch(cell.en, tuple(cell.inputs))
         case _nir.AssignmentList():
@@ -160,6 +160,14 @@ def _cell(raw: Any, cell: Any) -> n.Cell:
             return n.FlipFlop(tuple(cell.data), cell.init & ((1 << len(cell.data)) - 1))
         case _:
             return _storage_or_effect(raw, cell)
+
+
+def _matches(value: n.Value, patterns: tuple[str, ...]) -> n.Matches:
+    """Return the cell without the bits that no pattern looks at: an If's conditions are patterns of all of them."""
+    digits = list(zip(*(pattern[::-1] for pattern in patterns), strict=True))
+    kept = [place for place, column in enumerate(digits) if set(column) != {"-"}]
+    left = tuple("".join(pattern[::-1][place] for place in reversed(kept)) for pattern in patterns)
+    return n.Matches(tuple(value[place] for place in kept), left)
 
 
 def _storage_or_effect(raw: Any, cell: Any) -> n.Cell:
