@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 from amaranth.hdl import Module, Signal, signed
 from amaranth.lib.memory import Memory
@@ -64,11 +63,8 @@ def test_a_run_ends_before_the_edge_at_which_a_signal_is_high(design: CompiledDe
 def test_memories_are_live_views(design: CompiledDesign) -> None:
     assert design.memories == ("bytes", "words", "rows")
     rows, words, bytes_ = (design.memory(name) for name in ("rows", "words", "bytes"))
-    assert [(view.shape, view.dtype) for view in (rows, words, bytes_)] == [
-        ((5, 3), np.uint64),
-        ((5,), np.uint64),
-        ((5,), np.uint8),
-    ]
+    shapes = [(view.shape, str(view.dtype)) for view in (rows, words, bytes_)]
+    assert shapes == [((5, 3), "uint64"), ((5,), "uint64"), ((5,), "uint8")]
     assert rows.tolist() == [[1, 0, 0], [2, 0, 0], [3, 0, 0], [0, 0, 0], [0, 0, 0]]
     design.poke("wide", (1 << 99) + 77)
     design.poke("count", 4)

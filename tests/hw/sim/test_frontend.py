@@ -18,6 +18,7 @@ from amaranth.hdl import (
     Mux,
     Print,
     Signal,
+    _nir,
 )
 from amaranth.hdl._ast import AnyConst, Initial
 
@@ -130,10 +131,10 @@ def test_another_version_of_amaranth_is_refused(monkeypatch: pytest.MonkeyPatch)
 def test_a_cell_of_an_unknown_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from hw.sim import frontend
 
-    class Other(frontend._nir.SyncPrint):  # type: ignore[misc]  # Amaranth has no types
+    class Other(_nir.SyncPrint):  # type: ignore[misc]  # Amaranth has no types
         pass
 
-    monkeypatch.setattr(frontend, "_nir", SimpleNamespace(**{**vars(frontend._nir), "SyncPrint": Other}))
+    monkeypatch.setattr(frontend, "_nir", SimpleNamespace(**{**vars(_nir), "SyncPrint": Other}))
     monkeypatch.setattr(frontend, "_check_clock", lambda _: None)
 
     def prints(m: Module, io: Any) -> None:
