@@ -1,12 +1,12 @@
 """Instruction fetch: reads ahead, refuses illegal words, and hands instructions to the queues of the three modules.
 
-Imports ``isa``, ``hw.config``, ``hw.dma``, ``hw.errors``, ``hw.interfaces``, ``hw.legality``, ``hw.stream_register``.
+Imports ``isa``, ``hw.config``, ``hw.dma``, ``hw.errors``, ``hw.instruction_check``, ``hw.interfaces``.
 Tests: ``tests/hw/test_fetch.py``.
 """
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -106,37 +106,28 @@ class InstructionFetch(wiring.Component):
         return m
 
     def _elaborate_prefetch(self, m: Module, beats: Any) -> None:
-        """Ask for a burst only while the buffer has room for all of its beats.
-
-        One burst is on its way at first, and with each that has come there may be one more: the first instructions
-        ask for data, too, and would wait behind a whole buffer.
-        """
+        """Ask for a burst only while the buffer has room for all of its beats."""
         hardware = self.hardware
         depth = hardware.fetch_buffer_depth * INSTRUCTION_BYTES // hardware.beat_bytes
-        burst_beats = max(1, min(hardware.burst_beats, depth // _BURSTS))
         m.submodules.walker = walker = BurstWalker(
             addr_width=hardware.addr_width,
             data_width=hardware.data_width,
-            burst_beats=burst_beats,
+            burst_beats=max(1, min(hardware.burst_beats, depth // _BURSTS)),
             size_width=COUNT_WIDTH + exact_log2(INSTRUCTION_BYTES),
             rows_width=1,
             aligned=hardware.beat_bytes <= INSTRUCTION_BYTES,
         )
         m.submodules.buffer = buffer = SyncFIFO(width=hardware.data_width, depth=depth)
         room = Signal(bits_for(depth), init=depth)
-        command = Signal()
-        arrived = Signal()
-        allowed = Signal(_BURSTS, init=1)  # a one for each burst that may be on its way
-        away = Signal(range(_BURSTS + 1))
+        command = self.mem.cmd.valid & self.mem.cmd.ready
+        may_ask = self._pace(m, command=command, arrived=self.mem.data.valid & self.mem.data.p.last)
         m.d.comb += [
             walker.request.valid.eq(self.start & (self.count != 0)),
             walker.request.p.addr.eq(self.address),
             walker.request.p.row_bytes.eq(self.count << exact_log2(INSTRUCTION_BYTES)),
             walker.request.p.rows.eq(1),
             self.mem.cmd.payload.eq(walker.cmd.payload),
-            self.mem.cmd.valid.eq(walker.cmd.valid & (room >= walker.cmd.p.beats) & allowed.bit_select(away, 1)),
-            arrived.eq(self.mem.data.valid & self.mem.data.p.last),
-            command.eq(self.mem.cmd.valid & self.mem.cmd.ready),
+            self.mem.cmd.valid.eq(walker.cmd.valid & (room >= walker.cmd.p.beats) & may_ask),
             walker.cmd.ready.eq(command),
             buffer.w_data.eq(self.mem.data.p.data),
             buffer.w_en.eq(self.mem.data.valid),
@@ -145,12 +136,19 @@ class InstructionFetch(wiring.Component):
             beats.p.data.eq(buffer.r_data),
             buffer.r_en.eq(beats.ready),
         ]
-        m.d.sync += [
-            room.eq(room + (beats.valid & beats.ready) - Mux(command, walker.cmd.p.beats, 0)),
-            away.eq(away + command - arrived),
-        ]
+        m.d.sync += room.eq(room + (beats.valid & beats.ready) - Mux(command, walker.cmd.p.beats, 0))
+
+    def _pace(self, m: Module, *, command: Value, arrived: Value) -> Value:
+        """Return whether one more burst may be on its way: one at first, and with each that has come one more.
+
+        The first instructions ask for data, too, and these would wait behind a whole buffer.
+        """
+        allowed = Signal(_BURSTS, init=1)  # a one for each burst that may be on its way
+        away = Signal(range(_BURSTS + 1))
+        m.d.sync += away.eq(away + command - arrived)
         with m.If(arrived):
             m.d.sync += allowed.eq(Cat(1, allowed))
+        return allowed.bit_select(away, 1)
 
     def _assemble(self, m: Module, parts: Any, *, word: Any, valid: Any, free: Any) -> None:
         """Gather the parts of an instruction in ``word``."""

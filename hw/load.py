@@ -1,6 +1,6 @@
 """The load module: LOAD of INP and WGT with padding; it owns the two scratchpads.
 
-Imports ``isa``, ``hw.config``, ``hw.dma``, ``hw.interfaces``, ``hw.layouts``, ``hw.scratchpad``.
+Imports ``isa``, ``hw.config``, ``hw.dma``, ``hw.interfaces``, ``hw.job_queue``, ``hw.layouts``, ``hw.scratchpad``.
 Tests: ``tests/hw/test_load.py``.
 """
 
@@ -18,6 +18,7 @@ from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader, part_layout, reader_job_layout
 from hw.dma.writer import TileWriter
 from hw.interfaces import ElementRead, ReadClient
+from hw.job_queue import queue_jobs
 from hw.layouts import instruction_struct
 from hw.scratchpad import Scratchpad
 from hw.stream_register import StreamRegister
@@ -154,8 +155,7 @@ class LoadStage(wiring.Component):
                     request.row_bytes.eq(insn.x_size << log),
                     request.stride_bytes.eq(insn.x_stride << log),
                 ]
-        job = Signal(reader_job_layout(data_width=hardware.data_width, kinds=2))
-        m.submodules.reader_jobs = jobs = SyncFIFO(width=job.shape().size, depth=hardware.load_jobs)
+        job = Signal(reader_job_layout(data_width=hardware.data_width, kinds=2), name="reader_job")
         m.d.comb += [
             walker.request.valid.eq(self.start & ~empty),
             request.rows.eq(insn.y_size),
@@ -165,8 +165,9 @@ class LoadStage(wiring.Component):
             job.x_size.eq(insn.x_size),
             job.y_size.eq(insn.y_size),
         ]
-        _queue(m, jobs, job, self.start & ~empty, reader.job)
-        return jobs.w_rdy & walker.request.ready
+        put = self.start & ~empty
+        room = queue_jobs(m, "reader_jobs", job=job, put=put, port=reader.job, depth=hardware.load_jobs)
+        return room & walker.request.ready
 
     def _hand_on(self, m: Module, kind: Signal, empty: Signal, writers: list[TileWriter]) -> Value:
         """Queue the job of the instruction that starts for its writer; return whether both have room."""
@@ -174,13 +175,13 @@ class LoadStage(wiring.Component):
         room: Value = Const(1)
         for index, writer in enumerate(writers):
             job = Signal(writer.job.payload.shape(), name=f"writer_job_{index}")
-            jobs = SyncFIFO(width=job.shape().size, depth=self.hardware.load_jobs)
-            m.submodules[f"writer_jobs_{index}"] = jobs
             m.d.comb += [job.kind.eq(index), job.empty.eq(empty)]
             sizes = ("sram_base", "x_size", "y_size", "x_pad_0", "x_pad_1", "y_pad_0", "y_pad_1")
             m.d.comb += [job[name].eq(insn[name]) for name in sizes]
-            _queue(m, jobs, job, self.start & (kind == index), writer.job)
-            room &= jobs.w_rdy
+            put = self.start & (kind == index)
+            room &= queue_jobs(
+                m, f"writer_jobs_{index}", job=job, put=put, port=writer.job, depth=self.hardware.load_jobs
+            )
         return room
 
     def _route(self, m: Module, parts: Any, writers: list[TileWriter]) -> None:
@@ -255,14 +256,3 @@ class LoadStage(wiring.Component):
         ]
         with m.If(write.valid):
             m.d.comb += scratchpad.write_enable.eq(enables)
-
-
-def _queue(m: Module, fifo: SyncFIFO, entry: Signal, put: Value, port: Any) -> None:
-    """Put ``entry`` into ``fifo`` in cycles with ``put``, and offer what comes out at ``port``."""
-    m.d.comb += [
-        fifo.w_data.eq(entry),
-        fifo.w_en.eq(put),
-        port.valid.eq(fifo.r_rdy),
-        port.p.eq(fifo.r_data),
-        fifo.r_en.eq(port.ready),
-    ]

@@ -148,26 +148,37 @@ class MemoryEngine(wiring.Component):
         limited = Signal(self.reader_count)
         most = self._look_ahead(m, waits=limited.any() & order.r_rdy & ~axi.rvalid)
         for index, reader in enumerate(self.readers):
-            beats = Signal(bits_for(self.read_beats + 256), name=f"beats_{index}")
-            routed = Signal(name=f"routed_{index}")
-            taken = Signal(name=f"taken_{index}")
+            routed = order.r_rdy & (order.r_data == index)
+            asked = grant[index] & free
+            beats = self._route(m, index, reader, routed=routed, asked=asked)
+            may_ask = beats < (self.read_beats if index < self.urgent else most)
             m.d.comb += [
-                wants[index].eq(reader.cmd.valid & (beats < (self.read_beats if index < self.urgent else most))),
+                wants[index].eq(reader.cmd.valid & may_ask),
                 limited[index].eq(reader.cmd.valid & (beats >= most)),
-                reader.cmd.ready.eq(grant[index] & free),
-                routed.eq(order.r_rdy & (order.r_data == index)),
-                reader.data.valid.eq(routed & axi.rvalid & ~self.flush),
-                reader.data.p.data.eq(axi.rdata),
-                reader.data.p.last.eq(axi.rlast),
-                taken.eq(routed & axi.rvalid & axi.rready),
+                reader.cmd.ready.eq(asked),
             ]
-            with m.If(routed & reader.data.ready):
-                m.d.comb += axi.rready.eq(1)
-            m.d.sync += beats.eq(beats + Mux(grant[index] & free, reader.cmd.p.beats, 0) - taken)
             with m.If(grant[index]):
                 m.d.comb += [order.w_data.eq(index), address.source.p.eq(reader.cmd.p)]
         m.d.comb += order.r_en.eq(axi.rvalid & axi.rready & axi.rlast)
         return ~address.full & ~order.r_rdy
+
+    def _route(self, m: Module, index: int, reader: Any, *, routed: Value, asked: Value) -> Signal:
+        """Give a reader the beats that are its own; return how many are on their way to it."""
+        axi = self.axi
+        beats = Signal(bits_for(self.read_beats + 256), name=f"beats_{index}")
+        here = Signal(name=f"routed_{index}")
+        taken = Signal(name=f"taken_{index}")
+        m.d.comb += [
+            here.eq(routed),
+            reader.data.valid.eq(here & axi.rvalid & ~self.flush),
+            reader.data.p.data.eq(axi.rdata),
+            reader.data.p.last.eq(axi.rlast),
+            taken.eq(here & axi.rvalid & axi.rready),
+        ]
+        with m.If(here & reader.data.ready):
+            m.d.comb += axi.rready.eq(1)
+        m.d.sync += beats.eq(beats + Mux(asked, reader.cmd.p.beats, 0) - taken)
+        return beats
 
     def _look_ahead(self, m: Module, *, waits: Value) -> Signal:
         """Return how many beats may be on their way to a reader that is not urgent.

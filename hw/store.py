@@ -6,7 +6,7 @@ Tests: ``tests/hw/test_store.py``.
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -17,6 +17,7 @@ from hw.config import HardwareConfig
 from hw.dma.address import BurstWalker
 from hw.dma.packer import Packer, packer_job_layout
 from hw.interfaces import ElementStream, WriteClient
+from hw.job_queue import queue_jobs
 from hw.layouts import instruction_struct
 from isa.config import VTAConfig
 
@@ -83,73 +84,74 @@ class StoreStage(wiring.Component):
         m = Module()
         hardware = self.hardware
         element_bytes = self.vta.out_elem_bytes
-        log = exact_log2(element_bytes)
         m.submodules.walker = walker = BurstWalker(
             addr_width=hardware.addr_width,
             data_width=hardware.data_width,
             burst_beats=hardware.burst_beats,
-            size_width=16 + log,
+            size_width=16 + exact_log2(element_bytes),
             aligned=element_bytes >= hardware.beat_bytes,
         )
         m.submodules.packer = packer = Packer(data_width=hardware.data_width, element_bytes=element_bytes)
-        job = Signal(packer_job_layout(data_width=hardware.data_width))
-        m.submodules.jobs = jobs = SyncFIFO(width=job.shape().size, depth=hardware.store_jobs)
-        insn = data.View(instruction_struct(self.vta, "STORE"), self.insn.payload)
-        empty = Signal()
-        tiles_free = Signal()
-        bursts_free = Signal()
-        addr = walker.request.p.addr
-        stride = walker.request.p.stride_bytes
-        m.d.comb += [
-            empty.eq((insn.x_size == 0) | (insn.y_size == 0)),
-            self.start.eq(
-                self.insn.valid
-                & (~insn.pop_prev | self.g2s_available)
-                & jobs.w_rdy
-                & tiles_free
-                & ~walker.busy
-                & bursts_free
-            ),
-            self.insn.ready.eq(self.start),
-            self.g2s_pop.eq(self.start & insn.pop_prev),
-            walker.request.valid.eq(self.start & ~empty),
-            addr.eq(self.out_base + (insn.dram_base << log)),
-            walker.request.p.row_bytes.eq(insn.x_size << log),
-            stride.eq(insn.x_stride << log),
-            walker.request.p.rows.eq(insn.y_size),
-            jobs.w_en.eq(self.start & ~empty),
-            job.offset.eq(addr),
-            job.stride.eq(stride),
-            job.x_size.eq(insn.x_size),
-            job.y_size.eq(insn.y_size),
-            jobs.w_data.eq(job),
-            packer.job.valid.eq(jobs.r_rdy),
-            packer.job.payload.eq(jobs.r_data),
-            jobs.r_en.eq(packer.job.ready),
-        ]
         wiring.connect(m, packer.beats, wiring.flipped(self.mem.data))
         wiring.connect(m, wiring.flipped(self.tiles.data), packer.elements)
+        insn = data.View(instruction_struct(self.vta, "STORE"), self.insn.payload)
         begins = Signal()
-        m.d.comb += begins.eq(self.start & ~empty)
-        self._elaborate_tiles(m, insn, begins=begins, free=tiles_free)
-        pending = self._elaborate_bursts(
-            m, walker, nothing=self.start & empty, push=insn.push_prev, begins=begins, free=bursts_free
-        )
-        m.d.comb += self.idle.eq(~(pending | walker.busy | packer.busy | jobs.r_rdy | self.insn.valid))
+        nothing = Signal()
+        tiles_free = self._elaborate_tiles(m, insn, begins=begins)
+        bursts_free, pending = self._elaborate_bursts(m, walker, nothing=nothing, push=insn.push_prev, begins=begins)
+        jobs_free = self._elaborate_jobs(m, insn, walker, packer, begins=begins)
+        empty = (insn.x_size == 0) | (insn.y_size == 0)
+        m.d.comb += [
+            self.start.eq(
+                self.insn.valid & (~insn.pop_prev | self.g2s_available) & tiles_free & bursts_free & jobs_free
+            ),
+            begins.eq(self.start & ~empty),
+            nothing.eq(self.start & empty),
+            self.insn.ready.eq(self.start),
+            self.g2s_pop.eq(self.start & insn.pop_prev),
+        ]
+        self._account(m, pending=pending, packing=packer.busy | packer.job.valid, asking=walker.busy)
+        return m
+
+    def _elaborate_jobs(self, m: Module, insn: Any, walker: BurstWalker, packer: Packer, *, begins: Signal) -> Value:
+        """Hand the rows of the instruction that begins to walker and packer; return whether both can take them."""
+        hardware = self.hardware
+        log = exact_log2(self.vta.out_elem_bytes)
+        request = walker.request.p
+        job = Signal(packer_job_layout(data_width=hardware.data_width))
+        m.d.comb += [
+            walker.request.valid.eq(begins),
+            request.addr.eq(self.out_base + (insn.dram_base << log)),
+            request.row_bytes.eq(insn.x_size << log),
+            request.stride_bytes.eq(insn.x_stride << log),
+            request.rows.eq(insn.y_size),
+            job.offset.eq(request.addr),
+            job.stride.eq(request.stride_bytes),
+            job.x_size.eq(insn.x_size),
+            job.y_size.eq(insn.y_size),
+        ]
+        room = queue_jobs(m, "jobs", job=job, put=begins, port=packer.job, depth=hardware.store_jobs)
+        return room & ~walker.busy
+
+    def _account(self, m: Module, *, pending: Value, packing: Value, asking: Value) -> None:
+        """Say what the cycle goes to."""
+        m.d.comb += self.idle.eq(~(pending | asking | packing | self.insn.valid))
         with m.If((self.mem.data.valid & self.mem.data.ready) | self.start):
             m.d.comb += self.cause.eq(Cause.WORK)
         with m.Elif(self.mem.data.valid | pending):
             m.d.comb += self.cause.eq(Cause.MEMORY)
-        with m.Elif(packer.busy | jobs.r_rdy):
+        with m.Elif(packing):
             m.d.comb += self.cause.eq(Cause.HAZARD)
         with m.Elif(self.insn.valid):
             m.d.comb += self.cause.eq(Cause.TOKEN_PREV)
         with m.Else():
             m.d.comb += self.cause.eq(Cause.INSTRUCTION)
-        return m
 
-    def _elaborate_tiles(self, m: Module, insn: Any, *, begins: Any, free: Any) -> None:
-        """Ask for the tiles of one instruction after the other, row by row; they are consecutive."""
+    def _elaborate_tiles(self, m: Module, insn: Any, *, begins: Any) -> Value:
+        """Ask for the tiles of one instruction after the other, row by row; they are consecutive.
+
+        Returns whether the next instruction may begin.
+        """
         x_size = Signal(16)
         x_left = Signal(16)
         y_left = Signal(16)
@@ -161,7 +163,6 @@ class StoreStage(wiring.Component):
             request.valid.eq(busy),
             request.payload.eq(address),
             end.eq(request.ready & (x_left == 1) & (y_left == 1)),
-            free.eq(~busy | end),
         ]
         with m.If(busy & request.ready):
             m.d.sync += [address.eq(address + 1), x_left.eq(x_left - 1)]
@@ -177,11 +178,12 @@ class StoreStage(wiring.Component):
                 x_left.eq(insn.x_size),
                 y_left.eq(insn.y_size),
             ]
+        return ~busy | end
 
-    def _elaborate_bursts(self, m: Module, walker: Any, *, nothing: Any, push: Any, begins: Any, free: Any) -> Any:
+    def _elaborate_bursts(self, m: Module, walker: Any, *, nothing: Any, push: Any, begins: Any) -> tuple[Value, Value]:
         """List every burst, and every instruction without one, and push when the last burst of its instruction is done.
 
-        Returns whether the list has an entry. ``free`` says that there is room for an instruction without a burst.
+        Returns whether there is room for an instruction without a burst, and whether the list has an entry.
         """
         m.submodules.bursts = bursts = SyncFIFO(width=3, depth=self.hardware.write_bursts + 2)
         job_push = Signal()
@@ -198,7 +200,6 @@ class StoreStage(wiring.Component):
             self.mem.cmd.valid.eq(walker.cmd.valid & bursts.w_rdy),
             walker.cmd.ready.eq(self.mem.cmd.ready & bursts.w_rdy),
             command.eq(walker.cmd.valid & walker.cmd.ready),
-            free.eq(bursts.w_rdy),
             bursts.w_en.eq(command | nothing),
             last.eq((command & walker.last) | nothing),
             bursts.w_data.eq(Cat(command, last & Mux(nothing, push, job_push), last)),
@@ -211,4 +212,4 @@ class StoreStage(wiring.Component):
         m.d.sync += done.eq(done + self.mem.done - (retire & is_burst))
         with m.If(begins):
             m.d.sync += job_push.eq(push)
-        return bursts.r_rdy
+        return bursts.w_rdy, bursts.r_rdy

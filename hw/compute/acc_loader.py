@@ -1,6 +1,6 @@
 """LOAD of accumulators: tiles of 32-bit numbers, or of 8-bit numbers that are widened, with zeros around them.
 
-Imports ``isa.config``, ``hw.config``, ``hw.accumulator``, ``hw.dma``, ``hw.layouts``.
+Imports ``isa.config``, ``hw.config``, ``hw.accumulator``, ``hw.dma``, ``hw.job_queue``, ``hw.layouts``.
 Tests: ``tests/hw/compute/test_loaders.py``.
 """
 
@@ -8,7 +8,6 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
@@ -19,6 +18,7 @@ from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader
 from hw.dma.writer import TileWriter
 from hw.interfaces import ReadClient
+from hw.job_queue import queue_jobs
 from hw.layouts import instruction_struct
 from isa.config import VTAConfig
 from isa.instructions import MemoryId
@@ -105,12 +105,11 @@ class AccLoader(wiring.Component):
         insn = data.View(instruction_struct(self.config, "LOAD"), self.job.p.insn)
         narrow = insn.memory == MemoryId.ACC_8BIT
         request = walker.request.p
-        queues = []
-        for name, port in (("read", reader.job), ("write", writer.job)):
-            fifo = SyncFIFO(width=port.payload.shape().size, depth=JOBS)
-            m.submodules[f"{name}_jobs"] = fifo
-            queues.append((fifo, Signal(port.payload.shape(), name=f"{name}_entry"), port))
-        room = queues[0][0].w_rdy & queues[1][0].w_rdy
+        read = Signal(reader.job.payload.shape(), name="read_entry")
+        write = Signal(writer.job.payload.shape(), name="write_entry")
+        put = self.job.valid & self.job.ready
+        room = queue_jobs(m, "read_jobs", job=read, put=put, port=reader.job, depth=JOBS)
+        room &= queue_jobs(m, "write_jobs", job=write, put=put, port=writer.job, depth=JOBS)
         for kind, log in enumerate(map(exact_log2, self.element_bytes)):
             with m.If(narrow == kind):
                 m.d.comb += [
@@ -118,7 +117,6 @@ class AccLoader(wiring.Component):
                     request.row_bytes.eq(insn.x_size << log),
                     request.stride_bytes.eq(insn.x_stride << log),
                 ]
-        read, write = queues[0][1], queues[1][1]
         m.d.comb += [
             walker.request.valid.eq(self.job.valid & room),
             self.job.ready.eq(walker.request.ready & room),
@@ -132,14 +130,6 @@ class AccLoader(wiring.Component):
         pads = ("sram_base", "x_pad_0", "x_pad_1", "y_pad_0", "y_pad_1")
         m.d.comb += [entry[name].eq(insn[name]) for entry in (read, write) for name in ("x_size", "y_size")]
         m.d.comb += [write[name].eq(insn[name]) for name in pads]
-        for fifo, entry, port in queues:
-            m.d.comb += [
-                fifo.w_en.eq(self.job.valid & self.job.ready),
-                fifo.w_data.eq(entry),
-                port.valid.eq(fifo.r_rdy),
-                port.p.eq(fifo.r_data),
-                fifo.r_en.eq(port.ready),
-            ]
 
     def _collect(self, m: Module, writer: TileWriter) -> None:
         """Collect the parts of a tile; zeros go past the register when it is empty."""

@@ -6,7 +6,7 @@ Imports ``hw.dma.reader``. Tests: ``tests/hw/test_dma_writer.py``.
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
@@ -123,9 +123,8 @@ class TileWriter(wiring.Component):
         data_address = Signal(self.address_width)
         zero_address = Signal(self.address_width)
         has_zero = Signal()
-        free = Signal()
+        free = self.write.ready & ~has_part
         m.d.comb += [
-            free.eq(self.write.ready & ~has_part),
             has_part.eq(self.active & ~data_done & self.parts.valid),
             self.write.valid.eq(has_part | has_zero),
             write.zero.eq(~has_part),
@@ -139,31 +138,27 @@ class TileWriter(wiring.Component):
             self.done.eq(self.active & (data_done | data_end) & (zero_done | zero_end)),
             self.job.ready.eq(~self.active | self.done),
         ]
-        self._walk_zeros(
-            m,
-            job,
-            address=zero_address,
-            wants=has_zero,
-            free=self.write.ready & ~has_part,
-            end=zero_end,
-            done=zero_done,
-        )
-        with m.If(has_part & self.write.ready):
+        self._walk_zeros(m, job, address=zero_address, wants=has_zero, free=free, end=zero_end, done=zero_done)
+        self._walk_data(m, job, address=data_address, taken=has_part & self.write.ready, end=data_end, done=data_done)
+        with m.If(self.job.ready):
+            m.d.sync += [self.active.eq(self.job.valid), job.eq(self.job.p)]
+        return m
+
+    def _walk_data(self, m: Module, job: Any, *, address: Any, taken: Value, end: Any, done: Any) -> None:
+        """Go to the place of the next part: the next element, or past the zeros between two rows."""
+        with m.If(taken):
             with m.If(self.parts.p.row_end):
-                m.d.sync += data_address.eq(data_address + 1 + job.x_pad_0 + job.x_pad_1)
+                m.d.sync += address.eq(address + 1 + job.x_pad_0 + job.x_pad_1)
             with m.Elif(self.parts.p.element_end):
-                m.d.sync += data_address.eq(data_address + 1)
-        with m.If(data_end):
-            m.d.sync += data_done.eq(1)
+                m.d.sync += address.eq(address + 1)
+        with m.If(end):
+            m.d.sync += done.eq(1)
         new = self.job.p
         with m.If(self.job.ready):
             m.d.sync += [
-                self.active.eq(self.job.valid),
-                job.eq(new),
-                data_done.eq(new.empty),
-                data_address.eq(new.sram_base + self._rows(new, new.y_pad_0) + new.x_pad_0),
+                done.eq(new.empty),
+                address.eq(new.sram_base + self._rows(new, new.y_pad_0) + new.x_pad_0),
             ]
-        return m
 
     def _width(self, job: Any) -> Any:
         """Return the elements of a padded row."""
@@ -179,17 +174,13 @@ class TileWriter(wiring.Component):
         phase = Signal(Phase)
         count = Signal(16)
         run = Signal(17)
-        beside = Signal(5)
         run_end = Signal()
-        nothing_after = Signal()
+        taken = wants & free
         m.d.comb += [
-            beside.eq(job.x_pad_0 + job.x_pad_1),
             wants.eq(self.active & ~done & (run != 0)),
             run_end.eq(self.active & ~done & ((run == 0) | ((run == 1) & free))),
-            nothing_after.eq((job.x_pad_1 == 0) & (job.y_pad_1 == 0)),
         ]
-        skip = Mux(wants & free, 1, 0)
-        with m.If(wants & free):
+        with m.If(taken):
             m.d.sync += [address.eq(address + 1), run.eq(run - 1)]
         with m.Switch(phase):
             with m.Case(Phase.TOP), m.If(run_end):
@@ -197,29 +188,31 @@ class TileWriter(wiring.Component):
                 with m.If(count == 0):
                     m.d.sync += [phase.eq(Phase.SIDE), count.eq(job.y_size), run.eq(job.x_pad_0)]
             with m.Case(Phase.SIDE):
+                nothing_after = (job.x_pad_1 == 0) & (job.y_pad_1 == 0)
                 m.d.comb += end.eq(run_end & (((count == 1) & nothing_after) | ((count == 0) & (job.y_pad_1 == 0))))
                 with m.If(run_end & (count == 0)):
                     m.d.sync += [phase.eq(Phase.BOTTOM), count.eq(job.y_pad_1 - 1), run.eq(self._width(job))]
                 with m.Elif(run_end):
-                    m.d.sync += [
-                        address.eq(address + job.x_size + skip),
-                        count.eq(count - 1),
-                        run.eq(Mux(count == 1, job.x_pad_1, beside)),
-                    ]
+                    beside = Mux(count == 1, job.x_pad_1, job.x_pad_0 + job.x_pad_1)
+                    m.d.sync += [address.eq(address + job.x_size + taken), count.eq(count - 1), run.eq(beside)]
             with m.Case(Phase.BOTTOM):
                 m.d.comb += end.eq(run_end & (count == 0))
                 with m.If(run_end):
                     m.d.sync += [count.eq(count - 1), run.eq(self._width(job))]
         with m.If(end):
             m.d.sync += done.eq(1)
+        with m.If(self.job.ready):
+            self._begin_zeros(m, phase=phase, count=count, run=run, address=address, done=done)
+
+    def _begin_zeros(self, m: Module, *, phase: Any, count: Any, run: Any, address: Any, done: Any) -> None:
+        """Stand before the first run of the next job: the first row above, or what is left of the first row."""
         new = self.job.p
         top = new.y_pad_0 != 0
         pads = (new.x_pad_0 != 0) | (new.x_pad_1 != 0) | top | (new.y_pad_1 != 0)
-        with m.If(self.job.ready):
-            m.d.sync += [
-                done.eq(new.empty | ~pads),
-                phase.eq(Mux(top, Phase.TOP, Phase.SIDE)),
-                count.eq(Mux(top, new.y_pad_0 - 1, new.y_size)),
-                run.eq(Mux(top, self._width(new), new.x_pad_0)),
-                address.eq(new.sram_base),
-            ]
+        m.d.sync += [
+            done.eq(new.empty | ~pads),
+            phase.eq(Mux(top, Phase.TOP, Phase.SIDE)),
+            count.eq(Mux(top, new.y_pad_0 - 1, new.y_size)),
+            run.eq(Mux(top, self._width(new), new.x_pad_0)),
+            address.eq(new.sram_base),
+        ]

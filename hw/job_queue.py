@@ -1,0 +1,27 @@
+"""Jobs that wait for the unit that does them.
+
+Imports amaranth alone. Tests: ``tests/hw/test_job_queue.py``.
+"""
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib.fifo import SyncFIFO
+
+__all__ = ["queue_jobs"]
+
+
+def queue_jobs(m: Module, name: str, *, job: Signal, put: Value, port: Any, depth: int) -> Value:
+    """Put ``job`` into a queue ``name`` in cycles with ``put`` and offer what comes out at ``port``, a cycle later on.
+
+    Returns whether there is room, which ``put`` has to respect.
+    """
+    m.submodules[name] = fifo = SyncFIFO(width=len(Value.cast(job)), depth=depth)
+    m.d.comb += [
+        fifo.w_data.eq(job),
+        fifo.w_en.eq(put),
+        port.valid.eq(fifo.r_rdy),
+        port.p.eq(fifo.r_data),
+        fifo.r_en.eq(port.ready),
+    ]
+    return fifo.w_rdy
