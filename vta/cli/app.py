@@ -15,6 +15,7 @@ import typer
 from vta.cli.assembly import asm, disasm
 from vta.cli.check import check
 from vta.cli.config import config_app
+from vta.cli.debug import debug
 from vta.cli.diff import diff
 from vta.cli.explain import explain_trace
 from vta.cli.lower import lower
@@ -53,6 +54,7 @@ app.command()(asm)
 app.command()(disasm)
 app.command()(check)
 app.command()(diff)
+app.command()(debug)
 app.command()(lower)
 app.command()(trace)
 app.command("explain")(explain_trace)
