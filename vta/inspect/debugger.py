@@ -179,7 +179,7 @@ class Debugger(cmd.Cmd):
         """Do nothing (by default, ``cmd`` would repeat the last command)."""
         return False
 
-    def default(self, line: str) -> None:
+    def default(self, line: str) -> bool:  # type: ignore[override]  # cmd returns what it returns
         """Do what a letter stands for, or the one command that begins so; refuse anything else."""
         word, *rest = line.split(maxsplit=1)
         word = _LETTERS.get(word, word)
@@ -187,7 +187,7 @@ class Debugger(cmd.Cmd):
         if len(names) != 1:
             known = ", ".join(sorted(names)) if names else "see 'help'"
             raise _CommandError(f"{word!r} is {'more than one command' if names else 'no command'}: {known}")
-        getattr(self, f"do_{names[0]}")(" ".join(rest))
+        return bool(getattr(self, f"do_{names[0]}")(" ".join(rest)))
 
     def onecmd(self, line: str) -> bool:
         """Do one command; one that cannot be done is a sentence, and ``failed``."""
