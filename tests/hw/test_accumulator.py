@@ -57,17 +57,7 @@ class _Users:
             assert peek(f"{name}_data") == value, name
         self.expected = {}
         writes = []
-        # GEMM: a stream of destinations, which are written WRITE_DELAY cycles after their read.
-        self.gemm = [*self.gemm[1:], self._address() if rng.random() < 0.7 else None]
-        now, ahead, due = self.gemm[8], self.gemm[8 + ALU_WRITE_DELAY - WRITE_DELAY], self.gemm[8 - WRITE_DELAY]
-        for name, value in (("read", now), ("ahead", ahead), ("write", due)):
-            poke(f"gemm_{name}", int(value is not None))
-        poke("gemm_address", now or 0)
-        poke("gemm_ahead_address", ahead or 0)
-        if due is not None:
-            word, address, value = self._tile_word(due)
-            poke("gemm_write_tile", word)
-            writes.append((address, value))
+        now = self._gemm(writes)
         # ALU: a granted destination is written later, without being asked again.
         wants = {name: self._address() if rng.random() < 0.8 else None for name in ("dst", "src")}
         for name, value in wants.items():
@@ -94,6 +84,21 @@ class _Users:
         design.step()
         for address, value in writes:
             self.tiles[address] = value
+
+    def _gemm(self, writes):
+        """Drive GEMM: a stream of destinations, which are written WRITE_DELAY cycles after their read."""
+        rng, poke = self.rng, self.design.poke
+        self.gemm = [*self.gemm[1:], self._address() if rng.random() < 0.7 else None]
+        now, ahead, due = self.gemm[8], self.gemm[8 + ALU_WRITE_DELAY - WRITE_DELAY], self.gemm[8 - WRITE_DELAY]
+        for name, value in (("read", now), ("ahead", ahead), ("write", due)):
+            poke(f"gemm_{name}", int(value is not None))
+        poke("gemm_address", now or 0)
+        poke("gemm_ahead_address", ahead or 0)
+        if due is not None:
+            word, address, value = self._tile_word(due)
+            poke("gemm_write_tile", word)
+            writes.append((address, value))
+        return now
 
     def _others(self):
         poke, peek, rng = self.design.poke, self.design.peek, self.rng

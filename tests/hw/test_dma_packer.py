@@ -18,24 +18,26 @@ def expected_bytes(jobs, elements, *, size):
     return rows
 
 
+def random_jobs(generator, *, beat, size):
+    offsets = range(0, beat, min(size, beat))
+    return [
+        {
+            "offset": generator.choice(offsets),
+            "stride": generator.choice(offsets),
+            "x_size": generator.randrange(1, 9),
+            "y_size": generator.randrange(1, 4),
+        }
+        for _ in range(12)
+    ]
+
+
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 @pytest.mark.parametrize(("width", "size"), [(64, 16), (64, 8), (64, 1), (128, 4), (256, 16), (512, 16)])
 def test_every_byte_of_a_row_is_enabled_once_and_no_other(width, size, stall):
     generator = random.Random(9)
     packer = Packer(data_width=width, element_bytes=size)
     beat = width // 8
-    jobs = []
-    for _ in range(12):
-        unit = min(size, beat)
-        offsets = range(0, beat, unit)
-        jobs.append(
-            {
-                "offset": generator.choice(offsets),
-                "stride": generator.choice(offsets),
-                "x_size": generator.randrange(1, 9),
-                "y_size": generator.randrange(1, 4),
-            }
-        )
+    jobs = random_jobs(generator, beat=beat, size=size)
     count = sum(job["x_size"] * job["y_size"] for job in jobs)
     elements = [generator.getrandbits(8 * size) for _ in range(count)]
     rows = expected_bytes(jobs, elements, size=size)

@@ -11,9 +11,7 @@ from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Deps, Store
 from isa.reference import Reference, pack
-from tests.support.axi_dram import AxiDram
-from tests.support.hw_streams import put, run_benches
-from tests.support.module_rig import WithMemory
+from tests.support.stage_rig import STORE, StageRig
 
 SMALL = VTAConfig(log_block=3, log_inp_buff_size=8, log_wgt_buff_size=9, log_acc_buff_size=10, log_uop_buff_size=8)
 WIDE = VTAConfig(log_block=4, log_inp_buff_size=8, log_wgt_buff_size=11, log_acc_buff_size=11, log_uop_buff_size=8)
@@ -48,7 +46,7 @@ def random_stores(generator, config, count):
     return stores
 
 
-def machine_of(config, generator, memory):
+def machine_of(config, memory):
     machine = Reference(config, np.frombuffer(bytes(memory), np.uint8)[BASE:].copy())
     machine.acc[:] = np.random.default_rng(1).integers(-(1 << 31), 1 << 31, machine.acc.shape)
     return machine
@@ -85,119 +83,66 @@ def test_memory_holds_what_the_reference_stores_and_no_other_byte_changes(config
     hardware = HardwareConfig(data_width=width, max_burst_beats=4, write_bursts=8)
     stage = StoreStage(config, hardware)
     memory = bytearray(generator.randbytes(DRAM))
-    dram = AxiDram(memory, latency=latency, stall=stall, seed=2)
     stores = random_stores(generator, config, 40)
-    machine = machine_of(config, generator, memory)
+    machine = machine_of(config, memory)
     packed = pack(machine.acc, config.out_width).reshape(config.acc_depth, -1)
     tiles = [int.from_bytes(row.tobytes(), "little") for row in packed]
     for store in stores:
         machine.step(store)
     want = bytes(memory[:BASE]) + machine.memory.tobytes()
-    pushes = []
-
-    async def feed(ctx):
-        ctx.set(stage.out_base, BASE)
-        await put(ctx, stage.insn, [encode(store, config) for store in stores], seed=4, stall=stall)
-
-    async def tokens(ctx):
-        source = random.Random(5)
-        while True:
-            ctx.set(stage.g2s_available, source.random() < 0.5)
-            await ctx.tick()
 
     async def serve(ctx):
         await serve_tiles(ctx, stage, tiles, seed=6, stall=stall)
 
-    async def finish(ctx):
-        await ctx.tick()
-        idle = False
-        while len(pushes) < sum(store.deps.push_prev for store in stores) or not idle:
-            push, idle = (await ctx.tick().sample(stage.s2g_push, stage.idle))[2:]
-            if push:
-                pushes.append(1)
-
-    rig = WithMemory(stage, hardware)
-    run_benches(rig, feed, finish, background=(dram.bench(rig.axi), tokens, serve))
+    rig = StageRig(stage, STORE, hardware, memory, base=BASE, latency=latency, stall=stall, seed=2)
+    words = [encode(store, config) for store in stores]
+    pushes = sum(store.deps.push_prev for store in stores)
+    seen = rig.run(words, pushes=pushes, stall=stall, tokens=0.5, background=[serve])
     assert memory == want
-    assert len(pushes) == sum(store.deps.push_prev for store in stores)
+    assert len(seen.pushes) == pushes
 
 
-def run_timed(stores, *, latency):
-    """Run stores with tokens and tiles at hand; return the cycles of starts and pushes."""
+def timed_rig(*, latency):
+    """Return a rig of the wide configuration, and what serves tiles of zeros to it."""
     hardware = HardwareConfig()
     stage = StoreStage(WIDE, hardware)
-    dram = AxiDram(bytearray(DRAM), latency=latency)
-    rig = WithMemory(stage, hardware)
-    starts, pushes = [], []
-
-    async def feed(ctx):
-        ctx.set(stage.g2s_available, 1)
-        await put(ctx, stage.insn, [encode(store, WIDE) for store in stores])
 
     async def serve(ctx):
         await serve_tiles(ctx, stage, [0] * WIDE.acc_depth, seed=1, stall=0.0)
 
-    async def watch(ctx):
-        cycle = 0
-        while len(pushes) < len(stores):
-            start, push = (await ctx.tick().sample(stage.start, stage.s2g_push))[2:]
-            if start:
-                starts.append(cycle)
-            if push:
-                pushes.append(cycle)
-            cycle += 1
+    return StageRig(stage, STORE, hardware, bytearray(DRAM), latency=latency), serve
 
-    run_benches(rig, feed, watch, background=(dram.bench(rig.axi), serve))
-    return starts, pushes, dram
+
+def run_timed(stores, *, latency):
+    """Run stores that all push, with tokens and tiles at hand."""
+    rig, serve = timed_rig(latency=latency)
+    return rig.run([encode(store, WIDE) for store in stores], pushes=len(stores), background=[serve])
 
 
 @pytest.mark.parametrize("latency", [1, 40])
 def test_the_push_comes_beats_latency_and_three_cycles_after_the_start(latency):
-    starts, pushes, _ = run_timed([Store(x_size=8, y_size=1, x_stride=8, deps=Deps(push_prev=True))], latency=latency)
-    assert pushes[0] - starts[0] == 8 * 2 + latency + 3
+    seen = run_timed([Store(x_size=8, y_size=1, x_stride=8, deps=Deps(push_prev=True))], latency=latency)
+    assert seen.pushes[0] - seen.starts[0] == 8 * 2 + latency + 3
 
 
 def test_stores_do_not_wait_for_the_responses_of_those_before():
     store = Store(x_size=4, y_size=2, x_stride=5, deps=Deps(pop_prev=True, push_prev=True))
-    _, pushes, _ = run_timed([store] * 4, latency=50)
-    assert [after - before for before, after in itertools.pairwise(pushes)] == [16] * 3
+    seen = run_timed([store] * 4, latency=50)
+    assert [after - before for before, after in itertools.pairwise(seen.pushes)] == [16] * 3
 
 
 def test_a_store_without_work_pushes_behind_those_before_it():
     work = Store(x_size=2, y_size=1, x_stride=2, deps=Deps(push_prev=True))
     nothing = Store(x_size=0, y_size=1, deps=Deps(push_prev=True))
-    starts, pushes, _ = run_timed([work, nothing, nothing], latency=30)
-    assert pushes[1] == pushes[0] + 1
-    assert pushes[2] == pushes[0] + 2
-    assert starts[2] < pushes[0]
+    seen = run_timed([work, nothing, nothing], latency=30)
+    assert seen.pushes[1] == seen.pushes[0] + 1
+    assert seen.pushes[2] == seen.pushes[0] + 2
+    assert seen.starts[2] < seen.pushes[0]
 
 
 def test_the_causes_of_waiting_are_told_apart():
-    hardware = HardwareConfig()
-    stage = StoreStage(WIDE, hardware)
-    dram = AxiDram(bytearray(DRAM), latency=10)
-    rig = WithMemory(stage, hardware)
     store = Store(x_size=1, y_size=1, deps=Deps(pop_prev=True, push_prev=True))
-    causes = []
-
-    async def feed(ctx):
-        await ctx.tick().repeat(3)
-        ctx.set(stage.insn.payload, encode(store, WIDE))
-        ctx.set(stage.insn.valid, 1)
-        await ctx.tick().repeat(4)
-        ctx.set(stage.g2s_available, 1)
-        await ctx.tick()
-        ctx.set(stage.insn.valid, 0)
-        await ctx.tick().repeat(20)
-
-    async def serve(ctx):
-        await serve_tiles(ctx, stage, [0] * WIDE.acc_depth, seed=1, stall=0.0)
-
-    async def watch(ctx):
-        for _ in range(25):
-            (cause,) = (await ctx.tick().sample(stage.cause))[2:]
-            causes.append(Cause(cause))
-
-    run_benches(rig, feed, watch, background=(dram.bench(rig.axi), serve))
+    rig, serve = timed_rig(latency=10)
+    causes = rig.causes(encode(store, WIDE), background=[serve])
     assert set(causes) == {Cause.INSTRUCTION, Cause.TOKEN_PREV, Cause.WORK, Cause.HAZARD, Cause.MEMORY}
     assert causes[0] == causes[-1] == Cause.INSTRUCTION
