@@ -14,7 +14,7 @@ from isa.disassembler import disassemble
 from isa.program_file import save_program
 from isa.whole_file import write_whole
 from vta.cli.options import ConfigOption, given_config
-from vta.cli.program_file import read_program
+from vta.cli.programs import one_program
 from vta.cli.reporting import UserError, reported
 
 __all__ = ["asm", "disasm"]
@@ -38,12 +38,13 @@ def asm(
 
 
 def disasm(
-    program_file: Annotated[Path, typer.Argument(metavar="FILE", help="A program, binary or text.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A program, a capsule, or a script that launches some.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Where to write (default: the screen).")] = None,
+    launch: Annotated[int, typer.Option("--launch", min=0, help="Which launch of a script or capsule.")] = 0,
 ) -> None:
     """Print a program as text assembly, which `vta asm` reads back."""
     with reported():
-        text = disassemble(read_program(program_file))
+        text = disassemble(one_program(file, None, launch))
         if output is None:
             sys.stdout.write(text)
         else:

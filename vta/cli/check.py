@@ -12,26 +12,30 @@ import typer
 from isa.checker import Finding, Severity
 from isa.checker import check as findings_of
 from runtime.memory import FIRST_ADDRESS
-from vta.cli.options import ConfigOption, given_config
-from vta.cli.program_file import read_program
+from vta.cli.options import ConfigOption
+from vta.cli.programs import programs_of
 from vta.cli.reporting import reported
 
 __all__ = ["check", "print_findings"]
 
 
 def check(
-    program_file: Annotated[Path, typer.Argument(metavar="FILE", help="A program, text assembly or binary.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A program, a capsule, or a script that launches some.")],
     config: ConfigOption = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Findings to print; 0 prints them all.")] = 20,
 ) -> None:
     """Check a program's encoding, bounds, tokens, races and unwritten reads; exit code 1 if something is wrong."""
     with reported():
-        program = read_program(program_file, config=given_config(config))
-        findings = findings_of(program, first_address=FIRST_ADDRESS)
-        print_findings(findings, str(program_file), limit)
-        errors = sum(finding.severity is Severity.ERROR for finding in findings)
-        typer.echo(f"{program_file}: {len(program.instructions)} instructions, {_counted(errors, 'error')}")
-        if errors:
+        programs = programs_of(file, config)
+        wrong = False
+        for number, program in enumerate(programs):
+            place = str(file) if len(programs) == 1 else f"{file}, launch {number}"
+            findings = findings_of(program, first_address=FIRST_ADDRESS)
+            print_findings(findings, place, limit)
+            errors = sum(finding.severity is Severity.ERROR for finding in findings)
+            typer.echo(f"{place}: {len(program.instructions)} instructions, {_counted(errors, 'error')}")
+            wrong = wrong or bool(errors)
+        if wrong:
             raise typer.Exit(1)
 
 

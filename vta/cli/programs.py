@@ -1,6 +1,6 @@
-"""The programs in a file: the one that it holds, or those that a Python script launches.
+"""The programs in a file: the one that it holds, those in a capsule, or those that a Python script launches.
 
-May import isa, runtime. Tests: tests/vta/cli/test_diff.py, tests/vta/cli/test_check.py.
+May import isa, runtime, vta.capsule. Tests: tests/vta/cli/test_diff.py, tests/vta/cli/test_check.py.
 """
 
 from pathlib import Path
@@ -8,6 +8,8 @@ from pathlib import Path
 from isa.program import Program
 from runtime.launch import Launch
 from runtime.session import Session
+from vta.capsule import load_capsule
+from vta.cli.capsule import is_capsule
 from vta.cli.options import chosen_config, given_config
 from vta.cli.program_file import read_program
 from vta.cli.reporting import UserError, require_file
@@ -17,10 +19,15 @@ __all__ = ["one_program", "programs_of"]
 
 
 def programs_of(file: Path, config: Path | None, target: str | None = None) -> list[Program]:
-    """Return the program in ``file``; of a ``.py`` script that is run, every launch with its buffers as they were."""
-    require_file(file, "a .py script, a .vta assembly or a binary program")
+    """Return the program in ``file`` or those in a capsule; of a ``.py`` script that is run, every launch.
+
+    Launches of scripts come with their buffers as they were just before.
+    """
+    if is_capsule(file):
+        return list(load_capsule(file).programs)
     if file.suffix != ".py":
         return [read_program(file, config=given_config(config))]
+    require_file(file, "a .py script")
     programs: list[Program] = []
 
     def keep(launch: Launch, session: Session) -> None:
