@@ -78,6 +78,11 @@ class AxiMemory:
         return tuple(f"{self.prefix}__{name}" for name in _FROM_MASTER)
 
     @property
+    def noted(self) -> tuple[str, ...]:
+        """The signals that it reads while notes are taken: none."""
+        return ()
+
+    @property
     def drives(self) -> tuple[str, ...]:
         """The ports that the memory drives; the others keep what was poked."""
         return tuple(f"{self.prefix}__{name}" for name in _TO_MASTER)

@@ -1,7 +1,7 @@
 """The front door: an Amaranth component in, a running simulation out. Tests: ``tests/hw/sim/test_compiling.py``."""
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from amaranth.lib import wiring
@@ -80,22 +80,22 @@ def _hooks_key(hooks: Sequence[Hook]) -> str:
     return repr([hook.key for hook in hooks])
 
 
-def _observed(netlist: n.Netlist, probes: Iterable[str], hooks: Sequence[Hook]) -> list[str]:
-    """Return the names of the signals to store in every cycle, each once; raise SimulatorError for an unknown one.
+def _observed(netlist: n.Netlist, probes: Iterable[str], hooks: Sequence[Hook]) -> dict[str, bool]:
+    """Return the names of the signals to store, each with whether that is needed only while notes are taken.
 
-    Wide outputs that are registers or inputs are read where they lie.
+    Wide outputs that are registers or inputs are read where they lie. Raises SimulatorError for an unknown name.
     """
-    names = dict.fromkeys(
-        name for name, value in netlist.top.outputs.items() if len(value) <= 1 or not _is_stored(netlist, value)
-    )
-    names.update(dict.fromkeys(probes))
-    names.update(dict.fromkeys(s for hook in hooks for s in hook.signals if s not in netlist.top.inputs))
-    for name in names:
+    names = [name for name, value in netlist.top.outputs.items() if len(value) <= 1 or not _is_stored(netlist, value)]
+    names += [*probes, *(name for hook in hooks for name in hook.signals)]
+    observed = dict.fromkeys((name for hook in hooks for name in hook.noted), True) | dict.fromkeys(names, False)
+    for name in netlist.top.inputs:
+        observed.pop(name, None)
+    for name in observed:
         if name not in netlist.signals:
             near = difflib.get_close_matches(name, netlist.signals, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise SimulatorError(f"the design has no signal {name!r}{hint}")
-    return list(names)
+    return observed
 
 
 def _is_stored(netlist: n.Netlist, value: n.Value) -> bool:
@@ -104,7 +104,7 @@ def _is_stored(netlist: n.Netlist, value: n.Value) -> bool:
     return all(run.cell is None or isinstance(netlist.cells[run.cell], kinds) for run in n.runs(value))
 
 
-def _build(netlist: n.Netlist, observed: Sequence[str], hooks: Sequence[Hook]) -> Image:
+def _build(netlist: n.Netlist, observed: Mapping[str, bool], hooks: Sequence[Hook]) -> Image:
     """Translate and compile."""
     netlist = simplify(netlist)
     translation = translate(netlist, observed, hooks)

@@ -91,12 +91,16 @@ class CompiledDesign:
         self.buffer[:] = np.frombuffer(snapshot, np.uint8)
         self._settled = False
 
+    def header(self, offset: int) -> ctypes.c_uint64:
+        """Return a word at the start of ``aux``, live; for hooks."""
+        return ctypes.c_uint64.from_address(self._aux + offset)
+
     # ---- time
 
     @property
     def cycles(self) -> int:
         """Edges since power-on."""
-        return ctypes.c_uint64.from_address(self._aux + CYCLES).value
+        return self.header(CYCLES).value
 
     def step(self, cycles: int = 1) -> None:
         """Pass ``cycles`` clock edges; raise PropertyError behind the edge at which an assertion did not hold."""
@@ -114,8 +118,8 @@ class CompiledDesign:
         return self._run(max_cycles, self.image.observed[signal])
 
     def _run(self, cycles: int, watch: int) -> int:
-        stop = ctypes.c_uint64.from_address(self._aux + STOP)
-        ctypes.c_uint64.from_address(self._aux + WATCH).value = watch
+        stop = self.header(STOP)
+        self.header(WATCH).value = watch
         self._settled = False
         done = 0
         while done < cycles:
@@ -128,7 +132,7 @@ class CompiledDesign:
 
     def _report(self) -> None:
         """Show what was recorded at the last edge."""
-        used = ctypes.c_uint64.from_address(self._aux + EVENT_BYTES)
+        used = self.header(EVENT_BYTES)
         start = self._aux + self.image.records
         records = ctypes.string_at(start, used.value)
         used.value = 0

@@ -8,6 +8,7 @@ Tests: ``tests/hw/sim/test_design.py``.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from hw.sim.commit import commit_text
 from hw.sim.effects import STOP
@@ -16,8 +17,9 @@ from hw.sim.text import MASK, Function
 
 __all__ = ["CYCLES", "WATCH", "Regions", "module_text"]
 
-CYCLES, WATCH = 0, 24
-"""Offsets in ``aux``: cycles since power-on; offset in ``io`` of the byte that ends ``run`` when it is not zero."""
+CYCLES, WATCH, NOTING = 0, 24, 32
+"""Offsets in ``aux``: cycles since power-on; offset in ``io`` of the byte that ends ``run`` when it is not zero; number
+of the hooks that take notes."""
 
 _GROUP = 8
 """Partitions behind one test."""
@@ -53,18 +55,23 @@ class Regions:
 
 
 def module_text(
-    layout: Layout, regions: Regions, settle: Sequence[Function], edge: Sequence[Function], hooks: Sequence[Function]
+    layout: Layout,
+    regions: Regions,
+    settle: Sequence[Function],
+    edge: Sequence[Function],
+    hooks: Sequence[tuple[Function, bool]],
 ) -> str:
     """Return the module with the entry points ``settle(buffer)`` and ``run(buffer, cycles)``.
 
     ``run`` returns the cycles it stepped; it ends early before a cycle in which the watched byte is set, and behind one
-    that set STOP. Partitions are numbered in the order of ``settle``, then ``edge``.
+    that set STOP. Partitions are numbered in the order of ``settle``, then ``edge``; ``hooks`` go with whether they run
+    only while notes are taken.
     """
     count = len(settle) + len(edge)
     commits = [commit_text(f"commit_{number}", groups) for number, groups in sorted(layout.register_groups.items())]
     text = "".join(
         (
-            *(fn.text() for fn in (*settle, *edge, *hooks)),
+            *(fn.text() for fn in (*settle, *edge, *(hook for hook, _ in hooks))),
             *commits,
             commit_text("inputs", layout.input_groups),
             _settle_text(regions, settle),
@@ -91,8 +98,19 @@ def _places(regions: Regions) -> str:
 
 
 def _settle_text(regions: Regions, settle: Sequence[Function]) -> str:
+    """Return the function that settles everything, what is only noted included."""
     calls = "\n".join(f"  %r{fn.number} = call {MASK} @{fn.name}({_ARGUMENTS})" for fn in settle)
-    return f"define void @settle(ptr %buffer) {{\n{_places(regions)}\n{calls}\n  ret void\n}}\n"
+    return f"""\
+define void @settle(ptr %buffer) {{
+{_places(regions)}
+  %noting_at = getelementptr i8, ptr %aux, i64 {NOTING}
+  %noting = load i64, ptr %noting_at
+  store i64 1, ptr %noting_at
+{calls}
+  store i64 %noting, ptr %noting_at
+  ret void
+}}
+"""
 
 
 def _if_any(partitions: int, variable: str, label: str, body: str) -> str:
@@ -152,8 +170,24 @@ def _commit(number: int) -> str:
     )
 
 
+def _hook_calls(hooks: Sequence[tuple[Function, bool]]) -> str:
+    """Return the calls of the hooks in order; neighbours that only take notes are skipped together."""
+    text = ""
+    for number, (sleeps, group) in enumerate(groupby(hooks, key=lambda item: item[1])):
+        calls = "".join(f"  call {MASK} @{fn.name}({_ARGUMENTS})\n" for fn, _ in group)
+        if sleeps:
+            text += f"  br i1 %notes, label %note_{number}, label %noted_{number}\nnote_{number}:\n"
+            calls += f"  br label %noted_{number}\nnoted_{number}:\n"
+        text += calls
+    return text
+
+
 def _run_text(
-    layout: Layout, regions: Regions, settle: Sequence[Function], edge: Sequence[Function], hooks: Sequence[Function]
+    layout: Layout,
+    regions: Regions,
+    settle: Sequence[Function],
+    edge: Sequence[Function],
+    hooks: Sequence[tuple[Function, bool]],
 ) -> str:
     everybody = (1 << (len(settle) + len(edge))) - 1
     steps = {fn.number: _step(fn) for fn in (*settle, *edge)}
@@ -174,6 +208,9 @@ entry:
   %watch = load i64, ptr %watch_at
   %watched = getelementptr i8, ptr %io, i64 %watch
   %before = load i64, ptr %total_at
+  %noting_at = getelementptr i8, ptr %aux, i64 {NOTING}
+  %noting = load i64, ptr %noting_at
+  %notes = icmp ne i64 %noting, 0
   call void @llvm.memcpy.p0.p0.i64(ptr %nxt, ptr %cur, i64 {layout.state.total()}, i1 false)
   br label %head
 head:
@@ -193,7 +230,7 @@ settled:
   br i1 %high, label %leave, label %edge
 edge:
 {writing}
-{"".join(f"  call {MASK} @{fn.name}({_ARGUMENTS}){chr(10)}" for fn in hooks)}
+{_hook_calls(hooks)}
 {committing}
   br label %committed
 committed:

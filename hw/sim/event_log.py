@@ -44,7 +44,12 @@ class EventLog:
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """The signals that it reads."""
+        """The signals that it reads in any case: none."""
+        return ()
+
+    @property
+    def noted(self) -> tuple[str, ...]:
+        """The signals that it reads while it is enabled."""
         return self._signals
 
     @property

@@ -38,6 +38,11 @@ class Histogram:
         return (self.signal,) if self.gate is None else (self.signal, self.gate)
 
     @property
+    def noted(self) -> tuple[str, ...]:
+        """The signals that it reads while notes are taken: none."""
+        return ()
+
+    @property
     def drives(self) -> tuple[str, ...]:
         """The inputs that it sets: none."""
         return ()

@@ -24,6 +24,13 @@ class Hook(Protocol):
         """Names of the signals that it reads."""
 
     @property
+    def noted(self) -> tuple[str, ...]:
+        """Names of the signals that it reads while notes are taken (``hw.sim.note_buffer``).
+
+        A hook that neither reads others nor drives inputs runs only then.
+        """
+
+    @property
     def drives(self) -> tuple[str, ...]:
         """Names of the inputs that it sets for the next cycle."""
 

@@ -48,8 +48,8 @@ class SignalPlace:
 class Image:
     """Everything that a simulation is started from.
 
-    ``inputs`` and ``outputs`` are port names; ``observed`` has the offset in ``io`` of each observed signal;
-    ``initial`` is the buffer at power-on.
+    ``inputs`` and ``outputs`` are port names; ``observed`` has the offset in ``io`` of each signal that is stored in
+    every cycle; ``initial`` is the buffer at power-on.
     """
 
     code: bytes
@@ -136,7 +136,7 @@ def make_image(netlist: n.Netlist, translation: Translation, code: bytes, memory
         signals={name: _signal_place(translation, name, item) for name, item in netlist.signals.items()},
         inputs=tuple(netlist.top.inputs),
         outputs=tuple(netlist.top.outputs),
-        observed={name: slot.offset for name, slot in translation.observed.items()},
+        observed={name: slot.offset for name, slot in translation.observed.items() if name in translation.sure},
         memories=dict(zip(memory_names, places.values(), strict=True)),
         effects=tuple(translation.effects),
         records=translation.records,

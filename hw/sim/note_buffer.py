@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from hw.sim.driver import CYCLES
+from hw.sim.driver import CYCLES, NOTING
 from hw.sim.effects import STOP
 from hw.sim.errors import SimulatorError
 from hw.sim.text import Function
@@ -95,7 +95,10 @@ class NoteBuffer:
 
     @enabled.setter
     def enabled(self, value: bool) -> None:
-        self.number(_ENABLED).value = int(value)
+        enabled = self.number(_ENABLED)
+        assert self._design is not None
+        self._design.header(NOTING).value += int(value) - enabled.value
+        enabled.value = int(value)
 
     def number(self, offset: int) -> ctypes.c_uint64:
         """Return a word of the state, live; negative offsets are the hook's own bytes."""

@@ -5,7 +5,7 @@ Tests: ``tests/hw/sim/test_plan.py``.
 """
 
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from hw.sim import netlist as n
@@ -30,12 +30,14 @@ _FEW = 20
 class Plan:
     """``used`` has the number of low output bits of a cell that anybody reads, ``cuts`` where its pieces start.
 
+    ``noting`` are the partitions that matter only while notes are taken.
     ``writer`` is the partition of each register; ``register_readers``, ``input_readers`` and ``memory_readers`` are the
     partitions that read a register, a port or a memory.
     """
 
     partitions: list[list[Block]]
     edge_from: int
+    noting: set[int]
     used: dict[int, int]
     cuts: dict[int, list[int]]
     writer: dict[int, int]
@@ -44,15 +46,19 @@ class Plan:
     memory_readers: dict[int, set[int]]
 
 
-def make_plan(netlist: n.Netlist, observed: Iterable[n.Value]) -> Plan:
-    """Return the plan; ``observed`` are the values that are stored when the design has settled, outputs included."""
-    return _Planner(netlist, tuple(observed)).plan()
+def make_plan(netlist: n.Netlist, observed: Iterable[n.Value], noted: Collection[int]) -> Plan:
+    """Return the plan; ``observed`` are the values that are stored when the design has settled, outputs included.
+
+    Those whose places in it are ``noted`` are stored only while notes are taken.
+    """
+    return _Planner(netlist, tuple(observed), noted).plan()
 
 
 class _Planner:
     """The work of ``make_plan``."""
 
-    def __init__(self, netlist: n.Netlist, observed: tuple[n.Value, ...]) -> None:
+    def __init__(self, netlist: n.Netlist, observed: tuple[n.Value, ...], noted: Collection[int]) -> None:
+        self.noted = noted
         self.netlist = netlist
         self.cells = netlist.cells
         self.observed = observed
@@ -70,6 +76,7 @@ class _Planner:
         plan = Plan(
             [gate(part, self.order) for part in partitions],
             len(schedule.settle),
+            {number for number, part in enumerate(schedule.settle) if self._only_notes(part)},
             self.used,
             {cell: self._cuts(cell) for cell in steps if self.order.is_comb[cell]},
             writer=writer,
@@ -79,6 +86,11 @@ class _Planner:
         )
         self._note_readers(plan)
         return plan
+
+    def _only_notes(self, part: list[Step]) -> bool:
+        """Return whether all that a partition is for is to store noted values."""
+        ends = [step for step in part if step[1] == OBSERVE or not self.order.is_comb[step[0]]]
+        return bool(ends) and all(bit == OBSERVE and index in self.noted for index, bit in ends)
 
     # ---- who reads what
 
@@ -143,7 +155,7 @@ class _Planner:
                     add(step, self._block(step))
                     at_edge.append(step)
         for number in range(len(self.observed)):
-            add((number, OBSERVE), "observed")
+            add((number, OBSERVE), "noted" if number in self.noted else "observed")
         for step in self._counters(order, sinks):
             sinks[step] += ".counters"
         return make_schedule(

@@ -52,7 +52,12 @@ class SampleLog:
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """The signals that it reads."""
+        """The signals that it reads in any case: none."""
+        return ()
+
+    @property
+    def noted(self) -> tuple[str, ...]:
+        """The signals that it reads while it is enabled."""
         return self._signals + self._when
 
     @property

@@ -4,13 +4,13 @@ The work is in functions, one for each partition of the plan; a value that one n
 ``io``. Tests: ``tests/hw/sim/test_translate.py``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
 from hw.sim import netlist as n
 from hw.sim.cells import emit_comb
-from hw.sim.driver import Regions, module_text
+from hw.sim.driver import NOTING, Regions, module_text
 from hw.sim.edge import emit_read, emit_register, emit_write
 from hw.sim.effects import Effect, effect_of, emit_effect, record_bytes
 from hw.sim.gating import Block
@@ -30,6 +30,7 @@ _AUX_HEADER = 64
 class Translation:
     """The module's text, where things lie, and what its records mean.
 
+    ``observed`` has the slots of all signals that are stored, ``sure`` the names of those that are in every cycle.
     ``records`` is where records begin in ``aux``, ``hooks`` has the ``aux`` offset of each hook's state.
     """
 
@@ -37,15 +38,20 @@ class Translation:
     regions: Regions
     layout: Layout
     observed: dict[str, Slot]
+    sure: set[str]
     effects: list[Effect]
     records: int
     hooks: list[int]
     inputs: dict[str, tuple[int, int]]
 
 
-def translate(netlist: n.Netlist, observed: Sequence[str], hooks: Sequence[Hook]) -> Translation:
-    """Return the module of a netlist; ``observed`` names the signals whose values are stored in every cycle."""
-    plan = make_plan(netlist, (netlist.signals[name].value for name in observed))
+def translate(netlist: n.Netlist, observed: Mapping[str, bool], hooks: Sequence[Hook]) -> Translation:
+    """Return the module of a netlist.
+
+    ``observed`` names the signals whose values are stored in every cycle, or (True) only while notes are taken.
+    """
+    noted = [number for number, only_noted in enumerate(observed.values()) if only_noted]
+    plan = make_plan(netlist, (netlist.signals[name].value for name in observed), noted)
     layout = lay_out(netlist, plan, {name for hook in hooks for name in hook.drives})
     slots = {name: layout.io.take(len(netlist.signals[name].value)) for name in observed}
     effects = {i: effect_of(cell) for i, cell in enumerate(netlist.cells) if isinstance(cell, n.Print | n.Property)}
@@ -59,13 +65,20 @@ def translate(netlist: n.Netlist, observed: Sequence[str], hooks: Sequence[Hook]
     partitions = writer.functions()
     after = []
     for number, (hook, place) in enumerate(zip(hooks, places, strict=True)):
-        after.append(Function(f"hook_{number}"))
-        hook.write(after[-1], place, {**layout.inputs, **slots})
+        after.append((Function(f"hook_{number}"), not hook.signals and not hook.drives))
+        hook.write(after[-1][0], place, {**layout.inputs, **slots})
     regions = Regions.of(layout, aux)
     text = module_text(layout, regions, partitions[: plan.edge_from], partitions[plan.edge_from :], after)
+    sure = {name for name, only_noted in observed.items() if not only_noted}
     return Translation(
-        text, regions, layout, slots, list(effects.values()), _AUX_HEADER, places, dict(netlist.top.inputs)
+        text, regions, layout, slots, sure, list(effects.values()), _AUX_HEADER, places, dict(netlist.top.inputs)
     )
+
+
+def _noting(fn: Function) -> str:
+    """Write the test whether notes are taken; return the i1."""
+    noting = fn.op(f"load i64, ptr {fn.at('%aux', NOTING)}")
+    return fn.op(f"icmp ne i64 {noting}, 0")
 
 
 class _Writer:
@@ -86,8 +99,9 @@ class _Writer:
         for number, blocks in enumerate(self.plan.partitions):
             made.append(Function(f"partition_{number}", number))
             self.words.fn = made[-1]
-            for block in blocks:
-                self._write_block(block)
+            with made[-1].when(_noting(made[-1])) if number in self.plan.noting else nullcontext():
+                for block in blocks:
+                    self._write_block(block)
         self.words.export()
         return made
 

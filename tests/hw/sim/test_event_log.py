@@ -73,3 +73,30 @@ def test_a_log_has_signals_and_a_simulation() -> None:
         EventLog([])
     with pytest.raises(SimulatorError, match=r"^the event log is not part of a simulation yet$"):
         EventLog(["third"]).take()
+
+
+def test_what_is_only_noted_can_be_peeked_at_but_ends_no_run() -> None:
+    log = EventLog(["inner"])
+    design = compile_design(Watched(), hooks=(log,), cache=False)
+    values = []
+    for _ in range(6):
+        values.append(design.peek("inner"))
+        design.step()
+    assert values == [0, 0, 1, 0, 0, 1]
+    with pytest.raises(SimulatorError, match=r"^run_until needs a 1-bit port or probe, and 'inner' is not one; add it"):
+        design.run_until("inner", 9)
+    log.enabled = True
+    design.step(6)
+    assert log.take() == [Event(8, (0,)), Event(11, (0,))]
+    both = compile_design(Watched(), probes=["inner"], hooks=(EventLog(["inner"]),), cache=False)
+    assert both.run_until("inner", 9) == 2
+
+
+class Watched(Divider):
+    """The divider, with a signal inside that is high when ``third`` is."""
+
+    def elaborate(self, platform: Any) -> Module:
+        m = super().elaborate(platform)
+        inner = Signal(name="inner")
+        m.d.comb += inner.eq(self.third & ~self.value.any())
+        return m
