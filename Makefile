@@ -1,6 +1,6 @@
 # A newcomer's two commands: `make run` and `make test`. Both set everything up in .venv first.
 #
-#   make run        the three tutorials from schedule to simulated result, with a trace and statistics
+#   make run        the four tutorials from schedule to simulated result, with a trace and statistics
 #   make test       every test that is not marked long
 #   make test-long  the long ones: fuzzing at full size, big property tests
 #   make check      ruff, ruff format, mypy --strict

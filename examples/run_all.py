@@ -1,4 +1,4 @@
-"""The three tutorials, one after the other: what ``make run`` does.
+"""The four tutorials, one after the other: what ``make run`` does.
 
 Each runs as a person would run it (``vta run FILE``); the matrix multiply also shows the instructions that the
 accelerator executed (``--trace -``). Ends with a green line for each tutorial, or exit code 1.
@@ -15,6 +15,7 @@ TUTORIALS: tuple[tuple[str, list[str]], ...] = (
     ("vector_add.py", []),
     ("matrix_multiply_blocked.py", []),
     ("matrix_multiply.py", ["--trace", "-"]),
+    ("convolution.py", []),
 )
 """Script, and options of ``vta run``."""
 
