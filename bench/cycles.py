@@ -1,6 +1,7 @@
 """Cycles of the hardware on the recorded streams, beside those that upstream's hardware needed, and beside the bound.
 
     python -m bench.cycles
+    python -m bench.cycles --stream CT1 --latency 1 --account
 
 Default configuration and the latencies that upstream was measured with (docs/hardware.md describes the memory). The
 bound is that of any design with one GEMM micro-op a cycle: the largest of GEMM micro-ops, beats read (two for each
@@ -111,16 +112,16 @@ def bound_of(case: Case) -> int:
     return int(max(counts["gemm_counter"], read + 2 * len(case.words), counts["out_store_nbytes"] / 8))
 
 
-def report_streams(names: Sequence[str], found: Mapping[tuple[str, int], Measured]) -> bool:
+def report_streams(names: Sequence[str], latencies: Sequence[int], found: Mapping[tuple[str, int], Measured]) -> bool:
     """Print the table of streams; return whether none is slower than upstream."""
     print(
-        f"{'stream':36}{'bound':>10}" + "".join(f"{'L=' + str(n):>11}{'upstream':>10}{'ratio':>7}" for n in LATENCIES)
+        f"{'stream':36}{'bound':>10}" + "".join(f"{'L=' + str(n):>11}{'upstream':>10}{'ratio':>7}" for n in latencies)
     )
     slower = []
     for name in names:
         case = load_case("default", name)
         line = f"{name:36}{bound_of(case):10,}"
-        for latency in LATENCIES:
+        for latency in latencies:
             ours, theirs = found[name, latency].cycles, upstream(name, latency)
             line += f"{ours:11,}{theirs:10,}{ours / theirs:7.3f}"
             if ours > theirs:
@@ -167,40 +168,55 @@ def report_overlap(with_alu: Measured, without: Measured) -> bool:
     return share <= 0.4
 
 
+def streams(parts: Sequence[str] | None) -> list[str]:
+    """Return the names of the streams that upstream's cycles are known of, and that contain one of ``parts``."""
+    return [
+        name
+        for folder, name in case_names()
+        if folder == "default" and "upstream_rtl_cycles" in load_case(folder, name).record
+        if not parts or any(part in name for part in parts)
+    ]
+
+
+def report_rest(pool: ProcessPoolExecutor, found: Mapping[tuple[str, int], Measured]) -> bool:
+    """Print the targets, how much ALU work is hidden, and other buses; return whether all is as aimed at."""
+    held = report_targets(found)
+    for result in pool.map(run, [Job(OVERLAP, latency, without_alu=True) for latency in LATENCIES]):
+        held &= report_overlap(found[OVERLAP, result.latency], result)
+    wide = [Job(name, 32, data_width=width) for name, widths in OTHER_BUSES.items() for width in widths]
+    for job, result in zip(wide, pool.map(run, wide), strict=True):
+        theirs = OTHER_BUSES[job.name][job.data_width]
+        held &= result.cycles <= theirs
+        print(
+            f"{job.name}, {job.data_width}-bit memory, L=32: {result.cycles:,}, upstream {theirs:,}, "
+            f"ratio {result.cycles / theirs:.3f}"
+        )
+    return held
+
+
 def main() -> int:
     """Run the command line; return the exit status: 0 if every aim is reached."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stream", action="append", help="only streams whose name contains this")
+    parser.add_argument("--latency", action="append", type=int, choices=LATENCIES, help="only this one")
     parser.add_argument("--account", action="store_true", help="print what every module spent its cycles on")
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
-    names = [
-        name
-        for folder, name in case_names()
-        if folder == "default" and "upstream_rtl_cycles" in load_case(folder, name).record
-        if not arguments.stream or any(part in name for part in arguments.stream)
-    ]
+    names = streams(arguments.stream)
+    if not names:
+        parser.error(f"no stream's name contains {' or '.join(map(repr, arguments.stream))}")
+    latencies = arguments.latency or LATENCIES
     RtlSimulator(load_case("default", names[0]).config, DeviceMemory(1 << 24))  # compiled once, for all
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        results = list(pool.map(run, [Job(name, latency) for name in names for latency in LATENCIES]))
+        results = list(pool.map(run, [Job(name, latency) for name in names for latency in latencies]))
         found = {(result.name, result.latency): result for result in results}
-        held = report_streams(names, found)
+        held = report_streams(names, latencies, found)
         if arguments.account:
             for result in results:
                 print(f"\n{result.name}, L={result.latency}: {result.cycles:,} cycles\n{result.account}")
-        if arguments.stream:
+        if arguments.stream or arguments.latency:
             return not held
-        held &= report_targets(found)
-        for result in pool.map(run, [Job(OVERLAP, latency, without_alu=True) for latency in LATENCIES]):
-            held &= report_overlap(found[OVERLAP, result.latency], result)
-        wide = [Job(name, 32, data_width=width) for name, widths in OTHER_BUSES.items() for width in widths]
-        for job, result in zip(wide, pool.map(run, wide), strict=True):
-            theirs = OTHER_BUSES[job.name][job.data_width]
-            held &= result.cycles <= theirs
-            print(
-                f"{job.name}, {job.data_width}-bit memory, L=32: {result.cycles:,}, upstream {theirs:,}, "
-                f"ratio {result.cycles / theirs:.3f}"
-            )
+        held &= report_rest(pool, found)
     cycles, seconds = sum(r.cycles for r in results), sum(r.seconds for r in results)
     print(f"{cycles:,} cycles in {seconds:.1f} CPU seconds: {cycles / seconds / 1e6:.2f} M cycles/s")
     return not held

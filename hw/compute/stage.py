@@ -50,7 +50,7 @@ class ComputeStage(wiring.Component):
     l2g_available, l2g_pop, s2g_available, s2g_pop : In, Out, In, Out
         Tokens from the load and the store module, taken when an instruction is issued.
     g2l_push, g2s_push : Out(1)
-        Tokens to them, in the cycle in which an instruction and all before it are complete.
+        Tokens to them, in the cycle in which an instruction and all before it are complete (``Window`` says when).
     inp_read, wgt_read : Out(ElementRead)
         The scratchpads of the load module.
     uop_dma, acc_dma : Out(ReadClient)

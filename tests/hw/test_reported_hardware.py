@@ -130,13 +130,3 @@ def test_br_048_the_first_instruction_after_which_accumulators_differ_is_named()
     assert first_difference(gapped_core(1), other, program) == (
         "after instruction 2, ALU: accumulator [0, 0, 0] is 6, not 5"
     )
-
-
-def test_br_042_a_launch_of_256_micro_ops_is_a_matter_of_cycles_that_are_counted() -> None:
-    """The rate itself is for ``bench.rtl_speed``, which prints it; here the simulator counts what it simulates."""
-    program = _program((Gemm(reset=True, uop_end=1, iter_out=16, iter_in=16), Finish()), [MicroOp()])
-    core = gapped_core(1)
-    core.design.reset()
-    launch, _ = core.run(program, latency=1, stalls=0.0, seed=1)
-    assert launch.done
-    assert 256 / 4 < launch.cycles <= core.design.cycles < 1000
