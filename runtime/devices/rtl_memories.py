@@ -27,7 +27,8 @@ def read_scratchpad(
     """Return a copy of a scratchpad of an idle core, shaped as in ``isa.reference.Reference``."""
     match memory:
         case MemoryId.UOP:
-            return design.memory("compute.uops.copy_0.memory").astype(np.uint32)
+            halves = [design.memory(f"compute.uops.copy_0_{half}.memory") for half in range(2)]  # even and odd ones
+            return np.stack(halves, axis=1).reshape(-1).astype(np.uint32)
         case MemoryId.INP:
             rows = _element_bytes(design, "load.inp.memory", config.inp_elem_bits)
             return unpack(rows, config.inp_width).reshape(-1, config.batch, config.block_in)
