@@ -20,7 +20,10 @@ After::
       VTAUopLoopEnd()
     }
 
-May import ``vta.arith``, ``vta.passes.{coproc_axis,errors}``, ``vta.tir``.
+Where that leaves more micro-ops than the on-chip buffer holds, the two longest loops are folded instead of the
+outermost ones; where that is not enough, the host runs the first of the others around several kernels.
+
+May import ``vta.arith``, ``vta.passes.{coproc_axis,errors,micro_op_nest}``, ``vta.tir``.
 Tests: tests/vta/passes/test_fold_uop_loop.py.
 """
 
@@ -32,6 +35,7 @@ from vta.arith.linear import detect_linear_equation
 from vta.arith.simplify import Analyzer
 from vta.passes.coproc_axis import is_uop_scope
 from vta.passes.errors import PassError
+from vta.passes.micro_op_nest import loop_nest, micro_ops
 from vta.tir.dtype import INT32
 from vta.tir.expr import Builtin, Call, Expr, IntImm, Range, StringImm, same
 from vta.tir.func import PrimFunc
@@ -61,19 +65,41 @@ def uop_loop_end(origin: Origin | None = None) -> Stmt:
     return Evaluate(Call(INT32, Builtin.CALL_EXTERN, (StringImm("VTAUopLoopEnd"),)), origin)
 
 
-def fold_uop_loop(func: PrimFunc, config: VTAConfig) -> PrimFunc:  # noqa: ARG001  # every pass has this signature
+def fold_uop_loop(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     """Return ``func`` with the loops of its GEMM kernels folded; raises ``UopKernelError`` for foreign calls."""
-    return replace(func, body=_fold_kernels(func.body, Analyzer()))
+    return replace(func, body=_fold_kernels(func.body, Analyzer(), config.uop_depth))
 
 
-def _fold_kernels(stmt: Stmt, analyzer: Analyzer) -> Stmt:
+def _fold_kernels(stmt: Stmt, analyzer: Analyzer, most: int) -> Stmt:
     if isinstance(stmt, AttrStmt) and is_uop_scope(stmt) and same(stmt.value, StringImm(GEMM_SYMBOL)):
         _check_calls(stmt)
         body = _fold(stmt.body, _MAX_LOOPS, analyzer)
+        if micro_ops(body) > most:
+            return _fold_other_loops(stmt, analyzer, most)
         return stmt if body is stmt.body else replace(stmt, body=body)
     if isinstance(stmt, For):
         analyzer.bind(stmt.loop_var, Range(stmt.min, stmt.extent))
-    return map_stmt_children(stmt, lambda child: _fold_kernels(child, analyzer), lambda expr: expr)
+    return map_stmt_children(stmt, lambda child: _fold_kernels(child, analyzer, most), lambda expr: expr)
+
+
+def _fold_other_loops(kernel: AttrStmt, analyzer: Analyzer, most: int) -> Stmt:
+    """Return ``kernel`` with its longest loops folded, the host running as many others around as it takes.
+
+    The order of a kernel's iterations does not matter: sums of products wrap, and resets are all the same.
+    """
+    nest = loop_nest(kernel.body)
+    longest = nest.longest(_MAX_LOOPS, lambda loop: _is_foldable(loop, nest.body, analyzer))
+    others = [loop for loop in nest.loops if all(loop is not chosen for chosen in longest)]
+    hosted: list[For] = []
+    while True:
+        body = _fold(nest.around([*longest, *others]), _MAX_LOOPS, analyzer)
+        if micro_ops(body) <= most or not others:
+            return nest.around(hosted, replace(kernel, body=body))
+        hosted.append(others.pop(0))
+
+
+def _is_foldable(loop: For, body: Stmt, analyzer: Analyzer) -> bool:
+    return _common_steps(replace(loop, body=body), analyzer) is not None
 
 
 def _check_calls(kernel: AttrStmt) -> None:

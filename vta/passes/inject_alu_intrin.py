@@ -177,8 +177,8 @@ class _Injector:
     def _distributed(self, stmt: SeqStmt, levels: Sequence[Level], axis: IterVar, origin: Origin | None) -> Stmt | None:
         """Return the statements of ``stmt`` one after the other, each under all of ``levels``; None if that differs.
 
-        It is the same where every iteration of the loops stores to an element of its own, the same one in all
-        statements (a reduction and its initial value), and reads no other that is stored here.
+        It is the same where every iteration of the loops stores to elements of its own (the same ones in a reduction
+        and its initial value, different ones in a stage of several outputs), and reads no others that are stored here.
         """
         nests = [nest for nest in map(store_nest, stmt.stmts) if nest is not None]
         if len(nests) < len(stmt.stmts) or not have_own_blocks(levels, nests, self._analyzer):

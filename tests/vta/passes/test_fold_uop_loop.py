@@ -4,13 +4,14 @@ import pytest
 
 from isa.config import VTAConfig
 from tests.support.tir_build import AXIS, block, call, function, loop, when
-from vta.passes.coproc_axis import uop_scope
+from vta.passes.coproc_axis import is_uop_scope, uop_scope
 from vta.passes.fold_uop_loop import UopKernelError, fold_uop_loop
+from vta.passes.micro_op_nest import loop_nest, micro_ops
 from vta.tir.dtype import INT32
 from vta.tir.expr import Builtin, Call, Expr, ExprLike, IntImm, Var, convert
 from vta.tir.printer import to_text
 from vta.tir.scopes import ALU_SYMBOL, GEMM_SYMBOL
-from vta.tir.stmt import AttrStmt, Evaluate, Stmt
+from vta.tir.stmt import AttrStmt, Evaluate, For, Stmt
 
 
 def push(dst: ExprLike, src: ExprLike, wgt: ExprLike) -> Stmt:
@@ -98,3 +99,54 @@ def test_a_foreign_call_in_a_kernel_is_refused() -> None:
         "the function: GEMM kernel: expected micro-ops alone, got a call of 'printf'; move the call out of the "
         "tensorized nest"
     )
+
+
+def test_the_longest_loops_fold_where_the_outermost_ones_leave_too_many_micro_ops() -> None:
+    a, b, c, d = Var("a"), Var("b"), Var("c"), Var("d")
+    body = loop(a, 2, loop(b, 3, loop(c, 64, loop(d, 128, push(a + b * 2 + c * 6, a + d, b)))))
+    assert folded(body) == ['("LoopBegin", 2, 1, 1, 0)', '("LoopBegin", 3, 2, 0, 1)', *folded_core(c, d)]
+    larger = loop(a, 2, loop(b, 3, loop(c, 65, loop(d, 128, push(a + b * 2 + c * 6, a + d, b)))))
+    assert folded(larger)[:3] == [
+        '("LoopBegin", 65, 6, 0, 0)', '("LoopBegin", 128, 0, 1, 0)', "for (a: int32, 0, 2) {"
+    ]  # fmt: skip
+
+
+def folded_core(c: Var, d: Var) -> list[str]:
+    return [
+        f"for ({c.name}: int32, 0, 64) {{", f"for ({d.name}: int32, 0, 128) {{",
+        f"uop_push(0, 0, ({c.name}*6), {d.name}, 0, 0, 0, 0)", "}", "}", '("LoopEnd")', '("LoopEnd")',
+    ]  # fmt: skip
+
+
+def test_the_host_runs_loops_around_kernels_that_are_still_too_large() -> None:
+    names = [Var(name) for name in "abcd"]
+    place = sum((var * (var_number + 1) for var_number, var in enumerate(names)), start=convert(0))
+    body = push(place * place, 0, 0)
+    for var in reversed(names):
+        body = loop(var, 16, body)
+    lowered = fold_uop_loop(function(uop_scope(AXIS, GEMM_SYMBOL, body)), VTAConfig()).body
+    assert isinstance(lowered, For)
+    assert lowered.loop_var is names[0]
+    assert is_uop_scope(lowered.body)
+    assert micro_ops(lowered.body) == 16**3
+
+
+@pytest.mark.parametrize(
+    ("stmt", "count"),
+    [
+        (push(0, 0, 0), 1),
+        (loop("i", 3, loop("j", 5, block(push(0, 0, 0), push(1, 0, 0)))), 30),
+        (loop("i", 3, uop_scope(AXIS, GEMM_SYMBOL, push(0, 0, 0))), 3),
+        (loop("i", Var("n"), push(0, 0, 0)), 0),
+        (call("f"), 0),
+    ],
+)
+def test_micro_ops_are_counted_as_they_are_written_out(stmt: Stmt, count: int) -> None:
+    assert micro_ops(stmt) == count
+
+
+def test_loops_whose_ends_depend_on_others_keep_their_places() -> None:
+    i, j = Var("i"), Var("j")
+    nest = loop_nest(loop(i, 4, loop(j, i, push(i, j, 0))))
+    assert [each.loop_var for each in nest.loops] == [i]
+    assert nest.longest(2, lambda _: False) == []
