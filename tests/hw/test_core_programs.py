@@ -41,13 +41,24 @@ LONG_STREAMS = (
 )
 
 
+SMALLEST = {
+    "inst_queue_depth": 1,
+    "fetch_buffer_depth": 2,
+    "max_burst_beats": 1,
+    "read_bursts": 1,
+    "read_beats": 1,
+    "write_bursts": 1,
+    "load_jobs": 2,
+    "store_jobs": 2,
+}
+
+
 @functools.cache
 def simulation(name, width):
     return CoreSim({**CONFIGS, **ODD_CONFIGS}[name], HardwareConfig(data_width=width))
 
 
-def check_random_programs(name, width, seeds):
-    sim = simulation(name, width)
+def check_random_programs(sim, seeds):
     for seed in seeds:
         program = random_program(np.random.default_rng(seed), sim.vta)
         want = execute(program).memory
@@ -63,14 +74,18 @@ def check_random_programs(name, width, seeds):
 
 @pytest.mark.parametrize(("name", "width"), [("single_lane", 64), ("one_bit", 256)])
 def test_random_programs_leave_what_the_reference_leaves(name, width):
-    check_random_programs(name, width, range(25))
+    check_random_programs(simulation(name, width), range(25))
+
+
+def test_the_smallest_hardware_leaves_what_the_reference_leaves():
+    check_random_programs(CoreSim(ODD_CONFIGS["two_lanes_in"], HardwareConfig(**SMALLEST)), range(100, 120))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [64, 128, 256, 512])
 @pytest.mark.parametrize("name", [*CONFIGS, *ODD_CONFIGS])
 def test_random_programs_leave_what_the_reference_leaves_at_every_width(name, width):
-    check_random_programs(name, width, range(60))
+    check_random_programs(simulation(name, width), range(60))
 
 
 def check_stream(stream, latencies):
