@@ -61,26 +61,24 @@ class TokenDiagnosis:
         last = flow.last_giver(queue, taker)
         if last is not None and last != giver:
             others.append(last)
-            parts.append(f"the last token {queue.value} that it has comes from instruction {last}")
+            parts.append(f"its last token of {queue.value} comes from instruction {last}")
         given = flow.next_giver(queue, giver)
         if given is None or given > taker:
-            parts.append(f"no instruction from {giver} on gives one before it")
-            return ", and ".join(parts)
+            parts.append(f"no instruction from {giver} on gives a token of {queue.value} before it")
+            return "; ".join(parts)
         late = flow.taker(queue, given)
         place = self._after(given, QUEUE_ENDS[queue][1])
         others += [given, place]
         end = "nobody takes" if late is None else f"instruction {late} takes, too late"
         if late is not None:
             others.append(late)
-        parts.append(f"instruction {place} does not wait for the one of instruction {given}, which {end}")
+        parts.append(f"instruction {place} should take the token of {queue.value} that {given} gives, which {end}")
         spare = self._spare(queue, taker)
         if spare is not None and spare not in (last, given):
             place = self._after(spare, QUEUE_ENDS[queue][1])
             others += [spare, place]
-            parts.append(
-                f"the token of instruction {spare} is one too many, or one that instruction {place} should take"
-            )
-        return ", and ".join(parts)
+            parts.append(f"the one that {spare} gives is one too many, unless instruction {place} should take it")
+        return "; ".join(parts)
 
     def _spare(self, queue: TokenQueue, taker: int) -> int | None:
         """Return the push before ``taker`` without which all others since the queue was empty fit best, or None."""

@@ -20,7 +20,15 @@ READ = (
     "tests/vta",
     "tests/integration",
 )
-PAGES = ("README.md", "CHANGELOG.md", "docs/architecture.md", "docs/isa.md", "docs/runtime.md", "docs/hardware.md")
+PAGES = (
+    "README.md",
+    "CHANGELOG.md",
+    "docs/architecture.md",
+    "docs/isa.md",
+    "docs/runtime.md",
+    "docs/inspection.md",
+    "docs/hardware.md",
+)
 FILES = sorted(
     [
         *(path for folder in READ for path in (ROOT / folder).rglob("*.py") if path.parent.name != "sim"),

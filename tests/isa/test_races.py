@@ -43,23 +43,21 @@ def test_a_program_with_all_its_tokens_is_in_order() -> None:
 def test_an_operand_that_may_not_have_arrived_is_a_race() -> None:
     assert _errors("", "", " push_prev push_next", *GOOD[3:]) == [
         "error: instruction 4: GEMM reads WGT element 0, which instruction 3 (LOAD WGT) may still write: no "
-        "instruction "
-        "from 3 on gives one before it"
+        "instruction from 3 on gives a token of l2g before it"
     ]
 
 
 def test_an_operand_that_may_be_overwritten_is_a_race() -> None:
     assert _errors(*GOOD[:3], "", GOOD[4]) == [
         "error: instruction 5: LOAD INP writes INP elements 0 to 3, which instruction 4 (GEMM) may still read: "
-        "instruction 5 does not wait for the one of instruction 4, which nobody takes"
+        "instruction 5 should take the token of g2l that 4 gives, which nobody takes"
     ]
 
 
 def test_the_token_that_came_too_early_is_named() -> None:
     assert _errors(" push_next", " push_next", *GOOD[2:])[0] == (
-        "error: instruction 4: GEMM reads WGT element 0, which instruction 3 (LOAD WGT) may still write: the "
-        "last token "
-        "l2g that it has comes from instruction 2, and instruction 4 does not wait for the one of instruction 3, which "
+        "error: instruction 4: GEMM reads WGT element 0, which instruction 3 (LOAD WGT) may still write: its "
+        "last token of l2g comes from instruction 2; instruction 4 should take the token of l2g that 3 gives, which "
         "nobody takes"
     )
 
@@ -67,7 +65,7 @@ def test_the_token_that_came_too_early_is_named() -> None:
 def test_an_accumulator_that_may_be_stored_too_early_is_a_race() -> None:
     assert _errors(*GOOD[:2], " pop_prev push_prev", GOOD[3], "") == [
         "error: instruction 6: STORE reads ACC elements 0 to 3, which instruction 4 (GEMM) may still write: no "
-        "instruction from 4 on gives one before it"
+        "instruction from 4 on gives a token of g2s before it"
     ]
 
 
