@@ -34,6 +34,46 @@ def test_a_push_waits_for_every_earlier_instruction():
     assert trace.finish > trace.g2s[1]
 
 
+def test_a_reset_is_posted_for_the_load_module_and_nobody_else():
+    reset = Gemm(reset=True, uop_end=1, iter_in=14, dst_factor_in=4, iter_out=2, deps=Deps(push_prev=True))
+    both = replace(reset, deps=Deps(push_prev=True, push_next=True))
+    add = Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=1, uop_end=1, iter_in=14, dst_factor_in=4)
+    rig = _rig()
+    trace = rig.run([reset, both, replace(add, deps=Deps(push_prev=True))])
+    rig.check()
+    assert trace.g2l[0] <= trace.starts[0] + 2
+    assert trace.g2l[1] <= trace.starts[1] + 2
+    assert trace.g2s[0] > trace.g2l[1] + 28
+    assert trace.g2l[2] > trace.g2s[0]
+
+
+def test_a_reset_s_push_waits_for_a_gemm_before_it():
+    trace = _rig().run([LONG, Gemm(reset=True, uop_end=1, deps=Deps(push_prev=True))])
+    assert trace.g2l[0] >= 100
+
+
+def test_work_begins_before_its_range_is_known_where_no_other_unit_has_work():
+    count = 60
+    uops = [MicroOp(dst=index % 40, src=index % 40) for index in range(count)]
+    gemm = Gemm(uop_end=count)
+    for work in (gemm, Alu(alu_opcode=AluOpcode.ADD, uop_end=count, use_imm=True, imm=1)):
+        rig = ComputeRig(CONFIG, seed=3, memory=uop_image(uops, CONFIG).ljust(4096, b"\0"))
+        rig.run([load_uops(count)])
+        trace = rig.run([work, work])
+        rig.check()
+        assert trace.finish < 2 * count + 25
+
+
+def test_micro_ops_of_work_that_ended_before_it_was_bound_are_replaced_without_confusion():
+    uops = [MicroOp(dst=index, src=index) for index in range(30)] + [MicroOp(dst=55, src=index) for index in range(30)]
+    rig = ComputeRig(CONFIG, seed=3, memory=uop_image(uops, CONFIG).ljust(4096, b"\0"))
+    rig.run([load_uops(60)])
+    short = Gemm(uop_end=30)
+    other = [load_uops(30, at=0, first=30), Gemm(uop_end=30), replace(SHORT, uop_bgn=0, uop_end=30)]
+    rig.run([short, *other, load_uops(30, at=0), short, replace(SHORT, uop_bgn=0, uop_end=30)] * 3)
+    rig.check()
+
+
 def test_an_instruction_without_work_pushes_in_order():
     nop = Load(memory=MemoryId.ACC, deps=Deps(push_prev=True))
     trace = _rig().run([LONG, nop, nop, nop])
