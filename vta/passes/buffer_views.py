@@ -103,7 +103,8 @@ class _Binder:
                 expected=to_text(compact),
                 got=to_text(actual[dim]),
                 holds=one or self.analyzer.can_prove_equal(compact, actual[dim]),
-                hint="the region is not contiguous; order or split the producer's axes so that it is",
+                hint="the region is not contiguous; order or split the producer's axes so that it is, or declare the "
+                "intrinsic's buffer with strides, as in strides=[te.var('ld'), 1]",
             )
             compact = self.analyzer.simplify(compact * extents[dim])
         return tuple(actual)

@@ -63,8 +63,8 @@ def decl_tensor_intrin(
     """Declare that ``fcompute(inputs, outputs)`` does what ``op`` describes.
 
     ``fcompute`` gets the buffers and returns a statement (or expression), or three: body, reset, update. ``binds``
-    gives buffers with a scope, alignment or strides for tensors of ``op``; others are compact and get
-    ``default_buffer_params``.
+    gives buffers with a scope, alignment or strides for tensors of ``op``; others are compact, may begin at any
+    element, and get ``default_buffer_params``.
     """
     if scalar_params:
         raise TensorIntrinError(
@@ -86,7 +86,8 @@ def decl_tensor_intrin(
 
 def _buffer(tensor: Tensor, binds: Mapping[Tensor, Buffer], params: Mapping[str, object], name: str) -> Buffer:
     if tensor not in binds:
-        return decl_buffer(tensor.shape, tensor.dtype, tensor.name, **params)  # type: ignore[arg-type]  # the caller's
+        options = {"offset_factor": 1, **params}
+        return decl_buffer(tensor.shape, tensor.dtype, tensor.name, **options)  # type: ignore[arg-type]  # the caller's
     buffer = binds[tensor]
     if len(buffer.shape) != tensor.ndim or buffer.dtype != tensor.dtype:
         raise TensorIntrinError(

@@ -212,7 +212,8 @@ def test_a_region_in_another_memory_is_refused() -> None:
 def test_a_region_that_is_not_contiguous_is_refused() -> None:
     assert bind_to((4, 32), (0, 2, 0, 16), tile(rows=2)) == (
         "stage 'C_buf' (gemm.py:12): stride of dimension 0 of 'A_buf' bound to the view 'view': expected 16, got 32; "
-        "the region is not contiguous; order or split the producer's axes so that it is"
+        "the region is not contiguous; order or split the producer's axes so that it is, or declare the intrinsic's "
+        "buffer with strides, as in strides=[te.var('ld'), 1]"
     )
 
 

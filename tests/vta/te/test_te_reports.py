@@ -5,9 +5,10 @@ import time
 import numpy as np
 import pytest
 
-from tests.support.te_run import loops, lowered, outputs, run, statements
+from tests.support.te_run import loops, lowered, outputs, run_both, statements
 from vta import te
 from vta.te.schedule import InferBound
+from vta.tir.buffer import decl_buffer
 from vta.tir.stmt import AttrKey, AttrStmt, BufferRealize, BufferStore, For, ForKind
 
 
@@ -29,7 +30,7 @@ def test_br_068_many_virtual_threads_stay_one_attribute():
     (thread,) = [a for a in statements(func, AttrStmt) if a.key == AttrKey.VIRTUAL_THREAD]
     assert int(thread.value) == 64
     assert loops(func) == ["i.inner:16"]
-    assert (run(s, [x, y], np.arange(1024, dtype=np.int32)) == np.arange(1, 1025)).all()
+    assert (run_both(s, [x, y], np.arange(1024, dtype=np.int32)) == np.arange(1, 1025)).all()
 
 
 def test_br_073_a_dummy_axis_that_is_split_starts_the_sum_once():
@@ -39,7 +40,7 @@ def test_br_073_a_dummy_axis_that_is_split_starts_the_sum_once():
     s = te.create_schedule(y.op)
     dummy = s[y].fuse(*s[y].op.axis)
     s[y].split(dummy, nparts=20)
-    assert run(s, [x, y], np.ones(10, np.int32)) == 10
+    assert run_both(s, [x, y], np.ones(10, np.int32)) == 10
 
 
 def test_br_073_a_dummy_axis_that_is_split_by_a_factor_starts_the_sum_once():
@@ -49,7 +50,7 @@ def test_br_073_a_dummy_axis_that_is_split_by_a_factor_starts_the_sum_once():
     s = te.create_schedule(y.op)
     _, inner = s[y].split(s[y].fuse(), factor=20)
     s[y].reorder(k, inner)
-    assert run(s, [x, y], np.ones(10, np.int32)) == 10
+    assert run_both(s, [x, y], np.ones(10, np.int32)) == 10
 
 
 def test_br_073_output_and_reduction_fuse_into_one_loop():
@@ -59,7 +60,7 @@ def test_br_073_output_and_reduction_fuse_into_one_loop():
     s = te.create_schedule(y.op)
     s[y].fuse(*s[y].op.axis, k)
     assert loops(lowered(s, [x, y])) == ["_i.init:10", "_i.k.fused:100"]
-    assert (run(s, [x, y], np.ones(10, np.int32)) == 10).all()
+    assert (run_both(s, [x, y], np.ones(10, np.int32)) == 10).all()
 
 
 def adaptive_pool(height: int, width: int, out: int) -> tuple[te.Tensor, te.Tensor]:
@@ -106,7 +107,7 @@ def test_br_074_windows_of_two_reduction_loops_start_once(shape, expected, order
         s[added].fuse(dy, dx)
         s[added].compute_at(s[mean], s[mean].op.axis[0])
     data = np.arange(10, 10 + shape[0] * shape[1], dtype=np.float32).reshape(shape)
-    assert run(s, [x, mean], data).tolist() == expected
+    assert run_both(s, [x, mean], data).tolist() == expected
 
 
 @pytest.mark.parametrize("n", [1, 3])
@@ -120,7 +121,7 @@ def test_br_074_a_reduction_split_at_two_levels_resets_each_output_once(n):
     resets = [st for st in statements(lowered(s, [a, b, c]), BufferStore) if str(st.value) == "0"]
     assert len(resets) == 1
     av, bv = np.arange(n * 8, dtype=np.int32).reshape(n, 8), np.arange(40, dtype=np.int32).reshape(8, 5)
-    assert (run(s, [a, b, c], av, bv) == av @ bv).all()
+    assert (run_both(s, [a, b, c], av, bv) == av @ bv).all()
 
 
 def relu_of_130() -> tuple[te.Tensor, te.Tensor, np.ndarray]:
@@ -137,7 +138,7 @@ def test_br_075_two_splits_that_do_not_divide_drop_and_repeat_nothing(factors):
     outer_outer, outer_inner = s[y].split(outer, factors[1])
     s[y].reorder(outer_outer, outer_inner, inner)
     s[y].unroll(inner)
-    result = run(s, [x, y], data)
+    result = run_both(s, [x, y], data)
     assert result.sum() == 1410
     assert result[:6].tolist() == [0, 0, 0, 0, 2, 5]
     assert result[-4:].tolist() == [0, 2, 5, 8]
@@ -160,12 +161,12 @@ def test_br_075_producer_and_consumer_splits_that_do_not_fit_each_other():
     s[c].split(c.op.axis[0], 10)
     outer, _ = s[d].split(d.op.axis[0], 32)
     s[c].compute_at(s[d], outer)
-    result = run(s, [x, d], np.arange(1, 49, dtype=np.int32))
+    result = run_both(s, [x, d], np.arange(1, 49, dtype=np.int32))
     assert result.tolist() == list(range(1, 49))
     assert result.sum() == 1176
 
 
-def guarded_add(outer, size: int, width: int) -> te.TensorIntrin:
+def guarded_add(outer, size: int, width: int, scope: str = "global") -> te.TensorIntrin:
     """An add of ``width`` elements that leaves out those from ``size`` on, at tile ``outer``."""
     x, y = te.placeholder((width,), "int32", "vx"), te.placeholder((width,), "int32", "vy")
     z = te.compute(
@@ -178,7 +179,8 @@ def guarded_add(outer, size: int, width: int) -> te.TensorIntrin:
         value = te.if_then_else(inside, ins[0].load(i) + ins[1].load(i), te.const(0, "int32"))
         return For(i, te.const(0), te.const(width), BufferStore(outs[0], value, (i,)))
 
-    return te.decl_tensor_intrin(z.op, body, name="guarded_add")
+    binds = {z: decl_buffer(z.shape, z.dtype, "vz", scope=scope, offset_factor=1)}
+    return te.decl_tensor_intrin(z.op, body, name="guarded_add", binds=binds)
 
 
 def add_of_129() -> tuple[te.Tensor, te.Tensor, te.Tensor]:
@@ -188,7 +190,7 @@ def add_of_129() -> tuple[te.Tensor, te.Tensor, te.Tensor]:
 
 def check_add_of_129(s: te.Schedule, args: list[te.Tensor]) -> None:
     ramp = np.arange(129, dtype=np.int32)
-    result = run(s, args, ramp, 2 * ramp)
+    result = run_both(s, args, ramp, 2 * ramp)
     assert (result == 3 * ramp).all()
     assert result[-2:].tolist() == [381, 384]
     assert result.sum() == 24768
@@ -210,7 +212,7 @@ def test_br_077_a_guarded_intrinsic_takes_the_last_tile_of_a_cache_at_a_tile():
     cache = s.cache_write(z, "local")
     outer, _ = s[z].split(z.op.axis[0], 16)
     s[cache].compute_at(s[z], outer)
-    s[cache].tensorize(cache.op.axis[0], guarded_add(outer, 129, 16))
+    s[cache].tensorize(cache.op.axis[0], guarded_add(outer, 129, 16, "local"))
     check_add_of_129(s, [x, y, z])
 
 
@@ -231,7 +233,7 @@ def test_br_078_the_very_same_compute_declares_and_is_tensorized(size):
     s = te.create_schedule(z.op)
     s[z].tensorize(z.op.axis[0], add)
     ramp = np.arange(size, dtype=np.int32)
-    assert (run(s, [x, y, z], ramp, ramp) == 2 * ramp).all()
+    assert (run_both(s, [x, y, z], ramp, ramp) == 2 * ramp).all()
 
 
 def folded_window() -> tuple[te.Tensor, te.Tensor]:
@@ -262,7 +264,7 @@ def test_br_080_bodies_with_division_and_remainder_match(conditional):
     s[y].tensorize(y.op.axis[0], te.decl_tensor_intrin(like.op, body))
     data = np.arange(81, dtype=np.int32).reshape(9, 9)
     i, j = np.mgrid[:9, :9]
-    assert (run(s, [x, y], data) == data[j // 3 + i % 3, j % 3 + i // 3]).all()
+    assert (run_both(s, [x, y], data) == data[j // 3 + i % 3, j % 3 + i // 3]).all()
 
 
 def test_br_080_a_row_matches_once_constants_are_folded():
@@ -278,7 +280,7 @@ def test_br_080_a_row_matches_once_constants_are_folded():
     s = te.create_schedule(y.op)
     s[y].tensorize(y.op.axis[1], te.decl_tensor_intrin(like.op, body))
     data = np.arange(27, dtype=np.int32).reshape(3, 9)
-    assert (run(s, [x, y], data) == data).all()
+    assert (run_both(s, [x, y], data) == data).all()
 
 
 def int8_product() -> tuple[te.Schedule, list[te.Tensor], dict[str, object]]:
@@ -313,7 +315,11 @@ def tile_of_16() -> te.TensorIntrin:
     def all_three(ins, outs):
         return None, nest(False)(ins, outs), nest(True)(ins, outs)
 
-    return te.decl_tensor_intrin(c.op, all_three, name="tile16")
+    binds = {
+        t: decl_buffer(t.shape, t.dtype, t.op.name, strides=[te.var(f"{t.op.name}_ld"), 1], offset_factor=1)
+        for t in (a, b, c)
+    }
+    return te.decl_tensor_intrin(c.op, all_three, name="tile16", binds=binds)
 
 
 def test_br_081_the_right_order_of_axes_matches_and_gives_the_product():
@@ -322,7 +328,7 @@ def test_br_081_the_right_order_of_axes_matches_and_gives_the_product():
     s[args[2]].tensorize(x["ii"], tile_of_16())
     rng = np.random.default_rng(81)
     a, b = (rng.integers(-128, 128, size=size).astype(np.int8) for size in ((32, 128), (128, 64)))
-    assert (run(s, args, a, b) == a.astype(np.int32) @ b.astype(np.int32)).all()
+    assert (run_both(s, args, a, b) == a.astype(np.int32) @ b.astype(np.int32)).all()
 
 
 def test_br_081_a_wrong_order_of_axes_is_answered_with_the_expected_one():
@@ -362,7 +368,7 @@ def test_br_083_a_reduction_range_may_follow_an_output_index(bounds, expected, h
         s[y].split(k, 4)
     elif how == "fused":
         s[y].fuse(i, k)
-    assert run(s, [x, y], np.arange(10, dtype=np.int32)).tolist() == expected
+    assert run_both(s, [x, y], np.arange(10, dtype=np.int32)).tolist() == expected
 
 
 def test_br_084_a_guard_counts_from_where_its_axis_starts():
@@ -373,7 +379,7 @@ def test_br_084_a_guard_counts_from_where_its_axis_starts():
     s[y].split(y.op.axis[0], 4)
     (written,) = [r for r in statements(lowered(s, [x, z]), BufferRealize) if r.buffer.name == "y"]
     assert (int(written.bounds[0].min), int(written.bounds[0].extent)) == (1, 9)
-    assert run(s, [x, z], np.arange(10, dtype=np.int32)).tolist() == list(range(2, 11))
+    assert run_both(s, [x, z], np.arange(10, dtype=np.int32)).tolist() == list(range(2, 11))
 
 
 def test_br_084_a_reduction_that_starts_above_zero_visits_each_position_once():
@@ -382,7 +388,7 @@ def test_br_084_a_reduction_that_starts_above_zero_visits_each_position_once():
     y = te.compute((), lambda: te.sum(x[k], axis=k), "y")
     s = te.create_schedule(y.op)
     s[y].split(k, 4)
-    assert run(s, [x, y], 10 ** np.arange(10, dtype=np.int32) // 10 * 10 // 10) == 111111111
+    assert run_both(s, [x, y], 10 ** np.arange(10, dtype=np.int32) // 10 * 10 // 10) == 111111111
 
 
 def test_br_086_a_stage_at_itself_is_refused_at_once():
@@ -504,7 +510,7 @@ def test_br_092_stages_attached_where_indices_are_swapped_stay_in_scope(attach):
     else:
         s[total].compute_at(s[scale], s[scale].op.axis[1])
     data = np.arange(192, dtype=np.int32).reshape(shape)
-    assert (run(s, [t, out], data) == data * (data.sum(axis=1, keepdims=True) + 1)).all()
+    assert (run_both(s, [t, out], data) == data * (data.sum(axis=1, keepdims=True) + 1)).all()
 
 
 def test_br_092_the_reported_size_lowers():
@@ -543,7 +549,7 @@ def test_br_093_a_region_of_strided_reads_stays_within_the_tensor():
     (held,) = [r for r in statements(lowered(s, [x, c]), BufferRealize) if r.buffer.name == "b"]
     assert f"{held.bounds[0].min}+{held.bounds[0].extent}" == "i.inner+125", "every fourth row and those between"
     data = np.arange(128, dtype=np.int32)
-    assert (run(s, [x, c], data) == data).all()
+    assert (run_both(s, [x, c], data) == data).all()
 
 
 def test_br_093_a_region_of_padded_reads_is_the_tensor():
@@ -554,7 +560,7 @@ def test_br_093_a_region_of_padded_reads_is_the_tensor():
     s = te.create_schedule(c.op)
     bounds = InferBound(s)[b.op.axis[0]]
     assert (int(bounds.min), int(bounds.extent)) == (0, 8)
-    assert run(s, [x, c], np.ones(8, np.int32)).sum() == 8
+    assert run_both(s, [x, c], np.ones(8, np.int32)).sum() == 8
 
 
 def test_br_095_numpy_integers_are_plain_integers():
@@ -566,7 +572,7 @@ def test_br_095_numpy_integers_are_plain_integers():
     s[y].split(y.op.axis[0], nparts=np.uint8(3))
     assert {str(v.dtype) for v in (*x.shape, *y.shape)} == {"int32"}
     data = np.arange(64, dtype=np.int32).reshape(4, 16)
-    assert (run(s, [x, y], data) == data.reshape(4, 2, 8).sum(axis=2)).all()
+    assert (run_both(s, [x, y], data) == data.reshape(4, 2, 8).sum(axis=2)).all()
 
 
 def test_br_096_auto_inline_puts_an_elementwise_stage_into_its_reader():
@@ -578,4 +584,4 @@ def test_br_096_auto_inline_puts_an_elementwise_stage_into_its_reader():
     assert s[t1].is_inlined
     assert loops(lowered(s, [a, b, c, t2])) == ["i:5", "j:3"]
     v = np.arange(15, dtype=np.int32).reshape(5, 3)
-    assert (run(s, [a, b, c, t2], v, v, v) == v * v + v).all()
+    assert (run_both(s, [a, b, c, t2], v, v, v) == v * v + v).all()
