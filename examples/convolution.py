@@ -1,6 +1,7 @@
 """A convolution in tiles, with its loads hidden behind its products, and a picture of how that looks.
 
     vta run examples/convolution.py --stats
+    vta run examples/convolution.py --target tsim --record one.trace 1   # one thread, for `vta trace one.trace`
 
 256 to 256 channels, 14x14 pixels, a 3x3 kernel with pads of one pixel, then the fixed-point epilogue of a quantised
 layer.
@@ -21,6 +22,7 @@ interleave threads but use several copies of the buffers in turn, so that the ep
 """
 
 import itertools
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -199,15 +201,21 @@ def picture(title: str, timeline: Timeline, begin: int, end: int) -> Sequence[st
 
 
 def main() -> None:
-    """Run on the chosen device; then show two threads and one on the cycle-accurate simulator."""
+    """Run on the chosen device; then show two threads and one on the cycle-accurate simulator.
+
+    A number on the command line is a number of threads to run with, and that is all that is run.
+    """
     env = vta.get_env()
+    threads = int(sys.argv[1]) if len(sys.argv) > 1 else 2
     if (env.INP_WIDTH, env.WGT_WIDTH) != (8, 8):  # numpy, which the result is compared with, has no narrower types
         raise SystemExit(f"convolution: it needs 8-bit operands, not {env.BITSTREAM}")
     vta.testing.simulator.clear_stats()
-    run(env, threads=2)
+    run(env, threads)
     print("Statistics of the run:")
     for name, value in vta.testing.simulator.stats().items():
         print(f"    {name:<16} {value:>10}")
+    if len(sys.argv) > 1:
+        return
 
     one, two = on_hardware(env, threads=1), on_hardware(env, threads=2)
     steps = two.duration // 24  # a few of them, from the beginning

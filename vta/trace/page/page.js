@@ -46,7 +46,8 @@
         own.push(index);
         lanes = Math.max(lanes, instructions.lane[index] + 1);
       });
-      if (lanes) add("instructions", module, lanes * ROW, { own });
+      const row = lanes > 4 ? Math.max(3, Math.floor(4 * ROW / lanes)) : ROW;  // many at a time: thin rows
+      if (lanes) add("instructions", module, lanes * row, { own, row });
       if (states[module]) add("states", `${module}: waits`, ROW - 4, { states: states[module] });
     }
     bursts.clients.forEach((client, number) => {
@@ -126,10 +127,10 @@
       for (const index of track.own) {
         if (ended[index] < state.begin || begun[index] > state.end) continue;
         const x = place(begun[index]), w = (ended[index] - begun[index] + 1) * scale();
-        const y = track.top + lane[index] * ROW;
+        const y = track.top + lane[index] * track.row, high = track.row - (track.row > 6 ? 2 : 1);
         pen.globalAlpha = state.query && !found.has(index) ? 0.25 : 1;
-        box(x, y, w, ROW - 2, colour(text[index]), { instruction: index });
-        if (w > 44) {
+        box(x, y, w, high, colour(text[index]), { instruction: index });
+        if (w > 44 && track.row === ROW) {
           pen.fillStyle = "#fff";
           const left = Math.max(x, LABEL);
           pen.save();
@@ -142,7 +143,7 @@
         if (index === state.selected) {
           pen.strokeStyle = "#d92d20";
           pen.lineWidth = 2;
-          pen.strokeRect(Math.max(x, LABEL), y, Math.max(2, Math.min(w, canvas.clientWidth - x)), ROW - 2);
+          pen.strokeRect(Math.max(x, LABEL), y, Math.max(2, Math.min(w, canvas.clientWidth - x)), high);
           pen.lineWidth = 1;
         }
       }
@@ -192,7 +193,7 @@
 
   function middleOf(index) {
     const track = tracks.find((t) => t.kind === "instructions" && t.name === launch.instructions.module[index]);
-    return track.top + launch.instructions.lane[index] * ROW + ROW / 2 - 1;
+    return track.top + launch.instructions.lane[index] * track.row + track.row / 2 - 1;
   }
 
   function drawArrows() {
@@ -386,16 +387,16 @@
       item.append(element("i", undefined, { style: `background:${CAUSES[cause] || OTHER}` }), cause);
       legend.append(item);
     }
-    const table = element("table"), head = element("tr");
-    for (const title of ["module", ...used, "total"]) head.append(element("th", title, { class: "number" }));
-    table.append(head);
-    for (const [module, own] of Object.entries(launch.account)) {
-      const row = element("tr"), total = Object.values(own).reduce((sum, part) => sum + part, 0);
-      for (const cell of [module, ...used.map((cause) => count(own[cause])), count(total)]) {
-        row.append(element("td", cell, { class: "number" }));
-      }
-      table.append(row);
-    }
+    const table = element("table"), modules = Object.entries(launch.account);
+    const row = (kind, cells) => {
+      const made = element("tr");
+      cells.forEach((cell, at) => made.append(element(kind, cell, at ? { class: "number" } : {})));
+      table.append(made);
+    };
+    row("th", ["cause", ...modules.map(([module]) => module)]);
+    for (const cause of used) row("td", [cause, ...modules.map(([, own]) => count(own[cause]))]);
+    const total = (own) => Object.values(own).reduce((sum, part) => sum + part, 0);
+    row("td", ["total", ...modules.map(([, own]) => count(total(own)))]);
     home.append(legend, table);
   }
 
