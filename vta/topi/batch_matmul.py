@@ -16,7 +16,7 @@ from vta.topi import epilogue
 from vta.topi.dense import Dense, dense, product
 from vta.topi.epilogue import Epilogue
 from vta.topi.layout import blocks, pack_activations, pack_dense_weights, unpack_activations
-from vta.topi.matmul_schedule import MatmulTiles, choose_tiles, schedule_matmul
+from vta.topi.matmul_schedule import MatmulTiles, Product, schedule_matmul
 from vta.topi.operand import Operand
 from vta.topi.operator import Operator, OperatorError, Scheduled
 from vta.topi.sizes import require_sizes
@@ -190,9 +190,8 @@ class BatchMatmul(Operator):
     def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
         """Return the schedule for ``tiles``: ``MatmulTiles``, or the best that were found."""
         rows, inner, columns = self._blocks(env)
-        if tiles is None:
-            shape = (rows, inner, columns)
-            tiles = choose_tiles(shape, self.epilogue, env, groups=self.batch, what=type(self).__name__)
+        problem = Product(env, rows, inner, columns, self.epilogue, groups=self.batch)
+        tiles = problem.best_tiles(repr(self)) if tiles is None else tiles
         if not isinstance(tiles, MatmulTiles):
             raise OperatorError(f"{type(self).__name__}: tiles are MatmulTiles, not {tiles!r}")
         if rows % tiles.rows or columns % tiles.columns:
@@ -200,6 +199,7 @@ class BatchMatmul(Operator):
                 f"{type(self).__name__}: tiles of {tiles.rows} x {tiles.columns} blocks do not divide each of the "
                 f"{self.batch} products of {rows} x {columns} blocks"
             )
+        problem.require_tiles(tiles, repr(self))
         data = te.placeholder((self.batch * rows, inner, env.BATCH, env.BLOCK_IN), env.inp_dtype, "a")
         weight = te.placeholder((self.batch * columns, inner, env.BLOCK_OUT, env.BLOCK_IN), env.wgt_dtype, "b")
         sums = dense(data, weight, out_dtype=env.acc_dtype, groups=self.batch)

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from vta.environment import Environment
 from vta.topi import epilogue
 from vta.topi.conv2d_grouped import ChannelBlocks, channel_blocks, channel_index, pack_grouped_kernel
-from vta.topi.conv2d_transpose_schedule import TransposedLayer, TransposeTiles, choose_tiles, schedule_transposed
+from vta.topi.conv2d_transpose_schedule import TransposedLayer, TransposeTiles, schedule_transposed
+from vta.topi.conv2d_transpose_tiling import TransposeSearch
 from vta.topi.epilogue import Epilogue
 from vta.topi.layout import blocks, pack_activations, unpack_activations
 from vta.topi.operand import Operand
@@ -131,10 +132,11 @@ class Conv2dTranspose(Operator):
             result=self.shape[2:],
             window=self.window,
         )
-        if tiles is None:
-            tiles = choose_tiles(layer, found, self.epilogue, env)
+        search = TransposeSearch(env, layer, found, self.epilogue)
+        tiles = search.best_tiles(repr(self)) if tiles is None else tiles
         if not isinstance(tiles, TransposeTiles):
             raise OperatorError(f"Conv2dTranspose: tiles are TransposeTiles, not {tiles!r}")
+        search.require_tiles(tiles, repr(self))
         data, kernel = layer.placeholders(env)
         channel = channel_index(
             found,

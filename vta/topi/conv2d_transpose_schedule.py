@@ -1,4 +1,4 @@
-"""This library's own schedule of transposed convolutions, and the tiles that suit a layer best.
+"""This library's own computation and schedule of transposed convolutions.
 
 A tile of the result stays in the accumulator. Its places are taken apart by their remainder modulo the strides, because
 places of one remainder meet the same taps of the kernel: the loops over whole strides become an instruction's, the rest
@@ -6,39 +6,39 @@ micro-ops, of which those that would multiply a zero are left out.
 May import ``vta.te``, ``vta.environment``, ``vta.topi``. Tests: tests/vta/topi/test_conv2d_transpose_operator.py.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
-from math import prod
 
 from vta import te
 from vta.environment import Environment
 from vta.tir import ops
 from vta.tir.expr import Expr, IterVar
-from vta.topi import epilogue, nn
-from vta.topi.conv2d import Channel
-from vta.topi.conv2d_grouped import ChannelBlocks
-from vta.topi.epilogue import Epilogue, Residual
-from vta.topi.layer_schedule import LayerSchedule
+from vta.topi import nn
+from vta.topi.conv2d import Channel, Resident
+from vta.topi.layer_schedule import LayerSchedule, use_in_turn
 from vta.topi.layout import blocks
-from vta.topi.operator import OperatorError
-from vta.topi.sizes import divisors, parts
-from vta.topi.tile_cost import TileCost
+from vta.topi.sizes import sizes
 from vta.topi.transposed_window import TransposedWindow
 
-__all__ = ["TransposeTiles", "TransposedLayer", "choose_tiles", "schedule_transposed"]
+__all__ = ["TransposeTiles", "TransposedLayer", "schedule_transposed"]
 
 
 @dataclass(frozen=True, slots=True)
 class TransposeTiles:
-    """One tile: places of the result (multiples of the strides), blocks of channels; tiles that take turns (1 or 2)."""
+    """One tile: places of the result (multiples of the strides), blocks of channels.
+
+    ``run`` whole strides of a row follow each other in the micro-ops. ``rotate_tiles`` copies of the accumulators and
+    ``rotate_steps`` of the operands are used in turn. What is ``resident`` is loaded once for all tiles that read it.
+    """
 
     tile_h: int
     tile_w: int
     tile_ci: int = 1
     tile_co: int = 1
-    oc_nthread: int = 1
-    h_nthread: int = 1
+    run: int = 1
+    rotate_tiles: int = 1
+    rotate_steps: int = 1
+    resident: Resident = Resident.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,101 +114,51 @@ def schedule_transposed(
     co0, co1 = result.split(co, factor=tiles.tile_co)
     i0, i1 = result.split(i, factor=tiles.tile_h)
     j0, j1 = result.split(j, factor=tiles.tile_w)
-    result.reorder(b, i0, co0, j0, co1, i1, j1, b_i, c_i)
-    made.take_turns(co0, tiles.oc_nthread)
-    made.take_turns(i0, tiles.h_nthread)
-    made.compute_tile_in(j0)
+    match tiles.resident:
+        case Resident.NONE:
+            order, turning, outside = [b, i0, co0, j0], [j0, co0, i0, b], j0
+        case Resident.DATA:
+            order, turning, outside = [b, i0, j0, co0], [co0], j0
+        case Resident.KERNEL:
+            order, turning, outside = [co0, b, i0, j0], [j0, i0, b], co0
+    result.reorder(*order, co1, i1, j1, b_i, c_i)
+    extents = zip((b, co0, i0, j0), sizes(made.layer.output)[:4], _tile_sides(tiles), strict=True)
+    counts = {axis: blocks(extent, side) for axis, extent, side in extents}
+    tile = use_in_turn(result, order, {axis: counts[axis] for axis in turning}, tiles.rotate_tiles)
+    made.compute_tile_in(tile)
     lanes = made.sums.leaf_iter_vars[4]
-    made.load_operands_in(_order_sums(made.sums, tiles, strides))
+    k0 = _order_sums(made.sums, tiles, strides)
+    steps = sizes(made.layer.reduction.op.input_tensors[1])[1] // tiles.tile_ci
+    step = use_in_turn(made.sums, [k0], {k0: steps}, tiles.rotate_steps)
+    made.load_operands_in(step, resident=tiles.resident, outside=outside)
     made.sums.tensorize(lanes, made.env.gemm)
     result.pragma(co1, made.env.dma_copy)
     return made.s
 
 
+def _tile_sides(tiles: TransposeTiles) -> tuple[int, int, int, int]:
+    """Return the extents of a tile: images, blocks of output channels, rows, columns."""
+    return 1, tiles.tile_co, tiles.tile_h, tiles.tile_w
+
+
 def _order_sums(sums: te.Stage, tiles: TransposeTiles, strides: tuple[int, int]) -> IterVar:
-    """Order the loops of the products, the longest of those that any place allows outermost; return the step's loop."""
+    """Order the loops of the products; return the loop of the steps.
+
+    The longest of the loops that any place allows are outermost. In the micro-ops, places of a row follow each other,
+    each with the one tap of a stride's taps that it meets.
+    """
     b, co, i, j, b_i, c_i, k_o, d_i, d_j, k_i = sums.leaf_iter_vars
     step, k1 = sums.split(k_o, factor=tiles.tile_ci)
     i_whole, i_rest = sums.split(i, factor=strides[0])
     j_whole, j_rest = sums.split(j, factor=strides[1])
-    whole = {
-        co: tiles.tile_co,
-        i_whole: tiles.tile_h // strides[0],
-        j_whole: tiles.tile_w // strides[1],
-        k1: tiles.tile_ci,
-    }
+    j_outer, j_run = sums.split(j_whole, factor=tiles.run)
+    d_outer, d_met = sums.split(d_j, factor=strides[1])
+    whole = dict(zip((co, i_whole, j_outer, k1), _whole_loops(tiles, strides), strict=True))
     longest = sorted(whole, key=lambda axis: -whole[axis])
-    sums.reorder(step, b, *longest, i_rest, j_rest, d_i, d_j, b_i, c_i, k_i)
+    sums.reorder(step, b, *longest, i_rest, d_i, d_outer, j_run, j_rest, d_met, b_i, c_i, k_i)
     return step
 
 
-def choose_tiles(layer: TransposedLayer, found: ChannelBlocks, steps: Epilogue, env: Environment) -> TransposeTiles:
-    """Return the tiles that take the fewest cycles, as far as the estimate knows."""
-    behind = epilogue.append(te.placeholder((1, 1, 1, 1, env.BATCH, env.BLOCK_OUT), env.acc_dtype), steps, env)
-    residuals = sum(isinstance(step, Residual) for step in steps)
-    search = _Search(layer, found, len(behind.stages), residuals, len(behind.inputs) - residuals)
-    costs = {tiles: search.cost(tiles) for tiles in search.candidates()}
-    fitting = {tiles: cost for tiles, cost in costs.items() if not cost.excess(env.config)}
-    if not fitting:
-        least = min(costs.values(), key=lambda cost: (cost.wgt, cost.inp, cost.outputs))
-        raise OperatorError(f"Conv2dTranspose: {least.excess(env.config)}")
-    return min(fitting, key=lambda tiles: (fitting[tiles].cycles(env.config), fitting[tiles].steps))
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """The tiles of a layer and what they take; ``alu`` operations and so many tensors follow the sums."""
-
-    layer: TransposedLayer
-    found: ChannelBlocks
-    alu: int
-    residuals: int
-    channel_values: int
-
-    def candidates(self) -> Iterator[TransposeTiles]:
-        """Yield tiles that divide the channels; places may reach beyond the result."""
-        layer, strides = self.layer, self.layer.window.strides
-        heights, widths = (
-            [stride * whole for whole in parts(blocks(size, stride))]
-            for size, stride in zip(layer.result, strides, strict=True)
-        )
-        channels = [co for co in divisors(layer.blocks_out) if self.found.allows(co)]
-        for h, w, ci, co in product(heights, widths, divisors(layer.taken), channels):
-            yield TransposeTiles(h, w, ci, co)
-            if layer.blocks_out // co % 2 == 0:
-                yield TransposeTiles(h, w, ci, co, oc_nthread=2)
-            if blocks(layer.result[0], h) % 2 == 0:
-                yield TransposeTiles(h, w, ci, co, h_nthread=2)
-
-    def cost(self, tiles: TransposeTiles) -> TileCost:
-        """Return what ``tiles`` take."""
-        layer, window = self.layer, self.layer.window
-        sides = (tiles.tile_h, tiles.tile_w)
-        reads = [d.reads(side) - d.shift // d.stride for d, side in zip(window.directions, sides, strict=True)]
-        whole = [side // stride for side, stride in zip(sides, window.strides, strict=True)]
-        met = prod(
-            sum(
-                (rest + tap * d.dilation + d.shift) % d.stride == 0
-                for rest in range(d.stride)
-                for tap in range(d.kernel)
-            )
-            for d in window.directions
-        )
-        products = tiles.tile_co * tiles.tile_ci * prod(whole) * met
-        first, second, *_ = sorted((tiles.tile_co, tiles.tile_ci, *whole), reverse=True)
-        outputs = tiles.tile_co * prod(sides)
-        taken = tiles.tile_ci + (self.found.step or 0) * (tiles.tile_co - 1)
-        counts = [blocks(size, side) for size, side in zip(layer.result, sides, strict=True)]
-        return TileCost(
-            tiles=layer.images * (layer.blocks_out // tiles.tile_co) * prod(counts),
-            steps=layer.taken // tiles.tile_ci,
-            inp=taken * prod(reads),
-            wgt=tiles.tile_co * tiles.tile_ci * prod(window.kernel),
-            rows=taken * reads[0] + tiles.tile_co,
-            products=products,
-            uops=products // (first * second) + outputs // (first * second),
-            outputs=outputs,
-            extra=self.residuals * outputs + self.channel_values * tiles.tile_co,
-            alu=self.alu,
-            threads=tiles.oc_nthread * tiles.h_nthread,
-        )
+def _whole_loops(tiles: TransposeTiles, strides: tuple[int, int]) -> tuple[int, int, int, int]:
+    """Return the extents of the loops that any place allows."""
+    return tiles.tile_co, tiles.tile_h // strides[0], tiles.tile_w // strides[1] // tiles.run, tiles.tile_ci

@@ -18,7 +18,7 @@ from vta.topi import epilogue, nn
 from vta.topi.epilogue import Epilogue
 from vta.topi.layer_schedule import LayerSchedule
 from vta.topi.layout import blocks, pack_activations, pack_dense_weights, unpack_activations
-from vta.topi.matmul_schedule import MatmulTiles, choose_tiles, schedule_matmul
+from vta.topi.matmul_schedule import MatmulTiles, Product, schedule_matmul
 from vta.topi.operand import Operand
 from vta.topi.operator import Operator, OperatorError, Scheduled
 from vta.topi.sizes import require_sizes, sizes
@@ -164,9 +164,11 @@ class Dense(Operator):
             appended = epilogue.append(dense(data, weight, out_dtype=env.acc_dtype), self.epilogue, env)
             s = schedule_dense(appended.result, tiles, env)
         else:
-            tiles = choose_tiles((rows, inner, columns), self.epilogue, env) if tiles is None else tiles
+            problem = Product(env, rows, inner, columns, self.epilogue)
+            tiles = problem.best_tiles(repr(self)) if tiles is None else tiles
             if not isinstance(tiles, MatmulTiles):
                 raise OperatorError(f"Dense: tiles are MatmulTiles or a DenseTemplate, not {tiles!r}")
+            problem.require_tiles(tiles, repr(self))
             whole = tiles.whole(rows, columns)
             sums = dense(_padded(data, whole[0]), _padded(weight, whole[1]), out_dtype=env.acc_dtype)
             appended = epilogue.append(sums, self.epilogue, env, (rows, columns, env.BATCH, env.BLOCK_OUT))

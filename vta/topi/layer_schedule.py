@@ -1,18 +1,21 @@
 """What the schedules of all layers have in common: operands, epilogue and result around one reduction.
 
-May import ``vta.te``, ``vta.environment``, ``vta.topi.fused``. Tests: tests/vta/topi/test_layer_schedule.py.
+May import ``vta.te``, ``vta.environment``, ``vta.topi.{conv2d,fused,operator}``.
+Tests: tests/vta/topi/test_layer_schedule.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from vta import te
 from vta.environment import Environment, get_env
 from vta.tir.expr import IterVar
+from vta.topi.conv2d import Resident
 from vta.topi.fused import FusedLayer, fused_layer
+from vta.topi.operator import OperatorError
 
-__all__ = ["LayerSchedule"]
+__all__ = ["LayerSchedule", "use_in_turn"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,11 +66,19 @@ class LayerSchedule:
         for tensor in self.layer.stages:
             self._first_loop(tensor, self.env.alu)
 
-    def load_operands_in(self, loop: IterVar) -> None:
-        """Load data and weights in ``loop`` of the reduction."""
-        for tensor, scope in ((self.data, self.env.inp_scope), (self.weights, self.env.wgt_scope)):
+    def load_operands_in(
+        self, loop: IterVar, *, resident: Resident = Resident.NONE, outside: IterVar | None = None
+    ) -> None:
+        """Load data and weights in ``loop`` of the reduction; what is ``resident``, in ``outside`` of the result."""
+        for tensor, scope, kind in (
+            (self.data, self.env.inp_scope, Resident.DATA),
+            (self.weights, self.env.wgt_scope, Resident.KERNEL),
+        ):
             self.s[tensor].set_scope(scope)
-            self.s[tensor].compute_at(self.sums, loop)
+            if resident is kind and outside is not None:
+                self.s[tensor].compute_at(self.result, outside)
+            else:
+                self.s[tensor].compute_at(self.sums, loop)
             self._first_loop(tensor, self.env.dma_copy)
 
     def _first_loop(self, tensor: te.Tensor, pragma: str) -> None:
@@ -81,3 +92,23 @@ class LayerSchedule:
         self.result.reorder(thread, *(axis for axis in self.result.leaf_iter_vars if axis is not thread))
         self.result.bind(thread, te.thread_axis("cthread"))
         return outer
+
+
+def use_in_turn(stage: te.Stage, order: Sequence[IterVar], trips: Mapping[IterVar, int], copies: int) -> IterVar:
+    """Let iterations of a loop of ``stage`` use ``copies`` copies of the memory inside in turn; return the innermost.
+
+    ``order`` are neighbouring loops. Part of the first one in ``trips`` whose trips ``copies`` divides goes innermost.
+    """
+    if copies == 1:
+        return order[-1]
+    chosen = next((axis for axis, count in trips.items() if count % copies == 0), None)
+    if chosen is None:
+        counts = ", ".join(str(count) for count in trips.values())
+        raise OperatorError(
+            f"stage {stage.name!r}: no loop around its tiles or steps has a multiple of {copies} trips, as memory that "
+            f"is used in turn needs: {counts}"
+        )
+    outer, inner = stage.split(chosen, factor=copies)
+    stage.reorder(*(outer if axis is chosen else axis for axis in order), inner)
+    stage.bind(inner, te.thread_axis("rotate"))
+    return inner

@@ -1,41 +1,56 @@
 """This library's own schedule of matrix products, and the tiles that suit a product best.
 
-A tile of the result stays in the accumulator while blocks of the inner dimension are loaded and added. Some tiles are
-worked on in turn (virtual threads): one is loaded while another is multiplied. Neighbouring micro-ops
-go to neighbouring accumulators, which lie in different banks: so the ALU finds a free one.
+A tile of the result stays in the accumulator while blocks of the inner dimension are loaded and added. Tiles and steps
+can use copies of their memory in turn, so that loads, products, epilogue and stores overlap. Neighbouring micro-ops go
+to neighbouring accumulators, which lie in different banks: so the ALU finds a free one.
 May import ``vta.te``, ``vta.environment``, ``vta.topi``. Tests: tests/vta/topi/test_matmul_schedule.py.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 from vta import te
 from vta.environment import Environment
 from vta.topi import epilogue
+from vta.topi.conv2d import Resident
 from vta.topi.epilogue import Epilogue, Residual
-from vta.topi.layer_schedule import LayerSchedule
+from vta.topi.layer_schedule import LayerSchedule, use_in_turn
 from vta.topi.layout import blocks
-from vta.topi.operator import OperatorError
-from vta.topi.sizes import divisors, parts
-from vta.topi.tile_cost import TileCost
+from vta.topi.sizes import sizes
+from vta.topi.tiling import Bus, Candidate, Footprint, Work, cheapest, divisors, even_parts, require_fit
 
-__all__ = ["MatmulTiles", "choose_tiles", "schedule_matmul"]
+__all__ = ["MatmulTiles", "Product", "schedule_matmul"]
 
+_COPIES = (1, 2, 3, 4)
+_PER_TILE = 30
+"""Cycles of a tile that nothing hides, about."""
 
-_TURNS = ((1, 1), (2, 1), (1, 2), (4, 1), (2, 2), (1, 4))
-"""How many tiles below each other, and beside each other, are worked on in turn."""
+_CLOSER_LOOK = 80
+"""So many tiles are tried with copies and residents."""
+
+_SMALLEST = 16
+"""The smallest tiles that the search looks at are this part of the largest ones."""
+
+_BANKS = 4
+_SLACK = 4
+"""Accumulators for temporaries of the ALU's stages."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatmulTiles:
-    """The extents of one tile in blocks, and how many tiles are worked on in turn: below and beside each other."""
+    """The extents of one tile in blocks; the copies of accumulators and of operands that are used in turn.
+
+    What is ``resident`` is loaded once for all tiles that read it: data for those beside each other, weights (KERNEL)
+    for those below each other.
+    """
 
     rows: int
     inner: int
     columns: int
-    row_threads: int = 1
-    column_threads: int = 1
+    rotate_tiles: int = 1
+    rotate_steps: int = 1
+    resident: Resident = Resident.NONE
 
     def whole(self, rows: int, columns: int) -> tuple[int, int]:
         """Return ``rows`` and ``columns`` of blocks, rounded up to whole tiles."""
@@ -51,76 +66,166 @@ def schedule_matmul(
     b, co, _, _ = result.leaf_iter_vars
     b0, b1 = result.split(b, factor=tiles.rows)
     co0, co1 = result.split(co, factor=tiles.columns)
-    result.reorder(b0, co0, b1, co1)
-    place = made.take_turns(co0, tiles.column_threads)
-    made.take_turns(b0, tiles.row_threads)
-    made.compute_tile_in(place)
+    rows, columns, *_ = sizes(made.layer.output)
+    trips = {co0: blocks(columns, tiles.columns), b0: blocks(rows, tiles.rows)}
+    if tiles.resident is Resident.KERNEL:
+        order, outside = [co0, b0], co0
+    else:
+        order, outside = [b0, co0], b0
+    if tiles.resident is not Resident.NONE:
+        del trips[outside]
+    result.reorder(*order, b1, co1)
+    made.compute_tile_in(use_in_turn(result, order, trips, tiles.rotate_tiles))
     x_b, x_co, x_bi, x_ci, k_o, k_i = sums.leaf_iter_vars
     k0, k1 = sums.split(k_o, factor=tiles.inner)
-    sums.reorder(k0, x_b, k1, x_co, x_bi, x_ci, k_i)
-    made.load_operands_in(k0)
+    run = (x_b, x_co) if tiles.columns >= _BANKS or tiles.rows == 1 else (x_co, x_b)
+    sums.reorder(k0, k1, *run, x_bi, x_ci, k_i)
+    steps = sizes(made.layer.reduction.op.input_tensors[0])[1] // tiles.inner
+    step = use_in_turn(sums, [k0], {k0: steps}, tiles.rotate_steps)
+    made.load_operands_in(step, resident=tiles.resident, outside=outside)
     sums.tensorize(x_bi, made.env.gemm)
     result.pragma(b1, made.env.dma_copy)
     return made.s
 
 
-def choose_tiles(
-    shape: tuple[int, int, int], steps: Epilogue, env: Environment, *, groups: int | None = None, what: str = "Dense"
-) -> MatmulTiles:
-    """Return the tiles that take the fewest cycles, as far as the estimate knows, for a product.
-
-    ``shape`` counts blocks: rows, inner dimension, columns. If there are ``groups`` of such products, with their rows
-    one behind the other, tiles divide each of them. Raises ``OperatorError`` where no tile fits, for ``what``.
-    """
-    behind = epilogue.append(te.placeholder((1, 1, env.BATCH, env.BLOCK_OUT), env.acc_dtype), steps, env)
-    residuals = sum(isinstance(step, Residual) for step in steps)
-    cut = parts if groups is None else divisors
-    search = _Search(*shape, groups or 1, cut, len(behind.stages), residuals, len(behind.inputs) - residuals)
-    costs = {tiles: search.cost(tiles) for tiles in search.candidates()}
-    fitting = {tiles: cost for tiles, cost in costs.items() if not cost.excess(env.config)}
-    if not fitting:
-        raise OperatorError(f"{what}: {costs[MatmulTiles(1, 1, 1)].excess(env.config)}")
-    return min(fitting, key=lambda tiles: (fitting[tiles].cycles(env.config), fitting[tiles].steps))
-
-
 @dataclass(frozen=True, slots=True)
-class _Search:
-    """The tiles of products in blocks and what they take; ``alu`` operations and so many tensors follow the sums.
+class Product:
+    """A product of ``rows`` x ``inner`` with ``inner`` x ``columns`` blocks, and the epilogue behind it.
 
-    ``cut`` gives the sizes of the tiles' sides.
+    If there are ``groups`` of such products, with their rows one behind the other, tiles divide each of them; those of
+    a single one may reach beyond its ends.
     """
 
+    env: Environment
     rows: int
     inner: int
     columns: int
-    groups: int
-    cut: Callable[[int], list[int]]
-    alu: int
-    residuals: int
-    channel_values: int
+    epilogue: Epilogue
+    groups: int | None = None
 
-    def candidates(self) -> Iterator[MatmulTiles]:
-        """Yield tiles that divide the inner dimension; those of a single product may reach beyond its ends."""
-        for rows, inner, columns in product(self.cut(self.rows), divisors(self.inner), self.cut(self.columns)):
-            for down, across in _TURNS:
-                down_fits = self.groups * blocks(self.rows, rows) % down == 0
-                if down_fits and blocks(self.columns, columns) % across == 0:
-                    yield MatmulTiles(rows, inner, columns, down, across)
+    def best_tiles(self, what: str) -> MatmulTiles:
+        """Return the tiles that take the fewest cycles; raises ``TilingError`` about ``what`` where none fits."""
+        return cheapest(self._candidates(), self.env.config, what)
 
-    def cost(self, tiles: MatmulTiles) -> TileCost:
-        """Return what ``tiles`` take."""
+    def require_tiles(self, tiles: MatmulTiles, what: str) -> None:
+        """Raise ``TilingError`` unless ``tiles`` fit the scratchpads."""
+        require_fit(self._footprint(tiles), self.env.config, what)
+
+    @property
+    def _residuals(self) -> int:
+        return sum(isinstance(step, Residual) for step in self.epilogue)
+
+    def _candidates(self) -> Iterator[Candidate[MatmulTiles]]:
+        capacity = Footprint.capacity(self.env.config)
+        smallest = MatmulTiles(1, 1, 1)
+        yield Candidate(smallest, self._footprint(smallest), self._work(smallest))
+        for plain in sorted(self._plain_tiles(), key=self._least_cycles)[:_CLOSER_LOOK]:
+            for resident in Resident:
+                if self.groups is not None and resident is Resident.KERNEL:
+                    continue  # the weights of a column's tiles belong to different products
+                tiles = replace(plain, resident=resident)
+                work = self._work(tiles)
+                for tile_copies, step_copies in self._copies(tiles):
+                    turned = replace(tiles, rotate_tiles=tile_copies, rotate_steps=step_copies)
+                    footprint = self._footprint(turned)
+                    if footprint.fits(capacity):
+                        yield Candidate(turned, footprint, work.turned(tile_copies, step_copies))
+
+    def _plain_tiles(self) -> Iterator[MatmulTiles]:
+        """Yield the tiles without copies that fit, and that are no small part of the largest ones."""
+        capacity = Footprint.capacity(self.env.config)
+        cut = even_parts if self.groups is None else divisors
+        sides = [
+            (rows, columns)
+            for rows, columns in product(cut(self.rows), cut(self.columns))
+            if self._footprint(MatmulTiles(rows, 1, columns)).fits(capacity)
+        ]
+        largest = max((rows * columns for rows, columns in sides), default=1)
+        for rows, columns in sides:
+            if rows * columns * _SMALLEST < largest:
+                continue
+            for inner in divisors(self.inner):
+                tiles = MatmulTiles(rows, inner, columns)
+                if self._footprint(tiles).fits(capacity):
+                    yield tiles
+
+    def _least_cycles(self, tiles: MatmulTiles) -> float:
+        """Return what no choice of copies and residents can be better than, and about what comes on top of that."""
+        config, beat = self.env.config, Bus().beat_bytes
+        down, across = self._tiles(tiles)
+        count, outputs = down * across, tiles.rows * tiles.columns
+        data = tiles.rows * self.inner * config.inp_elem_bytes / beat
+        weights = tiles.columns * self.inner * config.wgt_elem_bytes / beat
+        load = count * (data + weights)
+        if self.inner * tiles.rows <= config.inp_depth:
+            load = min(load, down * data + count * weights)
+        if self.groups is None and self.inner * tiles.columns <= config.wgt_depth:
+            load = min(load, across * weights + count * data)
+        stages = epilogue.stage_count(self.epilogue)
+        store = outputs * config.out_elem_bytes / beat
+        first = (data + weights) * tiles.inner / self.inner
+        busiest = max(load, count * outputs * max(self.inner, stages), count * store)
+        return busiest + count * _PER_TILE + (first + outputs * stages + store) / 2
+
+    def _tiles(self, tiles: MatmulTiles) -> tuple[int, int]:
+        """Return how many tiles there are below and beside each other."""
+        return (self.groups or 1) * blocks(self.rows, tiles.rows), blocks(self.columns, tiles.columns)
+
+    def _copies(self, tiles: MatmulTiles) -> Iterator[tuple[int, int]]:
+        down, across = self._tiles(tiles)
+        turning = {Resident.NONE: (across, down), Resident.DATA: (across,), Resident.KERNEL: (down,)}[tiles.resident]
+        steps = self.inner // tiles.inner
+        for tile_copies, step_copies in product(_COPIES, _COPIES):
+            if any(count % tile_copies == 0 for count in turning) and steps % step_copies == 0:
+                yield tile_copies, step_copies
+
+    def _footprint(self, tiles: MatmulTiles) -> Footprint:
+        operands = tiles.rotate_steps if tiles.rotate_steps > 1 else tiles.rotate_tiles
+        data, weights = tiles.rows * tiles.inner * operands, tiles.columns * tiles.inner * operands
         outputs = tiles.rows * tiles.columns
-        return TileCost(
-            tiles=self.groups * blocks(self.rows, tiles.rows) * blocks(self.columns, tiles.columns),
-            steps=self.inner // tiles.inner,
-            inp=tiles.rows * tiles.inner,
-            wgt=tiles.columns * tiles.inner,
-            rows=tiles.rows + tiles.columns if tiles.inner < self.inner else 2,
-            products=outputs * tiles.inner,
-            uops=tiles.inner * tiles.columns + 1,
-            outputs=outputs,
-            extra=self.residuals * outputs + self.channel_values * tiles.columns,
-            alu=self.alu,
-            threads=tiles.row_threads * tiles.column_threads,
-            stores=tiles.rows if self.columns % tiles.columns else 1,
+        by_channel = len(epilogue.operands(self.epilogue, (1, 1))) - self._residuals
+        return Footprint(
+            inp=tiles.rows * self.inner if tiles.resident is Resident.DATA else data,
+            wgt=tiles.columns * self.inner if tiles.resident is Resident.KERNEL else weights,
+            acc=(outputs * (1 + self._residuals) + by_channel * tiles.columns) * tiles.rotate_tiles + self._slack,
+            uops=self._kernel(tiles),
+        )
+
+    @property
+    def _slack(self) -> int:
+        return _SLACK if self.env.config.acc_depth > _SLACK else 0
+
+    def _kernel(self, tiles: MatmulTiles) -> int:
+        """Return the micro-ops of a step's products: the loop that is no instruction's."""
+        return tiles.columns if tiles.columns >= _BANKS or tiles.rows == 1 else tiles.rows
+
+    def _work(self, tiles: MatmulTiles) -> Work:
+        config, bus = self.env.config, Bus()
+        down, across = self._tiles(tiles)
+        steps, outputs = self.inner // tiles.inner, tiles.rows * tiles.columns
+        rows, columns = (1, 1) if steps == 1 else (tiles.rows, tiles.columns)
+        data = bus.beats(tiles.rows * tiles.inner, config.inp_elem_bytes, rows)
+        weights = bus.beats(tiles.columns * tiles.inner, config.wgt_elem_bytes, columns)
+        by_channel = len(epilogue.operands(self.epilogue, (1, 1))) - self._residuals
+        load = {Resident.NONE: data + weights, Resident.DATA: weights, Resident.KERNEL: data}
+        whole = {Resident.NONE: 0, Resident.DATA: data * steps, Resident.KERNEL: weights * steps}
+        times = {Resident.NONE: 0, Resident.DATA: down, Resident.KERNEL: across}
+        stages = epilogue.stage_count(self.epilogue)
+        return Work(
+            tiles=down * across,
+            steps=steps,
+            tile_copies=tiles.rotate_tiles,
+            step_copies=tiles.rotate_steps,
+            load=load[tiles.resident],
+            load_instructions=2 if tiles.resident is Resident.NONE else 1,
+            gemm=outputs * tiles.inner,
+            alu=outputs * stages,
+            epilogue_load=bus.beats(outputs * self._residuals, config.out_elem_bytes)
+            + bus.beats(tiles.columns * by_channel, config.acc_elem_bytes),
+            store=bus.beats(outputs, config.out_elem_bytes, tiles.rows if tiles.columns < self.columns else 1),
+            accumulators=outputs,
+            resident_load=whole[tiles.resident],
+            resident_loads=times[tiles.resident],
+            uops=self._kernel(tiles),
+            stages=stages,
         )

@@ -7,7 +7,7 @@ from vta import te
 from vta.tir.expr import IntImm
 from vta.topi.operator import OperatorError
 
-__all__ = ["divisors", "parts", "require_sizes", "sizes"]
+__all__ = ["require_sizes", "sizes"]
 
 
 def sizes(tensor: te.Tensor) -> tuple[int, ...]:
@@ -27,13 +27,3 @@ def require_sizes(operator: object, *names: str) -> None:
         if not all(isinstance(v, int) and v > 0 for v in values):
             kind = "numbers" if isinstance(value, tuple) else "a number"
             raise OperatorError(f"{type(operator).__name__}: {name} takes {kind} from 1, not {value!r}")
-
-
-def divisors(number: int) -> list[int]:
-    """Return the divisors of ``number``."""
-    return [d for d in range(1, number + 1) if number % d == 0]
-
-
-def parts(number: int) -> list[int]:
-    """Return the sizes of the parts that ``number`` can be cut into, the last one perhaps smaller."""
-    return sorted({-(-number // count) for count in range(1, number + 1)})

@@ -48,7 +48,7 @@ def test_an_awkward_number_of_rows_is_filled_up() -> None:
 
 def test_tiles_divide_each_product() -> None:
     env = vta.get_env()
-    check(BatchMatmul(2, 24, 32, 48), env, MatmulTiles(6, 1, 3, 2, 1))
+    check(BatchMatmul(2, 24, 32, 48), env, MatmulTiles(6, 1, 3, 4, 2))
     with pytest.raises(OperatorError) as error:
         compile(BatchMatmul(2, 24, 32, 48), env, MatmulTiles(5, 1, 3))
     assert str(error.value) == (

@@ -8,10 +8,12 @@ import pytest
 import vta
 from isa.config import VTAConfig
 from tests.support.configs import CONFIGS
+from vta.topi.conv2d import Resident
 from vta.topi.conv2d_transpose_operator import Conv2dTranspose, conv2d_transpose_sums
 from vta.topi.conv2d_transpose_schedule import TransposeTiles
 from vta.topi.epilogue import Bias, Clip, Relu, Residual, ShiftRight
 from vta.topi.operator import Compiled, OperatorError, compile  # noqa: A004
+from vta.topi.tiling import TilingError
 from vta.topi.transposed_window import TransposedWindow
 from vta.topi.window import WindowError
 
@@ -66,9 +68,11 @@ def test_products_with_zeros_are_not_made() -> None:
     "tiles",
     [
         TransposeTiles(2, 2),
-        TransposeTiles(6, 12, 2, 1, oc_nthread=2),
-        TransposeTiles(4, 14, 1, 2, h_nthread=2),
+        TransposeTiles(6, 12, 2, 1, run=3, rotate_tiles=2),
+        TransposeTiles(4, 14, 1, 2, run=7, rotate_tiles=4, rotate_steps=2),
         TransposeTiles(14, 2, 2, 2),
+        TransposeTiles(14, 4, 1, 1, rotate_tiles=2, rotate_steps=2, resident=Resident.DATA),
+        TransposeTiles(8, 4, 1, 1, run=2, rotate_tiles=4, resident=Resident.KERNEL),
     ],
 )
 def test_any_tiles_give_the_same_result(tiles: TransposeTiles) -> None:
@@ -86,9 +90,13 @@ def test_other_tiles_and_groups_are_refused() -> None:
 
 
 def test_a_kernel_that_fits_nowhere_is_refused() -> None:
-    with pytest.raises(OperatorError) as error:
-        compile(Conv2dTranspose(1, 16, 64, 64, 16, (40, 40)), vta.get_env())
-    assert str(error.value) == ("Conv2dTranspose: the tiles need 1600 elements of the weight buffer, which holds 1024")
+    operator = Conv2dTranspose(1, 16, 64, 64, 16, (40, 40))
+    with pytest.raises(TilingError) as error:
+        compile(operator, vta.get_env())
+    assert str(error.value) == (
+        f"{operator!r}: no tiles fit this configuration: even in the smallest ones the weight buffer would need 1600 "
+        "elements and has 1024 (256 bytes each)"
+    )
 
 
 # --- a report in full: output padding -----------------------------------------------------------------------------

@@ -1,12 +1,14 @@
 """The common part of layers' schedules."""
 
 import numpy as np
+import pytest
 
 import vta
 from vta import te
 from vta.nd import array, empty, ext_dev
 from vta.topi.dense import dense
-from vta.topi.layer_schedule import LayerSchedule
+from vta.topi.layer_schedule import LayerSchedule, use_in_turn
+from vta.topi.operator import OperatorError
 
 
 def layer() -> tuple[te.Tensor, list[te.Tensor]]:
@@ -52,3 +54,19 @@ def test_tiles_that_take_turns_compute_the_layer() -> None:
     data, weight, bias, other = (v.astype(np.int32) for v in values)
     expected = np.einsum("nkbi,okci->nobc", data, weight) + bias + other
     np.testing.assert_array_equal(out.numpy(), expected.astype(np.int8))
+
+
+def test_memory_is_used_in_turn_in_the_first_loop_that_the_copies_divide() -> None:
+    result, _ = layer()
+    made = LayerSchedule.of(result)
+    rows, columns, _, _ = made.result.leaf_iter_vars
+    assert use_in_turn(made.result, [rows, columns], {rows: 4, columns: 6}, 1) is columns
+    inner = use_in_turn(made.result, [rows, columns], {rows: 4, columns: 6}, 3)
+    assert [axis.name for axis in made.result.leaf_iter_vars[:3]] == ["i0", "i1.outer", "i1.inner"]
+    assert inner is made.result.leaf_iter_vars[2]
+    with pytest.raises(OperatorError) as error:
+        use_in_turn(made.result, [rows], {rows: 4}, 3)
+    assert str(error.value) == (
+        "stage 'result': no loop around its tiles or steps has a multiple of 3 trips, as memory that is used in turn "
+        "needs: 4"
+    )

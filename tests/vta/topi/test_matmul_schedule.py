@@ -5,45 +5,50 @@ import pytest
 import vta
 from isa.config import VTAConfig
 from tests.support.configs import CONFIGS
+from vta.topi.conv2d import Resident
 from vta.topi.epilogue import Bias, Clip, Residual, ShiftRight, Step
-from vta.topi.matmul_schedule import MatmulTiles, choose_tiles
-from vta.topi.operator import OperatorError
+from vta.topi.matmul_schedule import MatmulTiles, Product
+from vta.topi.tiling import TilingError
 
 SIZES = [(7, 5, 3), (128, 8, 8), (1, 64, 64), (1024, 64, 64), (61, 97, 13), (1, 1, 509)]
 
 
-def chosen(
-    sizes: tuple[int, int, int], *steps: Step, config: VTAConfig = CONFIGS["default"], groups: int = 1
-) -> MatmulTiles:
-    return choose_tiles(sizes, steps, vta.Environment(config), groups=groups)
+def problem(
+    sizes: tuple[int, int, int], *steps: Step, config: VTAConfig = CONFIGS["default"], groups: int | None = None
+) -> Product:
+    return Product(vta.Environment(config), *sizes, steps, groups)
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 @pytest.mark.parametrize("sizes", [(1, 1, 1), *SIZES])
 def test_chosen_tiles_fit_the_scratchpads(config: VTAConfig, sizes: tuple[int, int, int]) -> None:
-    tiles = chosen(sizes, ShiftRight(8), Bias(), Residual(), Clip(0, 127), config=config)
-    threads = tiles.row_threads * tiles.column_threads
+    wanted = problem(sizes, ShiftRight(8), Bias(), Residual(), Clip(0, 127), config=config)
+    tiles = wanted.best_tiles("it")
+    wanted.require_tiles(tiles, "it")
     residual_and_bias = tiles.rows * tiles.columns + tiles.columns
-    assert threads * tiles.rows * tiles.inner <= config.inp_depth
-    assert threads * tiles.columns * tiles.inner <= config.wgt_depth
-    assert threads * (tiles.rows * tiles.columns + residual_and_bias) <= config.acc_depth
+    copies = tiles.rotate_steps
+    assert tiles.rotate_tiles * (tiles.rows * tiles.columns + residual_and_bias) <= config.acc_depth
+    assert (sizes[1] if tiles.resident is Resident.DATA else tiles.inner * copies) * tiles.rows <= config.inp_depth
+    assert (sizes[1] if tiles.resident is Resident.KERNEL else tiles.inner * copies) * tiles.columns <= config.wgt_depth
 
 
 @pytest.mark.parametrize("sizes", SIZES)
 def test_no_product_falls_back_to_tiles_of_one(sizes: tuple[int, int, int]) -> None:
-    tiles = chosen(sizes)
-    assert tiles.rows * tiles.inner * tiles.columns >= min(sizes[0] * sizes[1] * sizes[2], 64)
+    tiles = problem(sizes).best_tiles("it")
+    assert tiles.rows * tiles.inner * tiles.columns >= min(sizes[0] * sizes[1] * sizes[2], 15)
 
 
-def test_several_tiles_are_worked_on_in_turn_where_that_hides_loads() -> None:
-    large, small = chosen((1024, 64, 64)), chosen((1, 1, 1))
-    assert large.row_threads * large.column_threads > 1
-    assert (small.row_threads, small.column_threads) == (1, 1)
+def test_memory_is_used_in_turn_where_that_hides_loads() -> None:
+    large, small = (problem(sizes, ShiftRight(8)).best_tiles("it") for sizes in ((1024, 64, 64), (1, 1, 1)))
+    assert large.rotate_tiles > 1
+    assert large.rotate_steps > 1
+    assert (small.rotate_tiles, small.rotate_steps) == (1, 1)
 
 
 def test_tiles_divide_each_of_several_products() -> None:
-    tiles = chosen((25, 4, 13), groups=3)
+    tiles = problem((25, 4, 13), groups=3).best_tiles("it")
     assert (25 % tiles.rows, 13 % tiles.columns) == (0, 0)
+    assert tiles.resident is not Resident.KERNEL
 
 
 def test_whole_tiles_may_reach_beyond_a_product() -> None:
@@ -52,6 +57,12 @@ def test_whole_tiles_may_reach_beyond_a_product() -> None:
 
 def test_a_memory_that_is_too_small_is_named() -> None:
     config = VTAConfig(log_acc_buff_size=6, log_uop_buff_size=10)
-    with pytest.raises(OperatorError) as error:
-        choose_tiles((4, 4, 4), (Residual(),), vta.Environment(config), what="Matmul")
-    assert str(error.value) == "Matmul: the tiles need 2 elements of the accumulator buffer, which holds 1"
+    wanted = problem((4, 4, 4), Residual(), config=config)
+    with pytest.raises(TilingError) as error:
+        wanted.best_tiles("a product")
+    assert str(error.value) == (
+        "a product: no tiles fit this configuration: even in the smallest ones the accumulator buffer would need 2 "
+        "elements and has 1 (64 bytes each)"
+    )
+    with pytest.raises(TilingError, match=r"a product: the weight buffer would need 2048 elements and has 1024"):
+        problem((4, 64, 64)).require_tiles(MatmulTiles(1, 32, 64), "a product")

@@ -4,7 +4,7 @@ import pytest
 
 from vta import te
 from vta.topi.operator import OperatorError
-from vta.topi.sizes import divisors, parts, require_sizes, sizes
+from vta.topi.sizes import require_sizes, sizes
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,3 @@ def test_sizes_of_an_operator_are_positive_numbers(layer: Layer, text: str) -> N
     with pytest.raises(OperatorError) as error:
         require_sizes(layer, "rows", "kernel")
     assert str(error.value) == text
-
-
-def test_divisors_and_parts_of_a_number() -> None:
-    assert divisors(12) == [1, 2, 3, 4, 6, 12]
-    assert parts(12) == [1, 2, 3, 4, 6, 12]
-    assert parts(7) == [1, 2, 3, 4, 7]
