@@ -21,7 +21,7 @@ _INSTRUCTION = 10
 _FETCHED = 2
 """Beats of an instruction word."""
 
-_GEMM_SHARED, _ALU_SHARED = 1.001, 1.02
+_GEMM_SHARED, _ALU_SHARED = 1.001, 1.08
 """How much longer GEMM and ALU take when they share the accumulator."""
 
 _PER_TILE = 30
