@@ -28,6 +28,7 @@ PAGES = (
     "docs/runtime.md",
     "docs/inspection.md",
     "docs/hardware.md",
+    "docs/operators.md",
 )
 FILES = sorted(
     [

@@ -20,7 +20,7 @@ from vta.topi.window import Window
 
 __all__ = ["ConvShape", "conv_candidates", "conv_footprint", "conv_work", "require_tiles"]
 
-_COPIES = (4, 3, 2, 1)
+_COPIES = (4, 3, 2, 7, 5, 1)
 _LONGEST_KERNEL = 512
 """Micro-ops of a kernel that the search looks for; binding and loading take a cycle or half of one for each."""
 _SLACK = 4
