@@ -11,6 +11,7 @@ from typing import TypeAlias
 from vta import te
 from vta.codegen import Machine, Module, emit_host
 from vta.environment import get_env
+from vta.loop_options import passes_switched_off, with_options
 from vta.passes import pipeline
 from vta.target import Target, TargetError
 from vta.te.lower import Argument, schedule_to_func
@@ -102,19 +103,19 @@ def _lowered(
     config, context = get_env().config, PassContext.current()
     functions = _functions(inp, args, name, binds)
     disabled = {name for name in context.disabled_pass if name.removeprefix("tir.") not in PASSES_ELSEWHERE}
-    disabled.update(skipped)
+    disabled.update(skipped, passes_switched_off(context))
 
     def after_each(pass_name: str, func: PrimFunc) -> None:
         for instrument in context.instruments:
             instrument(pass_name, func)
 
     flag = context.debug_flag if debug_flag is None else debug_flag
-    done = [
-        pipeline.run(
-            func, config, disabled=disabled, after_each=after_each, debug_flag=flag, added=context.lower_passes
-        )
-        for func in functions
-    ]
+
+    def one(func: PrimFunc) -> PrimFunc:
+        prepared, added = with_options(func, context), context.lower_passes
+        return pipeline.run(prepared, config, disabled=disabled, after_each=after_each, debug_flag=flag, added=added)
+
+    done = [one(func) for func in functions]
     return IRModule({func.name: func for func in done}, config)
 
 

@@ -45,8 +45,8 @@ PASSES_ELSEWHERE = frozenset(
         "SimplifyInference", "ToANormalForm", "ToGraphNormalForm",
         # of loops, that this compiler does without
         "BF16Legalize", "CompactBufferAllocation", "ConvertBlocksToOpaque", "FlattenBuffer",
-        "InjectDoubleBuffer", "InjectPrefetch", "InjectSoftwarePipeline", "LoopPartition",
-        "LowerCrossThreadReduction", "LowerInitBlock", "LowerMatchBuffer", "LowerVtcmAlloc", "NarrowDataType",
+        "InjectDoubleBuffer", "InjectPrefetch", "InjectSoftwarePipeline",
+        "LowerCrossThreadReduction", "LowerInitBlock", "LowerMatchBuffer", "LowerVtcmAlloc",
         "PlanAndUpdateBufferAllocationLocation", "RenormalizeSplitPattern", "RewriteUnsafeSelect", "TextureFlatten",
         "UnifyThreadBinding",
     }

@@ -94,6 +94,8 @@ def _emit_function(unit: Unit, function: PrimFunc, *, on_device: bool) -> Functi
     arguments = scope.arguments
     for param, argument in zip(function.params, arguments, strict=False):
         argument.name = param.name
+        if param in function.buffer_map and function.attrs.get("tir.noalias"):
+            argument.add_attribute("noalias")
         scope.values[function.buffer_map[param].data if param in function.buffer_map else param] = argument
     sizes = zip(open_dims, arguments[len(kinds) :], strict=True)
     _bind_dimensions(scope, shapes, [(var, dim, size) for (var, dim), size in sizes])

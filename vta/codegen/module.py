@@ -56,6 +56,9 @@ class Function:
     def __call__(self, *arguments: Argument) -> None:
         """Run on ``arguments``; raises ``ArgumentError`` before anything runs if they do not fit.
 
+        An array that the function writes is no part of another argument, as in TVM; unless the program was lowered
+        with the option ``tir.noalias`` switched off.
+
         A function of the accelerator runs on the device that its arrays are on; ``SessionError`` if that has another
         configuration.
         """
