@@ -204,5 +204,5 @@ class BatchMatmul(Operator):
         weight = te.placeholder((self.batch * columns, inner, env.BLOCK_OUT, env.BLOCK_IN), env.wgt_dtype, "b")
         sums = dense(data, weight, out_dtype=env.acc_dtype, groups=self.batch)
         appended = epilogue.append(sums, self.epilogue, env)
-        s = schedule_matmul(appended.result, tiles, env)
+        s = schedule_matmul(appended.result, tiles, env, groups=self.batch)
         return Scheduled(s, (data, weight, *appended.inputs, appended.result), tiles)

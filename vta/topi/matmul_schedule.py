@@ -58,22 +58,28 @@ class MatmulTiles:
 
 
 def schedule_matmul(
-    outs: te.Tensor | Sequence[te.Tensor], tiles: MatmulTiles, env: Environment | None = None
+    outs: te.Tensor | Sequence[te.Tensor], tiles: MatmulTiles, env: Environment | None = None, *, groups: int = 1
 ) -> te.Schedule:
-    """Return a schedule of a sum (N, O, batch, block_out) over (I, block_in), with the epilogue behind it."""
+    """Return a schedule of a sum (N, O, batch, block_out) over (I, block_in), with the epilogue behind it.
+
+    The rows are those of ``groups`` products one behind the other, each of whole tiles if there are several.
+    """
     made = LayerSchedule.of(outs, env)
     result, sums = made.result, made.sums
     b, co, _, _ = result.leaf_iter_vars
     b0, b1 = result.split(b, factor=tiles.rows)
     co0, co1 = result.split(co, factor=tiles.columns)
     rows, columns, *_ = sizes(made.layer.output)
-    trips = {co0: blocks(columns, tiles.columns), b0: blocks(rows, tiles.rows)}
-    if tiles.resident is Resident.KERNEL:
-        order, outside = [co0, b0], co0
-    else:
-        order, outside = [b0, co0], b0
-    if tiles.resident is not Resident.NONE:
-        del trips[outside]
+    below = blocks(rows, tiles.rows) // groups
+    group, b0 = result.split(b0, factor=below)
+    trips = {co0: blocks(columns, tiles.columns), b0: below, group: groups}
+    match tiles.resident:
+        case Resident.NONE:
+            order, outside = [group, b0, co0], b0
+        case Resident.DATA:
+            order, outside, trips = [group, b0, co0], b0, {co0: trips[co0]}
+        case Resident.KERNEL:
+            order, outside, trips = [group, co0, b0], co0, {b0: below}
     result.reorder(*order, b1, co1)
     made.compute_tile_in(use_in_turn(result, order, trips, tiles.rotate_tiles))
     x_b, x_co, x_bi, x_ci, k_o, k_i = sums.leaf_iter_vars
@@ -121,8 +127,6 @@ class Product:
         yield Candidate(smallest, self._footprint(smallest), self._work(smallest))
         for plain in sorted(self._plain_tiles(), key=self._least_cycles)[:_CLOSER_LOOK]:
             for resident in Resident:
-                if self.groups is not None and resident is Resident.KERNEL:
-                    continue  # the weights of a column's tiles belong to different products
                 tiles = replace(plain, resident=resident)
                 work = self._work(tiles)
                 for tile_copies, step_copies in self._copies(tiles):
@@ -159,8 +163,8 @@ class Product:
         load = count * (data + weights)
         if self.inner * tiles.rows <= config.inp_depth:
             load = min(load, down * data + count * weights)
-        if self.groups is None and self.inner * tiles.columns <= config.wgt_depth:
-            load = min(load, across * weights + count * data)
+        if self.inner * tiles.columns <= config.wgt_depth:
+            load = min(load, (self.groups or 1) * across * weights + count * data)
         stages = epilogue.stage_count(self.epilogue)
         store = outputs * config.out_elem_bytes / beat
         first = (data + weights) * tiles.inner / self.inner
@@ -173,7 +177,12 @@ class Product:
 
     def _copies(self, tiles: MatmulTiles) -> Iterator[tuple[int, int]]:
         down, across = self._tiles(tiles)
-        turning = {Resident.NONE: (across, down), Resident.DATA: (across,), Resident.KERNEL: (down,)}[tiles.resident]
+        groups = self.groups or 1
+        turning = {
+            Resident.NONE: (across, down // groups, groups),
+            Resident.DATA: (across,),
+            Resident.KERNEL: (down // groups,),
+        }[tiles.resident]
         steps = self.inner // tiles.inner
         for tile_copies, step_copies in product(_COPIES, _COPIES):
             if any(count % tile_copies == 0 for count in turning) and steps % step_copies == 0:
@@ -209,7 +218,7 @@ class Product:
         by_channel = len(epilogue.operands(self.epilogue, (1, 1))) - self._residuals
         load = {Resident.NONE: data + weights, Resident.DATA: weights, Resident.KERNEL: data}
         whole = {Resident.NONE: 0, Resident.DATA: data * steps, Resident.KERNEL: weights * steps}
-        times = {Resident.NONE: 0, Resident.DATA: down, Resident.KERNEL: across}
+        times = {Resident.NONE: 0, Resident.DATA: down, Resident.KERNEL: (self.groups or 1) * across}
         stages = epilogue.stage_count(self.epilogue)
         return Work(
             tiles=down * across,

@@ -7,6 +7,7 @@ import vta
 from isa.config import VTAConfig
 from tests.support.configs import CONFIGS
 from vta.topi.batch_matmul import BatchMatmul, Matmul
+from vta.topi.conv2d import Resident
 from vta.topi.epilogue import Bias, Clip, Residual, ShiftRight
 from vta.topi.matmul_schedule import MatmulTiles
 from vta.topi.operator import Operator, OperatorError, compile  # noqa: A004
@@ -48,7 +49,13 @@ def test_an_awkward_number_of_rows_is_filled_up() -> None:
 
 def test_tiles_divide_each_product() -> None:
     env = vta.get_env()
-    check(BatchMatmul(2, 24, 32, 48), env, MatmulTiles(6, 1, 3, 4, 2))
+    for tiles in (
+        MatmulTiles(6, 1, 3, 4, 2),
+        MatmulTiles(6, 2, 1, 2, resident=Resident.KERNEL),
+        MatmulTiles(24, 1, 1, 3, 2, resident=Resident.DATA),
+        MatmulTiles(24, 2, 3, 2),
+    ):
+        check(BatchMatmul(2, 24, 32, 48, epilogue=STEPS), env, tiles)
     with pytest.raises(OperatorError) as error:
         compile(BatchMatmul(2, 24, 32, 48), env, MatmulTiles(5, 1, 3))
     assert str(error.value) == (
