@@ -6,7 +6,7 @@ next cycle. Whoever enters the code wakes everybody, so state may be changed fre
 Tests: ``tests/hw/sim/test_design.py``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -20,9 +20,6 @@ __all__ = ["CYCLES", "WATCH", "Regions", "module_text"]
 CYCLES, WATCH, NOTING = 0, 24, 32
 """Offsets in ``aux``: cycles since power-on; offset in ``io`` of the byte that ends ``run`` when it is not zero; number
 of the hooks that take notes."""
-
-_GROUP = 8
-"""Partitions behind one test."""
 
 _METADATA = '!0 = !{!"branch_weights", i32 1, i32 1000}\n'
 
@@ -74,6 +71,8 @@ def module_text(
             *(fn.text() for fn in (*settle, *edge, *(hook for hook, _ in hooks))),
             *commits,
             commit_text("inputs", layout.input_groups),
+            _table("partitions", count, {fn.number: fn.name for fn in (*settle, *edge)}),
+            _table("commits", count, {number: f"commit_{number}" for number in layout.register_groups}),
             _settle_text(regions, settle),
             _run_text(layout, regions, settle, edge, hooks),
             _METADATA,
@@ -113,61 +112,82 @@ define void @settle(ptr %buffer) {{
 """
 
 
-def _if_any(partitions: int, variable: str, label: str, body: str) -> str:
-    """Return code that runs ``body`` if any of a set of partitions is in the one that ``variable`` points to."""
+def _table(name: str, size: int, functions: Mapping[int, str]) -> str:
+    """Return a constant with the address of a function for each partition that has one."""
+    entries = ", ".join(f"ptr @{functions[k]}" if k in functions else "ptr null" for k in range(size))
+    return f"@{name} = internal unnamed_addr constant [{size} x ptr] [{entries}]\n"
+
+
+def _loop(label: str, word: int, table: str, arguments: str, taken: str, note: str = "") -> str:
+    """Return code that calls the partitions of 64-bit ``word`` that ``taken`` leaves in %LABEL_left, lowest first.
+
+    ``taken`` is evaluated before each call; ``note`` behind it, with the partition's bit in %LABEL_bit. Those that a
+    call wakes are added to the awake ones. One call in a loop: code that runs in every cycle must fit into a cache.
+    """
     return f"""\
-  %{label}_set = load {MASK}, ptr %{variable}
-  %{label}_bit = and {MASK} %{label}_set, {partitions}
-  %{label}_in = icmp ne {MASK} %{label}_bit, 0
-  br i1 %{label}_in, label %{label}_do, label %{label}_end
+  br label %{label}
+{label}:
+{taken}
+  %{label}_none = icmp eq i64 %{label}_left, 0
+  br i1 %{label}_none, label %{label}_end, label %{label}_do
 {label}_do:
-{body}
-  br label %{label}_end
+  %{label}_minus = sub i64 0, %{label}_left
+  %{label}_bit = and i64 %{label}_left, %{label}_minus
+  %{label}_place = call i64 @llvm.cttz.i64(i64 %{label}_left, i1 true)
+  %{label}_entry = getelementptr ptr, ptr @{table}, i64 %{label}_place
+  %{label}_skip = getelementptr ptr, ptr %{label}_entry, i64 {64 * word}
+  %{label}_function = load ptr, ptr %{label}_skip
+{note}
+  %{label}_woken = call {MASK} %{label}_function({arguments})
+  %{label}_before = load {MASK}, ptr %awake
+  %{label}_after = or {MASK} %{label}_before, %{label}_woken
+  store {MASK} %{label}_after, ptr %awake
+  br label %{label}
 {label}_end:
 """
 
 
-def _in_groups(numbers: Sequence[int], variable: str, label: str, code: Callable[[int], str]) -> str:
-    """Return ``code`` of all partitions, a few behind one test that skips them if all of them sleep."""
+def _word(numbers: Iterable[int], word: int) -> int:
+    """Return the bits of partitions in a 64-bit word of a set."""
+    return sum(1 << (number - 64 * word) for number in numbers if number // 64 == word)
+
+
+def _settling(numbers: Sequence[int], words: int) -> str:
+    """Return code that runs what is awake, in order; partitions only wake later ones."""
     text = ""
-    for start in range(0, len(numbers), _GROUP):
-        group = numbers[start : start + _GROUP]
-        text += _if_any(sum(1 << k for k in group), variable, f"{label}{start}", "".join(map(code, group)))
+    for word in range(words):
+        label = f"s{word}"
+        if not _word(numbers, word):
+            continue
+        taken = f"""\
+  %{label}_set = load i64, ptr %awake_{word}
+  %{label}_left = and i64 %{label}_set, {_word(numbers, word)}"""
+        note = f"""\
+  %{label}_others = xor i64 %{label}_set, %{label}_bit
+  store i64 %{label}_others, ptr %awake_{word}
+  %{label}_ran = load i64, ptr %ran_{word}
+  %{label}_run = or i64 %{label}_ran, %{label}_bit
+  store i64 %{label}_run, ptr %ran_{word}"""
+        text += _loop(label, word, "partitions", _ARGUMENTS, taken, note)
     return text
 
 
-def _step(fn: Function) -> str:
-    """Return code that runs a partition if it is awake, notes that it has run, and wakes those that must follow."""
-    label = f"p{fn.number}"
-    bit = 1 << fn.number
-    return _if_any(
-        bit,
-        "awake",
-        label,
-        f"""\
-  %{label}_result = call {MASK} @{fn.name}({_ARGUMENTS})
-  %{label}_others = xor {MASK} %{label}_set, {bit}
-  %{label}_awake = or {MASK} %{label}_others, %{label}_result
-  store {MASK} %{label}_awake, ptr %awake
-  %{label}_before = load {MASK}, ptr %ran
-  %{label}_ran = or {MASK} %{label}_before, {bit}
-  store {MASK} %{label}_ran, ptr %ran""",
-    )
-
-
-def _commit(number: int) -> str:
-    """Return code that commits the registers of a partition that has run."""
-    label = f"c{number}"
-    return _if_any(
-        1 << number,
-        "ran",
-        label,
-        f"""\
-  %{label}_result = call {MASK} @commit_{number}(ptr %cur, ptr %nxt)
-  %{label}_before = load {MASK}, ptr %awake
-  %{label}_awake = or {MASK} %{label}_before, %{label}_result
-  store {MASK} %{label}_awake, ptr %awake""",
-    )
+def _from_set(label: str, word: int, numbers: Sequence[int], variable: str, table: str, arguments: str) -> str:
+    """Return code that takes partitions out of a set and then calls them, whomever they wake."""
+    chosen = _word(numbers, word)
+    if not chosen:
+        return ""
+    begin = f"""\
+  %{label}_set = load i64, ptr %{variable}_{word}
+  %{label}_all = and i64 %{label}_set, {chosen}
+  %{label}_kept = xor i64 %{label}_set, %{label}_all
+  store i64 %{label}_kept, ptr %{variable}_{word}
+  br label %{label}_begin
+{label}_begin:
+"""
+    taken = f"  %{label}_left = phi i64 [ %{label}_all, %{label}_begin ], [ %{label}_next, %{label}_do ]"
+    note = f"  %{label}_next = xor i64 %{label}_left, %{label}_bit"
+    return begin + _loop(label, word, table, arguments, taken, note)
 
 
 def _hook_calls(hooks: Sequence[tuple[Function, bool]]) -> str:
@@ -189,11 +209,17 @@ def _run_text(
     edge: Sequence[Function],
     hooks: Sequence[tuple[Function, bool]],
 ) -> str:
-    everybody = (1 << (len(settle) + len(edge))) - 1
-    steps = {fn.number: _step(fn) for fn in (*settle, *edge)}
-    settling = _in_groups([fn.number for fn in settle], "awake", "s", steps.__getitem__)
-    writing = _in_groups([fn.number for fn in edge], "awake", "e", steps.__getitem__)
-    committing = _in_groups(sorted(layout.register_groups), "ran", "g", _commit)
+    count = len(settle) + len(edge)
+    everybody = (1 << count) - 1
+    words = -(-count // 64)
+    settling = _settling([fn.number for fn in settle], words)
+    at_edge, committed = [fn.number for fn in edge], list(layout.register_groups)
+    writing = "".join(_from_set(f"e{w}", w, at_edge, "awake", "partitions", _ARGUMENTS) for w in range(words))
+    ends = "ptr %cur, ptr %nxt"
+    committing = "".join(_from_set(f"c{w}", w, committed, "ran", "commits", ends) for w in range(words))
+    parts = "".join(
+        f"  %{name}_{w} = getelementptr i64, ptr %{name}, i64 {w}\n" for name in ("awake", "ran") for w in range(words)
+    )
     return f"""\
 define i64 @run(ptr %buffer, i64 %cycles) {{
 entry:
@@ -202,6 +228,7 @@ entry:
   %ran = alloca {MASK}
   store {MASK} {everybody}, ptr %awake
   store {MASK} 0, ptr %ran
+{parts}
   %total_at = getelementptr i8, ptr %aux, i64 {CYCLES}
   %stop_at = getelementptr i8, ptr %aux, i64 {STOP}
   %watch_at = getelementptr i8, ptr %aux, i64 {WATCH}
