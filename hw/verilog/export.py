@@ -97,9 +97,7 @@ def _wake_processes(verilog: str) -> str:
     SystemVerilog initial values are there before any process waits, so that nothing wakes: an assignment that is not
     blocking comes after. Synthesis sees a variable that nothing depends on.
     """
-    start = (
-        f"  reg {_WAKING} ;\n  // synthesis translate_off\n  initial {_WAKING} <= 1'h0;\n  // synthesis translate_on\n"
-    )
+    start = f"  reg {_WAKING} ;\n`ifndef SYNTHESIS\n  initial {_WAKING} <= 1'h0;\n`endif\n"
     declared = re.sub(r"  reg \\\$auto\$verilog_backend\S+  = 0;\n", lambda _: start, verilog)
     return re.sub(r"\\\$auto\$verilog_backend\S+ ", lambda _: f"{_WAKING} ", declared)
 
