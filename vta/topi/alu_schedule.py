@@ -1,6 +1,6 @@
 """The schedule of operators that the tensor ALU does alone: loads into the accumulator, ALU stages, one store a tile.
 
-The output is cut into tiles (``AluTiles``); everything before it is computed for one tile at a time. With two virtual
+The output is cut into tiles (``AluTiles``); everything before it is computed for one tile at a time. With virtual
 threads, which take turns, the loads of one tile run beside the ALU's work on another and the store of a third.
 May import ``vta.te``, ``vta.environment``, ``vta.topi.sizes``. Tests: tests/vta/topi/test_alu_schedule.py.
 """
@@ -14,6 +14,10 @@ from vta.tir.expr import IterVar
 from vta.topi.sizes import sizes
 
 __all__ = ["AluStages", "AluTiles", "AluTilesError", "alu_schedule"]
+
+
+MOST_THREADS = 4
+"""Virtual threads that are of use: one tile is loaded, one computed, one stored, and one is ready."""
 
 
 class AluTilesError(ValueError):
@@ -124,8 +128,8 @@ def _check(tiles: AluTiles, extents: Sequence[int]) -> None:
     for name, size, extent in zip(("tile_b", "tile_co", "tile_h", "tile_w"), tiles.inner, extents, strict=True):
         if not 1 <= size <= extent:
             raise AluTilesError(f"{name} is from 1 to {extent}, the output's blocks there, not {size}")
-    if tiles.threads not in (1, 2):
-        raise AluTilesError(f"threads is 1 or 2, not {tiles.threads}")
+    if not 1 <= tiles.threads <= MOST_THREADS:
+        raise AluTilesError(f"threads is from 1 to {MOST_THREADS}, not {tiles.threads}")
     if tiles.threads > 1:
         axis = tiles.thread_axis
         if axis not in range(4):

@@ -1,7 +1,7 @@
 """Which tiles an operator of the tensor ALU gets: those that fit the accumulator and take the fewest cycles.
 
-The cycles are estimated: a tile is loaded, computed and stored, and with two virtual threads these three overlap, so
-that the slowest decides. Every size ``ceil(extent / k)`` is a candidate, so no shape is left with tiles of one.
+The cycles are estimated: a tile is loaded, computed and stored, and with virtual threads these three overlap, so that
+the slowest decides if there are threads enough. Every size ``ceil(extent / k)`` is a candidate, so no shape is left with tiles of one.
 May import ``vta.environment``, ``vta.topi.alu_schedule``. Tests: tests/vta/topi/test_alu_tiles.py.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from vta.environment import Environment
-from vta.topi.alu_schedule import AluTiles, AluTilesError
+from vta.topi.alu_schedule import MOST_THREADS, AluTiles, AluTilesError
 
 __all__ = ["Demand", "Inner", "Transfer", "best_tiles", "sizes", "transfer"]
 
@@ -127,13 +127,13 @@ def _candidates(extents: Sequence[int]) -> Iterator[Inner]:
 
 def _threaded(inner: Inner, extents: Sequence[int], needs: Demand, depth: int) -> Iterator[AluTiles]:
     yield AluTiles(*inner)
-    if 2 * needs.elements + needs.temporaries > depth:
-        return
     counts = [-(-extent // size) for extent, size in zip(extents, inner, strict=True)]
-    for axis in (1, 2, 0, 3):
-        if counts[axis] % 2 == 0:
-            yield AluTiles(*inner, threads=2, thread_axis=axis)
+    for threads in range(2, MOST_THREADS + 1):
+        if threads * needs.elements + needs.temporaries > depth:
             return
+        axis = next((axis for axis in (1, 2, 0, 3) if counts[axis] % threads == 0), None)
+        if axis is not None:
+            yield AluTiles(*inner, threads=threads, thread_axis=axis)
 
 
 def _cycles(env: Environment, tiles: AluTiles, extents: Sequence[int], needs: Demand) -> float:
@@ -146,4 +146,4 @@ def _cycles(env: Environment, tiles: AluTiles, extents: Sequence[int], needs: De
     alone = load + compute + store + LATENCY_CYCLES
     if tiles.threads == 1:
         return count * alone
-    return alone + (count - 1) * max(load, compute, store)
+    return alone + (count - 1) * max(load, compute, store, alone / tiles.threads)

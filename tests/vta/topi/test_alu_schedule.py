@@ -35,7 +35,7 @@ def test_tiles_and_threads_change_no_result(tiles: AluTiles, config: str) -> Non
     [
         (AluTiles(1, 6, 1, 1), "tile_co is from 1 to 5, the output's blocks there, not 6"),
         (AluTiles(1, 1, 0, 1), "tile_h is from 1 to 5, the output's blocks there, not 0"),
-        (AluTiles(1, 1, 1, 1, threads=3), "threads is 1 or 2, not 3"),
+        (AluTiles(1, 1, 1, 1, threads=5), "threads is from 1 to 4, not 5"),
         (AluTiles(1, 1, 1, 1, threads=2, thread_axis=4), "thread_axis is a dimension from 0 to 3, not 4"),
         (
             AluTiles(1, 1, 1, 1, threads=2, thread_axis=2),

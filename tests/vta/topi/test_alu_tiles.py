@@ -53,11 +53,11 @@ def cheap(inner: Inner) -> Demand:
     return Demand(2 * count, Transfer(1, 1, 16 * count), count, kernels=1)
 
 
-def test_a_large_operator_gets_two_threads_that_fit() -> None:
+def test_a_large_operator_gets_threads_that_fit() -> None:
     env = vta.get_env()
     tiles = best_tiles(env, (1, 16, 28, 28), cheap, "an operator")
-    assert tiles.threads == 2
-    assert 2 * cheap(tiles.inner).elements <= env.config.acc_depth
+    assert tiles.threads > 1
+    assert tiles.threads * cheap(tiles.inner).elements <= env.config.acc_depth
     assert tiles.inner[2] * tiles.inner[3] > 28
 
 
