@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from hw.sim.axi_native import BURSTS, STATE_BYTES, AxiFault, Channel, Field, write_axi_model
+from hw.sim.axi_native import write_axi_model
+from hw.sim.axi_state import BURSTS, STATE_BYTES, AxiFault, Channel, Field
 from hw.sim.errors import AxiError, SimulatorError
 from hw.sim.layout import Slot
 from hw.sim.text import Function

@@ -5,158 +5,43 @@ of cycle t. Order within a cycle: transfers, protocol checks, draining of write 
 outputs; so a read beat shows writes that were complete a cycle before. Tests: ``tests/hw/sim/test_axi_memory.py``.
 """
 
-import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from hw.sim.axi_state import (
+    ADDRESS,
+    ANSWERS,
+    BEAT_BYTES,
+    BEAT_RING,
+    BEATS,
+    BURST_BYTES,
+    BURSTS,
+    COUNT,
+    DATA,
+    DUE,
+    ID,
+    LAST,
+    PAYLOAD_BYTES,
+    READS,
+    STROBE,
+    WRITES,
+    AxiFault,
+    AxiModel,
+    Channel,
+    Field,
+)
 from hw.sim.effects import STOP
 from hw.sim.layout import Slot
 from hw.sim.text import Function, mask, slot_bytes
 
-__all__ = ["BEATS", "BURSTS", "STATE_BYTES", "AxiFault", "Channel", "Field", "write_axi_model"]
+__all__ = ["write_axi_model"]
 
-BURSTS = 64
-"""Entries of each ring of bursts: the largest outstanding limit."""
-
-BEATS = 512
-"""Write beats that wait for their address."""
-
-_BURST_BYTES = 32
-_BEAT_BYTES = 80
 _PAGE = 4096
 _INCR = 1
 
 
-class Channel(enum.IntEnum):
-    """The channels; the index picks the channel's stall threshold and its 12 random bits."""
-
-    AR = 0
-    R = 1
-    AW = 2
-    W = 3
-    B = 4
-
-
-class AxiFault(enum.IntEnum):
-    """What a master did wrong."""
-
-    UNSTABLE = 1
-    CROSSES_PAGE = 2
-    OUT_OF_MEMORY = 3
-    NOT_INCR = 4
-    NARROW = 5
-    WRONG_LAST = 6
-
-
-class Field(enum.IntEnum):
-    """Byte offsets of the model's state; every field is 64 bits."""
-
-    POINTER = 0
-    SIZE = 8
-    ORIGIN = 16
-    LATENCY = 24
-    LIMIT = 32
-    RANDOM = 40
-    STALLS = 48
-    THRESHOLDS = 56  # one for each channel, of 4096
-    NOW = 96
-    READ_BURSTS = 104
-    READ_BEATS = 112
-    WRITE_BURSTS = 120
-    WRITE_BEATS = 128
-    READ_HEAD = 136
-    READ_TAIL = 144
-    READ_BEAT = 152
-    WRITE_HEAD = 160
-    WRITE_TAIL = 168
-    WRITE_BEAT = 176
-    BEAT_HEAD = 184
-    BEAT_TAIL = 192
-    ANSWER_HEAD = 200
-    ANSWER_TAIL = 208
-    FAULT = 216
-    FAULT_CHANNEL = 224
-    FAULT_ADDRESS = 232
-    HELD = 240  # one for each channel: valid was high without ready
-    PAYLOADS = 320  # one of _PAYLOAD_BYTES for each channel
-
-
-_PAYLOAD_BYTES = 128
-_READS = Field.PAYLOADS + 5 * _PAYLOAD_BYTES
-_WRITES = _READS + BURSTS * _BURST_BYTES
-_ANSWERS = _WRITES + BURSTS * _BURST_BYTES
-_BEATS = _ANSWERS + BURSTS * _BURST_BYTES
-STATE_BYTES = _BEATS + BEATS * _BEAT_BYTES
-_ADDRESS, _COUNT, _ID, _DUE = 0, 8, 16, 24
-_DATA, _STROBE, _LAST = 0, 64, 72
-
-
-@dataclass(frozen=True, slots=True)
-class _Model:
-    """The function being written, its state and the port's slots."""
-
-    fn: Function
-    place: int
-    slots: Mapping[str, Slot]
-    prefix: str
-
-    # ---- state
-
-    def pointer(self, offset: int) -> str:
-        return self.fn.op(f"getelementptr i8, ptr %aux, i64 {self.place + offset}")
-
-    def field(self, offset: int) -> str:
-        return self.fn.op(f"load i64, ptr {self.pointer(offset)}")
-
-    def set_field(self, offset: int, value: str) -> None:
-        self.fn.do(f"store i64 {value}, ptr {self.pointer(offset)}")
-
-    def bump(self, offset: int) -> None:
-        self.set_field(offset, self.fn.op(f"add i64 {self.field(offset)}, 1"))
-
-    def entry(self, ring: int, size: int, count: int, index: str) -> str:
-        """Return a pointer to an entry of a ring; indices count on for ever."""
-        slot = self.fn.op(f"and i64 {index}, {count - 1}")
-        return self.fn.op(f"getelementptr i8, ptr {self.pointer(ring)}, i64 {self.fn.op(f'mul i64 {slot}, {size}')}")
-
-    def part(self, entry: str, offset: int) -> str:
-        return self.fn.op(f"getelementptr i8, ptr {entry}, i64 {offset}")
-
-    # ---- port
-
-    def slot(self, name: str) -> Slot:
-        return self.slots[f"{self.prefix}__{name}"]
-
-    def io(self, name: str) -> str:
-        """Return a pointer to a port's slot."""
-        return self.fn.op(f"getelementptr i8, ptr %io, i64 {self.slot(name).offset}")
-
-    def number(self, name: str) -> str:
-        """Return a port of up to 64 bits as an i64."""
-        bits = 8 * slot_bytes(self.slot(name).width)
-        value = self.fn.op(f"load i{bits}, ptr {self.io(name)}")
-        return value if bits == 64 else self.fn.op(f"zext i{bits} {value} to i64")
-
-    def flag(self, name: str) -> str:
-        return self.fn.op(f"icmp ne i64 {self.number(name)}, 0")
-
-    def show(self, name: str, value: str) -> None:
-        """Set an input port of up to 64 bits for the next cycle from an i64."""
-        bits = 8 * slot_bytes(self.slot(name).width)
-        short = value if bits == 64 else self.fn.op(f"trunc i64 {value} to i{bits}")
-        self.fn.do(f"store i{bits} {short}, ptr {self.io(name)}")
-
-    def show_flag(self, name: str, condition: str) -> None:
-        self.show(name, self.fn.op(f"zext i1 {condition} to i64"))
-
-    @property
-    def beat_bytes(self) -> int:
-        return self.slot("wdata").width // 8
-
-
 def write_axi_model(fn: Function, place: int, slots: Mapping[str, Slot], prefix: str) -> None:
     """Write the model's function for the port ``prefix``; its state is at ``aux`` + ``place``."""
-    model = _Model(fn, place, slots, prefix)
+    model = AxiModel(fn, place, slots, prefix)
     for channel in (Channel.AR, Channel.AW, Channel.W):
         _check_stable(model, channel)
     read_free, answer_free = _take_results(model)
@@ -171,7 +56,7 @@ def write_axi_model(fn: Function, place: int, slots: Mapping[str, Slot], prefix:
 # ---- protocol
 
 
-def _payload(model: _Model, channel: Channel) -> list[str]:
+def _payload(model: AxiModel, channel: Channel) -> list[str]:
     """Return the ports that must stay while VALID waits for READY."""
     if channel is Channel.W:
         return ["wdata", "wstrb", "wlast"]
@@ -180,7 +65,7 @@ def _payload(model: _Model, channel: Channel) -> list[str]:
     return [name for name in names if f"{model.prefix}__{name}" in model.slots]
 
 
-def _check_stable(model: _Model, channel: Channel) -> None:
+def _check_stable(model: AxiModel, channel: Channel) -> None:
     """A VALID that was not answered must still be there with the same payload; keep this cycle's for the next."""
     fn, name = model.fn, channel.name.lower()
     held = Field.HELD + 8 * channel
@@ -190,7 +75,7 @@ def _check_stable(model: _Model, channel: Channel) -> None:
     either = fn.op(f"or i1 {waiting}, {waits}")
     with fn.when(either, unlikely=True):
         changed = fn.op(f"xor i1 {valid}, 1")
-        place = Field.PAYLOADS + _PAYLOAD_BYTES * channel
+        place = Field.PAYLOADS + PAYLOAD_BYTES * channel
         for port in _payload(model, channel):
             width = model.slot(port).width
             size = slot_bytes(width)
@@ -208,7 +93,7 @@ def _check_stable(model: _Model, channel: Channel) -> None:
         model.set_field(held, fn.op(f"zext i1 {waits} to i64"))
 
 
-def _fault(model: _Model, fault: AxiFault, channel: Channel, address: str) -> None:
+def _fault(model: AxiModel, fault: AxiFault, channel: Channel, address: str) -> None:
     """Note the first fault and stop the run behind this cycle."""
     fn = model.fn
     first = fn.op(f"icmp eq i64 {model.field(Field.FAULT)}, 0")
@@ -222,7 +107,7 @@ def _fault(model: _Model, fault: AxiFault, channel: Channel, address: str) -> No
 # ---- transfers of this cycle
 
 
-def _take_results(model: _Model) -> tuple[str, str]:
+def _take_results(model: AxiModel) -> tuple[str, str]:
     """Retire the read beat and the answer that the master takes; return the i1s of either output being free again."""
     fn = model.fn
     free = []
@@ -242,7 +127,7 @@ def _take_results(model: _Model) -> tuple[str, str]:
     return free[0], free[1]
 
 
-def _accept_address(model: _Model, channel: Channel) -> None:
+def _accept_address(model: AxiModel, channel: Channel) -> None:
     """Queue the burst whose address is transferred, if it is a legal one."""
     fn, name = model.fn, channel.name.lower()
     reads = channel is Channel.AR
@@ -255,15 +140,15 @@ def _accept_address(model: _Model, channel: Channel) -> None:
         legal = _legal(model, channel, address, start, span, count)
         with fn.when(legal):
             tail = Field.READ_TAIL if reads else Field.WRITE_TAIL
-            entry = model.entry(_READS if reads else _WRITES, _BURST_BYTES, BURSTS, model.field(tail))
+            entry = model.entry(READS if reads else WRITES, BURST_BYTES, BURSTS, model.field(tail))
             due = fn.op(f"add i64 {model.field(Field.NOW)}, {model.field(Field.LATENCY)}")
-            for offset, value in ((_ADDRESS, start), (_COUNT, count), (_ID, model.number(name + "id")), (_DUE, due)):
+            for offset, value in ((ADDRESS, start), (COUNT, count), (ID, model.number(name + "id")), (DUE, due)):
                 fn.do(f"store i64 {value}, ptr {model.part(entry, offset)}")
             model.bump(tail)
             model.bump(Field.READ_BURSTS if reads else Field.WRITE_BURSTS)
 
 
-def _legal(model: _Model, channel: Channel, address: str, start: str, span: str, count: str) -> str:
+def _legal(model: AxiModel, channel: Channel, address: str, start: str, span: str, count: str) -> str:
     """Return the i1 of a burst being one that the model serves; note what is wrong with it otherwise."""
     fn, name, size = model.fn, channel.name.lower(), model.beat_bytes
     offset = fn.op(f"and i64 {start}, {_PAGE - 1}")
@@ -289,20 +174,20 @@ def _legal(model: _Model, channel: Channel, address: str, start: str, span: str,
     return fn.op(f"xor i1 {bad}, 1")
 
 
-def _accept_beat(model: _Model) -> None:
+def _accept_beat(model: AxiModel) -> None:
     """Queue the write beat that is transferred."""
     fn = model.fn
     with fn.when(fn.op(f"and i1 {model.flag('wvalid')}, {model.flag('wready')}")):
-        entry = model.entry(_BEATS, _BEAT_BYTES, BEATS, model.field(Field.BEAT_TAIL))
+        entry = model.entry(BEAT_RING, BEAT_BYTES, BEATS, model.field(Field.BEAT_TAIL))
         source, size = model.io("wdata"), model.beat_bytes
-        fn.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {model.part(entry, _DATA)}, ptr {source}, i64 {size}, i1 false)")
-        fn.do(f"store i64 {model.number('wstrb')}, ptr {model.part(entry, _STROBE)}")
-        fn.do(f"store i64 {model.number('wlast')}, ptr {model.part(entry, _LAST)}")
+        fn.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {model.part(entry, DATA)}, ptr {source}, i64 {size}, i1 false)")
+        fn.do(f"store i64 {model.number('wstrb')}, ptr {model.part(entry, STROBE)}")
+        fn.do(f"store i64 {model.number('wlast')}, ptr {model.part(entry, LAST)}")
         model.bump(Field.BEAT_TAIL)
         model.bump(Field.WRITE_BEATS)
 
 
-def _drain(model: _Model) -> None:
+def _drain(model: AxiModel) -> None:
     """Write beats whose burst is known to memory, and queue the answers of bursts that are complete."""
     fn = model.fn
     again, body, after = fn.fresh("drain"), fn.fresh("beat"), fn.fresh("drained")
@@ -313,23 +198,23 @@ def _drain(model: _Model) -> None:
     has_beat = fn.op(f"icmp ne i64 {beat}, {model.field(Field.BEAT_TAIL)}")
     fn.do(f"br i1 {fn.op(f'and i1 {has_burst}, {has_beat}')}, label %{body}, label %{after}")
     fn.lines.append(f"{body}:")
-    head = model.entry(_WRITES, _BURST_BYTES, BURSTS, burst)
-    data = model.entry(_BEATS, _BEAT_BYTES, BEATS, beat)
+    head = model.entry(WRITES, BURST_BYTES, BURSTS, burst)
+    data = model.entry(BEAT_RING, BEAT_BYTES, BEATS, beat)
     index = model.field(Field.WRITE_BEAT)
-    address = fn.op(f"load i64, ptr {model.part(head, _ADDRESS)}")
+    address = fn.op(f"load i64, ptr {model.part(head, ADDRESS)}")
     here = fn.op(f"add i64 {address}, {fn.op(f'mul i64 {index}, {model.beat_bytes}')}")
     _write_beat(model, here, data)
     following = fn.op(f"add i64 {index}, 1")
-    count = fn.op(f"load i64, ptr {model.part(head, _COUNT)}")
+    count = fn.op(f"load i64, ptr {model.part(head, COUNT)}")
     final = fn.op(f"icmp eq i64 {following}, {count}")
-    last = fn.op(f"icmp ne i64 {fn.op(f'load i64, ptr {model.part(data, _LAST)}')}, 0")
+    last = fn.op(f"icmp ne i64 {fn.op(f'load i64, ptr {model.part(data, LAST)}')}, 0")
     with fn.when(fn.op(f"xor i1 {final}, {last}"), unlikely=True):
         _fault(model, AxiFault.WRONG_LAST, Channel.W, here)
     with fn.when(final):
-        answer = model.entry(_ANSWERS, _BURST_BYTES, BURSTS, model.field(Field.ANSWER_TAIL))
+        answer = model.entry(ANSWERS, BURST_BYTES, BURSTS, model.field(Field.ANSWER_TAIL))
         due = fn.op(f"add i64 {model.field(Field.NOW)}, {model.field(Field.LATENCY)}")
-        fn.do(f"store i64 {fn.op(f'load i64, ptr {model.part(head, _ID)}')}, ptr {model.part(answer, _ID)}")
-        fn.do(f"store i64 {due}, ptr {model.part(answer, _DUE)}")
+        fn.do(f"store i64 {fn.op(f'load i64, ptr {model.part(head, ID)}')}, ptr {model.part(answer, ID)}")
+        fn.do(f"store i64 {due}, ptr {model.part(answer, DUE)}")
         model.bump(Field.ANSWER_TAIL)
         model.bump(Field.WRITE_HEAD)
     model.set_field(Field.WRITE_BEAT, fn.op(f"select i1 {final}, i64 0, i64 {following}"))
@@ -338,7 +223,7 @@ def _drain(model: _Model) -> None:
     fn.lines.append(f"{after}:")
 
 
-def _memory(model: _Model, address: str) -> str:
+def _memory(model: AxiModel, address: str) -> str:
     """Return a pointer into the DRAM."""
     fn = model.fn
     offset = fn.op(f"sub i64 {address}, {model.field(Field.ORIGIN)}")
@@ -346,11 +231,11 @@ def _memory(model: _Model, address: str) -> str:
     return fn.op(f"getelementptr i8, ptr {base}, i64 {offset}")
 
 
-def _write_beat(model: _Model, address: str, entry: str) -> None:
+def _write_beat(model: AxiModel, address: str, entry: str) -> None:
     """Write the bytes of a beat whose strobes are set."""
     fn, size = model.fn, model.beat_bytes
-    target, source = _memory(model, address), model.part(entry, _DATA)
-    strobe = fn.op(f"load i{max(size, 8)}, ptr {model.part(entry, _STROBE)}")
+    target, source = _memory(model, address), model.part(entry, DATA)
+    strobe = fn.op(f"load i{max(size, 8)}, ptr {model.part(entry, STROBE)}")
     short = strobe if size >= 8 else fn.op(f"trunc i8 {strobe} to i{size}")
     lanes = fn.op(f"bitcast i{size} {short} to <{size} x i1>")
     vector = f"<{size} x i8>"
@@ -363,7 +248,7 @@ def _write_beat(model: _Model, address: str, entry: str) -> None:
 # ---- outputs of the next cycle
 
 
-def _next_outputs(model: _Model, read_free: str, answer_free: str) -> None:
+def _next_outputs(model: AxiModel, read_free: str, answer_free: str) -> None:
     fn = model.fn
     stalls = _stalls(model)
     now = fn.op(f"add i64 {model.field(Field.NOW)}, 1")
@@ -376,7 +261,7 @@ def _next_outputs(model: _Model, read_free: str, answer_free: str) -> None:
         room = fn.op(f"icmp ult i64 {fill}, {most}")
         model.show_flag(port, fn.op(f"and i1 {room}, {stalls[channel]}"))
     with fn.when(read_free):
-        head = model.entry(_READS, _BURST_BYTES, BURSTS, model.field(Field.READ_HEAD))
+        head = model.entry(READS, BURST_BYTES, BURSTS, model.field(Field.READ_HEAD))
         ready = _is_due(model, head, fn.op(f"icmp ne i64 {reads}, 0"), now)
         valid = fn.op(f"and i1 {ready}, {stalls[Channel.R]}")
         model.show_flag("rvalid", valid)
@@ -384,31 +269,31 @@ def _next_outputs(model: _Model, read_free: str, answer_free: str) -> None:
             _show_read_beat(model, head)
     with fn.when(answer_free):
         index = model.field(Field.ANSWER_HEAD)
-        head = model.entry(_ANSWERS, _BURST_BYTES, BURSTS, index)
+        head = model.entry(ANSWERS, BURST_BYTES, BURSTS, index)
         ready = _is_due(model, head, fn.op(f"icmp ne i64 {index}, {model.field(Field.ANSWER_TAIL)}"), now)
         model.show_flag("bvalid", fn.op(f"and i1 {ready}, {stalls[Channel.B]}"))
-        model.show("bid", fn.op(f"load i64, ptr {model.part(head, _ID)}"))
+        model.show("bid", fn.op(f"load i64, ptr {model.part(head, ID)}"))
 
 
-def _is_due(model: _Model, head: str, present: str, now: str) -> str:
+def _is_due(model: AxiModel, head: str, present: str, now: str) -> str:
     """Return the i1 of a queue's head being there and its time having come."""
-    due = model.fn.op(f"load i64, ptr {model.part(head, _DUE)}")
+    due = model.fn.op(f"load i64, ptr {model.part(head, DUE)}")
     return model.fn.op(f"and i1 {present}, {model.fn.op(f'icmp ule i64 {due}, {now}')}")
 
 
-def _show_read_beat(model: _Model, head: str) -> None:
+def _show_read_beat(model: AxiModel, head: str) -> None:
     fn, size = model.fn, model.beat_bytes
     beat = model.field(Field.READ_BEAT)
-    address = fn.op(f"load i64, ptr {model.part(head, _ADDRESS)}")
+    address = fn.op(f"load i64, ptr {model.part(head, ADDRESS)}")
     here = fn.op(f"add i64 {address}, {fn.op(f'mul i64 {beat}, {size}')}")
     target, source = model.io("rdata"), _memory(model, here)
     fn.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)")
-    count = fn.op(f"load i64, ptr {model.part(head, _COUNT)}")
+    count = fn.op(f"load i64, ptr {model.part(head, COUNT)}")
     model.show_flag("rlast", fn.op(f"icmp eq i64 {fn.op(f'add i64 {beat}, 1')}, {count}"))
-    model.show("rid", fn.op(f"load i64, ptr {model.part(head, _ID)}"))
+    model.show("rid", fn.op(f"load i64, ptr {model.part(head, ID)}"))
 
 
-def _stalls(model: _Model) -> dict[Channel, str]:
+def _stalls(model: AxiModel) -> dict[Channel, str]:
     """Advance the random numbers, if there are stalls; return the i1 of each channel going ahead."""
     fn = model.fn
     with fn.when(fn.op(f"icmp ne i64 {model.field(Field.STALLS)}, 0"), unlikely=True):
