@@ -38,12 +38,12 @@ class Case:
     inputs: list[Array]
 
     def compiled(self, *, vectors: bool) -> Module:
-        """Return the module; ``vectors`` marks the innermost axis, split into parts of ``LANES``."""
+        """Return the module; ``vectors`` marks the innermost axis of the result, split into parts of ``LANES``."""
         result = self.args[-1]
         schedule = te.create_schedule(result.op)
         if vectors:
             stage = schedule[result]
-            _, inner = stage.split(stage.leaf_iter_vars[-1], factor=LANES)
+            _, inner = stage.split(stage.compute_op("vectorize").axis[-1], factor=LANES)
             stage.vectorize(inner)
         return build_generic(schedule, self.args, "llvm")
 
@@ -62,6 +62,12 @@ def cases() -> list[Case]:
     image = te.placeholder((64, 224, 224), "int8", "image")
     flat = te.placeholder((64, 12544), "int8", "flat")
     odd = te.placeholder((1000, 1003), "int32", "odd")
+
+    left, right = (te.placeholder((256, 256), "int8", name) for name in ("left", "right"))
+    k = te.reduce_axis((0, 256), "k")
+
+    def dense(i: Expr, j: Expr) -> Expr:
+        return te.sum(left[i, k].astype("int32") * right[j, k].astype("int32"), axis=k)
 
     def requantised(i: Expr) -> Expr:
         return te.max(te.min(acc[i] >> 8, 127), -127).astype("int8")
@@ -84,6 +90,8 @@ def cases() -> list[Case]:
              [numbers((64, 12544), "int8")]),
         Case("scale int32 (1000, 1003)", [odd, te.compute((1000, 1003), lambda i, j: odd[i, j] * 3 + 1, "scaled")],
              lambda x: x * 3 + 1, [numbers((1000, 1003), "int32")]),
+        Case("product int8 (256, 256, 256)", [left, right, te.compute((256, 256), dense, "product")],
+             lambda x, y: x.astype(np.int32) @ y.astype(np.int32).T, [numbers((256, 256), "int8") for _ in range(2)]),
     ]  # fmt: skip
 
 

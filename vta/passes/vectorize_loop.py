@@ -10,9 +10,10 @@ After::
 
 Vectors have at most 64 lanes: a longer loop becomes a loop over vectors, and a shorter vector for what is left.
 A loop is taken as a whole or not at all. One stays an ordinary loop, which the host's compiler may still vectorise:
-with an extent that is no constant, with a condition or inner loop that differs from lane to lane, with a call of a
-function, with a temporary of its own, or where one iteration may touch what another one stores. So do the loops of ALU
-stages and other work of the accelerator, whose iterations are steps of one instruction anyway.
+with an extent that is no constant, with elements that do not lie side by side in memory, with a condition or inner loop
+that differs from lane to lane, with a call of a function, with a temporary of its own, or where one iteration may touch
+what another one stores. So do the loops of ALU stages and other work of the accelerator, whose iterations are steps of
+one instruction anyway.
 May import ``vta.arith``, ``vta.passes.{fresh_definitions,host_only,lanes,vectors}``, ``vta.tir``.
 Tests: tests/vta/passes/test_vectorize_loop.py.
 """

@@ -107,8 +107,8 @@ class _Vectorizer:
 
     def _store(self, stmt: BufferStore) -> Stmt:
         indices = tuple(map(self.expr, stmt.indices))
-        if len(indices) != 1 or indices[0].dtype.lanes == 1:
-            raise NotVectorError("every iteration stores to the same place")
+        if len(indices) != 1 or not _are_neighbours(indices[0]):
+            raise NotVectorError("iterations do not store side by side")
         return replace(stmt, value=self._vector(self.expr(stmt.value)), indices=indices)
 
     def _let(self, stmt: LetStmt) -> Stmt:
@@ -197,8 +197,9 @@ class _Vectorizer:
 
     def _load(self, expr: BufferLoad) -> Expr:
         indices = tuple(map(self.expr, expr.indices))
-        if any(index.dtype.lanes > 1 for index in indices[:-1]):
-            raise NotVectorError("an index before the last one is a vector")
+        vectors = [index for index in indices if index.dtype.lanes > 1]
+        if vectors and not (len(indices) == 1 and _are_neighbours(indices[0])):
+            raise NotVectorError("iterations do not read side by side")
         same_ones = all(new is old for new, old in zip(indices, expr.indices, strict=True))
         return expr if same_ones else BufferLoad(expr.buffer, indices)
 
@@ -264,6 +265,14 @@ class _Vectorizer:
             if not isinstance(extent, IntImm) or not bounds.within(ConstInterval(0, extent.value - 1)):
                 return False
         return True
+
+
+def _are_neighbours(index: Expr) -> bool:
+    match index:
+        case Ramp(stride=IntImm(value=1)):
+            return True
+        case _:
+            return False
 
 
 def _node(kind: type[Binary | Compare], a: Expr, b: Expr) -> Expr:
