@@ -126,16 +126,11 @@ class ComputeStage(wiring.Component):
         connect(m, window.jobs_alu, alu.job)
         connect(m, uop_loader.dma, flipped(self.uop_dma))
         connect(m, acc_loader.dma, flipped(self.acc_dma))
+        self._join_operands(m, gemm)
         m.d.comb += [
             uop_loader.base.eq(self.uop_base),
             acc_loader.base.eq(self.acc_base),
             gemm.bubble.eq(alu.bubble | accumulator.bubble),
-            self.inp_read.address.eq(gemm.inp_address),
-            self.inp_read.enable.eq(gemm.operand_enable),
-            gemm.inp_data.eq(self.inp_read.data),
-            self.wgt_read.address.eq(gemm.wgt_address),
-            self.wgt_read.enable.eq(gemm.operand_enable),
-            gemm.wgt_data.eq(self.wgt_read.data),
         ]
         units: dict[Unit, Any] = {
             Unit.UOP: uop_loader,
@@ -147,6 +142,17 @@ class ComputeStage(wiring.Component):
         m.d.comb += [window.done[index].eq(units[unit].done) for index, unit in enumerate(UNITS)]
         self._account(m, window, units)
         return m
+
+    def _join_operands(self, m: Module, gemm: Gemm) -> None:
+        """Let GEMM read the scratchpads of the load module."""
+        m.d.comb += [
+            self.inp_read.address.eq(gemm.inp_address),
+            self.inp_read.enable.eq(gemm.operand_enable),
+            gemm.inp_data.eq(self.inp_read.data),
+            self.wgt_read.address.eq(gemm.wgt_address),
+            self.wgt_read.enable.eq(gemm.operand_enable),
+            gemm.wgt_data.eq(self.wgt_read.data),
+        ]
 
     def _join_window(self, m: Module, window: Window) -> None:
         """Pass instructions and tokens through."""

@@ -1,6 +1,6 @@
 """From elements to the beats of bursts, with byte strobes where an element does not fill a beat.
 
-Imports ``hw.interfaces``. Tests: ``tests/hw/test_dma_packer.py``.
+Imports ``hw.interfaces`` and its neighbours. Tests: ``tests/hw/test_dma_packer.py``.
 """
 
 from typing import Any
@@ -10,6 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from hw.dma.rows import RowPosition
 from hw.interfaces import write_data_layout
 
 __all__ = ["Packer", "packer_job_layout"]
@@ -67,15 +68,8 @@ class Packer(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build the counters of elements and rows, and one of the two ways to fill a beat."""
         m = Module()
-        job = self.job.p
         active = Signal()
-        x_size = Signal(16)
-        x_left = Signal(16)
-        y_left = Signal(16)
-        offset = Signal.like(job.offset)
-        row_offset = Signal.like(job.offset)
-        stride = Signal.like(job.stride)
-        next_row_offset = Signal.like(job.offset)
+        at = RowPosition(self.job.p)
         element_end = Signal()
         row_end = Signal()
         taken = Signal()
@@ -84,9 +78,8 @@ class Packer(wiring.Component):
             out_free.eq(~self.beats.valid | self.beats.ready),
             taken.eq(active & self.elements.valid & out_free),
             self.elements.ready.eq(active & out_free & element_end),
-            row_end.eq(element_end & (x_left == 1)),
-            next_row_offset.eq(row_offset + stride),
-            self.job.ready.eq(~active | (taken & row_end & (y_left == 1))),
+            row_end.eq(element_end & (at.x_left == 1)),
+            self.job.ready.eq(~active | (taken & row_end & (at.y_left == 1))),
             self.busy.eq(active | self.beats.valid),
         ]
         with m.If(self.beats.ready):
@@ -94,27 +87,18 @@ class Packer(wiring.Component):
         if self.element_bytes * 8 >= self.data_width:
             self._split(m, taken=taken, element_end=element_end)
         else:
-            self._gather(m, offset=offset, taken=taken, row_end=row_end)
+            self._gather(m, offset=at.offset, taken=taken, row_end=row_end)
             m.d.comb += element_end.eq(1)
         with m.If(self.job.ready):
-            m.d.sync += [
-                active.eq(self.job.valid),
-                x_size.eq(job.x_size),
-                x_left.eq(job.x_size),
-                y_left.eq(job.y_size),
-                offset.eq(job.offset),
-                row_offset.eq(job.offset),
-                stride.eq(job.stride),
-            ]
-        with m.Elif(taken & row_end):
-            m.d.sync += [
-                x_left.eq(x_size),
-                y_left.eq(y_left - 1),
-                offset.eq(next_row_offset),
-                row_offset.eq(next_row_offset),
-            ]
-        with m.Elif(taken & element_end):
-            m.d.sync += [x_left.eq(x_left - 1), offset.eq(offset + self.element_bytes)]
+            m.d.sync += active.eq(self.job.valid)
+        at.advance(
+            m,
+            begins=self.job.ready,
+            taken=taken,
+            element_end=element_end,
+            row_end=row_end,
+            next_offset=at.offset + self.element_bytes,
+        )
         return m
 
     def _split(self, m: Module, *, taken: Any, element_end: Any) -> None:

@@ -1,16 +1,17 @@
 """From the beats of bursts to elements, or to the parts of elements that are wider than a beat.
 
-Imports ``hw.interfaces``. Tests: ``tests/hw/test_dma_reader.py``.
+Imports ``hw.interfaces`` and its neighbours. Tests: ``tests/hw/test_dma_reader.py``.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
+from hw.dma.rows import RowPosition
 from hw.interfaces import read_data_layout
 
 __all__ = ["Reader", "part_layout", "reader_job_layout"]
@@ -97,61 +98,38 @@ class Reader(wiring.Component):
         part = self.parts.p
         active = Signal()
         kind = Signal.like(self.job.p.kind)
-        x_left = Signal(self.x_width)
-        y_left = Signal(self.y_width)
-        offset = Signal(log)
+        at = RowPosition(self.job.p)
         lane = Signal.like(part.lane)
         last_lanes = Array([Const(max(0, size // beat_bytes - 1), lane.shape()) for size in self.element_bytes])
         advances = Array([Const(size % beat_bytes if size < beat_bytes else 0, log) for size in self.element_bytes])
         next_offset = Signal(log)
         taken = Signal()
         m.d.comb += [
-            next_offset.eq(offset + advances[kind]),
+            next_offset.eq(at.offset + advances[kind]),
             part.kind.eq(kind),
             part.lane.eq(lane),
             part.element_end.eq(lane == last_lanes[kind]),
-            part.row_end.eq(part.element_end & (x_left == 1)),
-            part.job_end.eq(part.row_end & (y_left == 1)),
+            part.row_end.eq(part.element_end & (at.x_left == 1)),
+            part.job_end.eq(part.row_end & (at.y_left == 1)),
             self.parts.valid.eq(active & self.beats.valid),
             self.beats.ready.eq(active & self.parts.ready & ((next_offset == 0) | part.row_end)),
             taken.eq(self.parts.valid & self.parts.ready),
             self.job.ready.eq(~active | (taken & part.job_end)),
         ]
-        self._select(m, kind=kind, offset=offset)
+        self._select(m, kind=kind, offset=at.offset)
         with m.If(self.job.ready):
             m.d.sync += [active.eq(self.job.valid), kind.eq(self.job.p.kind), lane.eq(0)]
         with m.Elif(taken):
             m.d.sync += lane.eq(Mux(part.element_end, 0, lane + 1))
-        self._count_elements(m, x_left, y_left, taken=taken)
-        self._follow_offset(m, offset, next_offset, taken=taken)
+        at.advance(
+            m,
+            begins=self.job.ready,
+            taken=taken,
+            element_end=part.element_end,
+            row_end=part.row_end,
+            next_offset=next_offset,
+        )
         return m
-
-    def _count_elements(self, m: Module, x_left: Signal, y_left: Signal, *, taken: Value) -> None:
-        """Count the elements that are left of a row, and the rows."""
-        x_size = Signal(self.x_width)
-        with m.If(self.job.ready):
-            m.d.sync += [x_size.eq(self.job.p.x_size), x_left.eq(self.job.p.x_size), y_left.eq(self.job.p.y_size)]
-        with m.Elif(taken & self.parts.p.row_end):
-            m.d.sync += [x_left.eq(x_size), y_left.eq(y_left - 1)]
-        with m.Elif(taken & self.parts.p.element_end):
-            m.d.sync += x_left.eq(x_left - 1)
-
-    def _follow_offset(self, m: Module, offset: Signal, next_offset: Signal, *, taken: Value) -> None:
-        """Follow the byte of its beat at which a part begins; a row begins a stride behind the one before it."""
-        row_offset = Signal.like(offset, name="row_offset")
-        stride = Signal.like(offset, name="stride")
-        next_row_offset = Signal.like(offset, name="next_row_offset")
-        m.d.comb += next_row_offset.eq(row_offset + stride)
-        with m.If(self.job.ready):
-            m.d.sync += [
-                row_offset.eq(self.job.p.offset),
-                offset.eq(self.job.p.offset),
-                stride.eq(self.job.p.stride),
-            ]
-        with m.Elif(taken & self.parts.p.row_end):
-            m.d.sync += [offset.eq(next_row_offset), row_offset.eq(next_row_offset)]
-        with m.Elif(taken):
-            m.d.sync += offset.eq(next_offset)
 
     def _select(self, m: Module, *, kind: Any, offset: Any) -> None:
         """Bring the part at byte ``offset`` of the beat to the low bits; wide kinds take the beat as it is."""

@@ -1,0 +1,55 @@
+"""Where a run of elements stands in the rows of its job.
+
+Imports amaranth alone. Tests: ``tests/hw/test_dma_reader.py`` and ``tests/hw/test_dma_packer.py``, of those who use it.
+"""
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal, Value
+
+__all__ = ["RowPosition"]
+
+
+class RowPosition:
+    """Registers: elements left of the row and rows left of the job, the one at hand included; a byte of a beat.
+
+    ``job`` has ``x_size``, ``y_size``, ``offset`` (the byte of its beat at which the first row begins) and ``stride``
+    (bytes, modulo a beat, from one row to the next).
+    """
+
+    def __init__(self, job: Any) -> None:
+        self.job = job
+        self.x_left = Signal.like(job.x_size, name="x_left")
+        self.y_left = Signal.like(job.y_size, name="y_left")
+        self.offset = Signal.like(job.offset, name="offset")
+
+    def advance(
+        self, m: Module, *, begins: Value, taken: Value, element_end: Value, row_end: Value, next_offset: Value
+    ) -> None:
+        """Begin the job in cycles with ``begins``, and go on in those with ``taken``: a part, which may be the last
+        of its element or of its row; within a row, the next one is at ``next_offset``.
+        """
+        x_size = Signal.like(self.x_left, name="x_size")
+        stride = Signal.like(self.offset, name="stride")
+        row_offset = Signal.like(self.offset, name="row_offset")
+        next_row_offset = Signal.like(self.offset, name="next_row_offset")
+        job = self.job
+        m.d.comb += next_row_offset.eq(row_offset + stride)
+        with m.If(begins):
+            m.d.sync += [
+                x_size.eq(job.x_size),
+                stride.eq(job.stride),
+                row_offset.eq(job.offset),
+                self.x_left.eq(job.x_size),
+                self.y_left.eq(job.y_size),
+                self.offset.eq(job.offset),
+            ]
+        with m.Elif(taken & row_end):
+            m.d.sync += [
+                row_offset.eq(next_row_offset),
+                self.x_left.eq(x_size),
+                self.y_left.eq(self.y_left - 1),
+                self.offset.eq(next_row_offset),
+            ]
+        with m.Elif(taken):
+            m.d.sync += [self.x_left.eq(self.x_left - element_end), self.offset.eq(next_offset)]
