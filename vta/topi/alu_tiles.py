@@ -1,7 +1,8 @@
 """Which tiles an operator of the tensor ALU gets: those that fit the accumulator and take the fewest cycles.
 
 The cycles are estimated: a tile is loaded, computed and stored, and with virtual threads these three overlap, so that
-the slowest decides if there are threads enough. Every size ``ceil(extent / k)`` is a candidate, so no shape is left with tiles of one.
+the slowest decides if there are threads enough. Every size ``ceil(extent / k)`` is a candidate, so no shape is left
+with tiles of one.
 May import ``vta.environment``, ``vta.topi.alu_schedule``. Tests: tests/vta/topi/test_alu_tiles.py.
 """
 
@@ -50,11 +51,14 @@ class Transfer:
         return self.instructions * INSTRUCTION_CYCLES + self.runs * RUN_CYCLES + self.size / BUS_BYTES
 
 
-def transfer(box: Sequence[int], extents: Sequence[int], element_bytes: int) -> Transfer:
+def transfer(box: Sequence[int], extents: Sequence[int], element_bytes: int, *, ragged: bool | None = None) -> Transfer:
     """Return the copy of ``box`` elements of a tensor with ``extents``: dimensions that are whole run on.
 
-    One instruction copies rows and columns, and as many are needed as there are further dimensions.
+    One instruction copies rows and columns, and as many are needed as there are further dimensions. Where some tiles
+    have shorter rows than others (``ragged``; if left out, where the rows do not divide), every row needs its own.
     """
+    if ragged is None:
+        ragged = extents[-1] % box[-1] != 0
     run = 1
     rows: list[int] = []
     whole = True
@@ -69,7 +73,8 @@ def transfer(box: Sequence[int], extents: Sequence[int], element_bytes: int) -> 
         else:
             rows.append(size)
         whole = size == extent
-    return Transfer(math.prod(rows[1:]), math.prod(rows), run * math.prod(rows) * element_bytes)
+    runs = math.prod(rows)
+    return Transfer(runs if ragged else math.prod(rows[1:]), runs, run * runs * element_bytes)
 
 
 @dataclass(frozen=True, slots=True)

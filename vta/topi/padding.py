@@ -96,7 +96,7 @@ class Pad2d(AluOperator):
             box = [min(size, extent) for size, extent in zip(inner, extents, strict=True)]
             return Demand(
                 elements=count * (2 if self.value else 1),
-                load=transfer(box, extents, element_bytes(env, self.dtype)),
+                load=transfer(box, extents, element_bytes(env, self.dtype), ragged=inner[3] < self.output_shape[3]),
                 operations=work * count,
                 kernels=work,
                 temporaries=1,

@@ -178,7 +178,8 @@ class PoolReduction:
         if pieces > 1:
             held += pieces * h * w
         box = (b, co, min(rows, height.size), min(columns, width.size))
-        load = transfer(box, extents, element_bytes(env, self.dtype))
+        ragged = w < width.count and (width.is_padded or width.count % w != 0)
+        load = transfer(box, extents, element_bytes(env, self.dtype), ragged=ragged)
         return Demand(
             elements=b * co * held,
             load=load.times(pieces),

@@ -38,9 +38,14 @@ def test_a_transfer_counts_the_runs_of_bytes() -> None:
 
 def test_an_instruction_takes_rows_and_columns() -> None:
     assert transfer((1, 2, 3, 5), (2, 3, 4, 5), 1) == Transfer(1, 2, 30)
-    assert transfer((1, 2, 3, 4), (2, 3, 4, 5), 1) == Transfer(2, 6, 24)
-    assert transfer((2, 2, 3, 4), (2, 3, 4, 5), 1) == Transfer(4, 12, 48)
+    assert transfer((1, 2, 3, 4), (2, 3, 4, 8), 1) == Transfer(2, 6, 24)
+    assert transfer((2, 2, 3, 4), (2, 3, 4, 8), 1) == Transfer(4, 12, 48)
     assert transfer((2, 3, 4, 5), (2, 3, 4, 5), 1) == Transfer(1, 1, 120)
+
+
+def test_rows_that_do_not_divide_have_an_instruction_each() -> None:
+    assert transfer((1, 2, 3, 4), (2, 3, 4, 5), 1) == Transfer(6, 6, 24)
+    assert transfer((1, 2, 3, 4), (2, 3, 4, 8), 1, ragged=True) == Transfer(6, 6, 24)
 
 
 def test_transfers_add_up() -> None:
