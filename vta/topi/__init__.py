@@ -5,6 +5,7 @@ Tests: tests/vta/front/test_topi_pad.py, tests/vta/topi/test_broadcast.py, tests
 
 from vta.topi import nn
 from vta.topi.alu_template import schedule_alu
+from vta.topi.batch_matmul import BatchMatmul, Matmul
 from vta.topi.bitpack import bitpack
 from vta.topi.broadcast import (
     add,
@@ -24,11 +25,12 @@ from vta.topi.conv2d import ConvTiles, conv2d, schedule_conv2d
 from vta.topi.conv2d_grouped import group_conv2d
 from vta.topi.conv2d_operator import Conv2d
 from vta.topi.conv2d_transpose import TransposeTemplate, conv2d_transpose, schedule_conv2d_transpose
-from vta.topi.dense import DenseTemplate, dense, schedule_dense
+from vta.topi.conv2d_transpose_operator import Conv2dTranspose
+from vta.topi.dense import Dense, DenseTemplate, dense, schedule_dense
 
 __all__ = [
-    "Conv2d", "ConvTiles", "DenseTemplate", "TransposeTemplate", "add", "bitpack", "cast", "clip", "conv2d",
-    "conv2d_transpose", "dense", "group_conv2d", "identity", "left_shift", "maximum", "minimum", "multiply",
-    "negative", "nn", "relu", "right_shift", "schedule_alu", "schedule_conv2d", "schedule_conv2d_transpose",
-    "schedule_dense", "subtract",
+    "BatchMatmul", "Conv2d", "Conv2dTranspose", "ConvTiles", "Dense", "DenseTemplate", "Matmul", "TransposeTemplate",
+    "add", "bitpack", "cast", "clip", "conv2d", "conv2d_transpose", "dense", "group_conv2d", "identity", "left_shift",
+    "maximum", "minimum", "multiply", "negative", "nn", "relu", "right_shift", "schedule_alu", "schedule_conv2d",
+    "schedule_conv2d_transpose", "schedule_dense", "subtract",
 ]  # fmt: skip

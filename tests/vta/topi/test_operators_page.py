@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from bench import products
 from bench.layers import LAYERS, UPSTREAM
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "operators.md").read_text()
@@ -22,3 +23,9 @@ def test_the_table_has_every_layer_and_adds_up() -> None:
     [found] = re.findall(r"^\| sum \| ([\d,]+) \| .* \| ([\d,]+) \(", PAGE, re.MULTILINE)
     assert [int(text.replace(",", "")) for text in found] == sums
     assert f"{UPSTREAM:,}" in PAGE
+
+
+def test_the_table_of_products_has_every_layer() -> None:
+    rows = re.findall(r"^\| ([\w-]+), [^|]+ \| ([\d,]+) \| ([\d.]+) % \| ([\d,]+) \|$", PAGE, re.MULTILINE)
+    assert [row[0] for row in rows] == [*products.LAYERS]
+    assert all(f"{layer.upstream:,}" in PAGE for layer in products.LAYERS.values() if layer.upstream)
