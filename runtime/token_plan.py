@@ -6,7 +6,7 @@ neighbour of its module, that leaves one to wait for: the last of that neighbour
 An instruction waits only if it needs a later one than those before it in its module did, so the k-th push of a queue
 is the one that its k-th pop means.
 
-Data that passes through DRAM within a launch (a buffer that is loaded and stored) is ordered by ``serialise``.
+Data that passes through DRAM within a launch (bytes that are loaded and stored) is ordered by ``serialise``.
 May import ``isa``. Tests: ``tests/runtime/test_token_plan.py``.
 """
 
@@ -20,6 +20,7 @@ from isa.config import VTAConfig
 from isa.instructions import Alu, Finish, Gemm, Load, MemoryId, Module, Store
 from runtime.instruction_queue import Entry, Token
 from runtime.launch import LaunchAddresses
+from runtime.memory import Allocation
 from runtime.serial import serialise
 
 __all__ = ["plan_tokens"]
@@ -54,10 +55,27 @@ def plan_tokens(
 
 
 def _passes_through_dram(entries: Sequence[Entry]) -> bool:
-    """Whether a buffer is loaded and stored."""
-    loaded = {entry.target.buffer for entry in entries if isinstance(entry.instruction, Load) and entry.target}
-    stored = {entry.target.buffer for entry in entries if isinstance(entry.instruction, Store) and entry.target}
-    return bool(loaded & stored)
+    """Whether bytes of a buffer are loaded and stored."""
+    loads: dict[Allocation, list[Range]] = {}
+    stores: dict[Allocation, list[Range]] = {}
+    for entry in entries:
+        if entry.target is None:
+            continue
+        target, found = entry.target, stores if isinstance(entry.instruction, Store) else loads
+        begin = target.offset * target.element_bytes
+        found.setdefault(target.buffer, []).append((begin, begin + target.reach * target.element_bytes))
+    return any(_meet(loads[buffer], stores[buffer]) for buffer in loads.keys() & stores.keys())
+
+
+def _meet(some: list[Range], others: list[Range]) -> bool:
+    """Whether a range of ``some`` has a byte in common with one of ``others``."""
+    ranges = sorted([(*place, 0) for place in some] + [(*place, 1) for place in others])
+    ends = [0, 0]
+    for begin, end, kind in ranges:
+        if begin < ends[1 - kind]:
+            return True
+        ends[kind] = max(ends[kind], end)
+    return False
 
 
 class _MicroOps:

@@ -52,8 +52,11 @@ def test_a_planned_program_is_right_on_hardware_that_stalls() -> None:
     np.testing.assert_array_equal(found, expected)
 
 
-def planned(steps: list[tuple[str, int]], *, store_into_input: bool = False) -> list[str]:
-    """Return the instructions of a program of loads ("i", "w"), products ("g") and stores ("s") of elements."""
+def planned(steps: list[tuple[str, int]], *, store_at: int | None = None) -> list[str]:
+    """Return the instructions of a program of loads ("i", "w"), products ("g"), resets ("r") and stores ("s").
+
+    Loads read the first element of a buffer; stores go to element ``store_at`` of it, or to another buffer.
+    """
     s = Session(CONFIGS["default"], "sim", record=True)
     queue, block, out = s.queue, s.memory.alloc(4096), s.memory.alloc(4096)
     with s.program():
@@ -63,8 +66,8 @@ def planned(steps: list[tuple[str, int]], *, store_into_input: bool = False) -> 
                 memory = MemoryId.INP if kind == "i" else MemoryId.WGT
                 queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_index=place, memory=memory)
             elif kind == "s":
-                target = block if store_into_input else out
-                queue.store_buffer_2d(place, MemoryId.OUT, target, 0, x_size=1, y_size=1, x_stride=1)
+                target = out if store_at is None else block
+                queue.store_buffer_2d(place, MemoryId.OUT, target, store_at or 0, x_size=1, y_size=1, x_stride=1)
             else:
                 queue.push_gemm((kind, place), gemm_kernel(queue, (place, place, 0), reset=kind == "r"))
         queue.synchronize()
@@ -108,9 +111,9 @@ def test_finish_waits_for_loads_that_nobody_used() -> None:
     assert planned([("i", 3)]) == ["LOAD INP 0001", "FINISH 1000"]
 
 
-def test_a_buffer_that_is_loaded_and_stored_is_kept_in_order_by_making_everything_wait() -> None:
+def test_bytes_that_are_loaded_and_stored_are_kept_in_order_by_making_everything_wait() -> None:
     steps = [("i", 0), ("r", 0), ("s", 0), ("i", 1)]
-    assert planned(steps, store_into_input=True) == [
+    assert planned(steps, store_at=0) == [
         "LOAD INP 0001",
         "GEMM-reset 0001",
         "STORE 1010",
@@ -119,6 +122,12 @@ def test_a_buffer_that_is_loaded_and_stored_is_kept_in_order_by_making_everythin
         "NOP-COMPUTE 1000",
         "FINISH 0000",
     ]
+
+
+def test_two_tensors_in_one_buffer_are_two_tensors() -> None:
+    steps = [("i", 0), ("r", 0), ("s", 0), ("i", 1)]
+    assert planned(steps, store_at=1) == planned(steps)
+    assert "NOP-COMPUTE 0110" not in planned(steps, store_at=1)
 
 
 def test_planning_ends_with_the_program() -> None:

@@ -252,6 +252,7 @@ def test_a_reduction_runs_in_order(p):
     refused(f"stage 'c': parallel: {text}", lambda: p.stage.parallel(p.k))
     refused(f"stage 'c': vectorize: {text}", lambda: p.stage.vectorize(p.k))
     refused(f"stage 'c': bind: {text}", lambda: p.stage.bind(p.k, te.thread_axis("cthread")))
+    p.stage.bind(p.k, te.thread_axis("rotate"))  # a loop still, in order
 
 
 def test_other_arguments_are_checked(p):

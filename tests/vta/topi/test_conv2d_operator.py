@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 
 import vta
+from isa.checker import is_valid
+from runtime.session import Session
 from tests.support.configs import CONFIGS
 from tests.support.random_operators import check
+from vta.nd import EXT_DEV, Device, empty
 from vta.topi.conv2d import Conv2dError, ConvTiles, Resident
 from vta.topi.conv2d_operator import Conv2d, conv2d_sums
 from vta.topi.epilogue import Bias, Clip, Residual, ShiftRight
 from vta.topi.operand import Operand
-from vta.topi.operator import OperatorError
+from vta.topi.operator import OperatorError, compile  # noqa: A004
 from vta.topi.tiling import TilingError
 from vta.topi.window import Window, WindowError
 
@@ -155,3 +158,30 @@ def test_copies_that_no_loop_has_a_multiple_of_are_refused() -> None:
         "stage 'res': no loop around its tiles or steps has a multiple of 2 trips, as buffers that are used in turn "
         "need: 1, 3, 1, 1"
     )
+
+
+def test_a_planned_program_runs_under_force_serial_and_again_with_other_arrays() -> None:
+    env = vta.Environment(CONFIGS["default"])
+    rng = np.random.default_rng(8)
+    for context in (vta.build_config(debug_flag=env.DEBUG_FORCE_SERIAL), vta.build_config()):
+        with context:
+            compiled = compile(OPERATOR, env)
+        for _ in range(3):
+            arrays = [rng.integers(-99, 99, o.shape).astype(o.dtype) for o in OPERATOR.inputs(env)]
+            np.testing.assert_array_equal(compiled(*arrays), OPERATOR.reference(*arrays))
+
+
+def test_a_searched_program_is_valid_and_the_same_every_time() -> None:
+    env = vta.Environment(CONFIGS["b1k8"])
+    words = []
+    for _ in range(2):
+        compiled = compile(OPERATOR, env)
+        session = Session(env.config, "sim", record=True)
+        arrays = [empty(t.shape, str(t.dtype), Device(EXT_DEV, 0, session)) for t in compiled.scheduled.args]
+        compiled.module(*arrays)
+        compiled.module(*arrays)
+        first, second = session.queue.launcher.launches
+        assert first.words == second.words
+        assert is_valid(first.program(session.memory))
+        words.append(first.words)
+    assert words[0] == words[1]
