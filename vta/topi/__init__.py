@@ -4,9 +4,10 @@ Tests: tests/vta/front/test_topi_pad.py, tests/vta/topi/test_broadcast.py, tests
 """
 
 from vta.topi import nn
+from vta.topi.alu_schedule import AluTiles
 from vta.topi.alu_template import schedule_alu
 from vta.topi.batch_matmul import BatchMatmul, Matmul
-from vta.topi.bitpack import bitpack
+from vta.topi.bitpack import bitpack, pack_bits, unpack_bits
 from vta.topi.broadcast import (
     add,
     cast,
@@ -27,10 +28,18 @@ from vta.topi.conv2d_operator import Conv2d
 from vta.topi.conv2d_transpose import TransposeTemplate, conv2d_transpose, schedule_conv2d_transpose
 from vta.topi.conv2d_transpose_operator import Conv2dTranspose
 from vta.topi.dense import Dense, DenseTemplate, dense, schedule_dense
+from vta.topi.division import Rounding
+from vta.topi.elementwise import Binary, BinaryOperation, Elementwise
+from vta.topi.padding import Pad2d
+from vta.topi.pooling import AveragePool2d, MaxPool2d
+from vta.topi.requantise import channel_scales, requantise, scale_steps
+from vta.topi.resize import Upsample2d
 
 __all__ = [
-    "BatchMatmul", "Conv2d", "Conv2dTranspose", "ConvTiles", "Dense", "DenseTemplate", "Matmul", "TransposeTemplate",
-    "add", "bitpack", "cast", "clip", "conv2d", "conv2d_transpose", "dense", "group_conv2d", "identity", "left_shift",
-    "maximum", "minimum", "multiply", "negative", "nn", "relu", "right_shift", "schedule_alu", "schedule_conv2d",
-    "schedule_conv2d_transpose", "schedule_dense", "subtract",
+    "AluTiles", "AveragePool2d", "BatchMatmul", "Binary", "BinaryOperation", "Conv2d", "Conv2dTranspose", "ConvTiles",
+    "Dense", "DenseTemplate", "Elementwise", "Matmul", "MaxPool2d", "Pad2d", "Rounding", "TransposeTemplate",
+    "Upsample2d", "add", "bitpack", "cast", "channel_scales", "clip", "conv2d", "conv2d_transpose", "dense",
+    "group_conv2d", "identity", "left_shift", "maximum", "minimum", "multiply", "negative", "nn", "pack_bits", "relu",
+    "requantise", "right_shift", "scale_steps", "schedule_alu", "schedule_conv2d", "schedule_conv2d_transpose",
+    "schedule_dense", "subtract", "unpack_bits",
 ]  # fmt: skip

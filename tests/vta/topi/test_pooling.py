@@ -52,7 +52,7 @@ def test_other_engines_give_the_same(engine: str) -> None:
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_pads_never_win_and_relu6_follows__br_107(config: str) -> None:
+def test_br_107_pads_never_win_and_relu6_follows(config: str) -> None:
     rng = np.random.default_rng(107)
     data = rng.integers(-128, 0, (1, 48, 7, 7)).astype(np.int8)
     env = environment(config)
