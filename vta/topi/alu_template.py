@@ -35,13 +35,14 @@ def alu_stages(output: te.Tensor, env: Environment) -> AluStages:
     direct: list[te.Tensor] = []
     elementwise: list[te.Tensor] = []
     reductions: list[te.Tensor] = []
+    pieces: list[te.Tensor] = []
     for tensor in _producers_first(output)[:-1]:
         op = tensor.op
         if isinstance(op, te.PlaceholderOp):
             if str(tensor.dtype) == env.acc_dtype:
                 direct.append(tensor)
         elif op.reduce_axis:
-            reductions.append(tensor)
+            (pieces if tensor.ndim > output.ndim else reductions).append(tensor)
         elif str(tensor.dtype) != env.acc_dtype:
             inlined.append(tensor)
         elif _is_load(op):
@@ -55,6 +56,7 @@ def alu_stages(output: te.Tensor, env: Environment) -> AluStages:
         reductions=tuple(reductions),
         direct=tuple(tensor for tensor in direct if tensor not in padded),
         inlined=tuple(inlined),
+        pieces=tuple(pieces),
     )
 
 

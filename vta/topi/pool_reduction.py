@@ -17,7 +17,7 @@ from vta.tir.expr import Expr, IterVar
 from vta.topi.alu_operator import element_bytes
 from vta.topi.alu_schedule import AluStages
 from vta.topi.alu_tiles import Demand, Inner, transfer
-from vta.topi.nn import pad
+from vta.topi.nn.pad import pad
 from vta.topi.pool_window import PoolAxis
 
 __all__ = ["Combine", "PoolReduction", "Reduced"]
