@@ -18,7 +18,7 @@ from vta.topi.images import image_shape, pack_images, unpack_images
 from vta.topi.operand import Operand
 from vta.topi.operator import Array, Operator, OperatorError, Scheduled
 
-__all__ = ["AluOperator", "Head", "element_bytes", "require_image", "widened"]
+__all__ = ["AluOperator", "Head", "element_bytes", "require_image", "require_loads", "widened"]
 
 _DTYPES = ("int8", "int32")
 """Types of numbers that the accumulator loads."""
@@ -43,6 +43,16 @@ def require_image(kind: str, shape: tuple[int, ...], dtype: str) -> None:
         raise OperatorError(f"{kind}: a shape is (N, C), (N, C, L) or (N, C, H, W) with sizes from 1, not {shape}")
     if dtype not in _DTYPES:
         raise OperatorError(f"{kind}: the accumulator loads {' and '.join(_DTYPES)}, not {dtype!r}")
+
+
+def require_loads(env: Environment, operator: Operator) -> None:
+    """Raise ``OperatorError`` if ``operator`` has an int8 input that the accumulator of ``env`` does not load."""
+    for operand in operator.inputs(env):
+        if operand.dtype == "int8" and env.inp_dtype != "int8":
+            raise OperatorError(
+                f"{type(operator).__name__}: {operand.name} is int8, and the accumulator loads 8-bit numbers where "
+                f"inputs have 8 bits (LOG_INP_WIDTH 3), not {env.inp_dtype}; give int32"
+            )
 
 
 def widened(env: Environment, data: te.Tensor) -> tuple[te.Tensor, AluStages]:
@@ -108,6 +118,7 @@ class AluOperator(Operator):
         """Return the schedule with ``AluTiles``."""
         if not isinstance(tiles, AluTiles | None):
             raise OperatorError(f"{type(self).__name__}: tiles are AluTiles, not {type(tiles).__name__}")
+        require_loads(env, self)
         head = self.head(env)
         tail = append(head.tensor, self.epilogue, env)
         if tiles is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from vta import te
 from vta.environment import Environment
-from vta.topi.alu_operator import element_bytes, require_image, widened
+from vta.topi.alu_operator import element_bytes, require_image, require_loads, widened
 from vta.topi.alu_schedule import AluTiles, alu_schedule
 from vta.topi.alu_tiles import Demand, Inner, best_tiles, transfer
 from vta.topi.epilogue import Epilogue, Residual, append, operands, pack_operands, reference
@@ -81,6 +81,7 @@ class Upsample2d(Operator):
         """Return the schedule with ``AluTiles``, which count the image's cells."""
         if not isinstance(tiles, AluTiles | None):
             raise OperatorError(f"Upsample2d: tiles are AluTiles, not {type(tiles).__name__}")
+        require_loads(env, self)
         shape = packed_shape(env, self.data_shape)
         data = te.placeholder(shape, self.dtype, "data")
         loaded, stages = widened(env, data)

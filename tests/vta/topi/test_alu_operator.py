@@ -1,11 +1,15 @@
+import numpy as np
 import pytest
 
+import vta
+from isa.config import VTAConfig
 from tests.support.random_operators import environment
 from vta.topi.alu_schedule import AluTiles
 from vta.topi.elementwise import Elementwise
-from vta.topi.epilogue import Bias, Multiply, Residual
+from vta.topi.epilogue import Bias, Clip, Multiply, Residual
 from vta.topi.operand import Operand
-from vta.topi.operator import OperatorError
+from vta.topi.operator import Operator, OperatorError, compile  # noqa: A004  # what it does
+from vta.topi.resize import Upsample2d
 
 
 def test_inputs_are_the_data_then_the_tensors_of_the_steps() -> None:
@@ -45,3 +49,23 @@ def test_shapes_and_types_that_the_accumulator_does_not_load_are_refused() -> No
     with pytest.raises(OperatorError) as caught:
         Elementwise((5, 6), dtype="int16")
     assert str(caught.value) == "Elementwise: the accumulator loads int8 and int32, not 'int16'"
+
+
+NARROW = VTAConfig(log_inp_width=2, log_wgt_width=2, log_inp_buff_size=14, log_wgt_buff_size=17)
+
+
+@pytest.mark.parametrize("operator", [Elementwise((1, 16)), Upsample2d(1, 16, 2, 2)])
+def test_int8_is_refused_where_inputs_are_narrower(operator: Operator) -> None:
+    with pytest.raises(OperatorError) as caught:
+        operator.schedule(vta.Environment(NARROW))
+    assert str(caught.value) == (
+        f"{type(operator).__name__}: data is int8, and the accumulator loads 8-bit numbers where inputs have 8 bits "
+        "(LOG_INP_WIDTH 3), not int4; give int32"
+    )
+
+
+def test_int32_becomes_int4_where_inputs_have_4_bits() -> None:
+    operator = Elementwise((1, 20, 3), (Clip(-8, 7),), "int32")
+    data = np.random.default_rng(1).integers(-20, 20, (1, 20, 3)).astype(np.int32)
+    result = compile(operator, vta.Environment(NARROW))(data)
+    np.testing.assert_array_equal(result, np.clip(data, -8, 7))
