@@ -1,14 +1,15 @@
 """A simulator for Amaranth designs: the netlist becomes native code through LLVM.
 
-``compile_design`` takes a component with one clock and returns a ``CompiledDesign``; ``AxiMemory`` and ``Histogram``
-are work that runs in native code beside it. ``docs/hw-sim.md`` is the overview.
+``compile_design`` takes a component with one clock and returns a ``CompiledDesign``; ``AxiMemory``, ``Histogram`` and
+``VcdLog`` are work that runs in native code beside it. ``docs/hw-sim.md`` is the overview.
 """
 
 from hw.sim.axi_memory import AxiCounts, AxiMemory
-from hw.sim.compiling import cached_design, compile_design
+from hw.sim.compiling import cached_design, compile_design, signal_names
 from hw.sim.design import CompiledDesign
 from hw.sim.errors import AxiError, PropertyError, SimulatorError
 from hw.sim.histogram import Histogram
+from hw.sim.vcd import VcdLog, matching_signals
 
 __all__ = [
     "AxiCounts",
@@ -18,6 +19,9 @@ __all__ = [
     "Histogram",
     "PropertyError",
     "SimulatorError",
+    "VcdLog",
     "cached_design",
     "compile_design",
+    "matching_signals",
+    "signal_names",
 ]

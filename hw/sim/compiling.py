@@ -17,7 +17,7 @@ from hw.sim.native import compile_object, host_key
 from hw.sim.simplify import simplify
 from hw.sim.translate import translate
 
-__all__ = ["cached_design", "compile_design"]
+__all__ = ["cached_design", "compile_design", "signal_names"]
 
 _SOURCES = Path(__file__).parent
 
@@ -69,6 +69,11 @@ def cached_design(
         return CompiledDesign(build(), hooks)
     whole = "\n".join(("early", _environment_key(sources), _hooks_key(hooks), repr(probes), key))
     return CompiledDesign(cached_image(whole, build), hooks)
+
+
+def signal_names(component: wiring.Component) -> tuple[str, ...]:
+    """Return the dotted names of all signals below the top, and of the ports: what probes and hooks may name."""
+    return tuple(build_netlist(component).signals)
 
 
 def _environment_key(sources: Iterable[Path]) -> str:
