@@ -8,7 +8,7 @@ May import ``hw``, when a device is made. Tests: ``tests/runtime/test_rtl_*.py``
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -106,6 +106,29 @@ class RtlSimulator:
     def set_timeline(self, hook: TimelineHook | None) -> None:
         """Call ``hook`` at the end of each launch to come with the times of everything in it."""
         self._timeline = hook
+
+    @contextmanager
+    def waves(self, file: TextIO, patterns: Sequence[str] = ()) -> Iterator[None]:
+        """Write a waveform (VCD) of the launches inside to ``file``.
+
+        ``patterns`` choose signals by their dotted names, ``*`` for anything: ``compute.*``; without any, those of the
+        top. A pattern that fits no signal is a SimulatorError. Such a simulation is compiled for the signals chosen.
+        """
+        from hw.sim import VcdLog, matching_signals
+
+        plain, names = self._core, self._core.signals
+        chosen = matching_signals(names, patterns) if patterns else [name for name in names if "." not in name]
+        log = VcdLog(chosen, file)
+        self._core = RtlCore(
+            self.config, self.hardware, self.memory, latency=self.latency, stall_seed=self.stall_seed, waves=log
+        )
+        self._core.take_memories(plain)
+        try:
+            yield
+        finally:
+            log.close()
+            plain.take_memories(self._core)
+            self._core = plain
 
     def scratchpad(self, memory: MemoryId) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
         """Return a copy of a scratchpad as numbers, shaped as in ``isa.reference.Reference``."""

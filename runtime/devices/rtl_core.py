@@ -22,7 +22,7 @@ from runtime.memory import FIRST_ADDRESS, DeviceMemory
 
 if TYPE_CHECKING:
     from hw.config import HardwareConfig
-    from hw.sim import CompiledDesign
+    from hw.sim import CompiledDesign, VcdLog
 
 __all__ = ["CoreRun", "RtlCore"]
 
@@ -61,6 +61,7 @@ class RtlCore:
         *,
         latency: int,
         stall_seed: int | None,
+        waves: "VcdLog | None" = None,
     ) -> None:
         import hw
         from hw.accounting import Cause
@@ -69,6 +70,7 @@ class RtlCore:
 
         self._config = config
         self._memory = memory
+        self._waves = waves
         self._begin = 0  # cycle of the last launch
         self._causes = tuple(Cause)
         self._axi = AxiMemory("axi", latency=latency)
@@ -85,10 +87,27 @@ class RtlCore:
             f"core {config.digest} {hardware.digest}",
             lambda: Core(config, hardware),
             sources=[Path(package.__path__[0]) for package in (hw, isa)],
-            hooks=(*self._notes.hooks, *self._histograms.values(), self._axi),  # notes first: the memory sets inputs
+            # Notes first: the memory sets inputs.
+            hooks=(*([waves] if waves else ()), *self._notes.hooks, *self._histograms.values(), self._axi),
         )
         # A stall or a slow memory is no deadlock: more cycles than any answer takes.
         self._slice = _SLICE + 16 * latency
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """Names of all signals of the hardware."""
+        return tuple(self._design.image.signals)
+
+    def take_memories(self, other: "RtlCore") -> None:
+        """Take the contents of all memories from an idle core of the same configurations."""
+        for name in self._design.memories:
+            self._design.memory(name)[:] = other._design.memory(name)
+
+    def _reset(self) -> None:
+        """Return to power-on."""
+        if self._waves is not None:
+            self._waves.flush()
+        self._design.reset()
 
     def scratchpad(self, memory: MemoryId) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
         """Return a copy of a scratchpad between two launches."""
@@ -108,10 +127,10 @@ class RtlCore:
             self._wait()
             self._notes.stop()
         except AxiError as error:
-            self._design.reset()
+            self._reset()
             raise DeviceError(f"the hardware broke the rules of its bus: {error}") from error
         except BaseException:  # an interrupt of the user, too
-            self._design.reset()
+            self._reset()
             raise
         return self._ended(noted=noted)
 

@@ -22,6 +22,7 @@ from rich.console import Console
 from isa.config import VTAConfig
 from isa.disassembler import disassemble
 from isa.program import Program
+from runtime.devices.rtl import RtlSimulator
 from runtime.launch import Launch
 from runtime.session import Session
 from runtime.stats import Statistics
@@ -30,7 +31,7 @@ from vta.cli.capsule import is_capsule, packing, replay_capsule
 from vta.cli.listing import launch_listing
 from vta.cli.options import ConfigOption, TargetOption, chosen_config, given_config
 from vta.cli.program_file import read_program
-from vta.cli.reporting import reported, require_file, stats_table
+from vta.cli.reporting import UserError, reported, require_file, require_place, stats_table
 from vta.cli.sanitizing import LaunchSanitizer, sanitize_program
 from vta.cli.script import run_script
 from vta.trace import recording
@@ -40,12 +41,14 @@ __all__ = ["run"]
 
 @dataclass(frozen=True, slots=True)
 class _Wishes:
-    """What to do beside running: where to list, record and pack, whether to check everything."""
+    """What to do beside running: where to list, record, pack and draw, whether to check everything."""
 
     trace: str | None
     record: Path | None
     sanitize: bool
     capsule: Path | None
+    vcd: Path | None
+    signals: tuple[str, ...]
 
 
 def run(
@@ -66,11 +69,22 @@ def run(
     capsule: Annotated[
         Path | None, typer.Option("--capsule", metavar="OUT", help="Pack all that the run depends on, to replay it.")
     ] = None,
+    vcd: Annotated[
+        Path | None, typer.Option("--vcd", metavar="FILE", help="Write waveforms of the hardware (tsim).")
+    ] = None,
+    signals: Annotated[
+        list[str] | None,
+        typer.Option("--signals", metavar="PATTERN", help="What --vcd writes, as 'compute.*'; repeatable."),
+    ] = None,
 ) -> None:
     """Run a script or a program, and say what it computed or what went wrong."""
     with reported():
         require_file(file, "a .py script, a .vta assembly or a binary program")
-        wishes = _Wishes(trace, record, sanitize, capsule)
+        wishes = _Wishes(trace, record, sanitize, capsule, vcd, tuple(signals or ()))
+        if signals and vcd is None:
+            raise typer.BadParameter("--signals chooses what --vcd FILE writes, and there is no --vcd")
+        if vcd is not None:
+            require_place(vcd)
         if is_capsule(file):
             replay_capsule(file)
             return
@@ -108,6 +122,7 @@ def _run_script(file: Path, arguments: list[str], config: VTAConfig, wishes: _Wi
         inside = [
             lambda session: packing(session, file, wishes.capsule),
             lambda session: _recorded(session, file, wishes),
+            lambda session: _drawn(session, wishes),
         ]
         counters = run_script(file, config, arguments, on_launch=on_launch if listeners else None, inside=inside)
     if wishes.sanitize:
@@ -132,6 +147,19 @@ def _recorded(session: Session, file: Path, wishes: _Wishes) -> AbstractContextM
     return recording(session, wishes.record, program=file.name) if wishes.record else nullcontext()
 
 
+@contextmanager
+def _drawn(session: Session, wishes: _Wishes) -> Iterator[None]:
+    """Write waveforms, if they are wished for."""
+    if wishes.vcd is None:
+        yield
+        return
+    device = session.device
+    if not isinstance(device, RtlSimulator):
+        raise UserError(f"--vcd shows the signals of the hardware, and {device.name!r} has none; use --target tsim")
+    with open(wishes.vcd, "w", encoding="utf-8") as file, device.waves(file, wishes.signals):
+        yield
+
+
 def _run_program(file: Path, program: Program, target: str | None, wishes: _Wishes) -> Statistics:
     if wishes.trace is not None:
         with _trace_file(wishes.trace) as output:
@@ -142,6 +170,7 @@ def _run_program(file: Path, program: Program, target: str | None, wishes: _Wish
     with (
         reported(program=file),
         _recorded(session, file, wishes),
+        _drawn(session, wishes),
         _killed_by_interrupt(),
         packing(session, file, wishes.capsule) as capture,
     ):
