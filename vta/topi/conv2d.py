@@ -2,17 +2,19 @@
 
 ``conv2d`` and ``schedule_conv2d`` with the knobs of ``ConvTiles`` are TVM-VTA's template. ``vta.topi.conv2d_operator``
 builds on the same two with tiles that need not divide.
-May import ``vta.te``, ``vta.environment``, ``vta.topi.{fused,layout,window}``. Tests: tests/vta/topi/test_conv2d.py.
+May import ``vta.te``, ``vta.environment``, ``vta.topi.{conv2d_search,conv2d_tiles,fused,layout,window}``.
+Tests: tests/vta/topi/test_conv2d.py.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from vta import te
 from vta.environment import Environment, get_env
 from vta.tir import ops
 from vta.tir.expr import Expr, IntImm, IterVar
+from vta.topi.conv2d_search import searched_tiles, window_attributes
+from vta.topi.conv2d_tiles import ConvTiles, Resident
 from vta.topi.fused import FusedLayer, fused_layer
 from vta.topi.layout import blocks
 from vta.topi.window import Window
@@ -25,45 +27,6 @@ __all__ = [
 
 class Conv2dError(ValueError):
     """A convolution whose tensors do not go together, or a schedule that does not go with it."""
-
-
-class Resident(StrEnum):
-    """What stays on the chip while tiles change."""
-
-    NONE = "none"
-    DATA = "data"
-    """The data of a tile's places, while output channels change."""
-    KERNEL = "kernel"
-    """The weights of a tile's output channels, while places change."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConvTiles:
-    """The inner factors of a convolution's loops, and its virtual threads: TVM-VTA's knobs.
-
-    A tile of ``tile_co`` blocks of output channels and ``tile_h`` x ``tile_w`` places is accumulated at once, from
-    ``tile_ci`` blocks of input channels (and ``tile_kh`` rows of the kernel, 0: all) at a time.
-
-    ``run`` places of a row follow each other in the micro-ops, and the longest other loops are loops of instructions:
-    so GEMM and ALU, which walk over the accumulator at the same time, rarely meet in one of its banks. With 0 the loops
-    are in TVM-VTA's order.
-
-    Instead of threads, tiles and steps can use several copies of their memory in turn: ``rotate_tiles`` of the
-    accumulators, ``rotate_steps`` of inputs and weights. A tile's epilogue then runs during the next one's products.
-    What is ``resident`` is loaded once for all tiles that read it.
-    """
-
-    tile_h: int = 1
-    tile_w: int = 1
-    tile_ci: int = 1
-    tile_co: int = 1
-    oc_nthread: int = 1
-    h_nthread: int = 1
-    tile_kh: int = 0
-    run: int = 0
-    rotate_tiles: int = 1
-    rotate_steps: int = 1
-    resident: Resident = Resident.NONE
 
 
 Channel = Callable[[Expr, Expr], Expr]
@@ -123,10 +86,12 @@ def convolution(
     *,
     out_dtype: str = "int32",
     gather: bool = False,
+    groups: int = 1,
 ) -> te.Tensor:
     """Return ``rows`` x ``columns`` places of a convolution, which may be more than the image has: they read zeros.
 
-    With ``gather``, a kernel of one row (or column) with a stride loads no row (or column) in between.
+    With ``gather``, a kernel of one row (or column) with a stride loads no row (or column) in between. Window and
+    ``groups`` (of whole blocks) are kept as attributes, from which the search for tiles knows them.
     """
     gaps = window.gaps if gather else (1, 1)
     steps = (window.strides[0] // gaps[0], window.strides[1] // gaps[1])
@@ -148,7 +113,7 @@ def convolution(
         return te.sum(product, axis=[k_o, d_i, d_j, k_i])
 
     shape = (data.shape[0], kernel.shape[0], rows, columns, data.shape[4], kernel.shape[4])
-    return te.compute(shape, element, name="res", tag="conv2d_dense")
+    return te.compute(shape, element, name="res", tag="conv2d_dense", attrs=window_attributes(window, groups))
 
 
 def _fetched(
@@ -179,11 +144,13 @@ def schedule_conv2d(
 ) -> te.Schedule:
     """Return the schedule of a convolution with its epilogue, whose last stage casts to ``env.out_dtype``.
 
-    ``tiles`` defaults to tiles of one, as TVM-VTA without a tuning log has it; ``env`` to the current environment.
+    Without ``tiles`` the best ones are searched; what TVM-VTA takes without a tuning log is ``ConvTiles()``, tiles of
+    one. ``env`` defaults to the current environment. Raises ``TilingError`` where nothing fits.
     """
     [output] = [outs] if isinstance(outs, te.Tensor) else outs
-    layer = fused_layer(output)
-    return _Template(layer, te.create_schedule(output.op), tiles or ConvTiles(), env or get_env()).build()
+    layer, chosen = fused_layer(output), env or get_env()
+    found = searched_tiles(layer, chosen) if tiles is None else tiles
+    return _Template(layer, te.create_schedule(output.op), found, chosen).build()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

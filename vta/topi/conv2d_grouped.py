@@ -2,11 +2,11 @@
 
 ``group_conv2d`` is TVM-VTA's: every group holds whole blocks. ``channel_blocks`` is the general rule, for groups of any
 size: a block of output channels reads a run of input blocks, and the kernel is zero where groups do not meet.
-May import ``vta.te``, ``vta.topi.{conv2d,layout,window}``, numpy. Tests: tests/vta/topi/test_conv2d_grouped.py.
+May import ``vta.te``, ``vta.topi.{channel_blocks,conv2d,layout,window}``, numpy.
+Tests: tests/vta/topi/test_conv2d_grouped.py.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from vta import te
 from vta.tir import ops
 from vta.tir.expr import Expr
 from vta.tir.ops import floordiv
+from vta.topi.channel_blocks import ChannelBlocks, channel_blocks
 from vta.topi.conv2d import Channel, Conv2dError, convolution, require_packed, size_of
 from vta.topi.layout import blocks
 from vta.topi.window import Window
@@ -48,48 +49,15 @@ def group_conv2d(
     rows, columns = window.output(size_of(data, 2), size_of(data, 3))
     per_group = blocks_out // groups
     return convolution(
-        data, kernel, window, rows, columns, lambda co, k_o: floordiv(co, per_group) * taken + k_o, out_dtype=out_dtype
+        data,
+        kernel,
+        window,
+        rows,
+        columns,
+        lambda co, k_o: floordiv(co, per_group) * taken + k_o,
+        out_dtype=out_dtype,
+        groups=groups,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ChannelBlocks:
-    """Block ``co`` of output channels reads the ``count`` blocks of input channels from ``starts[co]`` on."""
-
-    starts: tuple[int, ...]
-    count: int
-
-    @property
-    def step(self) -> int | None:
-        """How far apart the starts of neighbours are, None if that varies."""
-        steps = {b - a for a, b in zip(self.starts, self.starts[1:], strict=False)}
-        if len(steps) > 1:
-            return None
-        return steps.pop() if steps else 0
-
-    def allows(self, tile_co: int) -> bool:
-        """Return whether ``tile_co`` blocks of output channels can be computed at once: their starts form a pattern."""
-        if self.step is not None:
-            return True
-        tiles = (self.starts[i : i + tile_co] for i in range(0, len(self.starts), tile_co))
-        return all(len(set(tile)) == 1 for tile in tiles)
-
-    def read(self, tile_co: int) -> int:
-        """Return how many blocks of input channels a tile of ``tile_co`` blocks of output channels reads."""
-        return self.count + (self.step or 0) * (tile_co - 1)
-
-
-def channel_blocks(*, groups: int, in_channels: int, out_channels: int, block_in: int, block_out: int) -> ChannelBlocks:
-    """Return which input blocks each output block reads, the same number for all of them."""
-    taken, made = in_channels // groups, out_channels // groups
-    total = blocks(in_channels, block_in)
-    runs = []
-    for co in range(blocks(out_channels, block_out)):
-        first = co * block_out // made
-        last = (min((co + 1) * block_out, out_channels) - 1) // made
-        runs.append((first * taken // block_in, ((last + 1) * taken - 1) // block_in))
-    count = max(end - begin + 1 for begin, end in runs)
-    return ChannelBlocks(tuple(min(begin, total - count) for begin, _ in runs), count)
 
 
 def channel_index(

@@ -13,10 +13,12 @@ import numpy.typing as npt
 from vta import te
 from vta.environment import Environment
 from vta.topi import epilogue
-from vta.topi.conv2d import ConvTiles, convolution, schedule_conv2d
-from vta.topi.conv2d_grouped import ChannelBlocks, channel_blocks, channel_index, pack_grouped_kernel
+from vta.topi.channel_blocks import ChannelBlocks, channel_blocks
+from vta.topi.conv2d import convolution, schedule_conv2d
+from vta.topi.conv2d_grouped import channel_index, pack_grouped_kernel
+from vta.topi.conv2d_tiles import ConvTiles
 from vta.topi.conv2d_tiling import ConvShape, conv_candidates, conv_footprint, require_tiles
-from vta.topi.epilogue import Epilogue
+from vta.topi.epilogue import Epilogue, Residual
 from vta.topi.layout import blocks, pack_activations, unpack_activations
 from vta.topi.operand import Operand
 from vta.topi.operator import Operator, OperatorError, Scheduled
@@ -120,7 +122,18 @@ class Conv2d(Operator):
     def shape_on(self, env: Environment) -> ConvShape:
         """Return the sizes of its loops on ``env``."""
         images = blocks(self.batch, env.BATCH)
-        return ConvShape(env, images, self.height, self.width, self.channel_blocks(env), self.window, self.epilogue)
+        residuals = sum(isinstance(step, Residual) for step in self.epilogue)
+        return ConvShape(
+            env=env,
+            images=images,
+            height=self.height,
+            width=self.width,
+            channels=self.channel_blocks(env),
+            window=self.window,
+            stages=epilogue.stage_count(self.epilogue),
+            residuals=residuals,
+            by_channel=len(epilogue.operands(self.epilogue, self.shape)) - residuals,
+        )
 
     def chosen(self, env: Environment, tiles: object = None) -> ConvTiles:
         """Return ``tiles`` if they fit, or the best ones; raises ``TilingError`` naming what is too small."""

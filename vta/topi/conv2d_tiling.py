@@ -1,6 +1,6 @@
 """Tiles for ``Conv2d``: which there are, what they take of the scratchpads, and what they cost.
 
-May import ``vta.environment``, ``vta.topi``'s convolutions, epilogue, layout and tiling. Tests:
+May import ``vta.environment``, ``vta.topi.{channel_blocks,conv2d_tiles,layout,tiling,window}``. Tests:
 tests/vta/topi/test_conv2d_tiling.py.
 """
 
@@ -10,10 +10,8 @@ from functools import cached_property
 from math import prod
 
 from vta.environment import Environment
-from vta.topi import epilogue
-from vta.topi.conv2d import ConvTiles, Resident
-from vta.topi.conv2d_grouped import ChannelBlocks
-from vta.topi.epilogue import Epilogue, Residual
+from vta.topi.channel_blocks import ChannelBlocks
+from vta.topi.conv2d_tiles import ConvTiles, Resident
 from vta.topi.layout import blocks
 from vta.topi.tiling import Bus, Candidate, Footprint, TilingError, Work, divisors, even_parts
 from vta.topi.window import Window
@@ -35,7 +33,12 @@ _WIDTHS = 4
 
 @dataclass(frozen=True)
 class ConvShape:
-    """A convolution as its loops see it: sizes in blocks, on one environment."""
+    """A convolution as its loops see it: sizes in blocks, on one environment.
+
+    The epilogue does ``stages`` operations on every accumulator; it loads ``residuals`` tensors of the output's size
+    and ``by_channel`` ones of a value a channel. ``gathers`` says that rows and columns that nobody reads are left out,
+    and ``even`` that tiles must divide the output.
+    """
 
     env: Environment
     images: int
@@ -43,7 +46,11 @@ class ConvShape:
     width: int
     channels: ChannelBlocks
     window: Window
-    epilogue: Epilogue
+    stages: int
+    residuals: int
+    by_channel: int
+    gathers: bool = True
+    even: bool = False
 
     @cached_property
     def output(self) -> tuple[int, int]:
@@ -55,26 +62,20 @@ class ConvShape:
         """Blocks of output channels."""
         return len(self.channels.starts)
 
-    @cached_property
-    def residuals(self) -> int:
-        """Accumulators per place that residuals are loaded into."""
-        return sum(isinstance(step, Residual) for step in self.epilogue)
+    @property
+    def gaps(self) -> tuple[int, int]:
+        """How far apart the rows and columns are that are loaded."""
+        return self.window.gaps if self.gathers else (1, 1)
 
-    @cached_property
-    def by_channel(self) -> int:
-        """Accumulators per block of channels that biases and the like are loaded into."""
-        return len(epilogue.operands(self.epilogue, (1, 1))) - self.residuals
-
-    @cached_property
-    def stages(self) -> int:
-        """ALU operations on every accumulator."""
-        return epilogue.stage_count(self.epilogue)
+    def parts(self, extent: int) -> list[int]:
+        """Return the sizes of parts into which ``extent`` may be cut, the largest first."""
+        return [part for part in even_parts(extent) if not self.even or extent % part == 0]
 
     def fetched(self, tiles: ConvTiles) -> tuple[int, int, int]:
         """Return blocks, rows and columns of data that a step loads, those in between left out."""
         rows_of_kernel = tiles.tile_kh or self.window.kernel[0]
         reach = (rows_of_kernel - 1) * self.window.dilation[0]
-        gap = self.window.gaps
+        gap = self.gaps
         rows = ((tiles.tile_h - 1) * self.window.strides[0] + reach) // gap[0] + 1
         columns = (self.window.span(1, tiles.tile_w)[1] - 1) // gap[1] + 1
         if tiles.resident is Resident.DATA:
@@ -137,7 +138,7 @@ def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
     counts = _counts(shape, tiles)
     places = tiles.tile_h * tiles.tile_w * tiles.tile_co
     read, high, wide = shape.fetched(tiles)
-    gap = shape.window.gaps
+    gap = shape.gaps
     runs = read * high * (wide if gap[1] > 1 else 1)
     # Pads are not read.
     seen = min(high, blocks(shape.height, gap[0])) * min(wide, blocks(shape.width, gap[1]))
@@ -218,8 +219,8 @@ def _inner_tiles(shape: ConvShape, *, thorough: bool) -> Iterator[ConvTiles]:
     sizes = sorted(
         {
             (tile_h * tile_w * tile_co, tile_h, tile_w, tile_co)
-            for tile_w in (even_parts(columns) if thorough else _widths(columns, config.acc_depth))
-            for tile_h in even_parts(rows)
+            for tile_w in (shape.parts(columns) if thorough else _widths(shape, config.acc_depth))
+            for tile_h in shape.parts(rows)
             for tile_co in channels
             if tile_h * tile_w * tile_co <= config.acc_depth
         },
@@ -240,9 +241,9 @@ def _inner_tiles(shape: ConvShape, *, thorough: bool) -> Iterator[ConvTiles]:
                 )
 
 
-def _widths(columns: int, acc_depth: int) -> list[int]:
+def _widths(shape: ConvShape, acc_depth: int) -> list[int]:
     """Return widths of tiles: whole rows and large parts of them, because the columns at their borders load twice."""
-    parts = even_parts(columns)
+    parts = shape.parts(shape.output[1])
     fitting = [part for part in parts if part <= acc_depth // 2]
     return (fitting or parts[-1:])[:_WIDTHS]
 

@@ -10,16 +10,25 @@ from vta import te
 from vta.topi import epilogue
 from vta.topi.conv2d import Conv2dError, ConvTiles, conv2d, schedule_conv2d
 from vta.topi.conv2d_grouped import group_conv2d
-from vta.topi.conv2d_operator import conv2d_sums
-from vta.topi.epilogue import Bias, Clip, ShiftRight, append
+from vta.topi.conv2d_operator import Conv2d, conv2d_sums
+from vta.topi.conv2d_search import conv_shape, searched_tiles
+from vta.topi.conv2d_tiling import conv_work
+from vta.topi.epilogue import Bias, Clip, Residual, ShiftRight, append
+from vta.topi.fused import fused_layer
 from vta.topi.layout import pack_activations, pack_channels, pack_kernel, unpack_activations
+from vta.topi.tiling import Bus, TilingError
 from vta.topi.window import Window
 
 STEPS = (ShiftRight(6), Bias(), Clip(-100, 100))
 
 
 def result_of(
-    env: vta.Environment, images: tuple[int, ...], outputs: int, window: Window, tiles: ConvTiles, groups: int = 1
+    env: vta.Environment,
+    images: tuple[int, ...],
+    outputs: int,
+    window: Window,
+    tiles: ConvTiles | None,
+    groups: int = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return what the functional simulator and what numpy make of random numbers."""
     rng = np.random.default_rng(11)
@@ -71,13 +80,55 @@ def test_groups_of_whole_blocks_compute_what_numpy_computes(name: str, tiles: Co
     np.testing.assert_array_equal(found, expected)
 
 
-def test_tiles_of_one_are_the_default_and_the_current_environment_is_taken() -> None:
-    with vta.Environment(CONFIGS["b1k8"]) as env:
-        x = te.placeholder((1, 1, 3, 3, 1, 8), name="x", dtype=env.inp_dtype)
-        w = te.placeholder((1, 1, 1, 1, 8, 8), name="w", dtype=env.wgt_dtype)
-        result = append(conv2d(x, w), (), env).result
-        text = str(vta.lower(schedule_conv2d([result]), [x, w, result]))
-    assert text.count("for (") == 2
+@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize(
+    ("window", "groups"),
+    [(Window((3, 3), padding=(1, 1, 1, 1)), 1), (Window((1, 1), (2, 2)), 1), (Window((3, 2), (2, 1), (0, 1, 2, 0)), 2)],
+)
+def test_tiles_are_searched_where_none_are_given(window: Window, groups: int, config: str) -> None:
+    env = vta.Environment(CONFIGS[config])
+    shape = (env.BATCH, 4 * env.BLOCK_IN, 15, 14)
+    with env:
+        found, expected = result_of(env, shape, 4 * env.BLOCK_OUT, window, None, groups)
+    np.testing.assert_array_equal(found, expected)
+
+
+def layer(env: vta.Environment) -> tuple[te.Tensor, list[te.Tensor]]:
+    x = te.placeholder((1, 4, 28, 28, 1, 16), name="x", dtype=env.inp_dtype)
+    w = te.placeholder((8, 4, 3, 3, 16, 16), name="w", dtype=env.wgt_dtype)
+    appended = append(conv2d(x, w, 1, 1), (Bias(), Residual(), Clip(0, 127)), env)
+    return appended.result, [x, w, *appended.inputs, appended.result]
+
+
+def test_searched_tiles_divide_the_output_and_are_no_tiles_of_one() -> None:
+    env = vta.get_env()
+    result, _ = layer(env)
+    tiles = searched_tiles(fused_layer(result), env)
+    assert 28 % tiles.tile_h == 28 % tiles.tile_w == 0
+    assert tiles.tile_h * tiles.tile_w * tiles.tile_co >= 100
+    assert tiles.rotate_tiles > 1
+
+
+def test_the_search_knows_a_layer_as_the_operator_knows_it() -> None:
+    env = vta.get_env()
+    result, _ = layer(env)
+    work = conv_work(conv_shape(fused_layer(result), env), ConvTiles(tile_h=7, tile_w=14), Bus())
+    operator = Conv2d(1, 64, 28, 28, 128, (3, 3), padding=(1, 1, 1, 1), epilogue=(Bias(), Residual(), Clip(0, 127)))
+    assert work == conv_work(operator.shape_on(env), ConvTiles(tile_h=7, tile_w=14), Bus())
+
+
+def test_tiles_of_a_computation_that_is_not_the_librarys_have_to_be_given() -> None:
+    env = vta.get_env()
+    data = te.placeholder((1, 1, 4, 4, 1, 16), name="data", dtype="int32")
+    k = te.reduce_axis((0, 3), name="k")
+    total = te.compute((1, 1, 4, 2, 1, 16), lambda *i: te.sum(data(*i[:3], i[3] + k, *i[4:]), axis=k), name="total")
+    result = te.compute(total.shape, lambda *i: total(*i).astype("int8"), name="result")
+    with pytest.raises(TilingError) as caught:
+        schedule_conv2d(result, env=env)
+    assert str(caught.value) == (
+        "stage 'total': tiles are searched for topi.conv2d and topi.group_conv2d; give schedule_conv2d the tiles of "
+        "another computation"
+    )
 
 
 def placeholders(x: tuple[int, ...], w: tuple[int, ...]) -> tuple[te.Tensor, te.Tensor]:
