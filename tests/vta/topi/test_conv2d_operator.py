@@ -5,10 +5,13 @@ import pytest
 
 import vta
 from isa.checker import is_valid
+from isa.config import VTAConfig
 from runtime.session import Session
 from tests.support.configs import CONFIGS
+from tests.support.odd_configs import ODD_CONFIGS
 from tests.support.random_operators import check
 from vta.nd import EXT_DEV, Device, empty
+from vta.tir.dtype import DType
 from vta.topi.conv2d import Conv2dError, ConvTiles, Resident
 from vta.topi.conv2d_operator import Conv2d, conv2d_sums
 from vta.topi.epilogue import Bias, Clip, Residual, ShiftRight
@@ -185,3 +188,17 @@ def test_a_searched_program_is_valid_and_the_same_every_time() -> None:
         assert is_valid(first.program(session.memory))
         words.append(first.words)
     assert words[0] == words[1]
+
+
+@pytest.mark.parametrize("config", ODD_CONFIGS.values(), ids=ODD_CONFIGS)
+def test_operands_of_any_width_and_blocks_of_any_size(config: VTAConfig) -> None:
+    env = vta.Environment(config)
+    low, high = DType(env.out_dtype).bounds
+    operator = Conv2d(2, 20, 9, 7, 12, (3, 3), padding=(1, 1, 1, 1), epilogue=(ShiftRight(4), Bias(), Clip(low, high)))
+    rng = np.random.default_rng(4)
+    arrays = []
+    for operand in operator.inputs(env):
+        bounds = (-9, 9) if operand.name == "bias" else DType(operand.dtype).bounds
+        dtype = np.int32 if operand.name == "bias" else np.int8
+        arrays.append(rng.integers(*bounds, operand.shape, endpoint=True).astype(dtype))
+    np.testing.assert_array_equal(compile(operator, env)(*arrays), operator.reference(*arrays))

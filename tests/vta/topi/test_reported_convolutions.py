@@ -52,6 +52,22 @@ def test_br_057_pads_with_a_batch_of_two() -> None:
     check(Conv2d(2, 16, 8, 8, 16, (3, 3), padding=(1, 1, 1, 1), epilogue=LAYER), "b2k16")
 
 
+def test_br_022_a_timed_convolution_gives_the_same_output_and_the_same_cycles_every_time() -> None:
+    env = vta.get_env()
+    operator = Conv2d(1, 16, 7, 7, 16, (3, 3), padding=(1, 1, 1, 1), epilogue=LAYER)
+    compiled = compile(operator, env)
+    session = Session(env.config, "tsim", record=True)
+    device = Device(EXT_DEV, 0, session)
+    rng = np.random.default_rng(22)
+    plain = [rng.integers(-99, 99, operand.shape).astype(operand.dtype) for operand in operator.inputs(env)]
+    arrays = [vta.nd.array(values, device) for values in operator.pack(env, *plain)]
+    out = empty(compiled.scheduled.args[-1].shape, "int8", device)
+    compiled.module.time_evaluator(compiled.module.entry_name, device, number=3, repeat=2)(*arrays, out)
+    np.testing.assert_array_equal(operator.unpack(env, out.numpy()), operator.reference(*plain))
+    assert len(session.queue.launcher.launches) >= 6
+    assert len({stats.cycles for stats in session.queue.launcher.launch_stats}) == 1
+
+
 # --- block_in unlike block_out ---------------------------------------------------------------------------------------
 
 
