@@ -1,6 +1,6 @@
 """LLVM code that makes next values current and tells which partitions must run because of what changed.
 
-Tests: ``tests/hw/sim/test_commit.py``.
+Tests: ``tests/hw/sim/test_random_designs.py``.
 """
 
 from collections.abc import Iterable

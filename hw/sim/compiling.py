@@ -1,4 +1,4 @@
-"""The front door: an Amaranth component in, a running simulation out. Tests: ``tests/hw/sim/test_compiling.py``."""
+"""The front door: an Amaranth component in, a running simulation out. Tests: ``tests/hw/sim/test_design.py``."""
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Which nodes of a directed graph lie on cycles. Imports nothing. Tests: ``tests/hw/sim/test_components.py``."""
+"""Which nodes of a directed graph lie on cycles. Imports nothing. Tests: ``tests/hw/sim/test_order.py``."""
 
 from collections.abc import Callable, Iterable
 

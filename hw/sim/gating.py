@@ -2,7 +2,7 @@
 
 A register that is assigned only under conditions keeps its value otherwise, and its next value already is that one
 (see ``hw.sim.driver``); a memory row is written only if a port is enabled. What serves only registers and ports with
-one set of conditions goes behind one branch. Tests: ``tests/hw/sim/test_gating.py``.
+one set of conditions goes behind one branch. Tests: ``tests/hw/sim/test_partitions.py``.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Object code from LLVM text for this host, and entry points from object code.
 
-Tests: ``tests/hw/sim/test_native.py``.
+Tests: ``tests/hw/sim/test_native_far_memory.py``.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 """What is evaluated in which order and in which function, who reads what, and how wide values are cut.
 
 ``Plan.partitions`` first settle the design, then (from ``edge_from`` on) do what the clock's edge does to memories.
-Tests: ``tests/hw/sim/test_plan.py``.
+Tests: ``tests/hw/sim/test_partitions.py``.
 """
 
 import string

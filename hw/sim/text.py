@@ -1,6 +1,6 @@
 """The text of one LLVM function while it is written, and the integer types that hold values.
 
-Imports nothing of ours. Tests: ``tests/hw/sim/test_text.py``.
+Imports nothing of ours. Tests: ``tests/hw/sim/test_random_designs.py``.
 """
 
 import enum
