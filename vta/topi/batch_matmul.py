@@ -93,6 +93,13 @@ def _divisible(count: int) -> int:
     return blocks(count, _COARSE) * _COARSE if count >= _FINE else count
 
 
+def _filled(values: Array, shape: tuple[int, ...]) -> Array:
+    """Return ``values`` with zeros behind them in every dimension, up to ``shape``."""
+    filled = np.zeros(shape, values.dtype)
+    filled[tuple(slice(extent) for extent in values.shape)] = values
+    return filled
+
+
 @dataclass(frozen=True, slots=True)
 class BatchMatmul(Operator):
     """``batch`` products of (rows, inner) with (inner, columns); ``transpose_a`` and ``transpose_b`` give them turned.
@@ -158,26 +165,26 @@ class BatchMatmul(Operator):
         rows, columns = _divisible(blocks(self.rows, env.BATCH)), _divisible(blocks(self.columns, env.BLOCK_OUT))
         return rows, blocks(self.inner, env.BLOCK_IN), columns
 
-    def _in_rows(self, env: Environment, values: Array) -> Array:
-        """Return (batch, rows, ...) with whole blocks of rows, one product behind the other."""
-        rows = self._blocks(env)[0] * env.BATCH
-        filled = np.zeros((self.batch, rows, values.shape[2]), values.dtype)
-        filled[:, : self.rows] = values
-        return filled.reshape(self.batch * rows, values.shape[2])
-
     def pack(self, env: Environment, *arrays: Array) -> tuple[Array, ...]:
         """Return a in rows, b like the weights of dense layers one behind the other, and what the epilogue reads."""
         a, b, *rest = arrays
         left = a.swapaxes(1, 2) if self.transpose_a else a
         right = b if self.transpose_b else b.swapaxes(1, 2)
-        columns = self._blocks(env)[2] * env.BLOCK_OUT
-        filled = np.zeros((self.batch, columns, self.inner), right.dtype)
-        filled[:, : self.columns] = right
-        weights = [pack_dense_weights(w, block_in=env.BLOCK_IN, block_out=env.BLOCK_OUT) for w in filled]
-        values = [self._in_rows(env, value) if value.ndim == 3 else value for value in rest]
+        counts = self._blocks(env)
+        rows, columns = counts[0] * env.BATCH, counts[2] * env.BLOCK_OUT
+        weights = _filled(right, (self.batch, columns, self.inner))
+        values = [
+            _filled(value, (self.batch, rows, columns)).reshape(self.batch * rows, columns)
+            if value.ndim == 3
+            else _filled(value, (columns,))
+            for value in rest
+        ]
+        in_rows = _filled(left, (self.batch, rows, self.inner)).reshape(self.batch * rows, self.inner)
         return (
-            pack_activations(self._in_rows(env, left), batch=env.BATCH, block=env.BLOCK_IN),
-            np.concatenate(weights),
+            pack_activations(in_rows, batch=env.BATCH, block=env.BLOCK_IN),
+            np.concatenate(
+                [pack_dense_weights(one, block_in=env.BLOCK_IN, block_out=env.BLOCK_OUT) for one in weights]
+            ),
             *epilogue.pack_operands(self.epilogue, env, values, rank=4),
         )
 

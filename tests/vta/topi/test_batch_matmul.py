@@ -40,10 +40,11 @@ def test_the_reference_is_the_product() -> None:
     assert wide.tolist() == [(x @ y).tolist() for x, y in zip(*pair, strict=True)]
 
 
-def test_an_awkward_number_of_rows_is_filled_up() -> None:
+def test_awkward_numbers_of_rows_and_columns_are_filled_up() -> None:
     env = vta.get_env()
-    operator = BatchMatmul(2, 37, 16, 16)
-    assert operator.schedule(env).args[0].shape[0] == 2 * 40
+    operator = BatchMatmul(2, 37, 16, 33 * 16, epilogue=(*STEPS, Residual("int32")))
+    data, weights, *_ = operator.schedule(env).args
+    assert (data.shape[0], weights.shape[0]) == (2 * 40, 2 * 40)
     check(operator, env)
 
 
