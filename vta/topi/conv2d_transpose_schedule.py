@@ -8,6 +8,8 @@ May import ``vta.te``, ``vta.environment``, ``vta.topi``. Tests: tests/vta/topi/
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple, Self
 
 from vta import te
 from vta.environment import Environment
@@ -20,7 +22,7 @@ from vta.topi.layout import blocks
 from vta.topi.sizes import sizes
 from vta.topi.transposed_window import TransposedWindow
 
-__all__ = ["TransposeTiles", "TransposedLayer", "schedule_transposed"]
+__all__ = ["ProductLoops", "TransposeTiles", "TransposedLayer", "schedule_transposed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ def schedule_transposed(
     tile = use_in_turn(result, order, {axis: counts[axis] for axis in turning}, tiles.rotate_tiles)
     made.compute_tile_in(tile)
     lanes = made.sums.leaf_iter_vars[4]
-    k0 = _order_sums(made.sums, tiles, strides)
+    k0 = _order_sums(made.sums, tiles, strides, sizes(made.layer.output)[2:4])
     steps = sizes(made.layer.reduction.op.input_tensors[1])[1] // tiles.tile_ci
     step = use_in_turn(made.sums, [k0], {k0: steps}, tiles.rotate_steps)
     made.load_operands_in(step, resident=tiles.resident, outside=outside)
@@ -141,7 +143,41 @@ def _tile_sides(tiles: TransposeTiles) -> tuple[int, int, int, int]:
     return 1, tiles.tile_co, tiles.tile_h, tiles.tile_w
 
 
-def _order_sums(sums: te.Stage, tiles: TransposeTiles, strides: tuple[int, int]) -> IterVar:
+class ProductLoops(NamedTuple):
+    """The loops of a tile's products that can be loops of an instruction, and what is left of whole strides.
+
+    ``rows`` and ``columns`` (in runs) count whole strides. They stay in the micro-ops where a single tile ends within a
+    stride: its last places are not computed, and an instruction's loops have no exceptions.
+    """
+
+    channels: int
+    blocks_in: int
+    rows: int
+    columns: int
+    ragged_rows: bool
+    ragged_columns: bool
+
+    @classmethod
+    def of(cls, tiles: TransposeTiles, strides: tuple[int, int], result: Sequence[int]) -> Self:
+        """Return the loops for a result of so many rows and columns."""
+        ragged = [
+            side >= extent and extent % stride != 0
+            for side, extent, stride in zip((tiles.tile_h, tiles.tile_w), result, strides, strict=True)
+        ]
+        columns = tiles.tile_w // strides[1] // tiles.run
+        return cls(tiles.tile_co, tiles.tile_ci, tiles.tile_h // strides[0], columns, *ragged)
+
+    @property
+    def micro_ops(self) -> int:
+        """What the loops that no instruction takes multiply a kernel's micro-ops by."""
+        left = (self.rows if self.ragged_rows else 1) * (self.columns if self.ragged_columns else 1)
+        free = [self.channels, self.blocks_in]
+        free += [] if self.ragged_rows else [self.rows]
+        free += [] if self.ragged_columns else [self.columns]
+        return left * prod(sorted(free)[:-2])
+
+
+def _order_sums(sums: te.Stage, tiles: TransposeTiles, strides: tuple[int, int], result: Sequence[int]) -> IterVar:
     """Order the loops of the products; return the loop of the steps.
 
     The longest of the loops that any place allows are outermost. In the micro-ops, places of a row follow each other,
@@ -153,12 +189,13 @@ def _order_sums(sums: te.Stage, tiles: TransposeTiles, strides: tuple[int, int])
     j_whole, j_rest = sums.split(j, factor=strides[1])
     j_outer, j_run = sums.split(j_whole, factor=tiles.run)
     d_outer, d_met = sums.split(d_j, factor=strides[1])
-    whole = dict(zip((co, i_whole, j_outer, k1), _whole_loops(tiles, strides), strict=True))
-    longest = sorted(whole, key=lambda axis: -whole[axis])
+    loops = ProductLoops.of(tiles, strides, result)
+    whole = {
+        co: (False, -loops.channels),
+        k1: (False, -loops.blocks_in),
+        i_whole: (loops.ragged_rows, -loops.rows),
+        j_outer: (loops.ragged_columns, -loops.columns),
+    }
+    longest = sorted(whole, key=whole.__getitem__)
     sums.reorder(step, b, *longest, i_rest, d_i, d_outer, j_run, j_rest, d_met, b_i, c_i, k_i)
     return step
-
-
-def _whole_loops(tiles: TransposeTiles, strides: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Return the extents of the loops that any place allows."""
-    return tiles.tile_co, tiles.tile_h // strides[0], tiles.tile_w // strides[1] // tiles.run, tiles.tile_ci

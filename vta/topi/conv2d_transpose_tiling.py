@@ -13,7 +13,7 @@ from vta.environment import Environment
 from vta.topi import epilogue
 from vta.topi.conv2d import Resident
 from vta.topi.conv2d_grouped import ChannelBlocks
-from vta.topi.conv2d_transpose_schedule import TransposedLayer, TransposeTiles
+from vta.topi.conv2d_transpose_schedule import ProductLoops, TransposedLayer, TransposeTiles
 from vta.topi.epilogue import Epilogue, Residual
 from vta.topi.layout import blocks
 from vta.topi.tiling import Bus, Candidate, Footprint, TilingError, Work, cheapest, divisors, even_parts, require_fit
@@ -172,10 +172,8 @@ class TransposeSearch:
 
     def _kernel(self, tiles: TransposeTiles) -> int:
         """Return the micro-ops of a step's products: what the two longest loops do not take."""
-        strides = self.layer.window.strides
-        whole = tiles.tile_h // strides[0], tiles.tile_w // strides[1] // tiles.run
-        loops = sorted((tiles.tile_co, tiles.tile_ci, *whole))
-        return loops[0] * loops[1] * tiles.run * prod(self._met)
+        loops = ProductLoops.of(tiles, self.layer.window.strides, self.layer.result)
+        return loops.micro_ops * tiles.run * prod(self._met)
 
     def _footprint(self, tiles: TransposeTiles) -> Footprint:
         operands = tiles.rotate_steps if tiles.rotate_steps > 1 else tiles.rotate_tiles

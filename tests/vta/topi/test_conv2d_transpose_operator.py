@@ -57,6 +57,11 @@ def test_a_transposed_convolution_of_any_size_is_numpys(config: VTAConfig, name:
     check(OPERATORS[name], vta.Environment(config))
 
 
+@pytest.mark.parametrize("tiles", [None, TransposeTiles(36, 18, 1, 1), TransposeTiles(36, 18, 1, 1, run=6)])
+def test_a_single_tile_may_end_within_a_stride(tiles: TransposeTiles | None) -> None:
+    check(Conv2dTranspose(1, 20, 9, 5, 20, (7, 4), (3, 3), (0, 0, 3, 1), (1, 2)), vta.get_env(), tiles)
+
+
 def test_products_with_zeros_are_not_made() -> None:
     operator = Conv2dTranspose(1, 32, 8, 8, 16, (4, 4), (2, 2), (1, 1, 1, 1))
     compiled = check(operator, on("sim"))
