@@ -11,6 +11,7 @@ from vta import te
 from vta.environment import Environment, get_env
 from vta.tir.expr import Cast, ProducerLoad
 from vta.topi.alu_schedule import AluStages, AluTiles, alu_schedule
+from vta.topi.fused import producers_first
 from vta.topi.operator import OperatorError
 
 __all__ = ["alu_stages", "schedule_alu"]
@@ -36,7 +37,7 @@ def alu_stages(output: te.Tensor, env: Environment) -> AluStages:
     elementwise: list[te.Tensor] = []
     reductions: list[te.Tensor] = []
     pieces: list[te.Tensor] = []
-    for tensor in _producers_first(output)[:-1]:
+    for tensor in producers_first(output)[:-1]:
         op = tensor.op
         if isinstance(op, te.PlaceholderOp):
             if str(tensor.dtype) == env.acc_dtype:
@@ -66,17 +67,3 @@ def _is_load(op: te.ComputeOp) -> bool:
     if isinstance(value, Cast):
         return isinstance(value.value, ProducerLoad)
     return "pad" in op.tag.split(",") and all(isinstance(t.op, te.PlaceholderOp) for t in op.input_tensors)
-
-
-def _producers_first(tensor: te.Tensor) -> list[te.Tensor]:
-    """Return ``tensor`` and everything it is computed from, each after what it reads."""
-    done: dict[te.Tensor, None] = {}
-
-    def visit(current: te.Tensor) -> None:
-        if current not in done:
-            for source in current.op.input_tensors:
-                visit(source)
-            done[current] = None
-
-    visit(tensor)
-    return list(done)

@@ -3,7 +3,7 @@
 The cycles are estimated: a tile is loaded, computed and stored, and with virtual threads these three overlap, so that
 the slowest decides if there are threads enough. Every size ``ceil(extent / k)`` is a candidate, so no shape is left
 with tiles of one.
-May import ``vta.environment``, ``vta.topi.alu_schedule``. Tests: tests/vta/topi/test_alu_tiles.py.
+May import ``vta.environment``, ``vta.topi.alu_schedule``, ``vta.topi.tiling``. Tests: tests/vta/topi/test_alu_tiles.py.
 """
 
 import math
@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 from vta.environment import Environment
 from vta.topi.alu_schedule import MOST_THREADS, AluTiles, AluTilesError
+from vta.topi.tiling.cost import Bus
+from vta.topi.tiling.search import even_parts
 
-__all__ = ["Demand", "Inner", "Transfer", "best_tiles", "sizes", "transfer"]
-
-BUS_BYTES = 8
-"""Bytes that memory gives or takes in a cycle."""
+__all__ = ["Demand", "Inner", "Transfer", "best_tiles", "transfer"]
 
 INSTRUCTION_CYCLES = 8
 """What an instruction costs beside its work, about."""
@@ -48,7 +47,7 @@ class Transfer:
     @property
     def cycles(self) -> float:
         """About how long it takes."""
-        return self.instructions * INSTRUCTION_CYCLES + self.runs * RUN_CYCLES + self.size / BUS_BYTES
+        return self.instructions * INSTRUCTION_CYCLES + self.runs * RUN_CYCLES + self.size / Bus().beat_bytes
 
 
 def transfer(box: Sequence[int], extents: Sequence[int], element_bytes: int, *, ragged: bool | None = None) -> Transfer:
@@ -91,11 +90,6 @@ class Demand:
     temporaries: int = 0
 
 
-def sizes(extent: int) -> list[int]:
-    """Return every size of tiles that cut ``extent`` into equal parts but for the last one, largest first."""
-    return sorted({-(-extent // count) for count in range(1, extent + 1)}, reverse=True)
-
-
 def best_tiles(env: Environment, extents: Sequence[int], demand: Callable[[Inner], Demand], operator: str) -> AluTiles:
     """Return the cheapest tiles for a packed output with ``extents`` blocks, of those that ``demand`` lets fit.
 
@@ -122,7 +116,7 @@ def best_tiles(env: Environment, extents: Sequence[int], demand: Callable[[Inner
 
 def _candidates(extents: Sequence[int]) -> Iterator[Inner]:
     """Yield sizes of tiles, large ones first."""
-    choices = [sizes(extent) for extent in extents]
+    choices = [even_parts(extent) for extent in extents]
     for b in choices[0]:
         for co in choices[1]:
             for h in choices[2]:

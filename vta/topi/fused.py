@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vta import te
 
-__all__ = ["FusedError", "FusedLayer", "fused_layer"]
+__all__ = ["FusedError", "FusedLayer", "fused_layer", "producers_first"]
 
 
 class FusedError(ValueError):
@@ -34,7 +34,7 @@ class FusedLayer:
 
 def fused_layer(output: te.Tensor) -> FusedLayer:
     """Return the layer that ends in ``output``; raises ``FusedError`` unless there is one reduction before it."""
-    order = _producers_first(output)
+    order = producers_first(output)
     reductions = [t for t in order if isinstance(t.op, te.ComputeOp) and t.op.reduce_axis]
     if len(reductions) != 1 or reductions[0] is output:
         found = ", ".join(repr(t.name) for t in reductions) or "none"
@@ -42,7 +42,7 @@ def fused_layer(output: te.Tensor) -> FusedLayer:
             f"stage {output.name!r}: a layer is one reduction, elementwise stages and a cast; reductions: {found}"
         )
     [reduction] = reductions
-    inside = set(_producers_first(reduction))
+    inside = set(producers_first(reduction))
     behind: list[te.Tensor] = [reduction]
     loads: list[te.Tensor] = []
     for tensor in order:
@@ -55,7 +55,7 @@ def fused_layer(output: te.Tensor) -> FusedLayer:
     return FusedLayer(reduction, tuple(behind[1:-1]), placeholders, tuple(loads), output)
 
 
-def _producers_first(tensor: te.Tensor) -> list[te.Tensor]:
+def producers_first(tensor: te.Tensor) -> list[te.Tensor]:
     """Return ``tensor`` and everything it is computed from, each after what it reads."""
     done: dict[te.Tensor, None] = {}
 

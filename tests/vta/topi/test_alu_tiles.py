@@ -6,15 +6,8 @@ import pytest
 import vta
 from tests.support.random_operators import environment
 from vta.topi.alu_schedule import AluTiles, AluTilesError
-from vta.topi.alu_tiles import Demand, Inner, Transfer, best_tiles, sizes, transfer
+from vta.topi.alu_tiles import Demand, Inner, Transfer, best_tiles, transfer
 from vta.topi.elementwise import Binary, BinaryOperation
-
-
-def test_sizes_are_those_that_waste_least() -> None:
-    assert sizes(1) == [1]
-    assert sizes(7) == [7, 4, 3, 2, 1]
-    assert sizes(12) == [12, 6, 4, 3, 2, 1]
-    assert sizes(14) == [14, 7, 5, 4, 3, 2, 1]
 
 
 def runs_of(box: tuple[int, ...], extents: tuple[int, ...]) -> int:
