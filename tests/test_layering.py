@@ -41,6 +41,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "typer": {"vta.cli"},
     "rich": {"vta.cli"},
     "amaranth": {"hw", "hw.sim"},
+    "vcd": {"hw.sim"},
 }
 """Distribution -> the units that may import it."""
 

@@ -28,11 +28,12 @@ PAGES = (
     "docs/runtime.md",
     "docs/inspection.md",
     "docs/hardware.md",
+    "docs/hw-sim.md",
     "docs/operators.md",
 )
 FILES = sorted(
     [
-        *(path for folder in READ for path in (ROOT / folder).rglob("*.py") if path.parent.name != "sim"),
+        *(path for folder in READ for path in (ROOT / folder).rglob("*.py")),
         *(ROOT / page for page in PAGES),
     ]
 )
