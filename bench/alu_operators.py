@@ -28,6 +28,7 @@ OPERATORS: Mapping[str, Operator] = {
     "max pool 3x3/2, 64x112x112": MaxPool2d(1, 64, 112, 112, (3, 3), (2, 2), (1, 1, 1, 1)),
     "max pool 2x2/2, 64x56x56": MaxPool2d(1, 64, 56, 56, (2, 2), (2, 2)),
     "max pool 5x5/1, 256x13x13": MaxPool2d(1, 256, 13, 13, (5, 5), (1, 1), (2, 2, 2, 2)),
+    "average pool 3x3/1, pads not counted, 192x35x35": AveragePool2d(1, 192, 35, 35, (3, 3), (1, 1), (1, 1, 1, 1)),
     "global average, 512x7x7": AveragePool2d(1, 512, 7, 7, (7, 7)),
     "upsample 2x, 128x26x26": Upsample2d(1, 128, 26, 26),
 }

@@ -89,8 +89,9 @@ class Average:
         multipliers = te.placeholder(shape, name="multipliers", dtype=env.acc_dtype)
         offsets = te.placeholder(shape, name="offsets", dtype=env.acc_dtype)
         [shift] = {quotient.shift for quotient in self.quotients().values()}
-        chain.add(lambda x, i: x * multipliers(0, 0, *i[2:]), "product")
-        chain.add(lambda x, i: x + offsets(0, 0, *i[2:]), "offset")
+        # A table that is named first is loaded first: beside the data, into memory of its own, not behind the sums.
+        chain.add(lambda x, i: multipliers(0, 0, *i[2:]) * x, "product")
+        chain.add(lambda x, i: offsets(0, 0, *i[2:]) + x, "offset")
         chain.add(lambda x, _: x >> shift, "quotient")
         return (multipliers, offsets)
 
