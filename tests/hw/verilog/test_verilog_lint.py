@@ -21,12 +21,9 @@ ROOT = Path(__file__).parents[3]
 
 DESIGNS: dict[str, tuple[VTAConfig, HardwareConfig]] = {
     **{name: (config, HardwareConfig()) for name, config in CONFIGS.items()},
-    "two_bit_inputs": (ODD_CONFIGS["two_bit_inputs"], HardwareConfig()),
-    "default, 512 bit": (VTAConfig(), HardwareConfig(addr_width=64, data_width=512)),
+    "narrow": (ODD_CONFIGS["two_bit_inputs"], HardwareConfig(addr_width=64, data_width=512)),
 }
-"""By name; the last two have narrow numbers, and the widest bus."""
-
-SAMPLE: list[tuple[str, Shell]] = [("two_bit_inputs", "core"), ("default, 512 bit", "axi")]
+"""By name; the last one has narrow numbers and the widest bus."""
 
 
 def exported(name: str, shell: Shell, folder: Path) -> Path:
@@ -37,9 +34,8 @@ def exported(name: str, shell: Shell, folder: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize(("name", "shell"), SAMPLE)
-def test_a_sample_compiles_and_passes_lint(name: str, shell: Shell, tmp_path: Path) -> None:
-    file = exported(name, shell, tmp_path)
+def test_a_sample_compiles_and_passes_lint(tmp_path: Path) -> None:
+    file = exported("narrow", "axi", tmp_path)
     assert compile_with_icarus(file) == ""
     assert compile_with_icarus(file, standard="2012") == ""
     assert not lint_with_verilator(file)
@@ -47,7 +43,7 @@ def test_a_sample_compiles_and_passes_lint(name: str, shell: Shell, tmp_path: Pa
 
 def test_every_waiver_is_needed(tmp_path: Path) -> None:
     file = tmp_path / "design.v"
-    text = component_to_verilog(LoadStage(*DESIGNS["two_bit_inputs"]), name="load")
+    text = component_to_verilog(LoadStage(*DESIGNS["narrow"]), name="load")
     kept = [line for line in text.splitlines(True) if not line.startswith("// verilator lint_")]
     file.write_text("".join(kept))
     found = lint_with_verilator(file)
