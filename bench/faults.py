@@ -1,10 +1,11 @@
-"""Plant faults in recorded streams and count which of them the checker and the differ find, and where.
+"""Plant faults in compiled streams and count which of them the checker and the differ find, and where.
 
     python -m bench.faults --seed 1 --faults 1000
     python -m bench.faults --seed 1 --faults 1000 --legal
     python -m bench.faults --seed 1 --faults 200 --engine
 
-Tokens dropped, added and moved, instructions swapped, indices out of bounds, loads without work; with ``--legal``,
+The streams are the recorded ones, and with ``--schedules`` those of random schedules on every configuration. Tokens
+dropped, added and moved, instructions swapped, indices out of bounds, loads without work; with ``--legal``,
 addresses, strides, factors and micro-ops that are shifted in bounds. A fault is found at the right instruction if the
 first finding names it (or the other end of its token), or the first difference is there; the differ compares with the
 unmodified program, and alone judges what is shifted. Planted changes after which
@@ -16,11 +17,13 @@ instruction after which the two machines differ.
 import argparse
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 
 from isa.program import Program
+from tests.support.compiled_programs import compiled_programs
 from tests.support.engine_fault_verdict import judge_engine_faults
 from tests.support.fault_verdict import Outcome, judge
 from tests.support.golden import case_names, load_case
@@ -33,8 +36,11 @@ _LONGEST = 450
 _MOCK = ("gemm_unittest", "alu_unittest")
 
 
+Streams = Sequence[tuple[str, Program]]
+
+
 @cache
-def streams() -> tuple[tuple[str, Program], ...]:
+def recorded_streams() -> Streams:
     """Return the recorded streams that are not too long, with random buffers where none were recorded."""
     found = []
     for folder, name in case_names():
@@ -44,13 +50,21 @@ def streams() -> tuple[tuple[str, Program], ...]:
     return tuple(found)
 
 
-def run(seed: int, count: int, kinds: tuple[str, ...], *, verbose: bool) -> dict[str, Counter[Outcome]]:
-    """Plant ``count`` faults; return the outcomes by kind."""
+def scheduled_streams(seeds: range) -> Streams:
+    """Return the launches of random schedules that are not too long."""
+    found = [entry for seed in seeds for entry in compiled_programs(seed)]
+    return [entry for entry in found if len(entry[1].instructions) <= _LONGEST]
+
+
+def run(
+    streams: Streams, seed: int, count: int, kinds: tuple[str, ...], *, verbose: bool
+) -> dict[str, Counter[Outcome]]:
+    """Plant ``count`` faults in ``streams``; return the outcomes by kind."""
     table: dict[str, Counter[Outcome]] = defaultdict(Counter)
     drawn = 0
     while sum(sum(row.values()) - row[Outcome.HARMLESS] for row in table.values()) < count:
         rng = np.random.default_rng([seed, drawn])
-        name, program = streams()[int(rng.integers(len(streams())))]
+        name, program = streams[int(rng.integers(len(streams)))]
         fault = plant(rng, program, kinds)
         verdict = judge(fault, program, by_checker=kinds is not LEGAL)
         table[fault.kind][verdict.outcome] += 1
@@ -84,12 +98,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--faults", type=int, default=1000)
     parser.add_argument("--legal", action="store_true", help="plant faults that leave a legal program")
+    parser.add_argument("--schedules", type=int, default=0, help="plant them in so many random schedules' streams")
     parser.add_argument("--engine", action="store_true", help="plant faults in an engine instead")
     parser.add_argument("--verbose", action="store_true", help="print every fault that was not found where it is")
     arguments = parser.parse_args()
     if arguments.engine:
         return _engine_faults(arguments.seed, arguments.faults)
-    table = run(arguments.seed, arguments.faults, LEGAL if arguments.legal else BROKEN, verbose=arguments.verbose)
+    streams = scheduled_streams(range(arguments.schedules)) if arguments.schedules else recorded_streams()
+    kinds = LEGAL if arguments.legal else BROKEN
+    table = run(streams, arguments.seed, arguments.faults, kinds, verbose=arguments.verbose)
     for kind in sorted(table):
         row = table[kind]
         print(f"{kind}: " + ", ".join(f"{row[outcome]} {outcome.value}" for outcome in Outcome if row[outcome]))

@@ -25,19 +25,22 @@ class DramCells:
     """
 
     def __init__(self, program: Program) -> None:
+        config = program.config
+        sizes = {memory: config.elem_bytes(memory) for memory in MemoryId}
+        depths = {memory: config.depth(memory) for memory in MemoryId}
         begins: list[int] = []
         ends: list[int] = []
         places: list[int] = []
         counts: list[int] = []
-        elem_bytes = {memory: program.config.elem_bytes(memory) for memory in MemoryId}
         for index, instruction in enumerate(program.instructions):
-            if isinstance(instruction, Load | Store) and instruction.x_size and instruction.y_size:
-                rows = dram_rows(instruction, elem_bytes[instruction.memory])
+            if not isinstance(instruction, Load | Store):
+                continue
+            if 0 < instruction.x_size * instruction.y_size <= depths[instruction.memory]:
+                rows = dram_rows(instruction, sizes[instruction.memory])
                 places.append(index)
                 counts.append(len(rows))
-                for begin, end in rows:
-                    begins.append(begin)
-                    ends.append(end)
+                begins += [row[0] for row in rows]
+                ends += [row[1] for row in rows]
         contents, outputs = _named(program)
         named = np.array([edge for region in contents + outputs for edge in region], np.int64)
         self._edges = np.unique(np.concatenate([np.array(begins, np.int64), np.array(ends, np.int64), named]))
@@ -52,7 +55,7 @@ class DramCells:
                 self.initial[np.searchsorted(self._edges, begin) : np.searchsorted(self._edges, end)] = state
 
     def of(self, index: int) -> Elements | None:
-        """Return the cells that instruction ``index`` touches, or None if it moves nothing."""
+        """Return the cells that instruction ``index`` touches; None if it moves nothing, or more than fits on chip."""
         span = self._rows.get(index)
         if span is None:
             return None

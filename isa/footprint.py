@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from isa.config import VTAConfig
 from isa.findings import Kind
 from isa.index_sets import Elements, affine_elements
-from isa.instructions import Alu, Finish, Gemm, Instruction, Load, MemoryId, Store
+from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, Store
 from isa.known_uops import UopRange
 
-__all__ = ["Footprint", "Footprints", "dram_rows", "outside_text"]
+__all__ = ["Footprint", "Footprints", "dram_hull", "dram_rows", "outside_text"]
 
 Touched = tuple[MemoryId, Elements]
 
@@ -32,6 +32,9 @@ class Footprint:
 
 
 _NOTHING = Footprint()
+
+_ACC_WIDTH = 32
+"""Bits of an accumulator number, in every configuration."""
 
 _KEPT = 4096
 """Footprints that are kept at most: an array in each may have 16 KiB."""
@@ -95,8 +98,7 @@ class Footprints:
             yield f"{memory.name} elements {base} to {end - 1} are out of range, the buffer has {depth} elements"
 
     def _dram_range(self, access: Load | Store) -> Iterator[str]:
-        rows = dram_rows(access, self._bytes[access.memory])
-        begin, end = rows[0][0], max(row[1] for row in rows)
+        begin, end = dram_hull(access, self._bytes[access.memory])
         yield from outside_text(f"DRAM bytes {begin:#x} to {end - 1:#x} are", begin, end, self._dram)
 
     def _of_loops(self, loops: Gemm | Alu, uops: Callable[[int, int], UopRange]) -> Footprint:
@@ -131,9 +133,13 @@ class Footprints:
             reads.append((memory, affine_elements(fields, ((loops.iter_out, outer), (loops.iter_in, inner)))))
         if problems:
             return _out_of_bounds(*problems)
-        writes = tuple(reads[:1])
-        resets = isinstance(loops, Gemm) and loops.reset
-        return Footprint(() if resets else tuple(reads), writes, complete=uops.complete)
+        return Footprint(() if _forgets(loops) else tuple(reads), tuple(reads[:1]), complete=uops.complete)
+
+
+def dram_hull(access: Load | Store, elem_bytes: int) -> tuple[int, int]:
+    """Return the first byte that a transfer with work touches, and one past the last."""
+    rows = 0 if access.memory == MemoryId.UOP else (access.y_size - 1) * access.x_stride
+    return access.dram_base * elem_bytes, (access.dram_base + rows + access.x_size) * elem_bytes
 
 
 def dram_rows(access: Load | Store, elem_bytes: int) -> list[tuple[int, int]]:
@@ -170,6 +176,19 @@ def _operands(loops: Gemm | Alu, uops: UopRange) -> Iterator[tuple[str, MemoryId
             yield "accumulator", MemoryId.ACC, uops.src, loops.src_factor_out, loops.src_factor_in
 
 
+def _forgets(loops: Gemm | Alu) -> bool:
+    """Return whether the result says nothing of what was there: a reset, a product with 0, a shift of all bits out."""
+    match loops:
+        case Gemm():
+            return loops.reset
+        case Alu(alu_opcode=AluOpcode.MUL, use_imm=True):
+            return loops.imm == 0
+        case Alu(alu_opcode=AluOpcode.SHR, use_imm=True):
+            return loops.imm <= -_ACC_WIDTH
+        case _:
+            return False
+
+
 def _shape(loops: Gemm | Alu) -> tuple[object, ...]:
     """Return everything that decides which elements are touched, micro-ops aside."""
     factors = (loops.iter_out, loops.iter_in, loops.dst_factor_out, loops.dst_factor_in)
@@ -180,6 +199,6 @@ def _shape(loops: Gemm | Alu) -> tuple[object, ...]:
             rest = (loops.src_factor_out, loops.src_factor_in, loops.wgt_factor_out, loops.wgt_factor_in)
             return ("gemm", *factors, *rest)
         case Alu(use_imm=True):
-            return ("imm", *factors)
+            return ("imm", _forgets(loops), *factors)
         case Alu():
             return ("alu", *factors, loops.src_factor_out, loops.src_factor_in)

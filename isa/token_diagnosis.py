@@ -24,6 +24,9 @@ _LOOSE, _BROKEN = 1, 100
 """What it costs to explain a pop by a push that is later than needed, and by one that is too early."""
 
 
+_NAMED = 3
+"""Pops that are named as perhaps the one without a token."""
+
 _WINDOW = 32
 """Pops before one that finds no token that are looked at for the cause."""
 
@@ -88,11 +91,8 @@ class TokenDiagnosis:
         window = givers[first : count + 1]
         if len(window) <= 1 or len(window) != count + 1 - first:
             return None
-        needed = [self._needed(queue, place) for place in range(first, count)]
-        costs = [
-            sum(_mismatch(giver, wanted) for giver, wanted in zip(_without(window, place), needed, strict=True))
-            for place in range(len(window))
-        ]
+        needed = self._needed_by(queue, range(first, count))
+        costs = [_cost(_without(window, place), needed) for place in range(len(window))]
         return window[costs.index(min(costs))]
 
     def _emptied(self, queue: TokenQueue, count: int) -> int:
@@ -112,8 +112,7 @@ class TokenDiagnosis:
     def shortage(self, shortage: Shortage) -> Finding:
         """Return the finding for the first pop in program order that finds no token."""
         index, queue = shortage.index, shortage.queue
-        giver_module = QUEUE_ENDS[queue][0]
-        suspect, needed = self._first_suspect(shortage)
+        (suspect, needed), *rest = self._suspects(shortage)
         later = self._later_giver(shortage)
         others = [i for i in (later, None if suspect == index else suspect) if i is not None]
         if later is None:
@@ -127,34 +126,54 @@ class TokenDiagnosis:
         elif suspect != index:
             text += f"; instruction {suspect} takes one without a need for it"
         elif later is None:
-            last = self._last_of(giver_module, before=index)
+            last = self._last_of(QUEUE_ENDS[queue][0], before=index)
             if last is not None:
                 others.append(last)
-                text += f"; the last instruction of {giver_module.name} before it is {self.names.full(last)}"
+                text += f"; the last instruction of {QUEUE_ENDS[queue][0].name} before it is {self.names.full(last)}"
+        also = [place for place, _ in rest if place != index]
+        if also:
+            others += also
+            text += f"; it may as well be instruction {' or '.join(map(str, also))} that takes one too many"
         return Finding(Severity.ERROR, index, text, Kind.TOKENS, tuple(others), self.names.origins[index])
 
     def _later_giver(self, shortage: Shortage) -> int | None:
         """Return who gives the token after it was needed, or None."""
-        place = self.flow.takers[shortage.queue].index(shortage.index)
+        place = bisect_left(self.flow.takers[shortage.queue], shortage.index)
         givers = self.flow.givers[shortage.queue]
         return givers[place] if place < len(givers) else None
 
-    def _first_suspect(self, shortage: Shortage) -> tuple[int, int | None]:
-        """Return the pop that is most likely the one too many, and the instruction that should have pushed for it."""
+    def _suspects(self, shortage: Shortage) -> list[tuple[int, int | None]]:
+        """Return the pops that may be the one too many, the likeliest first, and who should have pushed for each."""
         queue = shortage.queue
         takers = self.flow.takers[queue]
         count = bisect_left(takers, shortage.index) + 1
         first = self._emptied(queue, count - 1) if count > 1 else 0
         givers = self.flow.givers[queue][first : count - 1]
-        needed = [self._needed(queue, place) for place in range(first, count)]
-        costs = [
-            (_BROKEN if needed[place] in givers else 0)
-            + sum(_mismatch(giver, wanted) for giver, wanted in zip(givers, _without(needed, place), strict=True))
-            for place in range(len(needed))
+        needed = self._needed_by(queue, range(first, count))
+        costs = [_cost(givers, _merged(needed, place)) for place in range(len(needed))]  # if the pop is one too many
+        lacking = [  # if a push is missing for it
+            _BROKEN if wanted is None or wanted in givers else _cost(givers, _without(needed, place))
+            for place, wanted in enumerate(needed)
         ]
-        best = len(costs) - 1 - costs[::-1].index(min(costs))
-        wanted = needed[best]
-        return takers[first + best], None if wanted in givers else wanted
+        best = min(*costs, *lacking)
+        found = [
+            (min(cost, lack), lack > cost, -place)
+            for place, (cost, lack) in enumerate(zip(costs, lacking, strict=True))
+            if min(cost, lack) <= best + _LOOSE
+        ]
+        return [
+            (takers[first - minus], None if spare else needed[-minus]) for _, spare, minus in sorted(found)[:_NAMED]
+        ]
+
+    def _needed_by(self, queue: TokenQueue, places: range) -> list[int | None]:
+        """Return what each of the pops number ``places`` is needed for that none before it is."""
+        needed: list[int | None] = []
+        latest = NOBODY
+        for place in places:
+            wanted = self._needed(queue, place)
+            needed.append(wanted if wanted is not None and wanted > latest else None)
+            latest = max(latest, NOBODY if wanted is None else wanted)
+        return needed
 
     def _needed(self, queue: TokenQueue, place: int) -> int | None:
         """Return what pop number ``place``, and what follows it up to the next one, needs last of the giving module."""
@@ -177,6 +196,19 @@ class TokenDiagnosis:
 
 def _without(entries: Sequence[T], place: int) -> list[T]:
     return [*entries[:place], *entries[place + 1 :]]
+
+
+def _merged(needed: Sequence[int | None], place: int) -> list[int | None]:
+    """Return the needs without a pop: the one before it must then wait for what it was needed for."""
+    rest = _without(needed, place)
+    if place and needed[place] is not None:
+        rest[place - 1] = needed[place]
+    return rest
+
+
+def _cost(givers: Sequence[int], needed: Sequence[int | None]) -> int:
+    """Return how badly pushes fit what the pops that take them are needed for."""
+    return sum(_mismatch(giver, wanted) for giver, wanted in zip(givers, needed, strict=True))
 
 
 def _mismatch(giver: int, wanted: int | None) -> int:

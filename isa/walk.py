@@ -9,7 +9,7 @@ from typing import Self
 
 from isa.access_order import NOBODY, AccessOrder
 from isa.findings import Finding, Kind, Names, Severity
-from isa.footprint import Footprints, dram_rows
+from isa.footprint import Footprints, dram_hull
 from isa.instructions import Finish, Instruction, Load, MemoryId, Module, Store
 from isa.known_uops import KnownUops
 from isa.program import Program
@@ -111,5 +111,4 @@ def follow_uops(instruction: Instruction, program: Program, uops: KnownUops) -> 
         case Load(memory=MemoryId.UOP) if instruction.x_size:
             uops.load(instruction)
         case Store() if instruction.x_size and instruction.y_size:
-            rows = dram_rows(instruction, program.config.out_elem_bytes)
-            uops.store(rows[0][0], max(row[1] for row in rows))
+            uops.store(*dram_hull(instruction, program.config.out_elem_bytes))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.faults import right_share, run
+from bench.faults import recorded_streams, right_share, run
 from tests.support.fault_verdict import Outcome
 from tests.support.seeded_faults import BROKEN, LEGAL
 
@@ -10,7 +10,7 @@ KINDS = {"broken": BROKEN, "legal": LEGAL}
 
 
 def shares(kind: str, *, seed: int, count: int) -> tuple[float, set[Outcome]]:
-    table = run(seed, count, KINDS[kind], verbose=True)
+    table = run(recorded_streams(), seed, count, KINDS[kind], verbose=True)
     return right_share(table), {outcome for row in table.values() for outcome in row}
 
 

@@ -188,7 +188,7 @@ def test_finish_must_be_there_and_last() -> None:
 def test_a_deadlock_is_found() -> None:
     assert _findings("nop.load push_next\nnop.compute pop_prev\nnop.compute pop_prev\nfinish") == [
         "error: instruction 2: takes a token from l2g that nothing gives; the last instruction of LOAD before it is "
-        "instruction 0 (LOAD INP)",
+        "instruction 0 (LOAD INP); it may as well be instruction 1 that takes one too many",
         "error: deadlock: COMPUTE at instruction 2 waits for l2g",
     ]
 
@@ -248,3 +248,10 @@ def test_a_program_without_a_finish_of_a_valid_one_is_invalid() -> None:
     program = random_program(np.random.default_rng(0), VTAConfig())
     cut = replace(program, instructions=program.instructions[:-1], origins=())
     assert not is_valid(cut)
+
+
+def test_transfers_far_beyond_every_buffer_take_no_time() -> None:
+    """A hundred transfers of 65,535 rows: nothing keeps a note of each row."""
+    text = "load.inp x=1 y=65535 stride=65535 dram=0x100\n" * 100
+    findings = check(assemble(f"{text}finish"))
+    assert len(findings) == 200  # the scratchpad and the end of memory, each

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isa.footprint import Footprints, dram_rows
+from isa.footprint import Footprints, dram_hull, dram_rows
 from isa.index_sets import Elements
 from isa.instructions import Load, MemoryId, Store
 from isa.known_uops import KnownUops
@@ -38,4 +38,6 @@ def test_rows_without_a_gap_are_one_range() -> None:
     assert dram_rows(Store(dram_base=2, y_size=3, x_size=4, x_stride=4), 16) == [(32, 224)]
     assert dram_rows(Store(dram_base=2, y_size=3, x_size=4, x_stride=1), 16) == [(32, 128)]
     assert dram_rows(Store(dram_base=2, y_size=2, x_size=4, x_stride=8), 16) == [(32, 96), (160, 224)]
+    assert dram_hull(Store(dram_base=2, y_size=2, x_size=4, x_stride=8), 16) == (32, 224)
+    assert dram_hull(Load(memory=MemoryId.UOP, dram_base=1, y_size=1, x_size=3, x_stride=9), 4) == (4, 16)
     assert dram_rows(Load(memory=MemoryId.UOP, dram_base=1, y_size=1, x_size=3, x_stride=9), 4) == [(4, 16)]

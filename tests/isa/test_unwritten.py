@@ -48,6 +48,18 @@ def test_a_reset_reads_nothing_and_writes() -> None:
     assert _errors(f"{HEAD}gemm reset uop=0:2\nalu.add imm=1 uop=0:2\nfinish") == []
 
 
+@pytest.mark.parametrize("operation", ["alu.mul uop=0:1 imm=0", "alu.shr uop=0:1 imm=-32"])
+def test_what_forgets_its_operand_is_no_read_of_it(operation: str) -> None:
+    assert _errors(f"{HEAD}{operation}\nalu.add uop=0:1 imm=5\nfinish") == []
+
+
+@pytest.mark.parametrize("operation", ["alu.mul uop=0:1 imm=1", "alu.shr uop=0:1 imm=-31", "alu.shr uop=0:1 imm=32"])
+def test_what_keeps_some_of_its_operand_is_a_read_of_it(operation: str) -> None:
+    assert _errors(f"{HEAD}alu.mul uop=1:2 imm=0\n{operation}\nfinish") == [
+        "error: instruction 2: ALU reads ACC element 2, which nothing has written"
+    ]
+
+
 def test_no_work_reads_nothing() -> None:
     text = f"{HEAD}gemm uop=0:1 iter=0,5\nalu.add uop=5:5\nstore x=0 y=9\nstore x=3 y=0\nfinish"
     assert _errors(text) == []

@@ -12,6 +12,7 @@ import numpy as np
 from isa.encoding import EncodingError
 from isa.program import Program
 from runtime.devices.device import DeviceError
+from runtime.placement import page_ranges
 from vta.inspect.differ import Difference, DiffError, describe
 from vta.inspect.state import SPACES, Space, first_mismatch, space_written
 from vta.inspect.stepping import Engine, engine
@@ -118,10 +119,14 @@ def _compared(engines: Sequence[Engine], index: int, spaces: Sequence[Space]) ->
 
 
 def _data_ranges(program: Program) -> list[tuple[int, int]]:
-    """Return the bytes of data and outputs: micro-ops are compared when they are loaded."""
-    data = [(segment.address, segment.nbytes) for segment in program.memory.segments]
-    outputs = [(output.address, output.nbytes) for output in program.memory.outputs]
-    return [(address, address + nbytes) for address, nbytes in data + outputs]
+    """Return the bytes of the pages that a program names, without its micro-ops: those are compared when loaded."""
+    first, end = program.uop_base, program.uop_base + program.uop_bytes
+    pieces = []
+    for low, high in page_ranges(program):
+        pieces += (
+            [(low, min(high, max(low, first))), (max(low, min(high, end)), high)] if first < end else [(low, high)]
+        )
+    return [(low, high) for low, high in pieces if low < high]
 
 
 def _difference(engines: Sequence[Engine], index: int, details: list[str]) -> Difference:

@@ -84,7 +84,8 @@ def first_mismatch(
 def _dram_mismatch(
     expected: Numbers, found: Numbers, program: Program, ranges: Sequence[tuple[int, int]]
 ) -> Mismatch | None:
-    wrong = [b + np.flatnonzero(expected[b:e] != found[b:e]) for b, e in ranges]
+    unequal = [(b, e) for b, e in ranges if not np.array_equal(expected[b:e], found[b:e])]
+    wrong = [b + np.flatnonzero(expected[b:e] != found[b:e]) for b, e in unequal]
     places = np.concatenate(wrong) if wrong else np.zeros(0, np.int64)
     if not places.size:
         return None

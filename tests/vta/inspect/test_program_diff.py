@@ -7,11 +7,12 @@ import pytest
 
 from isa.assembler import assemble
 from isa.instructions import Load, MemoryId
-from isa.program import Program
+from isa.program import MemoryImage, MemorySegment, Program
+from runtime.placement import page_ranges
 from tests.support.configs import CONFIGS
 from tests.support.random_programs import random_program
 from vta.inspect.differ import DiffError
-from vta.inspect.program_diff import ProgramComparison, diff_programs
+from vta.inspect.program_diff import ProgramComparison, _data_ranges, diff_programs
 
 TEXT = """\
 .data A address=0x1000 type=int32 shape=8,16
@@ -130,3 +131,21 @@ def test_what_cannot_be_compared_is_refused() -> None:
 def test_programs_without_memory_are_compared() -> None:
     empty = Program(config=CONFIGS["default"], instructions=assemble("nop.load\nfinish").instructions)
     assert diff_programs(empty, empty) == ProgramComparison(None, ())
+
+
+@pytest.mark.parametrize("first", [0x1000, 0x1800, 0x3000])
+def test_every_byte_of_the_pages_is_compared_but_for_micro_ops(first: int) -> None:
+    segments = tuple(MemorySegment(address=at, data=bytes(16)) for at in (0x1100, 0x2F00) if at != first)
+    program = Program(
+        config=CONFIGS["default"], instructions=(), uops=(0,) * 8, uop_base=first, memory=MemoryImage(segments=segments)
+    )
+    compared = {byte for low, high in _data_ranges(program) for byte in range(low, high)}
+    pages = {byte for low, high in page_ranges(program) for byte in range(low, high)}
+    assert compared == pages - set(range(first, first + 32))
+    assert len(compared) == sum(high - low for low, high in _data_ranges(program))
+
+
+def test_a_store_beside_all_data_is_a_difference() -> None:
+    found = compare(("dram=C", "dram=0x2f0")).difference
+    assert found is not None
+    assert found.index == 3
