@@ -15,7 +15,7 @@ from tests.support.te_programs import Program, random_program, random_schedule
 from vta.passes.pipeline import PIPELINE
 from vta.te import schedule_to_func
 from vta.tir.dtype import INT32, INT64
-from vta.tir.expr import Cast, Var
+from vta.tir.expr import Cast, IntImm, Var
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter import run_func
 from vta.tir.stmt import For, ForKind, Stmt
@@ -28,6 +28,9 @@ _GENERIC = (
     "StorageFlatten", "NarrowDataType", "Simplify", "LoopPartition", "VectorizeLoop", "InjectVirtualThread",
     "StorageRewrite", "UnrollLoop", "RemoveNoOp", "HoistIfThenElse", "CommonSubexprElimTIR",
 )  # fmt: skip
+
+_UNROLLED = 4
+"""Iterations of a loop that is marked as unrolled, at most: nests of them multiply."""
 
 
 def random_function(rng: Random) -> tuple[Program, PrimFunc]:
@@ -43,9 +46,11 @@ def marked(
     """Return ``func`` with some of its loops marked, whether or not their iterations depend on each other."""
 
     def mark(stmt: Stmt) -> Stmt:
-        if isinstance(stmt, For) and stmt.kind is ForKind.SERIAL and rng.random() < 0.5:
-            return replace(stmt, kind=rng.choice(kinds))
-        return stmt
+        if not isinstance(stmt, For) or stmt.kind is not ForKind.SERIAL or rng.random() < 0.5:
+            return stmt
+        kind = rng.choice(kinds)
+        short = isinstance(stmt.extent, IntImm) and stmt.extent.value <= _UNROLLED
+        return stmt if kind is ForKind.UNROLLED and not short else replace(stmt, kind=kind)
 
     return replace(func, body=map_stmt(func.body, mark))
 

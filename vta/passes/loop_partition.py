@@ -17,8 +17,9 @@ After::
 A condition counts if it stands in an ``if``, an ``if_then_else`` or a ``Select``, alone or as part of a conjunction,
 and compares sums that are linear in the loop's variable and in those of loops inside. The iterations for which it holds
 whatever the loops inside do become a loop without it; those before and after keep it, for the loops inside to be split
-by it. Where the ends are not constants, only what is marked ``likely`` is taken, and the three loops' ends are cut so
-that together they run over the same iterations in the same order, however the values turn out.
+by it. Where the ends are not constants, only what is marked ``likely`` is taken, once for each end and not again
+inside, and the three loops' ends are cut so that together they run over the same iterations in the same order, however
+the values turn out.
 
 Loops with work of the accelerator, and loops with a large body, stay as they are.
 May import ``vta.arith``, ``vta.passes.{fresh_definitions,host_only,partition_bounds,simplify}``, ``vta.tir``.
@@ -27,8 +28,8 @@ Tests: tests/vta/passes/test_loop_partition.py.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from isa.config import VTAConfig
@@ -53,34 +54,50 @@ _DEEPEST = 3
 
 def loop_partition(func: PrimFunc, config: VTAConfig) -> PrimFunc:  # noqa: ARG001  # every pass has this signature
     """Return ``func`` with the host's loops split."""
-    return replace(func, body=_partition(func.body, Analyzer(), _DEEPEST))
+    return replace(func, body=_partition(func.body, Analyzer(), _Limits()))
 
 
-def _partition(stmt: Stmt, analyzer: Analyzer, depth: int) -> Stmt:
-    if is_accelerator_scope(stmt) or depth == 0:
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How many splits may be inside of this place, and whether one at unknown ends may be."""
+
+    depth: int = _DEEPEST
+    unknown_ends: bool = True
+
+    def inside(self, parts: Sequence[Stmt]) -> _Limits:
+        """Return the limits inside of a loop that became ``parts``."""
+        return _Limits(self.depth - 1, self.unknown_ends and all(map(_has_constant_ends, parts)))
+
+
+def _partition(stmt: Stmt, analyzer: Analyzer, limits: _Limits) -> Stmt:
+    if is_accelerator_scope(stmt) or limits.depth == 0:
         return stmt
     if isinstance(stmt, For):
         analyzer.bind(stmt.loop_var, Range(stmt.min, stmt.extent))
-        parts = _parts(stmt, analyzer) if _may_be_split(stmt) else None
+        parts = _parts(stmt, analyzer, limits) if _may_be_split(stmt) else None
         if parts is not None:
-            return seq([_part(_settled(part, analyzer), analyzer, depth - 1) for part in parts])
-    return _inside(stmt, analyzer, depth)
+            inside = limits.inside(parts)
+            return seq([_part(_settled(part, analyzer), analyzer, inside) for part in parts])
+    return _inside(stmt, analyzer, limits)
 
 
-def _inside(stmt: Stmt, analyzer: Analyzer, depth: int) -> Stmt:
-    return map_stmt_children(stmt, lambda child: _partition(child, analyzer, depth), lambda expr: expr)
+def _inside(stmt: Stmt, analyzer: Analyzer, limits: _Limits) -> Stmt:
+    return map_stmt_children(stmt, lambda child: _partition(child, analyzer, limits), lambda expr: expr)
 
 
-def _part(part: Stmt, analyzer: Analyzer, depth: int) -> Stmt:
+def _part(part: Stmt, analyzer: Analyzer, limits: _Limits) -> Stmt:
     """Split what is inside of a part of a loop, and the part itself where its ends are constants."""
-    if not isinstance(part, For):
-        return _partition(part, analyzer, depth)
-    if is_noop(part.body):
+    if isinstance(part, For) and is_noop(part.body):
         return seq([])
-    if isinstance(part.min, IntImm) and isinstance(part.extent, IntImm):
-        return _partition(part, analyzer, depth)
+    if _has_constant_ends(part):
+        return _partition(part, analyzer, limits)
+    assert isinstance(part, For), "anything else has constant ends"
     analyzer.bind(part.loop_var, Range(part.min, part.extent))
-    return _inside(part, analyzer, depth)
+    return _inside(part, analyzer, limits)
+
+
+def _has_constant_ends(part: Stmt) -> bool:
+    return not isinstance(part, For) or (isinstance(part.min, IntImm) and isinstance(part.extent, IntImm))
 
 
 def _may_be_split(loop: For) -> bool:
@@ -95,12 +112,16 @@ def _settled(part: Stmt, analyzer: Analyzer) -> Stmt:
     return simplify_stmt(part, analyzer)
 
 
-def _parts(loop: For, analyzer: Analyzer) -> list[Stmt] | None:
+def _parts(loop: For, analyzer: Analyzer, limits: _Limits) -> list[Stmt] | None:
     """Return the loops that ``loop`` becomes, in order; None where nothing is gained."""
     low, high = loop.min, analyzer.simplify(loop.min + loop.extent)
     begin, end = low, high
     chosen: list[Bound] = []
     for bound in bounds_of_loop(loop, analyzer):
+        known = all(isinstance(each, IntImm | None) for each in (begin, end, bound.low, bound.high))
+        first = (bound.low is None or begin is low) and (bound.high is None or end is high)
+        if not known and not (first and bound.is_likely and limits.unknown_ends):
+            continue
         inner = _inner(bound, begin, end, analyzer)
         if inner is not None:
             begin, end = inner
@@ -121,9 +142,7 @@ def _inner(bound: Bound, begin: Expr, end: Expr, analyzer: Analyzer) -> tuple[Ex
     if bound.high is not None:
         new_end = analyzer.simplify(binary(Max, binary(Min, bound.high + 1, end), new_begin))
     count = analyzer.simplify(new_end - new_begin)
-    if isinstance(count, IntImm):
-        return (new_begin, new_end) if count.value > 0 else None
-    return (new_begin, new_end) if bound.is_likely else None
+    return None if isinstance(count, IntImm) and count.value <= 0 else (new_begin, new_end)
 
 
 def _piece(loop: For, begin: Expr, end: Expr, body: Stmt, analyzer: Analyzer) -> Stmt:
