@@ -31,8 +31,9 @@ from vta.cli.capsule import is_capsule, packing, replay_capsule
 from vta.cli.listing import launch_listing
 from vta.cli.options import ConfigOption, TargetOption, chosen_config, given_config
 from vta.cli.program_file import read_program
+from vta.cli.programs import programs_of
 from vta.cli.reporting import UserError, reported, require_file, require_place, stats_table
-from vta.cli.sanitizing import LaunchSanitizer, sanitize_program
+from vta.cli.sanitizing import LaunchSanitizer, sanitize_programs
 from vta.cli.script import run_script
 from vta.trace import recording
 
@@ -86,6 +87,8 @@ def run(
         if vcd is not None:
             require_place(vcd)
         if is_capsule(file):
+            if sanitize and sanitize_programs(programs_of(file, config), str(file)):
+                raise typer.Exit(1)
             replay_capsule(file)
             return
         if file.suffix == ".py":
@@ -164,7 +167,7 @@ def _run_program(file: Path, program: Program, target: str | None, wishes: _Wish
     if wishes.trace is not None:
         with _trace_file(wishes.trace) as output:
             output.write(disassemble(program))
-    if wishes.sanitize and sanitize_program(program, str(file)):
+    if wishes.sanitize and sanitize_programs([program], str(file)):
         raise typer.Exit(1)
     session = Session(program.config, target or program.config.target)
     with (

@@ -3,6 +3,8 @@
 May import isa, runtime and typer. Tests: tests/vta/cli/test_sanitize.py.
 """
 
+from collections.abc import Sequence
+
 import typer
 
 from isa.program import Program
@@ -12,17 +14,20 @@ from runtime.memory import FIRST_ADDRESS
 from runtime.session import Session
 from vta.cli.check import print_findings
 
-__all__ = ["LaunchSanitizer", "sanitize_program"]
+__all__ = ["LaunchSanitizer", "sanitize_programs"]
 
 _SHOWN = 20
 """Findings that are printed of a program or a launch."""
 
 
-def sanitize_program(program: Program, name: str) -> int:
-    """Run a program with every check and print what was found; return the number of errors."""
-    result = sanitize(program, first_address=FIRST_ADDRESS)
-    print_findings(result.findings, name, _SHOWN)
-    return result.errors
+def sanitize_programs(programs: Sequence[Program], name: str) -> int:
+    """Run programs with every check and print what was found; return the number of errors."""
+    errors = 0
+    for number, program in enumerate(programs):
+        result = sanitize(program, first_address=FIRST_ADDRESS)
+        print_findings(result.findings, name if len(programs) == 1 else f"{name}, launch {number}", _SHOWN)
+        errors += result.errors
+    return errors
 
 
 class LaunchSanitizer:

@@ -69,3 +69,19 @@ def test_what_was_told_of_one_launch_of_a_program_is_not_told_of_the_next(tmp_pa
     script.write_text(SCRIPT.format(first=4))
     result = vta("run", script, "--sanitize")
     assert result.stdout.endswith(f"{script}: 2 launches sanitized, 1 error\n")
+
+
+def test_the_launches_of_a_capsule_are_checked_before_it_is_replayed(tmp_path: Path) -> None:
+    good, bad, script = tmp_path / "good.capsule", tmp_path / "bad.capsule", tmp_path / "bad.py"
+    assert vta("run", EXAMPLE, "--capsule", good).exit_code == 0
+    result = vta("run", good, "--sanitize")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(f"{good}: note: instruction 3: STORE cuts ACC element 0")
+    script.write_text(SCRIPT.format(first=3))
+    vta("run", script, "--capsule", bad)
+    result = vta("run", bad, "--sanitize")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        f"{bad}, launch 0: error: instruction 0: STORE reads ACC element 3, which nothing has written",
+        f"{bad}, launch 1: error: instruction 0: STORE reads ACC element 4, which nothing has written",
+    ]
