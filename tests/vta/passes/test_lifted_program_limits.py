@@ -140,7 +140,10 @@ def test_quirk_41_lower_keeps_the_settings_of_the_context_around() -> None:
 
 
 @EACH_CONFIG
-def test_quirk_42_the_host_works_on_what_the_accelerator_wrote_in_one_kernel(config: VTAConfig) -> None:
+@pytest.mark.parametrize("vectors", [False, True])
+def test_quirk_42_the_host_works_on_what_the_accelerator_wrote_in_one_kernel(
+    config: VTAConfig, *, vectors: bool
+) -> None:
     """x + 3 on the accelerator, doubled by the host, + 1 on the accelerator, negated by the host."""
     with vta.Environment(config) as env:
         x = te.placeholder((6, env.BATCH, env.BLOCK_OUT), "int32", "x")
@@ -160,6 +163,10 @@ def test_quirk_42_the_host_works_on_what_the_accelerator_wrote_in_one_kernel(con
             (again, env.dma_copy), (more, env.alu), (result, env.dma_copy),
         ):  # fmt: skip
             s[stage].pragma(s[stage].op.axis[0], pragma)
+        if vectors:
+            for stage in (doubled, out):
+                s[stage].vectorize(s[stage].op.axis[2])
+            assert "ramp" in str(vta.lower(s, [x, out]))
     values = np.random.default_rng(42).integers(-60, 60, (6, env.BATCH, env.BLOCK_OUT)).astype(np.int32)
     expected = -((values + 3).astype(np.int8).astype(np.int32) * 2 + 1)
     np.testing.assert_array_equal(run_schedule(s, [x, out], [values], config).output, expected.astype(np.int8))
