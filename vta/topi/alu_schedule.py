@@ -73,6 +73,7 @@ def alu_schedule(env: Environment, result: te.Tensor, stages: AluStages, tiles: 
     for tensor in stages.inlined:
         s[tensor].compute_inline()
     loads = [*stages.loads, *(_copied(s, env, tensor) for tensor in stages.direct)]
+    _load_first(s, loads)
     axes = s[result].compute_op("tiles").axis
     halves = [s[result].split(axes[i], factor=size) for i, size in zip(stages.tiled, tiles.inner, strict=True)]
     outer = [half[0] for half in halves]
@@ -102,6 +103,13 @@ def alu_schedule(env: Environment, result: te.Tensor, stages: AluStages, tiles: 
                 s[load].compute_at(s[tensor], parts[1])
     s[result].pragma(inner[0], env.dma_copy)
     return s
+
+
+def _load_first(s: te.Schedule, loads: Sequence[te.Tensor]) -> None:
+    """Move loads before all that computes: they get memory of their own, and do not wait for what was there before."""
+    inputs = [stage for stage in s.stages if isinstance(stage.op, te.PlaceholderOp) or stage.is_inlined]
+    order = dict.fromkeys([*inputs, *(s[tensor] for tensor in loads), *s.stages])
+    s.stages[:] = order
 
 
 def _copied(s: te.Schedule, env: Environment, tensor: te.Tensor) -> te.Tensor:
