@@ -28,9 +28,11 @@ def test_a_random_operator_gives_what_numpy_gives(index: int) -> None:
     check(instance.operator, instance.config, seed=index)
 
 
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize(
+    "config", [pytest.param(name, marks=[] if name == "default" else pytest.mark.long) for name in CONFIGS]
+)
 def test_random_operators_give_the_same_on_the_hardware(config: str) -> None:
-    for index in range(2):
+    for index in range(4):
         instance = draw(Draw(seed=21, configs=(config,)), 7 * index + [*CONFIGS].index(config))
         check(instance.operator, config, seed=index, engine="tsim")
 
