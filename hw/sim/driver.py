@@ -44,7 +44,14 @@ class Regions:
         """Return the regions for these contents, one behind the other."""
         starts: list[int] = []
         size = 0
-        for region in (layout.io, layout.io, layout.state, layout.state, layout.memory, aux):
+        for region in (
+            layout.io,
+            layout.io,
+            layout.state,
+            layout.state,
+            layout.memory,
+            aux,
+        ):
             starts.append(size)
             size += region.total()
         io, seen, state, following, memory, last = starts
@@ -72,7 +79,11 @@ def module_text(
             *commits,
             commit_text("inputs", layout.input_groups),
             _table("partitions", count, {fn.number: fn.name for fn in (*settle, *edge)}),
-            _table("commits", count, {number: f"commit_{number}" for number in layout.register_groups}),
+            _table(
+                "commits",
+                count,
+                {number: f"commit_{number}" for number in layout.register_groups},
+            ),
             _settle_text(regions, settle),
             _run_text(layout, regions, settle, edge, hooks),
             _METADATA,
@@ -172,7 +183,14 @@ def _settling(numbers: Sequence[int], words: int) -> str:
     return text
 
 
-def _from_set(label: str, word: int, numbers: Sequence[int], variable: str, table: str, arguments: str) -> str:
+def _from_set(
+    label: str,
+    word: int,
+    numbers: Sequence[int],
+    variable: str,
+    table: str,
+    arguments: str,
+) -> str:
     """Return code that takes partitions out of a set and then calls them, whomever they wake."""
     chosen = _word(numbers, word)
     if not chosen:
@@ -202,31 +220,17 @@ def _hook_calls(hooks: Sequence[tuple[Function, bool]]) -> str:
     return text
 
 
-def _run_text(
-    layout: Layout,
-    regions: Regions,
-    settle: Sequence[Function],
-    edge: Sequence[Function],
-    hooks: Sequence[tuple[Function, bool]],
-) -> str:
-    count = len(settle) + len(edge)
-    everybody = (1 << count) - 1
-    words = -(-count // 64)
-    settling = _settling([fn.number for fn in settle], words)
-    at_edge, committed = [fn.number for fn in edge], list(layout.register_groups)
-    writing = "".join(_from_set(f"e{w}", w, at_edge, "awake", "partitions", _ARGUMENTS) for w in range(words))
-    ends = "ptr %cur, ptr %nxt"
-    committing = "".join(_from_set(f"c{w}", w, committed, "ran", "commits", ends) for w in range(words))
-    parts = "".join(
-        f"  %{name}_{w} = getelementptr i64, ptr %{name}, i64 {w}\n" for name in ("awake", "ran") for w in range(words)
+def _entry_text(count: int, state_bytes: int) -> str:
+    """Return how ``run`` begins: everybody of ``count`` is awake, and next values are those that there are."""
+    parts = "\n".join(
+        f"  %{name}_{word} = getelementptr i64, ptr %{name}, i64 {word}"
+        for name in ("awake", "ran")
+        for word in range(-(-count // 64))
     )
     return f"""\
-define i64 @run(ptr %buffer, i64 %cycles) {{
-entry:
-{_places(regions)}
   %awake = alloca {MASK}
   %ran = alloca {MASK}
-  store {MASK} {everybody}, ptr %awake
+  store {MASK} {(1 << count) - 1}, ptr %awake
   store {MASK} 0, ptr %ran
 {parts}
   %total_at = getelementptr i8, ptr %aux, i64 {CYCLES}
@@ -238,7 +242,29 @@ entry:
   %noting_at = getelementptr i8, ptr %aux, i64 {NOTING}
   %noting = load i64, ptr %noting_at
   %notes = icmp ne i64 %noting, 0
-  call void @llvm.memcpy.p0.p0.i64(ptr %nxt, ptr %cur, i64 {layout.state.total()}, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %nxt, ptr %cur, i64 {state_bytes}, i1 false)"""
+
+
+def _run_text(
+    layout: Layout,
+    regions: Regions,
+    settle: Sequence[Function],
+    edge: Sequence[Function],
+    hooks: Sequence[tuple[Function, bool]],
+) -> str:
+    """Return the function that passes edges."""
+    count = len(settle) + len(edge)
+    words = -(-count // 64)
+    settling = _settling([fn.number for fn in settle], words)
+    at_edge, committed = [fn.number for fn in edge], list(layout.register_groups)
+    writing = "".join(_from_set(f"e{w}", w, at_edge, "awake", "partitions", _ARGUMENTS) for w in range(words))
+    ends = "ptr %cur, ptr %nxt"
+    committing = "".join(_from_set(f"c{w}", w, committed, "ran", "commits", ends) for w in range(words))
+    return f"""\
+define i64 @run(ptr %buffer, i64 %cycles) {{
+entry:
+{_places(regions)}
+{_entry_text(count, layout.state.total())}
   br label %head
 head:
   %done = phi i64 [ 0, %entry ], [ %next, %again ]

@@ -11,6 +11,7 @@ from hw.sim.frontend import build_netlist
 from hw.sim.order import OBSERVE, WHOLE, Order, Step
 from hw.sim.plan import Plan, make_plan
 from hw.sim.simplify import simplify
+from tests.support.amaranth_trace import assert_same_trace
 from tests.support.inline_design import Small
 from tests.support.random_designs import Gated, MemoryMix, RandomDesign, Registers
 
@@ -107,3 +108,22 @@ def test_what_is_only_noted_has_partitions_of_its_own() -> None:
     assert (1, OBSERVE) in parts[number]
     assert any(bit == WHOLE for _, bit in parts[number])  # and what it is made of
     assert all((0, OBSERVE) not in part or place != number for place, part in enumerate(parts))
+
+
+def many_blocks(m: Module, io: Any) -> None:
+    """More blocks than the bits of any integer that a processor returns from a function."""
+    link = io.a
+    for k in range(400):
+        m.submodules[f"block_{chr(97 + k % 26)}{chr(97 + k // 26)}"] = block = Module()
+        state = Signal(12, name=f"state_{k}")
+        with block.If(link.any() ^ io.b):
+            block.d.sync += state.eq((state << 1) ^ (state * 5) ^ link ^ k)
+        link = state
+    m.d.comb += io.q.eq(link)
+
+
+@pytest.mark.long
+def test_a_design_of_hundreds_of_partitions_runs() -> None:
+    _, _, plan = planned(Small(many_blocks))
+    assert len(plan.partitions) > 320
+    assert_same_trace(Small(many_blocks), cycles=30, seed=5)
