@@ -30,6 +30,9 @@ _SLACK = 4
 _SMALLEST = 16
 """The smallest tiles that the search looks at are this part of the largest ones."""
 
+_TOLERANCE = 0.004
+"""Part of the cycles that fewer instructions are worth."""
+
 _CLOSER_LOOK = 80
 """So many tiles are tried with copies and residents."""
 
@@ -48,7 +51,7 @@ class TransposeSearch:
 
     def best_tiles(self, what: str) -> TransposeTiles:
         """Return the tiles that take the fewest cycles; raises ``TilingError`` about ``what`` where none fits."""
-        return cheapest(self._candidates(), self.env.config, what)
+        return cheapest(self._candidates(), self.env.config, what, tolerance=_TOLERANCE)
 
     def require_tiles(self, tiles: TransposeTiles, what: str) -> None:
         """Raise ``TilingError`` unless the schedule can have ``tiles`` and they fit the scratchpads."""

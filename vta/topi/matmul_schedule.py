@@ -26,6 +26,9 @@ _COPIES = (1, 2, 3, 4)
 _PER_TILE = 30
 """Cycles of a tile that nothing hides, about."""
 
+_TOLERANCE = 0.004
+"""Part of the cycles that fewer instructions are worth."""
+
 _CLOSER_LOOK = 80
 """So many tiles are tried with copies and residents."""
 
@@ -111,7 +114,7 @@ class Product:
 
     def best_tiles(self, what: str) -> MatmulTiles:
         """Return the tiles that take the fewest cycles; raises ``TilingError`` about ``what`` where none fits."""
-        return cheapest(self._candidates(), self.env.config, what)
+        return cheapest(self._candidates(), self.env.config, what, tolerance=_TOLERANCE)
 
     def require_tiles(self, tiles: MatmulTiles, what: str) -> None:
         """Raise ``TilingError`` unless ``tiles`` fit the scratchpads."""

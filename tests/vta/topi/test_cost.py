@@ -52,6 +52,12 @@ def test_a_long_epilogue_holds_up_the_release_of_inputs() -> None:
     assert cycles(replace(short_steps, step_copies=4), BUS) < cycles(short_steps, BUS) - 16 * 1000
 
 
+def test_the_next_tiles_first_load_waits_for_the_epilogue_where_all_steps_are_on_the_chip() -> None:
+    both = replace(WORK, steps=2, gemm=2000, load=1900, alu=3000)
+    assert cycles(both, BUS) > 16 * (3000 + 1900)
+    assert cycles(replace(both, step_copies=3), BUS) < 16 * (3000 + 1900)
+
+
 def test_a_row_takes_a_beat_at_least() -> None:
     assert BUS.beats(10, 16) == 20
     assert BUS.beats(10, 1, rows=5) == 5

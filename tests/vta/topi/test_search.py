@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from isa.config import VTAConfig
-from vta.topi.tiling import Candidate, Footprint, TilingError, Work, cheapest, divisors, even_parts
+from vta.topi.tiling import Bus, Candidate, Footprint, TilingError, Work, cheapest, cycles, divisors, even_parts
 
 CONFIG = VTAConfig()
 
@@ -22,6 +24,18 @@ def test_the_cheapest_candidate_that_fits_is_picked() -> None:
         Candidate("too large", Footprint(acc=5000), work(10)),
     ]
     assert cheapest(candidates, CONFIG, "a layer") == "quick"
+
+
+def test_fewer_steps_are_worth_a_few_cycles_more() -> None:
+    cut = replace(work(100), steps=10)
+    candidates = [
+        Candidate("ten steps", Footprint(), cut),
+        Candidate("one step", Footprint(), work(cycles(cut, Bus()) - cycles(work(0), Bus()) + 5)),
+        Candidate("slow", Footprint(), work(9000)),
+    ]
+    assert cheapest(candidates, CONFIG, "a layer") == "ten steps"
+    assert cheapest(candidates, CONFIG, "a layer", tolerance=0.004) == "one step"
+    assert cheapest(candidates[:1], CONFIG, "a layer", tolerance=0.004) == "ten steps"
 
 
 def test_the_candidate_that_comes_closest_says_why_none_fits() -> None:

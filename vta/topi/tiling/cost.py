@@ -112,4 +112,4 @@ def _released(work: Work, load: int, alu: int) -> float:
     epilogue of the tile before is done; ``step_copies`` of them can be done until then.
     """
     ahead = work.step_copies if work.steps > 1 else work.tile_copies
-    return alu + max(0, work.steps - ahead) * work.gemm + (load if work.steps > ahead else 0)
+    return alu + max(0, work.steps - ahead) * work.gemm + (load if work.steps >= ahead else 0)

@@ -25,26 +25,31 @@ class Candidate(Generic[T]):
     work: Work
 
 
-def cheapest(candidates: Iterable[Candidate[T]], config: VTAConfig, what: str, bus: Bus | None = None) -> T:
+def cheapest(
+    candidates: Iterable[Candidate[T]], config: VTAConfig, what: str, bus: Bus | None = None, *, tolerance: float = 0.0
+) -> T:
     """Return the tiles that take the fewest cycles; the first of several that take as many.
 
-    If none fits, ``TilingError`` says about ``what`` which buffer is too small for the candidate that comes closest.
+    With ``tolerance``, those with the fewest steps among all that take at most that part more: they need fewer
+    instructions. If none fits, ``TilingError`` says about ``what`` which buffer is too small for the candidate that
+    comes closest.
     """
     port, capacity = bus or Bus(), Footprint.capacity(config)
-    best: tuple[int, T] | None = None
+    fitting: list[tuple[int, Candidate[T]]] = []
     smallest: Footprint | None = None
     for candidate in candidates:
-        if not candidate.footprint.fits(capacity):
-            if best is None and (smallest is None or _over(candidate.footprint, capacity) < _over(smallest, capacity)):
-                smallest = candidate.footprint
-            continue
-        cost = cycles(candidate.work, port)
-        if best is None or cost < best[0]:
-            best = cost, candidate.tiles
-    if best is not None:
-        return best[1]
-    reason = "there are no candidates" if smallest is None else "; ".join(smallest.excess(config))
-    raise TilingError(f"{what}: no tiles fit this configuration: even in the smallest ones {reason}")
+        if candidate.footprint.fits(capacity):
+            fitting.append((cycles(candidate.work, port), candidate))
+        elif not fitting and (smallest is None or _over(candidate.footprint, capacity) < _over(smallest, capacity)):
+            smallest = candidate.footprint
+    if not fitting:
+        reason = "there are no candidates" if smallest is None else "; ".join(smallest.excess(config))
+        raise TilingError(f"{what}: no tiles fit this configuration: even in the smallest ones {reason}")
+    least = min(cost for cost, _ in fitting)
+    if not tolerance:
+        return next(candidate.tiles for cost, candidate in fitting if cost == least)
+    near = [entry for entry in fitting if entry[0] <= least * (1 + tolerance)]
+    return min(near, key=lambda entry: (entry[1].work.tiles * entry[1].work.steps, entry[0]))[1].tiles
 
 
 def _over(need: Footprint, capacity: Footprint) -> float:
