@@ -172,7 +172,8 @@ class Binder(wiring.Component):
             step.eq(dst - before),
             scanned.eq((state == _State.SCAN) & started & ~arriving),
         ]
-        m.d.sync += arriving.eq(self.uop_enable)
+        # What arrives for an instruction that was taken without a range would begin the next one's.
+        m.d.sync += arriving.eq(self.uop_enable & ~(self.valid & self.complete))
         with m.If(state == _State.LOOK):
             m.d.sync += [address.eq(alu.uop_bgn), started.eq(0), several.eq(0)]
         with m.If(self.uop_enable):
