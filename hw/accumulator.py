@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.scratchpad import Scratchpad
 
-__all__ = ["RESET_LANES", "Accumulator", "bank_bits", "bank_of", "tile_write_layout"]
+__all__ = ["RESET_LANES", "Accumulator", "bank_bits", "bank_of", "loaded_tile_layout", "tile_write_layout"]
 
 RESET_LANES = 4
 """Tiles that a reset may clear in one cycle."""
@@ -46,6 +46,13 @@ def bank_of(address: Value) -> Value:
 def tile_write_layout(*, address_width: int, tile_width: int) -> data.StructLayout:
     """Return the layout of a tile and the address it is written to."""
     return data.StructLayout({"address": address_width, "data": tile_width})
+
+
+def loaded_tile_layout(*, address_width: int, tile_width: int) -> data.StructLayout:
+    """Return the layout of a tile that a load writes: its data do not count where it is ``zero``."""
+    return data.StructLayout(
+        {**tile_write_layout(address_width=address_width, tile_width=tile_width).members, "zero": 1}
+    )
 
 
 class Accumulator(wiring.Component):
@@ -81,7 +88,7 @@ class Accumulator(wiring.Component):
         need the bank.
     alu_write, alu_write_tile : In
         Write of the ALU.
-    load : In(stream of tile_write_layout)
+    load : In(stream of loaded_tile_layout)
         Tiles of a load, and zeros of its padding.
     reset_write, reset_address, reset_grant : In, In, Out
         Tiles to clear, ``RESET_LANES`` at a time, granted one by one.
@@ -119,7 +126,9 @@ class Accumulator(wiring.Component):
                 "src_data": Out(self.tile_width),
                 "alu_write": In(1),
                 "alu_write_tile": In(tile),
-                "load": In(stream.Signature(tile)),
+                "load": In(
+                    stream.Signature(loaded_tile_layout(address_width=address_width, tile_width=self.tile_width))
+                ),
                 "reset_write": In(RESET_LANES),
                 "reset_address": In(data.ArrayLayout(address_width, RESET_LANES)),
                 "reset_grant": Out(RESET_LANES),
@@ -235,7 +244,7 @@ class Accumulator(wiring.Component):
                     ]
                 granted[lane] = granted[lane] | (free & here & ~earlier)
                 earlier = earlier | here
-            with m.If(~by_load):
+            with m.If(~by_load | self.load.p.zero):
                 m.d.comb += bank.write_data.eq(0)
             for enable, tile in ((by_alu, self.alu_write_tile), (by_gemm, self.gemm_write_tile)):
                 with m.If(enable):

@@ -11,7 +11,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from hw.accumulator import tile_write_layout
+from hw.accumulator import loaded_tile_layout
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.config import HardwareConfig
 from hw.dma.address import BurstWalker
@@ -48,7 +48,7 @@ class AccLoader(wiring.Component):
         LOAD instructions of memory ACC or ACC_8BIT with no size of zero.
     dma : Out(ReadClient)
         The memory.
-    tiles : Out(stream of tile_write_layout)
+    tiles : Out(stream of loaded_tile_layout)
         Tiles to write.
     done : Out(done_layout)
         The last tile of a job is being written.
@@ -62,7 +62,7 @@ class AccLoader(wiring.Component):
         # ACC_8BIT needs inputs of eight bits; without it there is one kind.
         sizes = (config.acc_elem_bytes, config.acc_elem_bytes // 4)
         self.element_bytes = sizes if config.inp_width == 8 else sizes[:1]
-        tile = tile_write_layout(address_width=config.log_acc_depth, tile_width=config.acc_elem_bits)
+        tile = loaded_tile_layout(address_width=config.log_acc_depth, tile_width=config.acc_elem_bits)
         super().__init__(
             {
                 "base": In(hardware.addr_width),
@@ -144,7 +144,8 @@ class AccLoader(wiring.Component):
         m.d.comb += [
             self.tiles.valid.eq(full | (writer.write.valid & write.zero)),
             self.tiles.p.address.eq(Mux(full, address, write.address)),
-            self.tiles.p.data.eq(Mux(full, tile, 0)),
+            self.tiles.p.data.eq(tile),
+            self.tiles.p.zero.eq(~full),
             writer.write.ready.eq(Mux(write.zero, ~full & self.tiles.ready, empties)),
             part_taken.eq(writer.write.valid & ~write.zero & writer.write.ready),
             self.done.valid.eq(pending & empties),

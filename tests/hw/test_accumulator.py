@@ -104,7 +104,9 @@ class _Users:
         poke, peek, rng = self.design.poke, self.design.peek, self.rng
         writes = []
         if self.held["load"] is None and rng.random() < 0.3:
-            self.held["load"] = self._tile_word(self._address())
+            word, address, value = self._tile_word(self._address())
+            zero = rng.random() < 0.3
+            self.held["load"] = (word | zero << self.tile.size, address, 0 if zero else value)
         load = self.held["load"]
         poke("load__valid", int(load is not None))
         if load is not None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.accumulator import tile_write_layout
+from hw.accumulator import loaded_tile_layout
 from hw.compute.acc_loader import AccLoader
 from hw.compute.uop_loader import UopLoader
 from hw.compute.uop_memory import UopMemory
@@ -175,7 +175,7 @@ def test_accumulators_are_loaded_with_their_zeros(name, data_width, refuse):
     design = compile_design(AccLoader(config, hardware))
     loads = list(_acc_loads(rng, config))
     reference = Reference(config, np.frombuffer(MEMORY, np.uint8).copy())
-    layout = tile_write_layout(address_width=config.log_acc_depth, tile_width=config.acc_elem_bits)
+    layout = loaded_tile_layout(address_width=config.log_acc_depth, tile_width=config.acc_elem_bits)
     contents = [0] * config.acc_depth
 
     def take():
@@ -184,7 +184,7 @@ def test_accumulators_are_loaded_with_their_zeros(name, data_width, refuse):
         if not (ready and design.peek("tiles__valid")):
             return False
         write = layout.from_bits(design.peek("tiles__payload"))
-        contents[write.address] = write.data
+        contents[write.address] = 0 if write.zero else write.data
         return True
 
     tags, _ = _run(
