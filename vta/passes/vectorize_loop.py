@@ -25,7 +25,7 @@ from dataclasses import replace
 from isa.config import VTAConfig
 from vta.arith.simplify import Analyzer
 from vta.passes.fresh_definitions import with_fresh_definitions
-from vta.passes.host_only import is_accelerator_scope
+from vta.passes.host_only import is_accelerator_scope, is_host_only
 from vta.passes.lanes import lanes_are_private
 from vta.passes.vectors import NotVectorError, has_vectors, vectorized
 from vta.tir.expr import Expr, IntImm, Ramp, Range, Var, const
@@ -51,7 +51,7 @@ def _visit(stmt: Stmt, analyzer: Analyzer, *, on_host: bool) -> Stmt:
     if not isinstance(stmt, For) or stmt.kind is not ForKind.VECTORIZED:
         return stmt
     serial = replace(stmt, kind=ForKind.SERIAL)
-    if not on_host or not isinstance(stmt.extent, IntImm) or has_vectors(stmt.body):
+    if not (on_host and is_host_only(stmt)) or not isinstance(stmt.extent, IntImm) or has_vectors(stmt.body):
         return serial
     try:
         return _in_vectors(serial, stmt.extent.value, analyzer)

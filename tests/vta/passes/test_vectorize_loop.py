@@ -161,6 +161,7 @@ def loops(stmt: Stmt) -> list[tuple[str, ForKind]]:
     [
         on(2, loop(i, 8, store(A, i, i), kind=VECTOR)),
         pragma("alu", loop(i, 8, store(A, i, i), kind=VECTOR)),
+        loop(i, 8, pragma("alu", store(A, i, i)), kind=VECTOR),
         loop(i, 8, call("f", i), kind=VECTOR),
         loop(i, 8, store(A, Call(DType("int32"), call("f").value.op, (StringImm("f"), i)), i), kind=VECTOR),
         loop(i, 8, store(A, call("f").value, i), kind=VECTOR),
