@@ -12,7 +12,7 @@ from isa.bulk import (
     encode_fields,
     words_to_array,
 )
-from isa.checker import Finding, Severity, check, is_valid
+from isa.checker import Finding, Kind, Severity, check, is_valid
 from isa.config import ConfigError, VTAConfig
 from isa.disassembler import disassemble, format_instruction
 from isa.encoding import (
@@ -42,6 +42,7 @@ from isa.origin import Origin
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program, ProgramError
 from isa.program_file import load_program, save_program
 from isa.reference import ExecutionError, Reference, execute
+from isa.sanitizer import sanitize
 from isa.tokens import token_order
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "Finish",
     "Gemm",
     "Instruction",
+    "Kind",
     "Layout",
     "Load",
     "MemoryId",
@@ -92,6 +94,7 @@ __all__ = [
     "instruction_layouts",
     "is_valid",
     "load_program",
+    "sanitize",
     "save_program",
     "token_order",
     "uop_layout",

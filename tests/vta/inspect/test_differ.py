@@ -1,12 +1,13 @@
 """Engines in step: the first difference, whatever it is, and nothing where there is none."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 import pytest
 
 from isa.assembler import assemble
+from isa.config import VTAConfig
 from isa.instructions import Alu, AluOpcode, Instruction, Load, Opcode, Store
 from isa.origin import Origin
 from isa.program import Program
@@ -22,8 +23,8 @@ from tests.support.engine_fault_verdict import judge_engine_faults
 from tests.support.engine_faults import EngineFault, faulty_engine
 from tests.support.random_programs import random_program
 from tests.support.small_designs import SMALL_DESIGNS
-from vta.inspect.differ import Difference, DiffError, diff_engines, engines_by_name
-from vta.inspect.stepping import Engine, engine
+from vta.inspect.differ import Difference, DiffError, EngineMaker, diff_engines, engines_by_name
+from vta.inspect.stepping import Engine, Inspectable, engine
 
 TEXT = """\
 .data A address=0x1000 type=int32 shape=4,16
@@ -42,6 +43,11 @@ finish pop_next
 
 def difference(program: Program, fault: EngineFault) -> Difference | None:
     return diff_engines(program, [partial(engine, program, "sim"), partial(faulty_engine, program, fault)]).difference
+
+
+def on(program: Program, device: Callable[[VTAConfig, DeviceMemory], Inspectable]) -> EngineMaker:
+    """Return what makes an engine with a device of a class."""
+    return lambda: Engine(program, device(program.config, DeviceMemory(1 << 26)))
 
 
 def after(kind: type, scratchpad: str, place: tuple[int | slice, ...], by: int) -> EngineFault:
@@ -123,8 +129,7 @@ class Hasty(FunctionalSimulator):
 
 def test_a_difference_that_only_shows_at_once_is_narrowed_down() -> None:
     program = assemble(TEXT.replace("store dram", "nop.compute\n" * 20 + "store dram"))
-    hasty = lambda: Engine(program, Hasty(program.config, DeviceMemory(1 << 26)))  # noqa: E731
-    found = diff_engines(program, [partial(engine, program, "reference"), hasty]).difference
+    found = diff_engines(program, [partial(engine, program, "reference"), on(program, Hasty)]).difference
     assert found is not None
     assert found.overlapped
     assert found.index == 4  # five instructions and FINISH
@@ -148,8 +153,7 @@ class Refusing(ReferenceDevice):
 
 def test_an_engine_that_refuses_an_instruction_differs() -> None:
     program = assemble(TEXT)
-    refusing = lambda: Engine(program, Refusing(program.config, DeviceMemory(1 << 26)))  # noqa: E731
-    found = diff_engines(program, [partial(engine, program, "sim"), refusing]).difference
+    found = diff_engines(program, [partial(engine, program, "sim"), on(program, Refusing)]).difference
     assert found is not None
     assert (found.index, found.details) == (3, ("sim: goes on", "reference: no stores today"))
 
@@ -190,8 +194,7 @@ class FlippedBank(RtlSimulator):
 def test_a_fault_in_the_hardware_is_found() -> None:
     config = SMALL_DESIGNS["block4"]
     program = assemble(TEXT.replace("shape=4,16", "shape=16,4").replace("imm=3", "imm=4"), config=config)
-    flipped = lambda: Engine(program, FlippedBank(config, DeviceMemory(1 << 26)))  # noqa: E731
-    found = diff_engines(program, [partial(engine, program, "sim"), flipped]).difference
+    found = diff_engines(program, [partial(engine, program, "sim"), on(program, FlippedBank)]).difference
     assert found is not None
     assert (found.index, found.details) == (2, ("ACC[1, row 0, lane 0]: sim has 8, tsim has 10",))
 
