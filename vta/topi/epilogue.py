@@ -133,7 +133,7 @@ class Relu:
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """Limit to ``low`` .. ``high``."""
+    """Limit to ``low`` .. ``high``; at the end of int32, that side needs no operation."""
 
     low: int
     high: int
@@ -275,12 +275,17 @@ class _Builder:
             case Residual():
                 self._residual(step, next(names))
             case Clip():
-                before = self.now
-                self._stage(lambda *i: te.min(before(*i), step.high), "clipA")
-                high = self.now
-                self._stage(lambda *i: te.max(high(*i), step.low), "clipB")
+                self._clip(step)
             case _:
                 self._constant(step)
+
+    def _clip(self, step: Clip) -> None:
+        if step.high < _WORD[1]:
+            before = self.now
+            self._stage(lambda *i: te.min(before(*i), step.high), "clipA")
+        if step.low > _WORD[0]:
+            high = self.now
+            self._stage(lambda *i: te.max(high(*i), step.low), "clipB")
 
     def _constant(self, step: ShiftRight | ShiftLeft | Add | Multiply | Relu) -> None:
         before = self.now

@@ -38,6 +38,7 @@ EPILOGUES: dict[str, Epilogue] = {
     "two_residuals": (ShiftRight(25), Residual(), Residual("int8"), Bias(), Bias(), Relu()),
     "requantise": (Bias(), Requantise(1_234_567, 22), Clip(-128, 127)),
     "per_channel": (Bias(), Scale(), Add(1 << 15), ChannelShift(), Clip(-128, 127)),
+    "one_side": (Clip(-(1 << 31), 9), Clip(-100, (1 << 31) - 1)),
     "zero": (Multiply(0), Bias(), Requantise(0, 8)),
     "constants": (Add(-70_000), Multiply(-7), Add(40_000), ShiftRight(9), Clip(-100_000, 50)),
     "shift_of_nothing": (Requantise(3, 0),),
@@ -107,6 +108,13 @@ def test_every_alu_operation_is_a_stage() -> None:
     assert [tensor.op.name for tensor in appended.inputs] == ["bias", "residual"]
     assert [tensor.op.name for tensor in appended.widened] == ["T_cast"]
     assert str(appended.result.dtype) == "int8"
+
+
+def test_a_side_that_limits_nothing_is_no_stage() -> None:
+    env = vta.get_env()
+    sums = te.placeholder((1, 2, 3, 4, env.BATCH, env.BLOCK_OUT), name="sums", dtype="int32")
+    steps = (Clip(-(1 << 31), 9), Clip(-9, (1 << 31) - 1), Clip(-(1 << 31), (1 << 31) - 1))
+    assert [stage.op.name for stage in append(sums, steps, env).stages] == ["clipA", "clipB"]
 
 
 def test_a_twin_needs_all_tensors_of_its_steps() -> None:
