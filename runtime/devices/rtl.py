@@ -81,6 +81,7 @@ class RtlSimulator:
         self.stall_seed = stall_seed
         self._core = RtlCore(config, self.hardware, memory, latency=latency, stall_seed=stall_seed)
         self._uops = MicroOpShadow(config)
+        self._stream: InstructionStream | None = None
         self._stats = Statistics(cycles=0)
         self._flags = DeviceDebug.NONE
         self._trace: TraceHook | None = None
@@ -167,8 +168,13 @@ class RtlSimulator:
         return self._uops.first_fault(stream.work, self.memory.address_space(), before=end) or fault
 
     def _read(self, address: int, count: int) -> InstructionStream:
+        """Return the words of a launch, decoded; what was launched last is kept, since launches come again."""
         words = read_launch(self.memory, address, count)
-        return InstructionStream(words, self.config, skip=bool(self._flags & DeviceDebug.SKIP_EXEC))
+        skip = bool(self._flags & DeviceDebug.SKIP_EXEC)
+        stream = self._stream
+        if stream is None or stream.skip != skip or not np.array_equal(stream.array, words):
+            stream = self._stream = InstructionStream(words, self.config, skip=skip)
+        return stream
 
     @contextmanager
     def _patched(self, address: int, stream: InstructionStream, count: int) -> Iterator[None]:

@@ -54,7 +54,8 @@ class InstructionStream:
         self.config = config
         self.array = array
         self.legal, self.tables = _legal_prefix(array, config)
-        self._skip = skip
+        self.skip = skip
+        self._range: tuple[int, Fault | None] | None = None
         self.work = _without_work(self.tables) if skip else self.tables
 
     def __len__(self) -> int:
@@ -68,7 +69,7 @@ class InstructionStream:
     def words_to_run(self, count: int) -> WordArray:
         """Return the words to execute: the first ``count``, with FINISH in place of what follows, if anything does."""
         words = self.array[:count].copy()
-        if self._skip:
+        if self.skip:
             legal = encode_fields(self.work, self.config)
             words[: self.legal] = legal[:count]
         if count < len(self.array):
@@ -91,6 +92,11 @@ class InstructionStream:
 
     def first_out_of_range(self, dram_end: int) -> Fault | None:
         """Return the fault of the first transfer or micro-op range outside of a scratchpad or of DRAM."""
+        if self._range is None or self._range[0] != dram_end:
+            self._range = dram_end, self._first_out_of_range(dram_end)
+        return self._range[1]
+
+    def _first_out_of_range(self, dram_end: int) -> Fault | None:
         faults = [self._transfer_fault(name, dram_end) for name in ("LOAD", "STORE")]
         faults += [self._uop_fault(name) for name in ("GEMM", "ALU")]
         return min((fault for fault in faults if fault is not None), key=lambda fault: fault.index, default=None)

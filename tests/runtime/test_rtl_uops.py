@@ -91,3 +91,11 @@ def test_valid_random_programs_have_no_fault(name: str) -> None:
         tables = decode_fields(program.words, program.config)
         shadow = MicroOpShadow(program.config)
         assert shadow.first_fault(tables, memory, before=len(program.words)) is None
+
+
+def test_a_load_that_changes_nothing_still_counts_for_what_follows() -> None:
+    shadow = MicroOpShadow(CONFIG)
+    far = Gemm(uop_end=1, iter_in=49, dst_factor_in=1)
+    for _ in range(3):
+        assert fault([load(0, 1), INNOCENT[0], load(0, 1), far], shadow) == Fault(3, ACC)
+        assert fault([load(1, 1), far], shadow) is None
