@@ -243,7 +243,10 @@ class LoadStage(wiring.Component):
         granularity = min(width, self.hardware.data_width)
         lanes = width // granularity
         m.submodules[name] = scratchpad = Scratchpad(
-            depth=1 << self.depth_logs[kind], width=width, write_granularity=granularity
+            depth=1 << self.depth_logs[kind],
+            width=width,
+            write_granularity=granularity,
+            collisions=False,  # tokens order writes and reads of an element; a program without them is not valid
         )
         part = write.p.data[:granularity]
         enables = Cat(write.p.zero | (write.p.lane == lane) for lane in range(lanes))

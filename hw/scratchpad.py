@@ -19,7 +19,8 @@ class Scratchpad(wiring.Component):
 
     ``read_data`` has the element one cycle after a cycle with ``read_enable``, and holds until the next one. A read of
     the address that is written in the same cycle gives the old element (read first), in every simulator and on the
-    FPGA alike.
+    FPGA alike; with ``collisions`` off, the user promises that no such element is used, and synthesis need not see to
+    it (some FPGAs' memories do not, and a copy of the element and a comparison would stand beside them).
 
     Parameters
     ----------
@@ -29,6 +30,8 @@ class Scratchpad(wiring.Component):
         Bits of an element.
     write_granularity : int
         Bits that one write enable covers; divides ``width``. By default the whole element.
+    collisions : bool
+        Whether a read of what is being written counts.
 
     Members
     -------
@@ -41,7 +44,9 @@ class Scratchpad(wiring.Component):
         One bit for each part of an element, lowest bits first.
     """
 
-    def __init__(self, *, depth: int, width: int, write_granularity: int | None = None) -> None:
+    def __init__(
+        self, *, depth: int, width: int, write_granularity: int | None = None, collisions: bool = True
+    ) -> None:
         granularity = width if write_granularity is None else write_granularity
         if depth < 1 or width < 1:
             raise ValueError(f"Scratchpad needs a depth and a width of at least 1, not {depth} and {width}")
@@ -50,6 +55,7 @@ class Scratchpad(wiring.Component):
         self.depth = depth
         self.width = width
         self.write_granularity = granularity
+        self.collisions = collisions
         super().__init__(
             {
                 "read_address": In(ceil_log2(depth)),
@@ -64,7 +70,9 @@ class Scratchpad(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build the memory."""
         m = Module()
-        m.submodules.memory = memory = Memory(shape=unsigned(self.width), depth=self.depth, init=[])
+        m.submodules.memory = memory = Memory(
+            shape=unsigned(self.width), depth=self.depth, init=[], attrs={} if self.collisions else {"no_rw_check": 1}
+        )
         read = memory.read_port()
         write = memory.write_port(granularity=self.write_granularity)
         m.d.comb += [

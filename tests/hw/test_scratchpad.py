@@ -52,3 +52,12 @@ def test_impossible_sizes_are_refused(arguments, text):
     with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole text is compared
         Scratchpad(**arguments)
     assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("collisions", [True, False])
+def test_only_a_promise_frees_synthesis_from_reading_first(collisions):
+    pytest.importorskip("pyosys", reason="pyosys is not installed")
+    from hw.verilog import component_to_verilog
+
+    text = component_to_verilog(Scratchpad(depth=16, width=8, collisions=collisions), name="pad")
+    assert ("no_rw_check" in text) is not collisions
