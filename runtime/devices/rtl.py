@@ -26,7 +26,7 @@ from runtime.devices.device import (
     TraceHook,
 )
 from runtime.devices.launch_words import read_launch
-from runtime.devices.rtl_core import CoreRun, RtlCore
+from runtime.devices.rtl_core import CoreRun, HeartbeatHook, RtlCore
 from runtime.devices.rtl_notes import Notes
 from runtime.devices.rtl_stream import Fault, InstructionStream
 from runtime.devices.rtl_uops import MicroOpShadow
@@ -86,6 +86,7 @@ class RtlSimulator:
         self._flags = DeviceDebug.NONE
         self._trace: TraceHook | None = None
         self._timeline: TimelineHook | None = None
+        self._heartbeat: HeartbeatHook | None = None
 
     @property
     def stats(self) -> Statistics:
@@ -107,6 +108,10 @@ class RtlSimulator:
     def set_timeline(self, hook: TimelineHook | None) -> None:
         """Call ``hook`` at the end of each launch to come with the times of everything in it."""
         self._timeline = hook
+
+    def set_heartbeat(self, hook: HeartbeatHook | None) -> None:
+        """Tell ``hook`` now and then how far a launch is, for launches that take long."""
+        self._heartbeat = hook
 
     @contextmanager
     def waves(self, file: TextIO, patterns: Sequence[str] = ()) -> Iterator[None]:
@@ -150,7 +155,7 @@ class RtlSimulator:
         count = insn_count if fault is None else fault.index
         with self._patched(insn_address, stream, count):
             noted = self._trace is not None or self._timeline is not None
-            ended = self._core.run(insn_address, min(count + 1, insn_count), noted=noted)
+            ended = self._core.run(insn_address, min(count + 1, insn_count), noted=noted, heartbeat=self._heartbeat)
         done = self._executed(stream, ended, count)
         self._stats = self._stats + done
         error = self._error(stream, ended, fault, origins)

@@ -3,7 +3,7 @@
 May import ``hw`` when a core is made. Tests: ``tests/runtime/test_rtl_*.py``, ``tests/runtime/test_timeline.py``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,13 +24,26 @@ if TYPE_CHECKING:
     from hw.config import HardwareConfig
     from hw.sim import CompiledDesign, VcdLog
 
-__all__ = ["CoreRun", "RtlCore"]
+__all__ = ["CoreRun", "Heartbeat", "HeartbeatHook", "RtlCore"]
 
 STALL_CHANCE = 0.25
 """Of a channel in a cycle, where random stalls are asked for."""
 
 _SLICE = 1 << 13
 """Cycles between two looks at the watchdog and at pending signals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """How far a launch is: its cycles, and its instructions that have started, of ``count``."""
+
+    cycles: int
+    started: int
+    count: int
+
+
+HeartbeatHook = Callable[[Heartbeat | None], None]
+"""Called now and then (every 8,192 cycles or more) during a launch, and with None when the launch is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +126,11 @@ class RtlCore:
         """Return a copy of a scratchpad between two launches."""
         return read_scratchpad(self._design, self._config, memory)
 
-    def run(self, address: int, count: int, *, noted: bool) -> CoreRun:
-        """Launch, and wait for the end or until nothing moves any more; take notes of it if they are asked for."""
+    def run(self, address: int, count: int, *, noted: bool, heartbeat: HeartbeatHook | None = None) -> CoreRun:
+        """Launch, and wait for the end or until nothing moves any more.
+
+        Notes are taken if they are asked for, and ``heartbeat`` is told how far the launch is.
+        """
         from hw.sim import AxiError
 
         begin = self._memory.base_pointer + FIRST_ADDRESS
@@ -124,7 +140,7 @@ class RtlCore:
             self._begin = self._design.cycles
             if noted:
                 self._notes.start()
-            self._wait()
+            self._wait(count, heartbeat)
             self._notes.stop()
         except AxiError as error:
             self._reset()
@@ -132,6 +148,9 @@ class RtlCore:
         except BaseException:  # an interrupt of the user, too
             self._reset()
             raise
+        finally:
+            if heartbeat is not None:
+                heartbeat(None)
         return self._ended(noted=noted)
 
     def _start(self, address: int, count: int) -> None:
@@ -147,13 +166,15 @@ class RtlCore:
         for histogram in self._histograms.values():
             histogram.counts[:] = 0
 
-    def _wait(self) -> None:
+    def _wait(self, count: int, heartbeat: HeartbeatHook | None) -> None:
         design, before = self._design, None
         while design.run_until("control__done", self._slice) == self._slice:
             now = self._progress()
             if design.peek("control__error") or now == before:
                 break
             before = now
+            if heartbeat is not None:
+                heartbeat(Heartbeat(design.peek("control__cycles"), sum(self._started().values()), count))
         stuck = not design.peek("control__done") and not design.peek("control__error")
         while design.peek("control__busy") and not stuck:
             design.step()

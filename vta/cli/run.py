@@ -28,6 +28,7 @@ from runtime.session import Session
 from runtime.stats import Statistics
 from vta.cli.account import account_table
 from vta.cli.capsule import is_capsule, packing, replay_capsule
+from vta.cli.heartbeat import heartbeat
 from vta.cli.listing import launch_listing
 from vta.cli.options import ConfigOption, TargetOption, chosen_config, given_config
 from vta.cli.program_file import read_program
@@ -123,6 +124,7 @@ def _run_script(file: Path, arguments: list[str], config: VTAConfig, wishes: _Wi
                 listener(launch, session)
 
         inside = [
+            heartbeat,
             lambda session: packing(session, file, wishes.capsule),
             lambda session: _recorded(session, file, wishes),
             lambda session: _drawn(session, wishes),
@@ -174,6 +176,7 @@ def _run_program(file: Path, program: Program, target: str | None, wishes: _Wish
         reported(program=file),
         _recorded(session, file, wishes),
         _drawn(session, wishes),
+        heartbeat(session),
         _killed_by_interrupt(),
         packing(session, file, wishes.capsule) as capture,
     ):
