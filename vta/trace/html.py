@@ -9,12 +9,18 @@ from typing import Any
 
 __all__ = ["page_text"]
 
+_SCRIPTS = (
+    "common", "tracks", "timeline", "overview", "view", "table", "selection", "account", "roofline", "pointer", "main",
+)  # fmt: skip
+"""The parts of the page's behaviour, in the order in which they are read."""
+
 
 def page_text(data: dict[str, Any]) -> str:
     """Return the page that shows what ``vta.trace.page_data.page_data`` made."""
     folder = files("vta.trace") / "page"
-    parts = {name: (folder / f"page.{name}").read_text(encoding="utf-8") for name in ("html", "css", "js")}
+    text, css = ((folder / name).read_text(encoding="utf-8") for name in ("page.html", "page.css"))
+    scripts = [(folder / "js" / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
     # "</" would end the script element in which the numbers stand.
     numbers = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
-    text = parts["html"].replace("/*CSS*/", parts["css"]).replace("/*JS*/", parts["js"])
-    return text.replace("/*DATA*/", numbers)
+    behaviour = '"use strict";\n(() => {\n' + "\n".join(scripts) + "})();"
+    return text.replace("/*CSS*/", css).replace("/*JS*/", behaviour).replace("/*DATA*/", numbers)

@@ -96,6 +96,51 @@ def test_zooming_keeps_the_middle_and_stays_within_the_run(page: Page) -> None:
     assert (state(driver)["begin"], state(driver)["end"]) == (0, duration)
 
 
+def test_a_drag_in_the_overview_moves_what_is_shown_and_not_how_much(page: Page) -> None:
+    driver, launches = page
+    duration = launches[0].timeline.duration
+    driver.execute_script("vtaTrace.view(0, arguments[0])", duration / 4)
+    overview = driver.find_element(By.ID, "overview")
+    drag = (
+        "const [canvas, share] = arguments, r = canvas.getBoundingClientRect(), left = r.left + 128; "
+        "const o = {clientX: left + share * (r.right - left), clientY: r.top + 9, bubbles: true, pointerId: 1}; "
+        "canvas.setPointerCapture = () => {}; "
+        "for (const kind of ['pointerdown', 'pointerup']) canvas.dispatchEvent(new PointerEvent(kind, o))"
+    )
+    driver.execute_script(drag, overview, 0.5)
+    pixel = duration / 1000
+    assert state(driver)["begin"] == pytest.approx(3 * duration / 8, abs=2 * pixel)
+    assert state(driver)["end"] - state(driver)["begin"] == pytest.approx(duration / 4)
+
+
+def test_the_head_has_the_figures_of_the_launch(page: Page) -> None:
+    driver, launches = page
+    timeline = launches[0].timeline
+    cards = {
+        card.find_element(By.TAG_NAME, "span").text: card.find_element(By.TAG_NAME, "b").text
+        for card in driver.find_elements(By.CSS_SELECTOR, "#figures div")
+    }
+    assert cards["cycles"] == f"{timeline.duration:,}"
+    assert cards["instructions"] == f"{len(launches[0]):,}"
+    assert timeline.account is not None
+    assert cards["compute works"] == f"{100 * timeline.account.modules['compute']['work'] / timeline.duration:.1f} %"
+    assert "of DRAM traffic" in cards
+
+
+def test_a_dark_screen_gets_a_dark_page(page: Page) -> None:
+    driver, _ = page
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    seen = []
+    for scheme in ("light", "dark"):
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        channels = driver.execute_script(ground).removeprefix("rgb(").removesuffix(")").split(", ")
+        seen.append(sum(map(int, channels)))
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert seen[0] > 600
+    assert seen[1] < 120
+
+
 def test_search_finds_by_text_and_by_index_and_steps_through(page: Page) -> None:
     driver, launches = page
     expected = [i for i, kind in enumerate(launches[0].instructions) if type(kind).__name__ == "Store"]

@@ -1,0 +1,27 @@
+// Which part of the launch the timeline shows.
+
+function view(begin, end) {
+  const span = Math.min(Math.max(end - begin, 8), duration());
+  state.begin = Math.min(Math.max(begin, 0), duration() - span);
+  state.end = state.begin + span;
+  draw();
+}
+
+function zoom(factor, centre = (state.begin + state.end) / 2) {
+  view(centre - (centre - state.begin) / factor, centre + (state.end - centre) / factor);
+}
+
+function shift(by) {
+  view(state.begin + by, state.end + by);
+}
+
+function fit() {
+  view(0, launch.duration);
+}
+
+function zoomToSelection() {
+  if (state.selected < 0) return;
+  const { begun, ended } = launch.instructions;
+  const span = Math.max(ended[state.selected] - begun[state.selected] + 1, 16);
+  view(begun[state.selected] - span, ended[state.selected] + span);
+}
