@@ -1,8 +1,8 @@
 """One file with all that a run depends on, and what came of it: to replay, to reduce. Tests: tests/vta/capsule."""
 
 from vta.capsule.capture import Capture
-from vta.capsule.file import CapsuleError, load_capsule, save_capsule
-from vta.capsule.model import Capsule, Machine, Outcome
+from vta.capsule.file import load_capsule, save_capsule
+from vta.capsule.model import Capsule, CapsuleError, Machine, Outcome
 from vta.capsule.reduce import reduce_capsule
 from vta.capsule.replay import replay, run_launches
 

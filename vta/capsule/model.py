@@ -6,7 +6,7 @@ May import ``isa`` and ``runtime``. Tests: tests/vta/capsule/test_capsule.py.
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,13 @@ from runtime.devices.rtl import RtlSimulator
 from runtime.memory import DeviceMemory
 from runtime.session import Session
 
-__all__ = ["Capsule", "Machine", "Outcome", "memory_digest"]
+__all__ = ["Capsule", "CapsuleError", "Machine", "Outcome", "memory_digest"]
 
 FINISHED = "finished"
+
+
+class CapsuleError(ValueError):
+    """A file that is no capsule, one that is damaged, or one that this version cannot run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +44,20 @@ class Machine:
         return cls(device.name)
 
     def session(self, config: VTAConfig) -> Session:
-        """Return a fresh session on such a machine."""
+        """Return a fresh session on such a machine; ``CapsuleError`` if the hardware has parameters unknown here.
+
+        Parameters that it does not name have their defaults.
+        """
         if self.device != RtlSimulator.name:
             return Session(config, self.device)
         from hw.config import HardwareConfig
 
+        unknown = self.hardware.keys() - {entry.name for entry in fields(HardwareConfig)}
+        if unknown:
+            raise CapsuleError(
+                f"the capsule's hardware has the unknown {', '.join(sorted(unknown))}; "
+                "replay it with the version that wrote it, or pack it again"
+            )
         memory, hardware = DeviceMemory(1 << 32), HardwareConfig(**self.hardware)
         latency = {} if self.latency is None else {"latency": self.latency}
         return Session(config, RtlSimulator(config, memory, hardware=hardware, stall_seed=self.stall_seed, **latency))
