@@ -18,7 +18,7 @@ from runtime.devices.reference import ReferenceDevice
 from runtime.memory import DeviceMemory
 from vta.inspect.stepping import Engine
 
-__all__ = ["EngineFault", "FaultyMachine", "faulty_engine", "plant_engine_fault"]
+__all__ = ["EngineFault", "FaultyDevice", "FaultyMachine", "faulty_engine", "plant_engine_fault"]
 
 MEMORY_LIMIT = 1 << 29
 
@@ -47,7 +47,9 @@ class FaultyMachine(Reference):
             corrupt(instruction, self)
 
 
-class _FaultyDevice(ReferenceDevice):
+class FaultyDevice(ReferenceDevice):
+    """A device with a faulty machine."""
+
     def __init__(self, config: VTAConfig, memory: DeviceMemory, fault: EngineFault) -> None:
         super().__init__(config, memory)
         self._machine = FaultyMachine(config, memory.address_space(), fault)
@@ -55,7 +57,7 @@ class _FaultyDevice(ReferenceDevice):
 
 def faulty_engine(program: Program, fault: EngineFault) -> Engine:
     """Return an engine for ``program`` that has a fault."""
-    return Engine(program, _FaultyDevice(program.config, DeviceMemory(MEMORY_LIMIT), fault))
+    return Engine(program, FaultyDevice(program.config, DeviceMemory(MEMORY_LIMIT), fault))
 
 
 def plant_engine_fault(rng: np.random.Generator, config: VTAConfig) -> EngineFault:

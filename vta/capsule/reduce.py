@@ -1,22 +1,20 @@
-"""Shrinking a failing capsule: fewer launches, instructions, loops, micro-ops and bytes, as long as it fails alike.
+"""Shrinking a capsule that fails or computes a wrong result: fewer launches, instructions, loops, micro-ops and bytes.
 
-Delta debugging over the instructions (Zeller and Hildebrandt, 2002), then smaller fields, then memory without contents.
-FINISH stays, as every launch ends in it. May import ``isa`` and ``runtime``. Tests: tests/vta/capsule/test_reduce.py.
+Delta debugging over the instructions (Zeller and Hildebrandt, 2002), then smaller fields, then memory without contents;
+``vta.capsule.failures`` says what has to stay. FINISH stays, as every launch ends in it. May import ``isa`` and
+``runtime``. Tests: tests/vta/capsule/test_reduce.py.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 
-from isa.encoding import EncodingError
 from isa.instructions import Alu, Gemm, Instruction
-from isa.program import MemoryImage, Program
+from isa.program import MemoryImage, MemorySegment, Program
+from vta.capsule.failures import Fails, expected_outcomes, fails_alike, gives_wrong_result, wrong_launch
 from vta.capsule.model import Capsule
 from vta.capsule.replay import run_launches
 
-__all__ = ["Fails", "fails_alike", "reduce_capsule", "reduce_program"]
-
-Fails = Callable[[Program], bool]
-"""Whether a program still shows the failure that is being reduced."""
+__all__ = ["reduce_capsule", "reduce_program"]
 
 Progress = Callable[[str], None]
 """Takes a line about how far it is."""
@@ -25,10 +23,11 @@ Progress = Callable[[str], None]
 def reduce_capsule(capsule: Capsule, *, progress: Progress | None = None) -> Capsule:
     """Return a smaller capsule whose last launch fails with the same signature.
 
-    Raises ``ValueError`` if the capsule does not fail, or not again.
+    If all launches finish, one whose memory is not the reference interpreter's is what stays, and the outcome of the
+    small capsule has the right digest: it replays where the result is right. Raises ``ValueError`` if nothing fails.
     """
     if not capsule.outcomes[-1].failed:
-        raise ValueError("the capsule's launches all finish, so there is no failure to keep; reduce one that fails")
+        return _reduce_wrong_result(capsule, progress)
     earlier = capsule.programs[:-1]
     program = capsule.programs[-1]
     if not fails_alike(capsule, earlier)(program):
@@ -43,26 +42,32 @@ def reduce_capsule(capsule: Capsule, *, progress: Progress | None = None) -> Cap
     return replace(capsule, programs=(*earlier, program), outcomes=outcomes)
 
 
-def fails_alike(capsule: Capsule, earlier: Sequence[Program]) -> Fails:
-    """Return the test whether a program, after ``earlier`` ones, fails as the capsule's last launch did."""
-    wanted = capsule.outcomes[-1].signature
-
-    def fails(program: Program) -> bool:
-        try:
-            outcomes = run_launches(capsule.machine, (*earlier, program))
-        except EncodingError:  # a smaller number can make an instruction illegal
-            return False
-        return len(outcomes) == len(earlier) + 1 and outcomes[-1].failed and outcomes[-1].signature == wanted
-
-    return fails
+def _reduce_wrong_result(capsule: Capsule, progress: Progress | None) -> Capsule:
+    machine = capsule.machine
+    at = wrong_launch(machine, capsule.programs)
+    if at is None:
+        raise ValueError(
+            "the capsule's launches all finish, with the memory that the reference interpreter leaves, so there is no "
+            "failure to keep; reduce one that fails"
+        )
+    earlier, program = capsule.programs[:at], capsule.programs[at]
+    if earlier and gives_wrong_result(machine, (), program)(program):
+        earlier = ()
+    _tell(progress, f"launch {at} leaves another memory than on the reference interpreter")
+    program = reduce_program(program, gives_wrong_result(machine, earlier, program), progress=progress)
+    programs = (*earlier, program)
+    return replace(capsule, programs=programs, outcomes=expected_outcomes(machine, programs))
 
 
 def reduce_program(program: Program, fails: Fails, *, progress: Progress | None = None) -> Program:
     """Return a smaller program for which ``fails`` still holds; ``program`` itself must fail."""
-    program = _fewer_instructions(program, fails)
-    _tell(progress, f"{len(program.instructions)} instructions")
-    program = _smaller_fields(program, fails)
-    program = _fewer_instructions(program, fails)
+    before = 0
+    while before != len(program.instructions):
+        before = len(program.instructions)
+        program = _fewer_instructions(program, fails)
+        _tell(progress, f"{len(program.instructions)} instructions")
+        program = _smaller_fields(program, fails)
+        program = _without_handing_over(program, fails)
     program = _less_memory(program, fails)
     _tell(progress, f"{len(program.instructions)} instructions, {len(program.memory.segments)} segments of memory")
     return program
@@ -91,6 +96,38 @@ def _fewer_instructions(program: Program, fails: Fails) -> Program:
             chunk //= 2
         chunk = max(1, min(chunk, len(kept)))
     return _subset(program, kept)
+
+
+def _without_handing_over(program: Program, fails: Fails) -> Program:
+    """Return the program without instructions that are there for their tokens, which their neighbours take over."""
+    for index in reversed(range(len(program.instructions) - 1)):
+        candidate = _handed_over(program, index)
+        if fails(candidate):
+            program = candidate
+    return program
+
+
+def _handed_over(program: Program, index: int) -> Program:
+    """Return the program without an instruction; those around it in its module have its pushes and pops."""
+    instructions, deps = list(program.instructions), program.instructions[index].deps
+    mine = [at for at, entry in enumerate(instructions) if entry.module == instructions[index].module]
+    place = mine.index(index)
+    if place > 0:
+        giver = instructions[mine[place - 1]]
+        pushes = replace(
+            giver.deps,
+            push_prev=giver.deps.push_prev or deps.push_prev,
+            push_next=giver.deps.push_next or deps.push_next,
+        )
+        instructions[mine[place - 1]] = replace(giver, deps=pushes)
+    if place + 1 < len(mine):
+        taker = instructions[mine[place + 1]]
+        pops = replace(
+            taker.deps, pop_prev=taker.deps.pop_prev or deps.pop_prev, pop_next=taker.deps.pop_next or deps.pop_next
+        )
+        instructions[mine[place + 1]] = replace(taker, deps=pops)
+    handed = replace(program, instructions=tuple(instructions))
+    return _subset(handed, [at for at in range(len(instructions) - 1) if at != index])
 
 
 def _subset(program: Program, indices: Sequence[int]) -> Program:
@@ -129,6 +166,12 @@ def _without(flag: str) -> Callable[[Instruction], Instruction]:
     return move
 
 
+def _first_uop(instruction: Instruction) -> Instruction:
+    if isinstance(instruction, Gemm | Alu) and instruction.uop_end > instruction.uop_bgn:
+        return replace(instruction, uop_bgn=0, uop_end=1)
+    return instruction
+
+
 def _one_uop(instruction: Instruction) -> Instruction:
     if isinstance(instruction, Gemm | Alu) and instruction.uop_end > instruction.uop_bgn + 1:
         return replace(instruction, uop_end=instruction.uop_bgn + 1)
@@ -140,6 +183,7 @@ _MOVES = (
     *(_set(name, 1) for name in ("x_size", "y_size", "iter_in", "iter_out", "x_stride")),
     *(_set(name, 0) for name in ("sram_base", "x_pad_0", "x_pad_1", "y_pad_0", "y_pad_1", "imm", *_FACTORS)),
     _one_uop,
+    _first_uop,
     *(_without(flag) for flag in ("pop_prev", "pop_next", "push_prev", "push_next")),
 )
 """Ways to make an instruction smaller, tried in this order."""
@@ -152,13 +196,31 @@ def _with(program: Program, index: int, instruction: Instruction) -> Program:
 
 
 def _less_memory(program: Program, fails: Fails) -> Program:
-    """Return the program without the segments and outputs that the failure does not need, the rest zero if possible."""
+    """Return the program with only the segments and outputs that the failure needs, short or zero if possible."""
     for segment in program.memory.segments:
-        for rest in ((), (replace(segment, data=bytes(segment.nbytes)),)):
-            segments = tuple(s for s in program.memory.segments if s.address != segment.address) + rest
-            candidate = replace(program, memory=MemoryImage(segments=segments, outputs=program.memory.outputs))
+        others = tuple(s for s in program.memory.segments if s.address != segment.address)
+        zero = replace(segment, data=bytes(segment.nbytes))
+        for rest in ((), *((shorter,) for shorter in _shorter(segment)), (zero,)):
+            candidate = replace(program, memory=MemoryImage(segments=(*others, *rest), outputs=program.memory.outputs))
             if fails(candidate):
                 program = candidate
                 break
     without = replace(program, memory=MemoryImage(segments=program.memory.segments))
     return without if fails(without) else program
+
+
+def _with_memory(program: Program, memory: MemoryImage) -> Program:
+    return replace(program, memory=memory)
+
+
+def _shorter(segment: MemorySegment) -> list[MemorySegment]:
+    """Return beginnings of a segment, the shortest first; whole numbers of any type."""
+    found, nbytes = [], segment.nbytes // 2 // _GRAIN * _GRAIN
+    while nbytes:
+        found.append(replace(segment, data=segment.data[:nbytes], shape=None))
+        nbytes = nbytes // 2 // _GRAIN * _GRAIN
+    return found[::-1]
+
+
+_GRAIN = 16
+"""Bytes that a shortened segment has a multiple of."""

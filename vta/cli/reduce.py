@@ -16,10 +16,12 @@ __all__ = ["reduce"]
 
 
 def reduce(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A capsule of a run that failed.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A capsule of a run that failed, or gave a wrong result.")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Where the small capsule goes.")],
 ) -> None:
-    """Shrink a failing capsule while it fails in the same way, and show what is left."""
+    """Shrink a capsule while it fails in the same way, or computes the same wrong thing, and show what is left."""
     with reported():
         require_file(file, "a capsule that `vta run --capsule` wrote")
         capsule = load_capsule(file)
@@ -30,4 +32,7 @@ def reduce(
         save_capsule(small, output)
         typer.echo(disassemble(small.programs[-1]))
         before, after = len(capsule.programs[-1].instructions), len(small.programs[-1].instructions)
-        typer.echo(f"{output}: {after} of {before} instructions; {small.outcomes[-1].message}")
+        kept = (
+            small.outcomes[-1].message or f"another result on {small.machine.device} than on the reference interpreter"
+        )
+        typer.echo(f"{output}: {after} of {before} instructions; {kept}")

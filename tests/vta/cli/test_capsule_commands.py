@@ -1,12 +1,18 @@
 """``vta run --capsule``, ``vta run CAPSULE`` and ``vta reduce``."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from vta.capsule import load_capsule
+from isa.config import VTAConfig
+from isa.instructions import Alu
+from runtime.memory import DeviceMemory
+from runtime.session import Session
+from tests.support.engine_faults import EngineFault, FaultyDevice
+from vta.capsule import Machine, load_capsule, save_capsule
 from vta.cli.app import app
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -65,16 +71,41 @@ def test_a_capsule_that_does_not_fail_cannot_be_reduced(tmp_path: Path) -> None:
     result = vta("reduce", capsule, "-o", tmp_path / "small")
     assert result.exit_code == 1
     assert result.stderr == (
-        f"error: {capsule}: the capsule's launches all finish, so there is no failure to keep; reduce one that fails\n"
+        f"error: {capsule}: the capsule's launches all finish, with the memory that the reference interpreter leaves, "
+        "so there is no failure to keep; reduce one that fails\n"
     )
     assert not (tmp_path / "small").exists()
 
 
+def test_a_wrong_result_is_reduced_and_what_is_right_goes_into_the_small_capsule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capsule, small = tmp_path / "c", tmp_path / "small"
+    assert vta("run", EXAMPLES / "add_three.vta", "--capsule", capsule).exit_code == 0
+    sound = Machine.session
+
+    def session(machine: Machine, config: VTAConfig) -> Session:
+        """Make a sim whose ALU adds one too few."""
+        if machine.device == "reference":
+            return sound(machine, config)
+        fault = EngineFault("add", lambda entry: replace(entry, imm=2) if isinstance(entry, Alu) else entry)
+        return Session(config, FaultyDevice(config, DeviceMemory(1 << 29), fault))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Machine, "session", session)
+        result = vta("reduce", capsule, "-o", small)
+        assert (result.exit_code, result.stderr.splitlines()[0]) == (
+            0,
+            "launch 0 leaves another memory than on the reference interpreter",
+        )
+        assert result.stdout.splitlines()[-1] == (
+            f"{small}: 5 of 5 instructions; another result on sim than on the reference interpreter"
+        )
+        assert "launch 0: memory differs afterwards: expected digest " in vta("run", small).stderr
+    assert vta("run", small).stdout == f"{small}: 1 launch on sim: finishes with the same memory\n"
+
+
 def test_another_outcome_is_an_error(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from vta.capsule import save_capsule
-
     path = tmp_path / "c"
     vta("run", EXAMPLES / "add_three.vta", "--capsule", path)
     capsule = load_capsule(path)
