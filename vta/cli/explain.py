@@ -41,19 +41,36 @@ def explain_trace(
                     f"launch {recorded.number}: {found.cycles:,} cycles, bound by {found.bound}: {found.because}"
                 )
                 assert recorded.timeline.account is not None
+                console.print(_path_table(found))
                 console.print(account_table(recorded.timeline.account, title="cycles by module and cause"))
-                console.print(_advice_table(found))
+                _print_advice(console, found)
         if not shown:
             wanted = "launches" if launch is None else f"launch {launch}"
             raise UserError(f"{file}: the trace has no {wanted}")
 
 
-def _advice_table(found: Explanation) -> Table:
+def _path_table(found: Explanation) -> Table:
+    table = Table(title="the critical path", title_justify="left")
+    table.add_column("went to")
+    table.add_column("cycles", justify="right")
+    table.add_column("share", justify="right")
+    for share, cycles in found.path.items():
+        table.add_row(share.value, f"{cycles:,}", f"{100 * cycles / found.cycles:.1f} %")
+    return table
+
+
+def _print_advice(console: Console, found: Explanation) -> None:
+    """Print what would save at least one cycle in a thousand, and name the rest in a line."""
+    worth = [made for made in found.advice if found.cycles - made.cycles >= found.cycles / 1000]
     table = Table(title="what would change it", title_justify="left")
     table.add_column("if there were")
     table.add_column("cycles", justify="right")
     table.add_column("saved", justify="right")
-    table.add_column("what to turn")
-    for made in found.advice:
+    table.add_column("what to turn", overflow="fold")
+    for made in worth:
         table.add_row(made.name, f"{made.cycles:,}", f"{100 * (1 - made.cycles / found.cycles):.1f} %", made.turn)
-    return table
+    if worth:
+        console.print(table)
+    others = [made.name for made in found.advice if made not in worth]
+    if others:
+        console.print(f"saves less than 0.1 %: {', '.join(others)}")

@@ -1,13 +1,14 @@
 """What bounds a launch, and what would change it: each piece of advice with the cycles that it is predicted to save.
 
-Imports ``vta.trace`` and what that stands on. Tests: tests/vta/explain/test_predictions.py.
+Imports ``vta.trace`` and what that stands on. Tests: tests/vta/explain/test_predictions.py,
+tests/vta/explain/test_critical_path.py.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from runtime.accounting import WORK, CycleAccount
 from vta.explain import changes
+from vta.explain.critical_path import Share, critical_path
 from vta.explain.run_model import RunModel
 from vta.trace import Recorded
 
@@ -25,26 +26,34 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What bounds a launch of ``cycles``: ``bound`` in words, ``because`` in a sentence, and advice, best first."""
+    """What bounds a launch of ``cycles``: ``bound`` in words, ``because`` in a sentence, and advice, best first.
+
+    ``path`` has the cycles of the critical path by what they went to, most first; they sum to ``cycles``.
+    """
 
     cycles: int
     bound: str
     because: str
+    path: Mapping[Share, int]
     advice: tuple[Advice, ...]
 
 
-_BETWEEN = "the load and the compute module take turns: neither works while the other does"
-
-_REASONS: Mapping[str, tuple[str, str]] = {
-    "token_prev": ("loads", "compute waits for loaded data"),
-    "token_next": ("stores", "compute waits for the store module to take results away"),
-    "uop_load": ("micro-op loads", "compute waits for micro-ops"),
-    "memory": ("accumulator loads", "compute waits for data that is loaded into the accumulator"),
-    "hazard": ("hazards", "compute waits for its own earlier instructions, which touch the same accumulators"),
-    "instruction": ("instruction fetch", "compute has nothing to do: instructions do not come fast enough"),
-    "drain": ("drains", "compute waits for pipelines to empty"),
+_BOUNDS: Mapping[Share, tuple[str, str]] = {
+    Share.COMPUTE: ("compute", "products and tensor operations are"),
+    Share.LOADS: ("loads", "moving inputs and weights is"),
+    Share.ACC_LOADS: ("accumulator loads", "moving data into the accumulator is"),
+    Share.UOP_LOADS: ("micro-op loads", "waiting for micro-ops is"),
+    Share.STORES: ("stores", "moving results is"),
+    Share.TURNS: ("tokens", "modules taking turns, where another buffer would let them overlap, are"),
+    Share.LATENCY: ("memory latency", "waiting for memory to answer is"),
+    Share.FETCH: ("instruction fetch", "waiting for instructions is"),
+    Share.PIPELINES: ("starts and drains", "beginning and emptying pipelines is"),
 }
-"""Cause in the compute module's account -> what bounds the run, and why."""
+"""What bounds a run whose critical path has most of this, and the begin of the sentence that says so."""
+
+_TURNS_BOUND = 0.2
+"""A run that loses this much by taking turns is bound by that, whatever the turns are full of: the schedule alone wins
+it. (Turns can never cost more than the longer of the two modules' work, so they would not be named otherwise.)"""
 
 
 def explain(launch: Recorded, hardware: Mapping[str, object]) -> Explanation:
@@ -54,32 +63,23 @@ def explain(launch: Recorded, hardware: Mapping[str, object]) -> Explanation:
     """
     width = hardware.get("data_width")
     model = RunModel.of(launch, beat_bytes=width // 8 if isinstance(width, int) else 8)
-    account = launch.timeline.account
-    assert account is not None  # RunModel refuses launches without a clock
-    bound, because = _bound(account)
-    advice = [made for made in _advice(model, hardware) if made.cycles < model.cycles()]
-    return Explanation(model.cycles(), bound, because, tuple(sorted(advice, key=lambda made: made.cycles)))
+    cycles, path = model.cycles(), _path(model)
+    most = Share.TURNS if path.get(Share.TURNS, 0) >= _TURNS_BOUND * cycles else next(iter(path))
+    bound, sentence = _BOUNDS[most]
+    advice = [made for made in _advice(model, hardware) if made.cycles < cycles]
+    because = f"{sentence} {100 * path[most] / cycles:.0f} % of the critical path"
+    return Explanation(cycles, bound, because, path, tuple(sorted(advice, key=lambda made: made.cycles)))
 
 
-def _bound(account: CycleAccount) -> tuple[str, str]:
-    """Return what most of the compute module's cycles went to, in words."""
-    compute, load = account.modules["compute"], account.modules["load"]
-    total = account.total("compute")
-    cause = max(compute, key=lambda name: compute[name])
-    share = f"{100 * compute[cause] / total:.0f} % of the cycles"
-    if cause == WORK:
-        return "compute", f"the compute module works in {share}"
-    bound, reason = _REASONS.get(cause, (cause, f"compute waits: {cause}"))
-    if cause != "token_prev":
-        return bound, f"{reason} in {share}"
-    busy = {name: load[name] for name in (WORK, "memory", "token_next")}
-    match max(busy, key=lambda name: busy[name]):
-        case "memory":
-            return "memory latency", f"{reason} in {share}, and the load module for memory to answer"
-        case "token_next":
-            return "tokens", f"{reason} in {share}: {_BETWEEN}"
-        case _:
-            return "memory bandwidth", f"{reason} in {share}, and the load module moves data all the time"
+def _path(model: RunModel) -> Mapping[Share, int]:
+    """Return what the critical path's cycles went to, most first.
+
+    What further buffers would save is the price of taking turns; the rest is the critical path with these buffers.
+    """
+    overlapped = changes.stored_aside(changes.buffered_again(model))
+    turns = model.cycles() - overlapped.cycles()
+    shares = {**critical_path(overlapped), **({Share.TURNS: turns} if turns else {})}
+    return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
 
 def _advice(model: RunModel, hardware: Mapping[str, object]) -> list[Advice]:
@@ -102,6 +102,11 @@ def _advice(model: RunModel, hardware: Mapping[str, object]) -> list[Advice]:
             "one more buffer for loads",
             "a virtual thread more: oc_nthread or h_nthread, `cthread` in te (needs room for another tile)",
             changes.buffered_again,
+        ),
+        (
+            "one more buffer for results",
+            "a virtual thread more: results of one are stored while the other computes",
+            changes.stored_aside,
         ),
         (
             "stores for free",

@@ -17,6 +17,7 @@ __all__ = [
     "double_block",
     "issued_at_once",
     "other_latency",
+    "stored_aside",
     "stores_for_free",
     "uops_for_free",
     "wider_memory",
@@ -42,8 +43,12 @@ def buffered_again(model: RunModel) -> RunModel:
 
     This is what a further virtual thread does, or double buffering where there was none.
     """
-    lent = {**model.lent, TokenQueue.COMPUTE_TO_LOAD: model.lent[TokenQueue.COMPUTE_TO_LOAD] + 1}
-    return replace(model, lent=lent)
+    return _lending(model, TokenQueue.COMPUTE_TO_LOAD)
+
+
+def stored_aside(model: RunModel) -> RunModel:
+    """Return the run with one more buffer for results: compute may go on while the results before are stored."""
+    return _lending(model, TokenQueue.STORE_TO_COMPUTE)
 
 
 def stores_for_free(model: RunModel) -> RunModel:
@@ -70,6 +75,11 @@ def double_block(model: RunModel) -> RunModel:
 
 def _mask(model: RunModel, *kinds: type[Load] | type[Store] | type[Gemm] | type[Alu]) -> Mask:
     return np.array([isinstance(instruction, kinds) for instruction in model.instructions], np.bool_)
+
+
+def _lending(model: RunModel, queue: TokenQueue) -> RunModel:
+    """Return the run with a token more in ``queue`` from the beginning."""
+    return replace(model, lent={**model.lent, queue: model.lent[queue] + 1})
 
 
 def _without(model: RunModel, chosen: Mask) -> RunModel:

@@ -19,7 +19,7 @@ from isa.tokens import TokenQueue, pops, pushes
 from runtime.timeline import NEVER
 from vta.trace import Recorded
 
-__all__ = ["RunModel"]
+__all__ = ["RunModel", "Schedule"]
 
 Column = npt.NDArray[np.int64]
 
@@ -28,6 +28,15 @@ _PATIENCE = 3
 
 _INSIDE = 64
 """Instructions that a module may have inside, at most."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schedule:
+    """When each instruction of a run is issued, starts and completes, in cycles."""
+
+    issued: Column
+    begun: Column
+    ended: Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,25 +97,33 @@ class RunModel:
 
     def cycles(self) -> int:
         """Return how many cycles the launch takes."""
-        return int(self.times()[1].max()) + 1
+        return int(self.schedule().ended.max()) + 1
 
-    def times(self) -> tuple[Column, Column]:
-        """Return when each instruction starts and completes."""
+    def schedule(self) -> Schedule:
+        """Return when everything happens."""
         count = len(self.instructions)
-        begun, ended, pushed = [0] * count, [0] * count, self.givers()
-        last, issued = dict.fromkeys(Module, -1), -1
+        issues, begun, ended = [0] * count, [0] * count, [0] * count
+        pushed, before, issued = self.givers(), self.before(), -1
         steps = (self.work + self.rest).tolist()
-        for index, (instruction, wait) in enumerate(zip(self.instructions, self.waits, strict=True)):
+        for index, wait in enumerate(self.waits):
             room = begun[wait.room] + 1 if wait.room >= 0 else 0
-            issued = max(issued + 1, room) + wait.fetch
+            issues[index] = issued = max(issued + 1, room) + wait.fetch
             after = begun[wait.after] if wait.after >= 0 else -1
             behind = ended[wait.behind] if wait.behind >= 0 else -1
             given = (ended[giver] for giver in pushed[index])
             begun[index] = max(issued, after, behind, *given) + 1 + wait.delay
-            before = last[instruction.module]
-            ended[index] = max(begun[index], ended[before] if before >= 0 else -1) + steps[index]
+            earlier = before[index]
+            ended[index] = max(begun[index], ended[earlier] if earlier >= 0 else -1) + steps[index]
+        return Schedule(*(np.array(times, np.int64) for times in (issues, begun, ended)))
+
+    def before(self) -> list[int]:
+        """Return for each instruction the one before it in its module, -1 if there is none."""
+        last = dict.fromkeys(Module, -1)
+        found = []
+        for index, instruction in enumerate(self.instructions):
+            found.append(last[instruction.module])
             last[instruction.module] = index
-        return np.array(begun, np.int64), np.array(ended, np.int64)
+        return found
 
     def givers(self) -> list[list[int]]:
         """Return for each instruction those whose tokens it pops."""

@@ -25,7 +25,7 @@ def test_the_bound_and_the_best_change_come_first(trace: Path) -> None:
     result = vta("explain", trace)
     assert result.exit_code == 0
     text = " ".join(result.stdout.split())
-    assert "cycles, bound by memory bandwidth: compute waits for loaded data in 9" in text
+    assert "cycles, bound by loads: moving inputs and weights is " in text
     assert text.index("memory port twice as wide") < text.index("one more buffer for loads")
     assert "HardwareConfig.data_width" in text
 

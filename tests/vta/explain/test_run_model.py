@@ -23,9 +23,11 @@ def recorded(path: Path, seed: int, device: str = "tsim") -> Recorded:
 def test_the_model_gives_the_measured_times_back(tmp_path: Path, seed: int) -> None:
     launch = recorded(tmp_path, seed)
     model = RunModel.of(launch, beat_bytes=BEAT)
-    begun, ended = model.times()
-    assert begun.tolist() == launch.timeline.begun.tolist()
-    assert ended.tolist() == launch.timeline.ended.tolist()
+    times = model.schedule()
+    assert launch.timeline.issued is not None
+    assert times.issued.tolist() == launch.timeline.issued.tolist()
+    assert times.begun.tolist() == launch.timeline.begun.tolist()
+    assert times.ended.tolist() == launch.timeline.ended.tolist()
     assert model.cycles() == launch.timeline.duration
     assert (model.work >= 0).all()
     assert (model.rest >= 0).all()
@@ -38,6 +40,7 @@ def test_no_improvement_makes_a_run_longer(tmp_path: Path, seed: int) -> None:
         change.wider_memory(model, 2),
         change.other_latency(model, -31),
         change.buffered_again(model),
+        change.stored_aside(model),
         change.stores_for_free(model),
         change.uops_for_free(model),
         change.issued_at_once(model),
