@@ -37,9 +37,8 @@ def explain_trace(
                 except ValueError as error:
                     raise UserError(f"{file}: launch {recorded.number}: {error}") from None
                 shown += 1
-                console.print(
-                    f"launch {recorded.number}: {found.cycles:,} cycles, bound by {found.bound}: {found.because}"
-                )
+                head = f"launch {recorded.number}: {found.cycles:,} cycles, bound by {found.bound}: {found.because}"
+                console.print(head, soft_wrap=True)
                 assert recorded.timeline.account is not None
                 console.print(_path_table(found))
                 console.print(account_table(recorded.timeline.account, title="cycles by module and cause"))
