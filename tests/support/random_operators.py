@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 import vta
 from tests.support.configs import CONFIGS
+from tests.support.odd_configs import ODD_CONFIGS
 from vta.topi.batch_matmul import BatchMatmul, Matmul
 from vta.topi.conv2d_operator import Conv2d
 from vta.topi.conv2d_transpose_operator import Conv2dTranspose
@@ -53,8 +54,8 @@ Rng = np.random.Generator
 
 @functools.cache
 def environment(config: str, engine: str = "sim") -> vta.Environment:
-    """Return the environment of one of the five configurations on an engine; its session is shared by all checks."""
-    return vta.Environment(replace(CONFIGS[config], target=engine))
+    """Return the environment of one of the five configurations or the odd ones, on an engine; checks share it."""
+    return vta.Environment(replace((CONFIGS | ODD_CONFIGS)[config], target=engine))
 
 
 def pick(rng: Rng, *choices: Any) -> Any:
@@ -304,7 +305,7 @@ def _range(dtype: str) -> tuple[int, int]:
 def differences(operator: Operator, env: vta.Environment, seed: int, tiles: object = None) -> str:
     """Return what the engine gives otherwise than numpy, "" if nothing."""
     arrays = random_arrays(np.random.default_rng(seed), operator, env)
-    expected = operator.reference(*arrays)
+    expected = operator.reference_on(env, *arrays)
     compiled = compile(operator, env, tiles)
     got = compiled(*arrays)
     if got.shape != expected.shape or got.dtype != expected.dtype:

@@ -3,6 +3,7 @@
 May import ``vta.topi.layout``. Tests: tests/vta/topi/test_conv2d_grouped.py.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vta.topi.layout import blocks
@@ -29,12 +30,17 @@ class ChannelBlocks:
         """Return whether ``tile_co`` blocks of output channels can be computed at once: their starts form a pattern."""
         if self.step is not None:
             return True
-        tiles = (self.starts[i : i + tile_co] for i in range(0, len(self.starts), tile_co))
-        return all(len(set(tile)) == 1 for tile in tiles)
+        return all(len(set(tile)) == 1 for tile in self._tiles(tile_co))
 
-    def read(self, tile_co: int) -> int:
-        """Return how many blocks of input channels a tile of ``tile_co`` blocks of output channels reads."""
-        return self.count + (self.step or 0) * (tile_co - 1)
+    def read(self, tile_co: int, tile_ci: int | None = None) -> int:
+        """Return how many blocks of input channels lie from the first to the last that a tile reads.
+
+        Each of its ``tile_co`` blocks of output channels reads ``tile_ci`` in a row, all of its own if left out.
+        """
+        return (tile_ci or self.count) + max(max(tile) - min(tile) for tile in self._tiles(tile_co))
+
+    def _tiles(self, tile_co: int) -> Iterator[tuple[int, ...]]:
+        return (self.starts[i : i + tile_co] for i in range(0, len(self.starts), tile_co))
 
 
 def channel_blocks(*, groups: int, in_channels: int, out_channels: int, block_in: int, block_out: int) -> ChannelBlocks:

@@ -81,8 +81,7 @@ class ConvShape:
         if tiles.resident is Resident.DATA:
             rows = (self.window.span(tiles.tile_h, 1)[0] - 1) // gap[0] + 1
             return self.channels.read(self.blocks_out), rows, columns
-        read = self.channels.read(tiles.tile_co) if tiles.tile_ci == self.channels.count else tiles.tile_ci
-        return read, rows, columns
+        return self.channels.read(tiles.tile_co, tiles.tile_ci), rows, columns
 
 
 def require_tiles(shape: ConvShape, tiles: ConvTiles, what: str) -> None:

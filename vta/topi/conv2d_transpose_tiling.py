@@ -171,7 +171,7 @@ class TransposeSearch:
         )
         if tiles.resident is Resident.DATA:
             return self.channels.read(self.layer.blocks_out), rows, columns
-        return tiles.tile_ci + (self.channels.step or 0) * (tiles.tile_co - 1), rows, columns
+        return self.channels.read(tiles.tile_co, tiles.tile_ci), rows, columns
 
     def _kernel(self, tiles: TransposeTiles) -> int:
         """Return the micro-ops of a step's products: what the two longest loops do not take."""

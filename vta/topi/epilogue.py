@@ -1,8 +1,8 @@
 """What follows a layer's sums on the accelerator: bias, shift, clip, residual, down to the int8 that is stored.
 
 An epilogue is a tuple of steps. ``append`` describes it on a packed tensor, one stage for each ALU operation, with
-TVM's names; ``reference`` does the same with numpy on a plain one. Sums and products wrap at 32 bits, and the store
-keeps the low 8 bits, on both.
+TVM's names; ``reference`` does the same with numpy on a plain one. Sums and products wrap at 32 bits, and the
+result is their low 8 bits (``Operator.reference_on`` cuts it to narrower outputs).
 May import ``vta.te``, ``vta.environment``, ``vta.topi.{layout,operand}``, numpy.
 Tests: tests/vta/topi/test_epilogue.py.
 """
@@ -330,6 +330,11 @@ class _Builder:
                 assert_never(step)
 
     def _residual(self, step: Residual, name: str) -> None:
+        if step.dtype == "int8" != self.env.inp_dtype:
+            raise EpilogueError(
+                f"{name}: expected an int32 residual, got int8: the accumulator loads 8-bit numbers where inputs have "
+                f"8 bits (LOG_INP_WIDTH 3), and here they are {self.env.inp_dtype}; use Residual('int32')"
+            )
         other = te.placeholder(self.cut, name=name, dtype=step.dtype)
         self.inputs.append(other)
         if step.dtype != self.env.acc_dtype or self.cut != self.shape:

@@ -57,7 +57,13 @@ class Operator(ABC):
 
     @abstractmethod
     def reference(self, *arrays: Array) -> Array:
-        """Return the result in numpy, for plain arrays in the order of ``inputs``: what every engine must give."""
+        """Return the result in numpy, for plain arrays in the order of ``inputs``, as outputs of 8 bits hold it."""
+
+    def reference_on(self, env: Environment, *arrays: Array) -> Array:
+        """Return what every engine of ``env`` must give: ``reference``, cut to the low bits that its outputs have."""
+        whole = self.reference(*arrays).astype(np.int8)
+        spare = np.int8(8 - env.OUT_WIDTH)
+        return (whole << spare) >> spare
 
     @abstractmethod
     def pack(self, env: Environment, *arrays: Array) -> tuple[Array, ...]:
@@ -114,6 +120,12 @@ class Compiled:
         plain = [np.asarray(values) for values in arrays]
         self.operator.require_arrays(self.env, plain)
         return self.operator.unpack(self.env, self.packed(*self.operator.pack(self.env, *plain)))
+
+    def reference(self, *arrays: npt.ArrayLike) -> Array:
+        """Return in numpy what the call must give, bit for bit."""
+        plain = [np.asarray(values) for values in arrays]
+        self.operator.require_arrays(self.env, plain)
+        return self.operator.reference_on(self.env, *plain)
 
     def packed(self, *arrays: Array) -> Array:
         """Return the packed result for packed arrays."""

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
+from tests.support.random_operators import check
 from vta.tir.expr import IntImm
 from vta.topi.conv2d_grouped import ChannelBlocks, channel_blocks, channel_index, pack_grouped_kernel
+from vta.topi.conv2d_operator import Conv2d
 
 SIZES = [  # groups, in_channels, out_channels, block_in, block_out
     (1, 40, 24, 16, 16),
@@ -67,3 +69,23 @@ def test_starts_that_stand_still_for_a_while_allow_tiles_of_that_size() -> None:
     found = channel_blocks(groups=4, in_channels=64, out_channels=128, block_in=16, block_out=16)
     assert found == ChannelBlocks((0, 0, 1, 1, 2, 2, 3, 3), 1)
     assert [found.allows(tile) for tile in (1, 2, 4)] == [True, True, False]
+
+
+def test_a_tile_reads_from_its_first_block_to_its_last_whatever_pattern_the_starts_have() -> None:
+    assert ChannelBlocks((0, 0, 1, 1), 1).read(4) == 2
+    assert ChannelBlocks((0, 0, 1, 1), 1).read(2) == 1
+    assert ChannelBlocks((0, 2, 4, 6), 2).read(2) == 4
+    assert ChannelBlocks((0, 2, 4, 6), 2).read(2, 1) == 3
+
+
+@pytest.mark.parametrize(
+    ("config", "operator"),
+    [
+        ("single_lane", Conv2d(1, 7, 10, 10, 14, (3, 3), (4, 4), (1, 1, 1, 1), (3, 3), groups=7)),
+        ("single_lane", Conv2d(1, 100, 4, 4, 100, (2, 2), (3, 3), groups=4)),
+        ("two_lanes_in", Conv2d(1, 32, 8, 8, 32, (3, 3), padding=(1, 1, 1, 1), groups=32)),
+        ("batch_16", Conv2d(1, 58, 21, 4, 29, (2, 3), (2, 2), (0, 1, 2, 0), groups=29)),
+    ],
+)
+def test_groups_that_read_more_than_the_input_buffer_holds_at_once_are_cut(config: str, operator: Conv2d) -> None:
+    check(operator, config)

@@ -5,8 +5,10 @@ import vta
 from isa.config import VTAConfig
 from tests.support.configs import CONFIGS
 from tests.support.epilogue_operator import EpilogueOnly
+from tests.support.odd_configs import ODD_CONFIGS
 from vta import te
 from vta.topi import epilogue
+from vta.topi.dense import Dense
 from vta.topi.epilogue import (
     Add,
     Bias,
@@ -142,3 +144,13 @@ def test_steps_that_cannot_be_are_refused(step: type, values: tuple[object, ...]
     with pytest.raises(EpilogueError) as caught:
         step(*values)
     assert str(caught.value) == message
+
+
+def test_an_8_bit_residual_needs_inputs_of_8_bits() -> None:
+    env = vta.Environment(ODD_CONFIGS["four_bit"])
+    with pytest.raises(EpilogueError) as caught:
+        Dense(3, 5, 7, (Residual(), Residual())).schedule(env)
+    assert str(caught.value) == (
+        "residual: expected an int32 residual, got int8: the accumulator loads 8-bit numbers where inputs have 8 bits "
+        "(LOG_INP_WIDTH 3), and here they are int4; use Residual('int32')"
+    )

@@ -3,9 +3,17 @@ import pytest
 
 import vta
 from tests.support.epilogue_operator import EpilogueOnly
-from vta.topi.epilogue import Bias, ShiftRight
+from tests.support.odd_configs import ODD_CONFIGS
+from tests.support.random_operators import check, environment, random_arrays
+from vta.topi.conv2d_operator import Conv2d
+from vta.topi.conv2d_transpose_operator import Conv2dTranspose
+from vta.topi.dense import Dense
+from vta.topi.elementwise import Elementwise
+from vta.topi.epilogue import Add, Bias, ShiftRight
 from vta.topi.operand import Operand
-from vta.topi.operator import OperatorError, compile  # noqa: A004
+from vta.topi.operator import Operator, OperatorError, compile  # noqa: A004
+from vta.topi.pooling import MaxPool2d
+from vta.topi.resize import Upsample2d
 
 OPERATOR = EpilogueOnly((2, 24, 5, 7), (Bias(), ShiftRight(4)))
 
@@ -52,3 +60,32 @@ def test_arrays_that_do_not_go_with_an_operator_are_refused() -> None:
     with pytest.raises(OperatorError) as caught:
         compiled(data.astype(np.int64), bias)
     assert str(caught.value) == ("EpilogueOnly: data is int32 of shape (2, 24, 5, 7), not int64 of shape (2, 24, 5, 7)")
+
+
+UNCLIPPED = [
+    Conv2d(2, 5, 6, 7, 9, (3, 3), epilogue=(Bias(), ShiftRight(1))),
+    Conv2dTranspose(1, 5, 3, 4, 9, (2, 2), (2, 2)),
+    Dense(3, 20, 9, (Add(3),)),
+    Elementwise((2, 20, 3), (Add(-7),), "int32"),
+    MaxPool2d(1, 9, 5, 6, (2, 2), dtype="int32"),
+    Upsample2d(1, 3, 2, 5, dtype="int32"),
+]
+
+
+@pytest.mark.parametrize("config", [name for name, config in ODD_CONFIGS.items() if config.inp_width < 8])
+@pytest.mark.parametrize("operator", UNCLIPPED, ids=lambda operator: type(operator).__name__)
+def test_outputs_narrower_than_8_bits_wrap_in_the_twin_as_in_the_hardware(operator: Operator, config: str) -> None:
+    check(operator, config, seed=1)
+    env = environment(config)
+    arrays = random_arrays(np.random.default_rng(1), operator, env)
+    whole, bits = operator.reference(*arrays).astype(int), env.OUT_WIDTH
+    wrapped = compile(operator, env).reference(*arrays)
+    np.testing.assert_array_equal(wrapped, (whole + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1))
+    assert wrapped.dtype == np.int8
+
+
+def test_the_twin_of_a_compiled_operator_takes_what_the_operator_takes() -> None:
+    compiled = compile(OPERATOR, vta.get_env())
+    np.testing.assert_array_equal(compiled.reference(*arrays()), OPERATOR.reference(*arrays()))
+    with pytest.raises(OperatorError, match=r"EpilogueOnly takes 2 arrays \(data, bias\), not 1"):
+        compiled.reference(arrays()[0])
