@@ -5,7 +5,7 @@ May import runtime and rich. Tests: tests/vta/cli/test_account.py.
 
 from rich.table import Table
 
-from runtime.accounting import CycleAccount
+from runtime.accounting import WORK, CycleAccount
 
 __all__ = ["account_table"]
 
@@ -17,5 +17,6 @@ def account_table(account: CycleAccount, *, title: str) -> Table:
     for module in account.modules:
         table.add_column(module, justify="right", footer=f"{account.total(module):,}")
     for cause in account.causes:
-        table.add_row(cause, *(f"{causes.get(cause, 0):,}" for causes in account.modules.values()))
+        cells = (f"{causes.get(cause, 0):,}" for causes in account.modules.values())
+        table.add_row(cause, *cells, style="green" if cause == WORK else None)
     return table

@@ -3,7 +3,6 @@
 May import isa, typer, rich. Tests: tests/vta/cli/test_program_commands.py.
 """
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from isa.whole_file import write_whole
 from vta.cli.options import ConfigOption, given_config
 from vta.cli.programs import one_program
 from vta.cli.reporting import UserError, reported
+from vta.cli.style import say
 
 __all__ = ["asm", "disasm"]
 
@@ -34,7 +34,7 @@ def asm(
         if target.exists() and target.samefile(source):
             raise UserError(f"{target}: this is the text itself; name another file with --output")
         save_program(program, target)
-        typer.echo(f"{target}: {len(program.instructions)} instructions, {len(program.uops)} micro-ops")
+        say(f"{target}: {len(program.instructions)} instructions, {len(program.uops)} micro-ops")
 
 
 def disasm(
@@ -46,6 +46,6 @@ def disasm(
     with reported():
         text = disassemble(one_program(file, None, launch))
         if output is None:
-            sys.stdout.write(text)
+            say(text.removesuffix("\n"))
         else:
             write_whole(output, text.encode())

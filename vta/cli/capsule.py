@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import typer
-
 from runtime.session import Session
 from vta.capsule import Capture, load_capsule, replay, save_capsule
 from vta.capsule.file import MAGIC
 from vta.cli.reporting import UserError
+from vta.cli.style import say
 
 __all__ = ["is_capsule", "packing", "replay_capsule"]
 
@@ -37,7 +36,7 @@ def replay_capsule(file: Path) -> None:
     cycles = "" if last.cycles is None else f", {last.cycles} cycles"
     what = f"fails as it did: {last.message}" if last.failed else f"finishes with the same memory{cycles}"
     launches = f"{len(capsule.programs)} launch" + ("es" if len(capsule.programs) > 1 else "")
-    typer.echo(f"{file}: {launches} on {capsule.machine.device}: {what}")
+    say(f"{file}: {launches} on {capsule.machine.device}: {what}")
 
 
 @contextmanager
@@ -62,10 +61,10 @@ def packing(session: Session, file: Path, output: Path | None) -> Iterator[Captu
 def _pack(capture: Capture, output: Path) -> None:
     capsule = capture.capsule()
     if capsule is None:
-        typer.echo(f"{output}: not written, since nothing was launched", err=True)
+        say(f"{output}: not written, since nothing was launched", err=True)
         return
     save_capsule(capsule, output)
-    typer.echo(f"{output}: packed; `vta run {output}` replays it", err=True)
+    say(f"{output}: packed; `vta run {output}` replays it", err=True)
 
 
 def _pack_failure(capture: Capture, file: Path) -> None:
@@ -74,4 +73,4 @@ def _pack_failure(capture: Capture, file: Path) -> None:
         return  # nothing that a device did
     output = Path(tempfile.gettempdir()) / f"vta-{file.stem}-{capsule.outcomes[-1].digest[:8]}.capsule"
     save_capsule(capsule, output)
-    typer.echo(f"the launch that failed is packed in {output}: `vta run` replays it, `vta reduce` shrinks it", err=True)
+    say(f"the launch that failed is packed in {output}: `vta run` replays it, `vta reduce` shrinks it", err=True)

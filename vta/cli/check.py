@@ -15,6 +15,7 @@ from runtime.memory import FIRST_ADDRESS
 from vta.cli.options import ConfigOption
 from vta.cli.programs import programs_of
 from vta.cli.reporting import reported
+from vta.cli.style import say
 
 __all__ = ["check", "print_findings"]
 
@@ -33,7 +34,7 @@ def check(
             findings = findings_of(program, first_address=FIRST_ADDRESS)
             print_findings(findings, place, limit)
             errors = sum(finding.severity is Severity.ERROR for finding in findings)
-            typer.echo(f"{place}: {len(program.instructions)} instructions, {_counted(errors, 'error')}")
+            say(f"{place}: {len(program.instructions)} instructions, {_counted(errors, 'error')}")
             wrong = wrong or bool(errors)
         if wrong:
             raise typer.Exit(1)
@@ -43,9 +44,9 @@ def print_findings(findings: Sequence[Finding], place: str, limit: int) -> None:
     """Print the first ``limit`` findings (0: all), each with ``place`` in front, and how many there are more."""
     shown = findings[:limit] if limit else findings
     for finding in shown:
-        typer.echo(f"{place}: {finding}")
+        say(f"{place}: {finding}")
     if len(shown) < len(findings):
-        typer.echo(f"{place}: ... and {len(findings) - len(shown)} more (--limit 0 prints them all)")
+        say(f"{place}: ... and {len(findings) - len(shown)} more (--limit 0 prints them all)")
 
 
 def _counted(number: int, noun: str) -> str:

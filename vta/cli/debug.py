@@ -14,6 +14,7 @@ from runtime.memory import FIRST_ADDRESS
 from vta.cli.options import ConfigOption
 from vta.cli.programs import one_program
 from vta.cli.reporting import reported
+from vta.cli.style import painter, say
 from vta.inspect.debugger import Debugger
 from vta.inspect.display import where_text
 
@@ -33,8 +34,10 @@ def debug(
         program = one_program(file, config, launch)
         encode_all(program.instructions, program.config)  # an illegal word is refused before the first step
         interactive = commands is None and sys.stdin.isatty()
-        debugger = Debugger(program, sys.stdin, sys.stdout, first_address=FIRST_ADDRESS, prompts=interactive)
-        typer.echo(where_text(debugger.machine))
+        debugger = Debugger(
+            program, sys.stdin, sys.stdout, first_address=FIRST_ADDRESS, prompts=interactive, paint=painter()
+        )
+        say(where_text(debugger.machine))
         if interactive:
             debugger.cmdloop()
             return

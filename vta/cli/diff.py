@@ -12,6 +12,7 @@ from isa.program import Program
 from vta.cli.options import ConfigOption
 from vta.cli.programs import one_program, programs_of
 from vta.cli.reporting import UserError, reported
+from vta.cli.style import say
 from vta.inspect.differ import diff_engines, engines_by_name
 from vta.inspect.program_diff import diff_programs
 from vta.inspect.trace_diff import diff_traces
@@ -52,20 +53,20 @@ def _engines(file: Path, names: list[str], config: Path | None) -> bool:
         place = str(file) if len(programs) == 1 else f"{file}, launch {number}"
         result = diff_engines(program, engines_by_name(program, names))
         if result.difference is not None:
-            typer.echo(f"{place}: {result.difference}")
+            say(f"{place}: {result.difference}")
             return False
         agreed = f"{', '.join(names)} agree"
         if result.stopped:
-            typer.echo(f"{place}: {agreed} up to where all of them stop: {result.stopped}")
+            say(f"{place}: {agreed} up to where all of them stop: {result.stopped}")
         else:
-            typer.echo(f"{place}: {agreed} on {len(program.instructions)} instructions")
+            say(f"{place}: {agreed} on {len(program.instructions)} instructions")
     return True
 
 
 def _programs(file: Path, first: Program, other: Path, second: Program) -> bool:
     result = diff_programs(first, second)
     if result.difference is not None:
-        typer.echo(f"{file} (the first) and {other} (the second): {result.difference}")
+        say(f"{file} (the first) and {other} (the second): {result.difference}")
         return False
     count = len(result.unequal)
     if not count:
@@ -73,7 +74,7 @@ def _programs(file: Path, first: Program, other: Path, second: Program) -> bool:
     else:
         are = "instructions are" if count > 1 else "instruction is"
         text = f"{count} {are} written differently, the first of them {result.unequal[0]}"
-    typer.echo(f"{file} and {other} do the same; {text}")
+    say(f"{file} and {other} do the same; {text}")
     return True
 
 
@@ -81,9 +82,9 @@ def _traces(file: Path, other: Path) -> bool:
     with read_trace(file) as first, read_trace(other) as second:
         found = diff_traces(first, second)
     if found is None:
-        typer.echo(f"{file} and {other} hold the same launches at the same times")
+        say(f"{file} and {other} hold the same launches at the same times")
         return True
-    typer.echo(f"{file} (the first) and {other} (the second): {found}")
+    say(f"{file} (the first) and {other} (the second): {found}")
     return False
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from vta.cli.account import account_table
 from vta.cli.reporting import UserError, reported, require_file
+from vta.cli.style import say
 from vta.explain import Explanation, explain
 from vta.trace import read_trace
 
@@ -38,7 +39,7 @@ def explain_trace(
                     raise UserError(f"{file}: launch {recorded.number}: {error}") from None
                 shown += 1
                 head = f"launch {recorded.number}: {found.cycles:,} cycles, bound by {found.bound}: {found.because}"
-                console.print(head, soft_wrap=True)
+                say(head)
                 assert recorded.timeline.account is not None
                 console.print(_path_table(found))
                 console.print(account_table(recorded.timeline.account, title="cycles by module and cause"))
@@ -64,7 +65,7 @@ def _print_advice(console: Console, found: Explanation) -> None:
     table = Table(title="what would change it", title_justify="left")
     table.add_column("if there were")
     table.add_column("cycles", justify="right")
-    table.add_column("saved", justify="right")
+    table.add_column("saved", justify="right", style="green")
     table.add_column("what to turn", overflow="fold")
     for made in worth:
         table.add_row(made.name, f"{made.cycles:,}", f"{100 * (1 - made.cycles / found.cycles):.1f} %", made.turn)

@@ -11,6 +11,7 @@ import typer
 from isa.disassembler import disassemble
 from vta.capsule import load_capsule, reduce_capsule, save_capsule
 from vta.cli.reporting import UserError, reported, require_file
+from vta.cli.style import say
 
 __all__ = ["reduce"]
 
@@ -26,13 +27,13 @@ def reduce(
         require_file(file, "a capsule that `vta run --capsule` wrote")
         capsule = load_capsule(file)
         try:
-            small = reduce_capsule(capsule, progress=lambda text: typer.echo(text, err=True))
+            small = reduce_capsule(capsule, progress=lambda text: say(text, err=True))
         except ValueError as error:
             raise UserError(f"{file}: {error}") from None
         save_capsule(small, output)
-        typer.echo(disassemble(small.programs[-1]))
+        say(disassemble(small.programs[-1]))
         before, after = len(capsule.programs[-1].instructions), len(small.programs[-1].instructions)
         kept = (
             small.outcomes[-1].message or f"another result on {small.machine.device} than on the reference interpreter"
         )
-        typer.echo(f"{output}: {after} of {before} instructions; {kept}")
+        say(f"{output}: {after} of {before} instructions; {kept}")

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from vta.cli.style import say
 from vta.compat.script_errors import frames_of_script, is_ours, line_of_script
 
 __all__ = ["UserError", "fail", "reported", "require_file", "require_place", "stats_table"]
@@ -26,8 +25,7 @@ class UserError(ValueError):
 
 def fail(message: str) -> "SystemExit":
     """Print ``message``, every character as it is, on stderr and return the exit to raise."""
-    text = Text.assemble(("error:", "bold red"), f" {message}")
-    Console(stderr=True, highlight=False, soft_wrap=True).print(text)
+    say(f"error: {message}", err=True)
     return SystemExit(1)
 
 

@@ -6,13 +6,12 @@ Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_script_command
 
 import itertools
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +35,7 @@ from vta.cli.programs import programs_of
 from vta.cli.reporting import UserError, reported, require_file, require_place, stats_table
 from vta.cli.sanitizing import LaunchSanitizer, sanitize_programs
 from vta.cli.script import run_script
+from vta.cli.style import say
 from vta.trace import recording
 
 __all__ = ["run"]
@@ -137,15 +137,11 @@ def _run_script(file: Path, arguments: list[str], config: VTAConfig, wishes: _Wi
     return counters
 
 
-def _listing_to(output: TextIO) -> Callable[[Launch, Session], None]:
+def _listing_to(write: Callable[[str], None]) -> Callable[[Launch, Session], None]:
     """Return what writes the listing of one launch after the other."""
     numbers = itertools.count()
 
-    def write(launch: Launch, _: Session) -> None:
-        output.write(launch_listing(launch, next(numbers)))
-        output.flush()
-
-    return write
+    return lambda launch, _: write(launch_listing(launch, next(numbers)))
 
 
 def _recorded(session: Session, file: Path, wishes: _Wishes) -> AbstractContextManager[None]:
@@ -167,8 +163,8 @@ def _drawn(session: Session, wishes: _Wishes) -> Iterator[None]:
 
 def _run_program(file: Path, program: Program, target: str | None, wishes: _Wishes) -> Statistics:
     if wishes.trace is not None:
-        with _trace_file(wishes.trace) as output:
-            output.write(disassemble(program))
+        with _trace_file(wishes.trace) as write:
+            write(disassemble(program))
     if wishes.sanitize and sanitize_programs([program], str(file)):
         raise typer.Exit(1)
     session = Session(program.config, target or program.config.target)
@@ -184,7 +180,7 @@ def _run_program(file: Path, program: Program, target: str | None, wishes: _Wish
     for name, array in outputs.items():
         typer.echo(f"{name}: {array.dtype}{list(array.shape)}\n{_text(array)}")
     if not outputs:
-        typer.echo(f"{file}: finished; the program names no output")
+        say(f"{file}: finished; the program names no output")
     return session.device.stats
 
 
@@ -206,9 +202,15 @@ def _text(array: npt.NDArray[np.generic]) -> str:
 
 
 @contextmanager
-def _trace_file(name: str) -> Iterator[TextIO]:
+def _trace_file(name: str) -> Iterator[Callable[[str], None]]:
+    """Yield what writes a listing into the file, or onto the screen."""
     if name == "-":
-        yield sys.stdout
+        yield lambda listing: say(listing.removesuffix("\n"))
         return
     with open(name, "w", encoding="utf-8") as file:
-        yield file
+
+        def write(listing: str) -> None:
+            file.write(listing)
+            file.flush()
+
+        yield write

@@ -5,14 +5,13 @@ May import isa, runtime and typer. Tests: tests/vta/cli/test_sanitize.py.
 
 from collections.abc import Sequence
 
-import typer
-
 from isa.program import Program
 from isa.sanitizer import Sanitized, sanitize
 from runtime.launch import Launch
 from runtime.memory import FIRST_ADDRESS
 from runtime.session import Session
 from vta.cli.check import print_findings
+from vta.cli.style import say
 
 __all__ = ["LaunchSanitizer", "sanitize_programs"]
 
@@ -49,4 +48,4 @@ class LaunchSanitizer:
     def summary(self, name: str) -> None:
         """Say how much was looked at."""
         errors = f"{self.errors or 'no'} error{'' if self.errors == 1 else 's'}"
-        typer.echo(f"{name}: {self._number} launches sanitized, {errors}")
+        say(f"{name}: {self._number} launches sanitized, {errors}")

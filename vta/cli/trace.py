@@ -11,6 +11,7 @@ import typer
 
 from isa.instructions import Module
 from vta.cli.reporting import UserError, reported, require_file
+from vta.cli.style import painter, say
 from vta.trace import Recorded, TraceReader, read_trace
 from vta.trace.html import page_text
 from vta.trace.listing import classic_listing, launch_listing
@@ -46,22 +47,24 @@ def trace(
                 case Path(), None:
                     with open(perfetto, "w", encoding="utf-8") as output:
                         count = write_perfetto(launches, output)
-                    typer.echo(f"{perfetto}: {count} events; open it at https://ui.perfetto.dev")
+                    say(f"{perfetto}: {count} events; open it at https://ui.perfetto.dev")
                 case None, Path():
                     text = page_text(page_data(reader.header, launches))
                     html.write_text(text, encoding="utf-8")
-                    typer.echo(f"{html}: {len(text) // 1024} KiB; open it in a browser")
+                    say(f"{html}: {len(text) // 1024} KiB; open it in a browser")
                 case _:
                     _print(launches, modules, classic=classic)
             if launch is None and not reader.whole:
-                typer.echo(f"{file}: the recording was cut off; this is what it had until then", err=True)
+                say(f"{file}: the recording was cut off; this is what it had until then", err=True)
 
 
 def _print(launches: Iterator[Recorded], modules: frozenset[Module], *, classic: bool) -> None:
+    paint = painter()
+    color = None if paint is str else True
     for recorded in launches:
         lines = [classic_listing(recorded).rstrip()] if classic else launch_listing(recorded, modules=modules)
         for line in lines:
-            typer.echo(line)
+            typer.echo(paint(line), color=color)
 
 
 def _modules(names: list[str]) -> frozenset[Module]:

@@ -4,6 +4,7 @@ May import isa. Tests: tests/vta/inspect/test_debugger.py.
 """
 
 import cmd
+from collections.abc import Callable
 from typing import TextIO
 
 from isa.instructions import MemoryId
@@ -25,14 +26,21 @@ class _CommandError(ValueError):
 class Debugger(cmd.Cmd):
     """Commands on a ``ReplayMachine``. Each prints where the program stands if it moved.
 
-    ``failed`` is whether the last command could not be done.
+    ``failed`` is whether the last command could not be done; ``paint`` gives the lines colours.
     """
 
     prompt = "(vta) "
     doc_header = "commands (help COMMAND explains one)"
 
     def __init__(
-        self, program: Program, stdin: TextIO, stdout: TextIO, *, first_address: int = 0, prompts: bool = True
+        self,
+        program: Program,
+        stdin: TextIO,
+        stdout: TextIO,
+        *,
+        first_address: int = 0,
+        prompts: bool = True,
+        paint: Callable[[str], str] = str,
     ) -> None:
         super().__init__(stdin=stdin, stdout=stdout)
         self.use_rawinput = prompts and stdin.isatty()
@@ -40,6 +48,7 @@ class Debugger(cmd.Cmd):
             self.prompt = ""
         self.machine = ReplayMachine(program, first_address=first_address)
         self.failed = False
+        self._paint = paint
         self._breakpoints: dict[int, Breakpoint] = {}
         self._numbers = 0
 
@@ -207,7 +216,7 @@ class Debugger(cmd.Cmd):
         self._print(where_text(machine))
 
     def _print(self, text: str) -> None:
-        print(text, file=self.stdout)
+        print(self._paint(text), file=self.stdout)
 
 
 def _number(text: str) -> int:
