@@ -15,6 +15,7 @@ from isa.bulk import decode_fields
 from isa.config import VTAConfig
 from isa.instructions import MemoryId
 from isa.origin import Origin
+from isa.tokens import TokenQueue
 from runtime.accounting import CycleAccount
 
 __all__ = ["NEVER", "Bursts", "States", "Timeline", "TimelineHook", "order_timeline", "timed"]
@@ -65,8 +66,10 @@ class Timeline:
     """A launch on ``device``: its words (shape (n, 2)), where they came from, and the times of each instruction.
 
     ``issued`` is when an instruction reached its module's queue (None without a clock), ``begun`` when it started (its
-    tokens popped), ``ended`` when it completed (its tokens pushed); ``NEVER`` where that did not happen. ``duration``
-    is the launch's length: ``cycles`` if there is a clock. ``error`` says how it failed, if it did.
+    tokens popped), ``ended`` when it completed; ``NEVER`` where that did not happen. ``settled`` is when its module
+    went past it (None: at ``ended``), which for resets of the accumulator is before they have completed; ``pushed``
+    says which of the two sends a token. ``duration`` is the launch's length: ``cycles`` if there is a clock. ``error``
+    says how it failed, if it did.
     """
 
     device: str
@@ -77,6 +80,7 @@ class Timeline:
     begun: Column
     ended: Column
     issued: Column | None = None
+    settled: Column | None = None
     states: Mapping[str, States] = field(default_factory=dict)
     bursts: Bursts
     account: CycleAccount | None = None
@@ -86,6 +90,10 @@ class Timeline:
     def cycles(self) -> int | None:
         """The cycles that the launch took; None without a clock."""
         return None if self.account is None else self.duration
+
+    def pushed(self, queue: TokenQueue) -> Column:
+        """Return when each instruction that pushes to ``queue`` does so: loads need not wait for resets."""
+        return self.ended if self.settled is None or queue is not TokenQueue.COMPUTE_TO_LOAD else self.settled
 
 
 TimelineHook = Callable[[Timeline], None]

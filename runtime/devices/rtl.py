@@ -27,7 +27,6 @@ from runtime.devices.device import (
 )
 from runtime.devices.launch_words import read_launch
 from runtime.devices.rtl_core import CoreRun, HeartbeatHook, RtlCore
-from runtime.devices.rtl_notes import Notes
 from runtime.devices.rtl_stream import Fault, InstructionStream
 from runtime.devices.rtl_uops import MicroOpShadow
 from runtime.memory import DeviceMemory
@@ -159,8 +158,8 @@ class RtlSimulator:
         done = self._executed(stream, ended, count)
         self._stats = self._stats + done
         error = self._error(stream, ended, fault, origins)
-        if ended.notes is not None:
-            timeline = self._timeline_of(stream, ended, ended.notes, origins, error)
+        if noted:
+            timeline = self._timeline_of(stream, ended, count, origins, error)
             _report(self._trace, self._timeline, timeline, stream)
         if error is not None:
             raise error
@@ -220,30 +219,36 @@ class RtlSimulator:
         self,
         stream: InstructionStream,
         ended: CoreRun,
-        notes: Notes,
+        count: int,
         origins: Sequence[Origin | None] | None,
         error: DeviceError | None,
     ) -> Timeline:
-        """Return the times of a launch; FINISH completes when the launch does."""
-        count = len(stream)
-        begun, finished = np.full(count, NEVER, np.int64), np.full(count, NEVER, np.int64)
-        issued = np.full(count, NEVER, np.int64)
-        issued[: len(notes.issued)] = notes.issued[:count]
+        """Return the times of a launch whose first ``count`` words were executed; FINISH completes when it does."""
+        notes = ended.notes
+        assert notes is not None
+        issued, begun, finished, settled = (np.full(len(stream), NEVER, np.int64) for _ in range(4))
+        issued[:count][: len(notes.issued)] = notes.issued[:count]
         for module in Module:
-            indices = np.flatnonzero(stream.modules == module)
-            for column, times in ((begun, notes.starts[module]), (finished, notes.ends[module])):
+            indices = np.flatnonzero(stream.modules[:count] == module)
+            settles = notes.settles if module is Module.COMPUTE else notes.ends[module]
+            for column, times in (
+                (begun, notes.starts[module]),
+                (finished, notes.ends[module]),
+                (settled, settles),
+            ):
                 column[indices[: len(times)]] = times[: len(indices)]
         if finished[-1] != NEVER:
-            finished[-1] = ended.cycles - 1
+            finished[-1] = settled[-1] = ended.cycles - 1
         return Timeline(
             device=self.name,
             config=self.config,
             array=stream.array,
-            origins=tuple(origins) if origins is not None else (None,) * count,
+            origins=tuple(origins) if origins is not None else (None,) * len(stream),
             duration=ended.cycles,
             issued=issued,
             begun=begun,
             ended=finished,
+            settled=settled,
             states=notes.states,
             bursts=notes.bursts,
             account=ended.account,

@@ -24,8 +24,11 @@ MODULES = ("fetch", "load", "compute", "store")
 """The modules whose cycles are accounted for."""
 
 _STARTS = tuple(f"launch.{module.name.lower()}_start" for module in Module)
-_ENDS = ("load.completes", "compute.window.settles", "store.completed")
-"""Signals of the core that are high where an instruction starts or completes; each module does its own in order."""
+_ENDS = ("load.completes", "compute.window.retires", "store.completed")
+_SETTLES = "compute.window.settles"
+"""Signals of the core that are high where an instruction starts or completes; each module does its own in order.
+
+``_SETTLES`` is high where the compute module goes past one, which may be a reset that still goes on."""
 
 _FETCHED = "fetch.dispatched"
 _CAUSES = tuple(f"{name}_cause" for name in MODULES)
@@ -40,12 +43,13 @@ Column = npt.NDArray[np.int64]
 class Notes:
     """Times of a launch, counted from its first cycle.
 
-    ``starts`` and ``ends`` of the instructions of each module, in its order; ``issued`` when each instruction of the
-    launch was put into a queue, as far as that happened.
+    ``starts`` and ``ends`` of the instructions of each module, in its order, and when the compute module went past its
+    own (``settles``); ``issued`` when each instruction of the launch was put into a queue, as far as that happened.
     """
 
     starts: Mapping[Module, Column]
     ends: Mapping[Module, Column]
+    settles: Column
     issued: Column
     states: Mapping[str, States]
     bursts: Bursts
@@ -71,7 +75,7 @@ class RtlNotes:
         self._causes = causes
         self._clients = (*clients, "store")
         self._beat_bytes = beat_bytes
-        self._instructions = EventLog([*_STARTS, *_ENDS])
+        self._instructions = EventLog([*_STARTS, *_ENDS, _SETTLES])
         self._fetched = SampleLog([_FETCHED])
         self._states = {name: SampleLog([signal]) for name, signal in zip(MODULES, _CAUSES, strict=True)}
         self._reads = SampleLog(_READ_ADDRESS, when=["axi__arvalid", "axi__arready"])
@@ -98,7 +102,7 @@ class RtlNotes:
 
     def read(self, begin: int, cycles: int) -> Notes:
         """Return the notes of a launch of ``cycles`` whose first one was ``begin``, counted from power-on."""
-        columns: list[list[int]] = [[] for _ in range(2 * len(Module))]
+        columns: list[list[int]] = [[] for _ in range(2 * len(Module) + 1)]
         for event in self._instructions.take():
             for number in event.signals:
                 columns[number].append(event.cycle - begin)
@@ -107,7 +111,8 @@ class RtlNotes:
         dispatched = np.diff(fetched.values[_FETCHED].astype(np.int64), prepend=0)
         return Notes(
             starts=dict(zip(Module, times[: len(Module)], strict=True)),
-            ends=dict(zip(Module, times[len(Module) :], strict=True)),
+            ends=dict(zip(Module, times[len(Module) : -1], strict=True)),
+            settles=times[-1],
             # The counter shows a dispatch in the cycle behind it.
             issued=np.repeat(fetched.cycles.astype(np.int64) - begin - 1, np.maximum(dispatched, 0)),
             states={name: self._states_of(name, begin, cycles) for name in MODULES},

@@ -1,5 +1,6 @@
 """Timelines: the same launch on every device, its times in order, and every cycle and byte of it accounted for."""
 
+import io
 from collections import Counter
 from dataclasses import replace
 
@@ -8,10 +9,10 @@ import pytest
 
 from hw.config import HardwareConfig
 from isa.encoding import decode
-from isa.instructions import Deps, Finish, Gemm, Load, MemoryId
+from isa.instructions import Deps, Finish, Gemm, Instruction, Load, MemoryId, Store
 from isa.program import Program
 from isa.tokens import TokenQueue, pops, pushes
-from runtime.devices.device import DeadlockError
+from runtime.devices.device import DeadlockError, DeviceError
 from runtime.devices.rtl import RtlSimulator
 from runtime.memory import DeviceMemory
 from runtime.session import Session
@@ -19,6 +20,7 @@ from runtime.stats import LaunchStats
 from runtime.timeline import NEVER, Bursts, Timeline
 from tests.support.configs import CONFIGS
 from tests.support.random_programs import random_program
+from tests.support.vcd_values import read_vcd
 
 CONFIG = CONFIGS["default"]
 BEAT = HardwareConfig().beat_bytes
@@ -74,11 +76,51 @@ def test_cycles_are_in_order_and_respect_every_token(seed: int) -> None:
     taken: dict[TokenQueue, list[int]] = {queue: [] for queue in TokenQueue}
     for index, word in enumerate(program.instructions):
         for queue in pushes(word.module, word.deps):
-            given[queue].append(int(timeline.ended[index]))
+            given[queue].append(int(timeline.pushed(queue)[index]))
         for queue in pops(word.module, word.deps):
             taken[queue].append(int(timeline.begun[index]))
     for queue, times in taken.items():
         assert all(pop > push for pop, push in zip(times, given[queue], strict=False))
+
+
+def test_tokens_move_in_the_cycles_in_which_the_hardware_moves_them() -> None:
+    """Beside waveforms; the reset is posted: loads may go on before it has completed, and stores may not."""
+    uop = Load(memory=MemoryId.UOP, dram_base=0x400, x_size=1, y_size=1)
+    reset = Gemm(uop_end=1, iter_in=60, dst_factor_in=1, reset=True, deps=Deps(push_prev=True))
+    nop = Load(memory=MemoryId.UOP, x_size=0, y_size=1, deps=Deps(push_prev=True, push_next=True))
+    load = Load(memory=MemoryId.INP, dram_base=0x100, x_size=1, y_size=1, deps=Deps(pop_next=True))
+    store = Store(dram_base=0x100, x_size=4, y_size=1, deps=Deps(pop_prev=True))
+    words: tuple[Instruction, ...] = (uop, reset, nop, load, load, store, Finish())
+    program = replace(program_of(0), instructions=words, uops=(0,), uop_base=0x1000, origins=())
+    session, timelines, text = Session(CONFIG, "tsim"), list[Timeline](), io.StringIO()
+    assert isinstance(session.device, RtlSimulator)
+    session.device.set_timeline(timelines.append)
+    with session.device.waves(text, [*(f"{q.value}_{way}" for q in TokenQueue for way in ("push", "pop")), "running"]):
+        session.run_program(program)
+    [timeline] = timelines
+    waves = {name: np.array(values) for name, values in read_vcd(text.getvalue().encode(), "top.clk").items()}
+    running = waves["top.running"] == 1
+    first = int(np.flatnonzero(running)[0])
+    for queue in TokenQueue:
+        given = [int(timeline.pushed(queue)[i]) for i, w in enumerate(words) if queue in pushes(w.module, w.deps)]
+        taken = [int(timeline.begun[i]) for i, w in enumerate(words) if queue in pops(w.module, w.deps)]
+        assert (np.flatnonzero(waves[f"top.{queue.value}_push"] & running) - first).tolist() == given
+        assert (np.flatnonzero(waves[f"top.{queue.value}_pop"] & running) - first).tolist() == taken
+    assert timeline.settled is not None
+    assert timeline.settled[1] < timeline.begun[3] < timeline.ended[1] < timeline.begun[5]
+
+
+def test_what_stands_in_for_a_faulty_instruction_is_no_instruction_of_the_launch() -> None:
+    beyond = Load(memory=MemoryId.INP, dram_base=1 << 30, x_size=1, y_size=1)
+    program = replace(program_of(0), instructions=(beyond, Gemm(), Finish()), origins=())
+    session, timelines = Session(CONFIG, "tsim"), list[Timeline]()
+    session.device.set_timeline(timelines.append)
+    with pytest.raises(DeviceError, match=r"^instruction 0: DRAM bytes 0x"):
+        session.run_program(program)
+    [timeline] = timelines
+    for column in (timeline.issued, timeline.begun, timeline.settled, timeline.ended):
+        assert column is not None
+        assert column.tolist() == [NEVER, NEVER, NEVER]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -114,7 +156,7 @@ def test_a_launch_that_deadlocks_has_the_times_of_what_it_did() -> None:
             Gemm(deps=Deps(pop_next=True)),
             Finish(),
         ),
-        origins=None,
+        origins=(),
     )
     for device in ("reference", "sim", "tsim"):
         session = Session(CONFIG, device)

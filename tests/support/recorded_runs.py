@@ -39,6 +39,8 @@ def same_launch(a: Recorded, b: Recorded) -> bool:
         and all(np.array_equal(getattr(x, name), getattr(y, name)) for name in ("array", "begun", "ended"))
         and (x.issued is None) == (y.issued is None)
         and (x.issued is None or y.issued is None or np.array_equal(x.issued, y.issued))
+        and (x.settled is None) == (y.settled is None)
+        and (x.settled is None or y.settled is None or np.array_equal(x.settled, y.settled))
         and list(x.states) == list(y.states)
         and all(
             np.array_equal(s.begins, y.states[m].begins) and s.causes == y.states[m].causes for m, s in x.states.items()

@@ -136,12 +136,18 @@ class RunModel:
         return waits
 
 
+def _ended(launch: Recorded) -> Column:
+    """Return when each instruction counts as completed: a reset, when its module goes past it."""
+    timeline = launch.timeline
+    return timeline.ended if timeline.settled is None else timeline.settled
+
+
 def _steps(launch: Recorded) -> Column:
     """Return each instruction's step: from its start or the completion before it, whichever is later, to its own."""
     timeline, steps = launch.timeline, np.zeros(len(launch), np.int64)
     for module in Module:
         indices = np.array([i for i, own in enumerate(launch.modules) if own is module], np.int64)
-        ended = timeline.ended[indices]
+        ended = _ended(launch)[indices]
         before = np.concatenate([[-1], ended[:-1]]) if len(ended) else ended
         steps[indices] = ended - np.maximum(timeline.begun[indices], before)
     return steps
@@ -163,7 +169,7 @@ def _waits(launch: Recorded, model: RunModel) -> list[_Wait]:
     """Return what held each instruction back beyond its tokens."""
     timeline, givers = launch.timeline, model.givers()
     assert timeline.issued is not None
-    issued, begun, ended = (times.tolist() for times in (timeline.issued, timeline.begun, timeline.ended))
+    issued, begun, ended = (times.tolist() for times in (timeline.issued, timeline.begun, _ended(launch)))
     own: dict[Module, list[int]] = {module: [] for module in Module}
     depth = {module: _queue_depth(launch, module) for module in Module}
     waits: list[_Wait] = []

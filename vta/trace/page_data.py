@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from isa.disassembler import format_instruction
-from isa.instructions import Module
 from runtime.timeline import NEVER
+from vta.trace.lanes import instruction_lanes
 from vta.trace.model import Recorded, TraceHeader
 from vta.trace.occupancy import SCRATCHPADS, occupancy
-from vta.trace.perfetto import lanes
 from vta.trace.roofline import roofline
 from vta.trace.tokens import token_flows
 
@@ -75,14 +74,9 @@ def _instructions(launch: Recorded) -> Json:
 
 
 def _lanes(launch: Recorded) -> list[int]:
-    """Return for each instruction the line of its module's track that it is drawn on; -1 if it did not complete."""
-    timeline, found = launch.timeline, [-1] * launch.legal
-    for module in Module:
-        indices = [i for i, owner in enumerate(launch.modules) if owner is module and timeline.ended[i] != NEVER]
-        chosen = lanes(timeline.begun[indices].tolist(), timeline.ended[indices].tolist())
-        for index, lane in zip(indices, chosen, strict=True):
-            found[index] = lane
-    return found
+    """Return for each instruction the line of its module's track that it is drawn on; -1 if it did not begin."""
+    chosen = instruction_lanes(launch)
+    return [chosen.get(index, -1) for index in range(launch.legal)]
 
 
 def _bursts(launch: Recorded) -> Json:
@@ -98,6 +92,7 @@ def _tokens(launch: Recorded) -> Json:
         "queue": [flow.queue.value for flow in flows],
         "giver": [flow.giver for flow in flows],
         "taker": [-1 if flow.taker is None else flow.taker for flow in flows],
+        "pushed": [int(launch.timeline.pushed(flow.queue)[flow.giver]) for flow in flows],
     }
 
 

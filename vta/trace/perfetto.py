@@ -6,22 +6,21 @@ Counters: tokens in each queue, beats of memory that moved. One cycle is shown a
 May import ``isa`` and ``runtime``. Tests: tests/vta/trace/test_perfetto.py.
 """
 
-import heapq
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import IO
 
 import numpy as np
 
 from isa.disassembler import format_instruction
-from isa.instructions import Module
 from isa.tokens import TokenQueue
 from runtime.accounting import WORK
 from runtime.timeline import NEVER
+from vta.trace.lanes import end_of, instruction_lanes, lanes
 from vta.trace.model import Recorded
 from vta.trace.tokens import token_flows
 
-__all__ = ["lanes", "trace_events", "write_perfetto"]
+__all__ = ["trace_events", "write_perfetto"]
 
 _BUCKET = 64
 """Cycles over which the bandwidth counter sums."""
@@ -75,40 +74,20 @@ class _Tracks:
             yield {"ph": "M", "name": "thread_sort_index", "pid": self.process, "tid": number, "args": sort}
 
 
-def lanes(begins: Sequence[int], ends: Sequence[int]) -> list[int]:
-    """Return a lane for each span (both ends included), so that no two in one lane overlap; begins ascend."""
-    free: list[int] = []
-    busy: list[tuple[int, int]] = []
-    used, chosen = 0, []
-    for begin, end in zip(begins, ends, strict=True):
-        while busy and busy[0][0] < begin:
-            heapq.heappush(free, heapq.heappop(busy)[1])
-        if free:
-            lane = heapq.heappop(free)
-        else:
-            lane, used = used, used + 1
-        heapq.heappush(busy, (end, lane))
-        chosen.append(lane)
-    return chosen
-
-
 def _instruction_places(launch: Recorded) -> dict[int, str]:
-    """Return the track of each instruction that completed."""
-    timeline, tracks = launch.timeline, {}
-    for module in Module:
-        indices = [i for i, owner in enumerate(launch.modules) if owner is module and timeline.ended[i] != NEVER]
-        found = lanes(timeline.begun[indices].tolist(), timeline.ended[indices].tolist())
-        for index, lane in zip(indices, found, strict=True):
-            tracks[index] = module.name.lower() + (f" {lane + 1}" if lane else "")
-    return tracks
+    """Return the track of each instruction that began."""
+    found = instruction_lanes(launch).items()
+    return {index: launch.modules[index].name.lower() + (f" {lane + 1}" if lane else "") for index, lane in found}
 
 
 def _instructions(launch: Recorded, tracks: _Tracks, places: dict[int, str]) -> Iterator[Event]:
     timeline = launch.timeline
     for index, track in sorted(places.items(), key=lambda item: (launch.modules[item[0]], item[1], item[0])):
         text = format_instruction(launch.instructions[index], launch.config)
-        begin, end = int(timeline.begun[index]), int(timeline.ended[index])
+        begin, end = int(timeline.begun[index]), int(end_of(timeline, index))
         detail: dict[str, object] = {"index": index, "text": text}
+        if timeline.ended[index] == NEVER:
+            detail["completed"] = False
         if timeline.issued is not None:
             detail["issued"] = int(timeline.issued[index])
         if timeline.origins[index] is not None:
@@ -142,9 +121,9 @@ def _tokens(launch: Recorded, tracks: _Tracks, places: dict[int, str]) -> Iterat
     timeline = launch.timeline
     changes: dict[TokenQueue, list[tuple[int, int]]] = {queue: [] for queue in TokenQueue}
     for number, flow in enumerate(token_flows(launch)):
-        pushed = int(timeline.ended[flow.giver])
+        pushed = int(timeline.pushed(flow.queue)[flow.giver])
         changes[flow.queue].append((pushed, 1))
-        if flow.taker is None or flow.taker not in places:
+        if flow.taker is None:
             continue
         popped = int(timeline.begun[flow.taker])
         changes[flow.queue].append((popped, -1))

@@ -106,6 +106,7 @@ def _launch(head: Mapping[str, Any], columns: Columns, header: TraceHeader) -> R
         begun=columns["begun"],
         ended=columns["ended"],
         issued=columns.get("issued"),
+        settled=columns.get("settled"),
         states={module: _states(module, head["causes"], columns) for module in head["modules"]},
         bursts=Bursts(
             begin=columns["burst.begin"],

@@ -28,8 +28,8 @@ def token_flows(launch: Recorded) -> Iterator[Flow]:
     givers: dict[TokenQueue, list[int]] = {queue: [] for queue in TokenQueue}
     takers: dict[TokenQueue, list[int]] = {queue: [] for queue in TokenQueue}
     for index, instruction in enumerate(launch.instructions):
-        if timeline.ended[index] != NEVER:
-            for queue in pushes(instruction.module, instruction.deps):
+        for queue in pushes(instruction.module, instruction.deps):
+            if timeline.pushed(queue)[index] != NEVER:
                 givers[queue].append(index)
         if timeline.begun[index] != NEVER:
             for queue in pops(instruction.module, instruction.deps):

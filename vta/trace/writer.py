@@ -85,6 +85,8 @@ def _columns(
     }
     if timeline.issued is not None:
         columns["issued"] = timeline.issued
+    if timeline.settled is not None:
+        columns["settled"] = timeline.settled
     for module, states in timeline.states.items():
         columns[f"{module}.begins"] = states.begins
         columns[f"{module}.causes"] = np.array([causes[cause] for cause in states.causes], np.uint8)

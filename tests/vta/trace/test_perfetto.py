@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from isa.tokens import TokenQueue, pops, pushes
 from tests.support.recorded_runs import record_programs, some_program
 from vta.trace import Recorded
-from vta.trace.perfetto import lanes, write_perfetto
+from vta.trace.perfetto import write_perfetto
 from vta.trace.tokens import token_flows
 
 
@@ -103,14 +101,3 @@ def test_the_bandwidth_counter_sums_to_the_bytes_that_moved(tmp_path: Path) -> N
     within = (bursts.end >= 0) & (bursts.end < duration)
     assert sums["bytes a cycle, written"] == bursts.nbytes[writes & within].sum()
     assert sums["bytes a cycle, read"] == bursts.nbytes[~writes & within].sum()
-
-
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20))))
-def test_lanes_never_overlap_and_are_as_few_as_needed(spans: list[tuple[int, int]]) -> None:
-    spans = sorted((begin, begin + length) for begin, length in spans)
-    chosen = lanes([begin for begin, _ in spans], [end for _, end in spans])
-    for lane in set(chosen):
-        own = [span for span, its in zip(spans, chosen, strict=True) if its == lane]
-        assert all(a[1] < b[0] for a, b in itertools.pairwise(own))
-    depth = max((sum(b <= time <= e for b, e in spans) for time in range(72)), default=0)
-    assert len(set(chosen)) == depth

@@ -26,6 +26,12 @@ const unit = () => (launch.clock ? "cycle" : "step");
 const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
 const duration = () => Math.max(launch.duration, 1);
 
+/** Return the last time of an instruction: the launch's if it began and did not complete. */
+function endOf(index) {
+  const { begun, ended } = launch.instructions;
+  return begun[index] >= 0 && ended[index] < 0 ? Math.max(launch.duration - 1, begun[index]) : ended[index];
+}
+
 function element(name, text, attributes = {}) {
   const made = document.createElement(name);
   if (text !== undefined) made.textContent = text;

@@ -3,10 +3,11 @@
 const hitAt = (x, y) => boxes.findLast((b) => x >= b.left && x <= b.right && y >= b.top && y <= b.bottom)?.hit;
 
 function tipText(hit) {
-  const { text, begun, ended } = launch.instructions;
+  const { text, begun, ended } = launch.instructions, { duration } = launch;
   if (hit.instruction !== undefined) {
     const index = hit.instruction, source = sourceOf(launch.instructions, index);
-    const when = `${unit()} ${count(begun[index])} to ${count(ended[index])}`;
+    const end = ended[index] < 0 ? `the end at ${count(duration)}, not completed` : count(ended[index]);
+    const when = `${unit()} ${count(begun[index])} to ${end}`;
     return [`${index} ${text[index]}`, when, source].filter(Boolean).join("\n");
   }
   if (hit.state) {

@@ -27,7 +27,7 @@ function describe(index, row) {
   row("module", module[index]);
   row("origin", sourceOf(launch.instructions, index) || "not known");
   if (issued) row("issued", issued[index] < 0 ? "never" : `${unit()} ${count(issued[index])}`);
-  const end = ended[index] < 0 ? "?" : count(ended[index]);
+  const end = ended[index] < 0 ? "the end, not completed" : count(ended[index]);
   row("ran", begun[index] < 0 ? "never started" : `${unit()} ${count(begun[index])} to ${end}`);
 }
 

@@ -17,8 +17,8 @@ function select(index, { show = true } = {}) {
 }
 
 function bringIntoView(index) {
-  const { begun, ended } = launch.instructions, span = state.end - state.begin;
-  if (begun[index] >= 0 && (ended[index] < state.begin || begun[index] > state.end)) {
+  const { begun } = launch.instructions, span = state.end - state.begin;
+  if (begun[index] >= 0 && (endOf(index) < state.begin || begun[index] > state.end)) {
     view(begun[index] - span / 4, begun[index] + 3 * span / 4);
   }
 }

@@ -57,11 +57,12 @@ function box(x, y, w, h, fill, hit) {
 
 const DRAW = {
   instructions(track) {
-    const { begun, ended, text, lane } = launch.instructions;
+    const { begun, text, lane } = launch.instructions;
     const found = new Set(state.matches);
     for (const index of track.own) {
-      if (ended[index] < state.begin || begun[index] > state.end) continue;
-      const x = place(begun[index]), w = (ended[index] - begun[index] + 1) * scale();
+      const end = endOf(index);
+      if (end < state.begin || begun[index] > state.end) continue;
+      const x = place(begun[index]), w = (end - begun[index] + 1) * scale();
       const y = track.top + laneTop(lane[index]), high = laneHeight(lane[index]);
       pen.globalAlpha = state.query && !found.has(index) ? 0.2 : 1;
       box(x, y, w, high, colour(text[index]), { instruction: index });
@@ -137,15 +138,15 @@ function outline(x, y, w, high) {
   pen.lineWidth = 1;
 }
 
-/** Draw the selected instruction's tokens: from the end of the one that pushed to the begin of the one that popped. */
+/** Draw the selected instruction's tokens: from where one was pushed to the begin of the instruction that popped it. */
 function drawArrows() {
   if (state.selected < 0) return;
-  const { giver, taker } = launch.tokens, { begun, ended, lane } = launch.instructions;
+  const { giver, taker, pushed } = launch.tokens, { begun, lane } = launch.instructions;
   pen.strokeStyle = pen.fillStyle = ink("pick");
   for (let at = 0; at < giver.length; at++) {
     if (taker[at] < 0 || (giver[at] !== state.selected && taker[at] !== state.selected)) continue;
     if (lane[giver[at]] < 0 || lane[taker[at]] < 0) continue;
-    const from = [place(ended[giver[at]] + 1), middleOf(giver[at])], to = [place(begun[taker[at]]), middleOf(taker[at])];
+    const from = [place(pushed[at] + 1), middleOf(giver[at])], to = [place(begun[taker[at]]), middleOf(taker[at])];
     pen.beginPath();
     pen.moveTo(...from);
     const bend = Math.max(12, Math.abs(to[0] - from[0]) / 2);

@@ -21,7 +21,8 @@ function fit() {
 
 function zoomToSelection() {
   if (state.selected < 0) return;
-  const { begun, ended } = launch.instructions;
-  const span = Math.max(ended[state.selected] - begun[state.selected] + 1, 16);
-  view(begun[state.selected] - span, ended[state.selected] + span);
+  const begin = launch.instructions.begun[state.selected], end = endOf(state.selected);
+  if (begin < 0) return;
+  const span = Math.max(end - begin + 1, 16);
+  view(begin - span, end + span);
 }
