@@ -4,6 +4,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
+from hw.config import HardwareConfig
 from isa.program import Program
 from isa.reference import Reference
 from runtime.devices.rtl import RtlSimulator
@@ -14,14 +15,21 @@ from tests.support.launching import MEMORY_LIMIT, place_program
 __all__ = ["account_error", "rtl_difference"]
 
 
-def rtl_difference(program: Program, expected: Reference, *, latency: int, stall_seed: int | None) -> str | None:
+def rtl_difference(
+    program: Program,
+    expected: Reference,
+    *,
+    latency: int,
+    stall_seed: int | None,
+    hardware: HardwareConfig | None = None,
+) -> str | None:
     """Run a valid ``program``; say where it differs from ``expected``, or return None.
 
     Compared: all of DRAM, the counters, and that every module accounts for every cycle.
     """
     memory = DeviceMemory(MEMORY_LIMIT)
     placed = place_program(memory, program)
-    simulator = RtlSimulator(program.config, memory, latency=latency, stall_seed=stall_seed)
+    simulator = RtlSimulator(program.config, memory, hardware=hardware, latency=latency, stall_seed=stall_seed)
     launch = simulator.launch(placed.address, placed.count)
     found = memory.address_space()[: expected.memory.size]
     wrong = np.flatnonzero(found != expected.memory)
