@@ -38,6 +38,7 @@ from vta.tir.expr import (
     Expr,
     FloatImm,
     IntImm,
+    IterVar,
     Max,
     Min,
     Range,
@@ -46,7 +47,7 @@ from vta.tir.expr import (
     binary,
 )
 from vta.tir.printer import to_text
-from vta.tir.stmt import AttrStmt, BufferStore, For, IfThenElse, LetStmt, Stmt
+from vta.tir.stmt import AttrKey, AttrStmt, BufferStore, For, IfThenElse, LetStmt, Stmt
 from vta.tir.traverse import substitute, uses_var
 
 __all__ = ["Axis", "Copy", "DmaError", "match_copy"]
@@ -153,9 +154,9 @@ class _Nest:
                         expected="a nest of loops that start at 0",
                         got=f"a start of {to_text(stmt.min)}",
                     )
-                self.analyzer.bind(stmt.loop_var, Range(_ZERO, stmt.extent))
-                self.loops.append((stmt.loop_var, self.analyzer.simplify(stmt.extent)))
-                return self.peel(stmt.body)
+                return self._loop(stmt.loop_var, stmt.extent, stmt.body)
+            case AttrStmt(key=AttrKey.VIRTUAL_THREAD, node=IterVar(var=var)):
+                return self._loop(var, stmt.value, stmt.body)  # the pragma is around the threads: one copy for all
             case IfThenElse(else_case=None):
                 self.guards.extend(conjuncts(stmt.condition))
                 return self.peel(stmt.then_case)
@@ -170,6 +171,11 @@ class _Nest:
                     got=_kind(stmt),
                     hint="put the pragma on a stage that only copies",
                 )
+
+    def _loop(self, var: Var, extent: Expr, body: Stmt) -> BufferStore:
+        self.analyzer.bind(var, Range(_ZERO, extent))
+        self.loops.append((var, self.analyzer.simplify(extent)))
+        return self.peel(body)
 
     def peel_value(self, value: Expr) -> BufferLoad:
         """Collect conversions and padding conditions down to the load."""

@@ -6,7 +6,7 @@ May import ``vta.te``, ``vta.environment``, ``vta.topi.*``, numpy. Tests: tests/
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from vta import te
@@ -17,8 +17,9 @@ from vta.topi.epilogue import Appended, Epilogue, append, operands, pack_operand
 from vta.topi.images import image_shape, pack_images, unpack_images
 from vta.topi.operand import Operand
 from vta.topi.operator import Array, Operator, OperatorError, Scheduled
+from vta.topi.parameters import is_number
 
-__all__ = ["AluOperator", "Head", "element_bytes", "require_image", "require_loads", "widened"]
+__all__ = ["AluOperator", "Head", "element_bytes", "require_dtype", "require_loads", "require_shape", "widened"]
 
 _DTYPES = ("int8", "int32")
 """Types of numbers that the accumulator loads."""
@@ -37,10 +38,19 @@ class Head:
     demand: Callable[[Inner], Demand]
 
 
-def require_image(kind: str, shape: tuple[int, ...], dtype: str) -> None:
-    """Raise ``OperatorError`` unless ``kind`` can take a tensor of ``shape`` and ``dtype``."""
-    if not 2 <= len(shape) <= 4 or min(shape) < 1:
-        raise OperatorError(f"{kind}: a shape is (N, C), (N, C, L) or (N, C, H, W) with sizes from 1, not {shape}")
+def require_shape(operator: object) -> None:
+    """Settle the attribute ``shape`` of ``operator`` as that of a tensor; raises ``OperatorError``."""
+    shape = operator.shape  # type: ignore[attr-defined]  # an operator that has one
+    sizes = tuple(shape) if isinstance(shape, Iterable) else ()
+    if not 2 <= len(sizes) <= 4 or not all(is_number(size, 1) for size in sizes):
+        raise OperatorError(
+            f"{type(operator).__name__}: a shape is (N, C), (N, C, L) or (N, C, H, W) with sizes from 1, not {shape}"
+        )
+    object.__setattr__(operator, "shape", tuple(int(size) for size in sizes))
+
+
+def require_dtype(kind: str, dtype: object) -> None:
+    """Raise ``OperatorError`` unless ``kind`` can load numbers of ``dtype``."""
     if dtype not in _DTYPES:
         raise OperatorError(f"{kind}: the accumulator loads {' and '.join(_DTYPES)}, not {dtype!r}")
 

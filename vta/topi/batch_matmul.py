@@ -19,7 +19,7 @@ from vta.topi.layout import blocks, pack_activations, pack_dense_weights, unpack
 from vta.topi.matmul_schedule import MatmulTiles, Product, schedule_matmul
 from vta.topi.operand import Operand
 from vta.topi.operator import Operator, OperatorError, Scheduled
-from vta.topi.sizes import require_sizes
+from vta.topi.parameters import require_flags, require_sizes, require_steps
 
 __all__ = ["BatchMatmul", "Matmul"]
 
@@ -46,6 +46,8 @@ class Matmul(Operator):
 
     def __post_init__(self) -> None:
         require_sizes(self, "rows", "inner", "columns")
+        require_flags(self, "transpose_a", "transpose_b")
+        require_steps(self)
 
     @property
     def layer(self) -> Dense:
@@ -117,6 +119,8 @@ class BatchMatmul(Operator):
 
     def __post_init__(self) -> None:
         require_sizes(self, "batch", "rows", "inner", "columns")
+        require_flags(self, "transpose_a", "transpose_b")
+        require_steps(self)
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -22,6 +22,7 @@ from vta.topi.epilogue import Epilogue, Residual
 from vta.topi.layout import blocks, pack_activations, unpack_activations
 from vta.topi.operand import Operand
 from vta.topi.operator import Operator, OperatorError, Scheduled
+from vta.topi.parameters import PADS, PAIR, require_sizes, require_steps, require_tuple
 from vta.topi.tiling import cheapest, require_fit
 from vta.topi.window import Window
 
@@ -51,9 +52,11 @@ class Conv2d(Operator):
     epilogue: Epilogue = ()
 
     def __post_init__(self) -> None:
-        for name in ("batch", "in_channels", "height", "width", "out_channels", "groups"):
-            if getattr(self, name) < 1:
-                raise OperatorError(f"Conv2d: {name} is 1 or more, not {getattr(self, name)}")
+        require_sizes(self, "batch", "in_channels", "height", "width", "out_channels", "groups")
+        for name in ("kernel", "strides", "dilation"):
+            require_tuple(self, name, PAIR)
+        require_tuple(self, "padding", PADS, least=0)
+        require_steps(self)
         for name in ("in_channels", "out_channels"):
             if getattr(self, name) % self.groups:
                 raise OperatorError(

@@ -20,7 +20,7 @@ from vta.topi.epilogue import Epilogue
 from vta.topi.layout import blocks, pack_activations, unpack_activations
 from vta.topi.operand import Operand
 from vta.topi.operator import Operator, OperatorError, Scheduled
-from vta.topi.sizes import require_sizes
+from vta.topi.parameters import PADS, PAIR, require_sizes, require_steps, require_tuple
 from vta.topi.transposed_window import TransposedWindow
 
 __all__ = ["Conv2dTranspose", "conv2d_transpose_sums"]
@@ -50,6 +50,11 @@ class Conv2dTranspose(Operator):
 
     def __post_init__(self) -> None:
         require_sizes(self, "batch", "in_channels", "height", "width", "out_channels", "groups")
+        for name in ("kernel", "strides", "dilation"):
+            require_tuple(self, name, PAIR)
+        require_tuple(self, "padding", PADS, least=0)
+        require_tuple(self, "output_padding", PAIR, least=0)
+        require_steps(self)
         for name in ("in_channels", "out_channels"):
             if getattr(self, name) % self.groups:
                 raise OperatorError(

@@ -21,7 +21,8 @@ from vta.topi.layout import blocks, pack_activations, pack_dense_weights, unpack
 from vta.topi.matmul_schedule import MatmulTiles, Product, schedule_matmul
 from vta.topi.operand import Operand
 from vta.topi.operator import Operator, OperatorError, Scheduled
-from vta.topi.sizes import require_sizes, sizes
+from vta.topi.parameters import require_sizes, require_steps
+from vta.topi.sizes import sizes
 
 __all__ = ["Dense", "DenseError", "DenseTemplate", "dense", "schedule_dense"]
 
@@ -119,6 +120,7 @@ class Dense(Operator):
 
     def __post_init__(self) -> None:
         require_sizes(self, "rows", "in_channels", "out_channels")
+        require_steps(self)
 
     def inputs(self, env: Environment) -> tuple[Operand, ...]:
         """Return data (rows, in_channels), weight (out_channels, in_channels), and what the epilogue reads."""

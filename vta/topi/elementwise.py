@@ -17,12 +17,14 @@ import numpy.typing as npt
 from vta import te
 from vta.environment import Environment
 from vta.tir.expr import Expr
-from vta.topi.alu_operator import AluOperator, Head, element_bytes, require_image, widened
+from vta.topi.alu_operator import AluOperator, Head, element_bytes, require_dtype, require_shape, widened
 from vta.topi.alu_schedule import AluStages
 from vta.topi.alu_tiles import Demand, Inner, Transfer, transfer
 from vta.topi.epilogue import Epilogue, reference
 from vta.topi.images import packed_extents, packed_shape
 from vta.topi.operand import Operand
+from vta.topi.operator import OperatorError
+from vta.topi.parameters import require_choice, require_steps
 
 __all__ = ["Binary", "BinaryOperation", "Elementwise"]
 
@@ -114,7 +116,9 @@ class Elementwise(AluOperator):
     dtype: str = "int8"
 
     def __post_init__(self) -> None:
-        require_image("Elementwise", self.shape, self.dtype)
+        require_shape(self)
+        require_dtype("Elementwise", self.dtype)
+        require_steps(self)
 
     @property
     def output_shape(self) -> tuple[int, ...]:
@@ -147,8 +151,13 @@ class Binary(AluOperator):
     dtypes: tuple[str, str] = ("int8", "int8")
 
     def __post_init__(self) -> None:
+        require_choice(self, "operation", BinaryOperation)
+        require_shape(self)
+        if not isinstance(self.dtypes, tuple) or len(self.dtypes) != 2:
+            raise OperatorError(f"Binary: dtypes takes two types, those of lhs and rhs, not {self.dtypes!r}")
         for dtype in self.dtypes:
-            require_image("Binary", self.shape, dtype)
+            require_dtype("Binary", dtype)
+        require_steps(self)
 
     @property
     def output_shape(self) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ Tests: tests/vta/topi/test_epilogue.py.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TypeAlias, assert_never
 
 import numpy as np
@@ -71,7 +72,7 @@ class ShiftRight:
     bits: int
 
     def __post_init__(self) -> None:
-        _require("ShiftRight", "bits", self.bits, 0, 31)
+        _require(self, "bits", 0, 31)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class ShiftLeft:
     bits: int
 
     def __post_init__(self) -> None:
-        _require("ShiftLeft", "bits", self.bits, 0, 31)
+        _require(self, "bits", 0, 31)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class RoundingShift:
     bits: int
 
     def __post_init__(self) -> None:
-        _require("RoundingShift", "bits", self.bits, 1, 31)
+        _require(self, "bits", 1, 31)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,8 @@ class Requantise:
     shift: int
 
     def __post_init__(self) -> None:
-        _require("Requantise", "multiplier", self.multiplier, *_WORD)
-        _require("Requantise", "shift", self.shift, 0, 31)
+        _require(self, "multiplier", *_WORD)
+        _require(self, "shift", 0, 31)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ class Add:
     constant: int
 
     def __post_init__(self) -> None:
-        _require("Add", "constant", self.constant, *_WORD)
+        _require(self, "constant", *_WORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ class Multiply:
     constant: int
 
     def __post_init__(self) -> None:
-        _require("Multiply", "constant", self.constant, *_WORD)
+        _require(self, "constant", *_WORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +140,8 @@ class Clip:
     high: int
 
     def __post_init__(self) -> None:
-        _require("Clip", "low", self.low, *_WORD)
-        _require("Clip", "high", self.high, *_WORD)
+        _require(self, "low", *_WORD)
+        _require(self, "high", *_WORD)
         if self.low > self.high:
             raise EpilogueError(f"Clip: low is {self.low}, which is more than high, {self.high}")
 
@@ -413,6 +414,9 @@ def _shifted(now: Ints, counts: Ints) -> Ints:
     return np.where(counts >= 0, right, left).astype(np.int32)
 
 
-def _require(step: str, what: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        raise EpilogueError(f"{step}: {what} is from {low} to {high}, not {value}")
+def _require(step: Step, what: str, low: int, high: int) -> None:
+    """Settle attribute ``what`` as an int; raises ``EpilogueError`` unless it is from ``low`` to ``high``."""
+    value = getattr(step, what)
+    if not isinstance(value, Integral) or not low <= int(value) <= high:
+        raise EpilogueError(f"{type(step).__name__}: {what} is from {low} to {high}, not {value!r}")
+    object.__setattr__(step, what, int(value))

@@ -100,9 +100,10 @@ class Operator(ABC):
         for given, operand in zip(arrays, wanted, strict=True):
             dtype = "int8" if operand.dtype in ("int1", "int2", "int4") else operand.dtype
             if (given.shape, str(given.dtype)) != (operand.shape, dtype):
+                hint = "" if str(given.dtype) == dtype else f"; .astype({dtype!r}) converts numbers that fit"
                 raise OperatorError(
                     f"{kind}: {operand.name} is {dtype} of shape {operand.shape}, "
-                    f"not {given.dtype} of shape {given.shape}"
+                    f"not {given.dtype} of shape {given.shape}{hint}"
                 )
 
 
@@ -115,17 +116,19 @@ class Compiled:
     scheduled: Scheduled
     module: Module
 
-    def __call__(self, *arrays: npt.ArrayLike) -> Array:
+    def __call__(self, *arrays: npt.ArrayLike | NDArray) -> Array:
         """Return the result for plain arrays; runs on the environment's device."""
-        plain = [np.asarray(values) for values in arrays]
-        self.operator.require_arrays(self.env, plain)
-        return self.operator.unpack(self.env, self.packed(*self.operator.pack(self.env, *plain)))
+        packed = self.operator.pack(self.env, *self._plain(arrays))
+        return self.operator.unpack(self.env, self.packed(*packed))
 
-    def reference(self, *arrays: npt.ArrayLike) -> Array:
+    def reference(self, *arrays: npt.ArrayLike | NDArray) -> Array:
         """Return in numpy what the call must give, bit for bit."""
-        plain = [np.asarray(values) for values in arrays]
+        return self.operator.reference_on(self.env, *self._plain(arrays))
+
+    def _plain(self, arrays: Sequence[npt.ArrayLike | NDArray]) -> list[Array]:
+        plain = [values.numpy() if isinstance(values, NDArray) else np.asarray(values) for values in arrays]
         self.operator.require_arrays(self.env, plain)
-        return self.operator.reference_on(self.env, *plain)
+        return plain
 
     def packed(self, *arrays: Array) -> Array:
         """Return the packed result for packed arrays."""
@@ -146,6 +149,10 @@ def compile(  # noqa: A001  # what it does
     operator: Operator, env: Environment, tiles: object = None, *, name: str = "main"
 ) -> Compiled:
     """Return ``operator`` built for ``env``, with ``tiles`` or with the ones that its search picks."""
+    if not isinstance(operator, Operator) or not isinstance(env, Environment):
+        raise OperatorError(
+            f"compile takes an operator and an environment, such as vta.get_env(), not {operator!r} and {env!r}"
+        )
     scheduled = operator.schedule(env, tiles)
     with env:
         module = build(scheduled.schedule, list(scheduled.args), target=env.target, name=name)

@@ -12,7 +12,7 @@ import numpy as np
 from vta import te
 from vta.environment import Environment
 from vta.tir.expr import Expr
-from vta.topi.alu_operator import AluOperator, Head, element_bytes, require_image
+from vta.topi.alu_operator import AluOperator, Head, element_bytes, require_dtype
 from vta.topi.alu_schedule import AluStages
 from vta.topi.alu_tiles import Demand, Inner, transfer
 from vta.topi.epilogue import Epilogue, reference
@@ -20,6 +20,7 @@ from vta.topi.images import packed_extents, packed_shape
 from vta.topi.nn.pad import pad
 from vta.topi.operand import Operand
 from vta.topi.operator import Array, OperatorError
+from vta.topi.parameters import PADS, is_number, require_sizes, require_steps, require_tuple
 
 __all__ = ["Pad2d"]
 
@@ -38,11 +39,13 @@ class Pad2d(AluOperator):
     dtype: str = "int8"
 
     def __post_init__(self) -> None:
-        require_image("Pad2d", self.data_shape, self.dtype)
-        if min(self.padding) < 0:
-            raise OperatorError(f"Pad2d: padding is four numbers from 0 (top, left, bottom, right), not {self.padding}")
-        if not -(1 << 31) <= self.value < 1 << 31:
-            raise OperatorError(f"Pad2d: value fits int32, and {self.value} does not")
+        require_sizes(self, "batch", "channels", "height", "width")
+        require_dtype("Pad2d", self.dtype)
+        require_tuple(self, "padding", PADS, least=0)
+        require_steps(self)
+        if not is_number(self.value, -(1 << 31)) or self.value >= 1 << 31:
+            raise OperatorError(f"Pad2d: value fits int32, and {self.value!r} does not")
+        object.__setattr__(self, "value", int(self.value))
 
     @property
     def data_shape(self) -> tuple[int, int, int, int]:

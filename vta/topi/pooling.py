@@ -12,7 +12,7 @@ import numpy as np
 
 from vta import te
 from vta.environment import Environment
-from vta.topi.alu_operator import AluOperator, Head, require_image
+from vta.topi.alu_operator import AluOperator, Head, require_dtype
 from vta.topi.alu_tiles import Demand, Inner, transfer
 from vta.topi.average import Average
 from vta.topi.division import Rounding, divided
@@ -20,6 +20,7 @@ from vta.topi.epilogue import Epilogue, reference
 from vta.topi.images import packed_extents, packed_shape
 from vta.topi.operand import Operand
 from vta.topi.operator import Array, OperatorError
+from vta.topi.parameters import PADS, PAIR, require_choice, require_flags, require_sizes, require_steps, require_tuple
 from vta.topi.pool_reduction import Combine, PoolReduction
 from vta.topi.pool_window import PoolAxis
 
@@ -61,8 +62,14 @@ class _Pool2d(AluOperator):
         """The plain shape of the result."""
         return (self.batch, self.channels, *(axis.count for axis in self.axes))
 
-    def _require_cells(self) -> None:
-        """Refuse windows that consist of pads alone."""
+    def _require_window(self) -> None:
+        """Refuse parameters that are no window, and windows that consist of pads alone."""
+        require_sizes(self, "batch", "channels", "height", "width")
+        for name in ("kernel", "strides", "dilation"):
+            require_tuple(self, name, PAIR)
+        require_tuple(self, "padding", PADS, least=0)
+        require_flags(self, "ceil_mode")
+        require_steps(self)
         for axis in self.axes:
             empty = np.flatnonzero(axis.existing == 0)
             if len(empty):
@@ -95,8 +102,8 @@ class MaxPool2d(_Pool2d):
     dtype: str = "int8"
 
     def __post_init__(self) -> None:
-        require_image("MaxPool2d", self.data_shape, self.dtype)
-        self._require_cells()
+        require_dtype("MaxPool2d", self.dtype)
+        self._require_window()
 
     def data(self) -> tuple[Operand, ...]:
         """Return ``data``."""
@@ -125,8 +132,9 @@ class AveragePool2d(_Pool2d):
     rounding: Rounding = Rounding.HALF_UP
 
     def __post_init__(self) -> None:
-        require_image("AveragePool2d", self.data_shape, "int8")
-        self._require_cells()
+        require_flags(self, "count_include_pad")
+        require_choice(self, "rounding", Rounding)
+        self._require_window()
         if not self._average.is_uniform:
             self._average.quotients()
 

@@ -8,6 +8,7 @@ May import ``vta.topi.{elementwise,epilogue,operator}``, numpy. Tests: tests/vta
 
 import math
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +58,8 @@ def scale_steps(scale: float, largest: int = _LARGEST) -> Epilogue:
 def channel_scales(scales: npt.ArrayLike, largest: int = _LARGEST) -> ChannelScales:
     """Return the same for one scale a channel: multiplied, rounded, shifted."""
     values = [float(scale) for scale in np.asarray(scales).reshape(-1)]
+    if not values:
+        raise OperatorError("channel_scales takes one scale for each channel, not none")
     for value in values:
         _check(value, largest)
     spare = max(0, largest.bit_length() - _DATA_BITS)
@@ -82,7 +85,7 @@ def _nearest(scale: float, spare: int, largest: int) -> tuple[int, int]:
 
 
 def _check(scale: float, largest: int) -> None:
-    if not 0 < scale < math.inf:
-        raise OperatorError(f"a scale is a positive number, not {scale}")
-    if not 1 <= largest <= _LARGEST:
-        raise OperatorError(f"largest is from 1 to {_LARGEST}, not {largest}")
+    if not isinstance(scale, Real) or not 0 < scale < math.inf:
+        raise OperatorError(f"a scale is a positive number, not {scale!r}")
+    if not isinstance(largest, Integral) or not 1 <= int(largest) <= _LARGEST:
+        raise OperatorError(f"largest is from 1 to {_LARGEST}, not {largest!r}")

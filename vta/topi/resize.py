@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 
 from vta import te
 from vta.environment import Environment
-from vta.topi.alu_operator import element_bytes, require_image, require_loads, widened
+from vta.topi.alu_operator import element_bytes, require_dtype, require_loads, widened
 from vta.topi.alu_schedule import AluTiles, alu_schedule
 from vta.topi.alu_tiles import Demand, Inner, best_tiles, transfer
 from vta.topi.epilogue import Epilogue, Residual, append, operands, pack_operands, reference
 from vta.topi.images import pack_images, packed_extents, packed_shape, unpack_images
 from vta.topi.operand import Operand
 from vta.topi.operator import Array, Operator, OperatorError, Scheduled
+from vta.topi.parameters import PAIR, require_sizes, require_steps, require_tuple
 
 __all__ = ["Upsample2d"]
 
@@ -36,9 +37,10 @@ class Upsample2d(Operator):
     dtype: str = "int8"
 
     def __post_init__(self) -> None:
-        require_image("Upsample2d", self.data_shape, self.dtype)
-        if min(self.scale) < 1:
-            raise OperatorError(f"Upsample2d: scale is two factors from 1, not {self.scale}")
+        require_sizes(self, "batch", "channels", "height", "width")
+        require_dtype("Upsample2d", self.dtype)
+        require_tuple(self, "scale", PAIR)
+        require_steps(self)
         if any(isinstance(step, Residual) for step in self.epilogue):
             raise OperatorError(
                 "Upsample2d: a Residual has the result's shape, and the steps come before; add it after"

@@ -1,4 +1,4 @@
-"""Sizes of tensors and operators as plain numbers.
+"""Sizes of tensors as plain numbers.
 
 May import ``vta.te``, ``vta.tir``, ``vta.topi.operator``. Tests: tests/vta/topi/test_sizes.py.
 """
@@ -7,7 +7,7 @@ from vta import te
 from vta.tir.expr import IntImm
 from vta.topi.operator import OperatorError
 
-__all__ = ["require_sizes", "sizes"]
+__all__ = ["sizes"]
 
 
 def sizes(tensor: te.Tensor) -> tuple[int, ...]:
@@ -17,13 +17,3 @@ def sizes(tensor: te.Tensor) -> tuple[int, ...]:
         shape = ", ".join(map(str, tensor.shape))
         raise OperatorError(f"tensor {tensor.name!r}: the sizes of an operator are numbers, not ({shape})")
     return found
-
-
-def require_sizes(operator: object, *names: str) -> None:
-    """Raise ``OperatorError`` unless the attributes ``names`` of ``operator`` are positive numbers."""
-    for name in names:
-        value = getattr(operator, name)
-        values = value if isinstance(value, tuple) else (value,)
-        if not all(isinstance(v, int) and v > 0 for v in values):
-            kind = "numbers" if isinstance(value, tuple) else "a number"
-            raise OperatorError(f"{type(operator).__name__}: {name} takes {kind} from 1, not {value!r}")

@@ -31,7 +31,11 @@ class Window:
     def __post_init__(self) -> None:
         for what, count, least in (("kernel", 2, 1), ("strides", 2, 1), ("padding", 4, 0), ("dilation", 2, 1)):
             values = getattr(self, what)
-            if len(values) != count or any(not isinstance(value, int) or value < least for value in values):
+            if (
+                not isinstance(values, tuple)
+                or len(values) != count
+                or not all(isinstance(value, int) and value >= least for value in values)
+            ):
                 raise WindowError(f"window: {what} has {count} numbers from {least} on, not {values!r}")
 
     @classmethod

@@ -95,7 +95,7 @@ def test_every_kind_of_tiles_computes_what_numpy_computes(tiles: ConvTiles) -> N
 def test_numbers_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(OperatorError) as caught:
         Conv2d(0, 1, 1, 1, 1, (1, 1))
-    assert str(caught.value) == "Conv2d: batch is 1 or more, not 0"
+    assert str(caught.value) == "Conv2d: batch takes a number from 1, not 0"
     with pytest.raises(OperatorError) as caught:
         Conv2d(1, 6, 1, 1, 4, (1, 1), groups=4)
     assert str(caught.value) == "Conv2d: in_channels is a multiple of the 4 groups, not 6"

@@ -59,7 +59,10 @@ def test_arrays_that_do_not_go_with_an_operator_are_refused() -> None:
     assert str(caught.value) == "EpilogueOnly: bias is int32 of shape (24,), not int32 of shape (23,)"
     with pytest.raises(OperatorError) as caught:
         compiled(data.astype(np.int64), bias)
-    assert str(caught.value) == ("EpilogueOnly: data is int32 of shape (2, 24, 5, 7), not int64 of shape (2, 24, 5, 7)")
+    assert str(caught.value) == (
+        "EpilogueOnly: data is int32 of shape (2, 24, 5, 7), not int64 of shape (2, 24, 5, 7); "
+        ".astype('int32') converts numbers that fit"
+    )
 
 
 UNCLIPPED = [

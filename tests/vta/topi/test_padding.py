@@ -24,7 +24,7 @@ def test_padding_is_that_of_numpy(number: int) -> None:
 def test_pads_and_values_that_cannot_be_are_refused() -> None:
     with pytest.raises(OperatorError) as caught:
         Pad2d(1, 16, 4, 4, (0, -1, 0, 0))
-    assert str(caught.value) == ("Pad2d: padding is four numbers from 0 (top, left, bottom, right), not (0, -1, 0, 0)")
+    assert str(caught.value) == ("Pad2d: padding takes 4 numbers from 0 (top, left, bottom, right), not (0, -1, 0, 0)")
     with pytest.raises(OperatorError) as caught:
         Pad2d(1, 16, 4, 4, (0, 1, 0, 0), 1 << 31)
     assert str(caught.value) == "Pad2d: value fits int32, and 2147483648 does not"

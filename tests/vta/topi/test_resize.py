@@ -38,7 +38,7 @@ def test_the_result_is_larger_than_the_data() -> None:
 def test_instances_that_cannot_be_are_refused() -> None:
     with pytest.raises(OperatorError) as caught:
         Upsample2d(1, 16, 4, 4, (0, 2))
-    assert str(caught.value) == "Upsample2d: scale is two factors from 1, not (0, 2)"
+    assert str(caught.value) == "Upsample2d: scale takes 2 numbers from 1 (rows, columns), not (0, 2)"
     with pytest.raises(OperatorError) as caught:
         Upsample2d(1, 16, 4, 4, epilogue=(Residual(),))
     assert str(caught.value) == (

@@ -38,6 +38,7 @@ def test_tvms_forms_of_pads_and_strides_are_understood() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (lambda: Window(3), "window: kernel has 2 numbers from 1 on, not 3"),  # type: ignore[arg-type]  # wrong on purpose
         (lambda: Window((0, 1)), "window: kernel has 2 numbers from 1 on, not (0, 1)"),
         (lambda: Window((1, 1), padding=(0, 0, -1, 0)), "window: padding has 4 numbers from 0 on, not (0, 0, -1, 0)"),
         (lambda: Window.of((1, 1), (1, 2, 3)), "window: strides is one number or two, not (1, 2, 3)"),

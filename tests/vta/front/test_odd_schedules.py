@@ -1,0 +1,37 @@
+"""Schedules that are legal and that nobody would write: what they compute is right all the same."""
+
+import numpy as np
+import pytest
+
+import vta
+from tests.support.run_schedule import run_schedule
+from vta import te
+
+ENV = vta.get_env()
+SHAPE = (6, 4, 1, 16)
+VALUES = np.random.default_rng(0).integers(-100, 100, SHAPE).astype(np.int32)
+
+
+def _increment() -> tuple[te.Schedule, list[te.Tensor], list[te.Tensor]]:
+    """Return the schedule of (A + 1) as int8 with its scopes, the arguments, and the three stages."""
+    a = te.placeholder(SHAPE, "int32", "A")
+    loaded = te.compute(SHAPE, lambda *i: a(*i), "A_buf")
+    more = te.compute(SHAPE, lambda *i: loaded(*i) + 1, "B")
+    result = te.compute(SHAPE, lambda *i: more(*i).astype("int8"), "C")
+    s = te.create_schedule(result.op)
+    s[loaded].set_scope(ENV.acc_scope)
+    s[more].set_scope(ENV.acc_scope)
+    return s, [a, result], [loaded, more, result]
+
+
+@pytest.mark.parametrize("tag", ["cthread", "vthread", "rotate"])
+@pytest.mark.parametrize("threaded", [(0,), (1,), (2,), (0, 1, 2)])
+def test_a_pragma_may_stand_around_the_threads_of_its_stage(threaded: tuple[int, ...], tag: str) -> None:
+    s, args, stages = _increment()
+    for i, (stage, pragma) in enumerate(zip(stages, (ENV.dma_copy, ENV.alu, ENV.dma_copy), strict=True)):
+        axis = stage.op.axis[0]
+        if i in threaded:
+            axis, _ = s[stage].split(axis, nparts=3)
+            s[stage].bind(axis, te.thread_axis(tag))
+        s[stage].pragma(axis, pragma)
+    np.testing.assert_array_equal(run_schedule(s, args, [VALUES], ENV.config).output, (VALUES + 1).astype(np.int8))
