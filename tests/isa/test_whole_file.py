@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from isa.whole_file import write_whole
+from isa.whole_file import open_whole, write_whole
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -54,3 +54,22 @@ def test_a_missing_folder_is_the_systems_error_with_the_files_own_name(tmp_path:
     with pytest.raises(FileNotFoundError) as caught:
         write_whole(target, b"")
     assert caught.value.filename == str(target)
+
+
+def test_a_full_disk_is_the_systems_error_with_the_files_name() -> None:
+    with pytest.raises(OSError, match=r"^\[Errno 28\] No space left on device: '/dev/full'$"):
+        write_whole("/dev/full", b"x")
+
+
+def test_what_is_written_in_parts_is_there_at_the_end_alone(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.write_bytes(b"old")
+    with pytest.raises(ValueError, match=r"^no more$"), open_whole(target) as file:  # noqa: PT012
+        file.write(b"half")
+        raise ValueError("no more")
+    assert (target.read_bytes(), list(tmp_path.iterdir())) == (b"old", [target])
+    with open_whole(target) as file:
+        file.write(b"ne")
+        file.write(b"w")
+        assert target.read_bytes() == b"old"
+    assert target.read_bytes() == b"new"

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.program import MemoryImage, Program
+from runtime.devices.device import DeviceError
 from runtime.launch import Launch
 from runtime.session import Session
 from vta.capsule.model import Capsule, Machine, Outcome, memory_digest
@@ -66,7 +67,7 @@ class Capture:
 
         try:
             outputs = self._session.run_program(program, at_end=at_end)
-        except Exception as error:
+        except DeviceError as error:
             self._note(digest, error)
             raise
         self._note(digest, None)
@@ -92,6 +93,8 @@ class Capture:
         if error is None and not self._keep_all:
             self._taken.clear()
             return
+        if error is not None and not isinstance(error, DeviceError):
+            return  # nothing that a device did, nor could do again
         self._note(memory_digest(self._taken[-1].image, self._session.memory.address_space()), error)
 
     def _begin(self, work: Launch | Program, image: MemoryImage) -> None:

@@ -60,7 +60,27 @@ def _reduce_wrong_result(capsule: Capsule, progress: Progress | None) -> Capsule
 
 
 def reduce_program(program: Program, fails: Fails, *, progress: Progress | None = None) -> Program:
-    """Return a smaller program for which ``fails`` still holds; ``program`` itself must fail."""
+    """Return a smaller program for which ``fails`` still holds; ``program`` itself must fail.
+
+    ``KeyboardInterrupt`` ends it early, with the smallest one so far.
+    """
+    smallest = program
+
+    def noted(candidate: Program) -> bool:
+        nonlocal smallest
+        found = fails(candidate)
+        smallest = candidate if found else smallest
+        return found
+
+    try:
+        return _reduced(program, noted, progress)
+    except KeyboardInterrupt:
+        _tell(progress, f"interrupted: {len(smallest.instructions)} instructions is the smallest so far")
+        return smallest
+
+
+def _reduced(program: Program, fails: Fails, progress: Progress | None) -> Program:
+    """Return the program without all that ``fails`` does not need; whatever fails is taken."""
     before = 0
     while before != len(program.instructions):
         before = len(program.instructions)

@@ -3,7 +3,8 @@
 May import ``isa`` and ``runtime``. Tests: tests/vta/capsule/test_capsule.py.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import numpy.typing as npt
@@ -16,20 +17,25 @@ from vta.capsule.model import FINISHED, Capsule, Machine, Outcome, memory_digest
 __all__ = ["differences", "outcome_of", "replay", "run_launches"]
 
 
-def run_launches(machine: Machine, programs: Sequence[Program]) -> list[Outcome]:
+Inside = Callable[[Session], AbstractContextManager[object]]
+"""Makes of a session what its launches run in: a recording, say."""
+
+
+def run_launches(machine: Machine, programs: Sequence[Program], *, inside: Inside = nullcontext) -> list[Outcome]:
     """Run ``programs`` one after the other on a fresh machine, up to the first that fails; return how each ended."""
     session = machine.session(programs[-1].config)
     outcomes = []
-    for program in programs:
-        outcomes.append(_run(session, program))
-        if outcomes[-1].failed:
-            break
+    with inside(session):
+        for program in programs:
+            outcomes.append(_run(session, program))
+            if outcomes[-1].failed:
+                break
     return outcomes
 
 
-def replay(capsule: Capsule) -> list[str]:
+def replay(capsule: Capsule, *, inside: Inside = nullcontext) -> list[str]:
     """Run a capsule again; return a sentence for each difference from its outcomes, none if it is the same."""
-    return list(differences(capsule.outcomes, run_launches(capsule.machine, capsule.programs)))
+    return list(differences(capsule.outcomes, run_launches(capsule.machine, capsule.programs, inside=inside)))
 
 
 def differences(expected: Sequence[Outcome], found: Sequence[Outcome]) -> Iterator[str]:

@@ -4,8 +4,8 @@ May import ``vta.capsule``, ``runtime`` and typer. Tests: tests/vta/cli/test_cap
 """
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from runtime.session import Session
@@ -25,10 +25,13 @@ def is_capsule(file: Path) -> bool:
         return opened.read(len(MAGIC)) == MAGIC
 
 
-def replay_capsule(file: Path) -> None:
-    """Run a capsule again and say what came of it; exit code 1 if it is another outcome."""
+def replay_capsule(file: Path, *, inside: Callable[[Session], AbstractContextManager[object]]) -> None:
+    """Run a capsule again, ``inside`` what that makes of its session, and say what came of it.
+
+    The exit code is 1 if it is another outcome.
+    """
     capsule = load_capsule(file)
-    found = replay(capsule)
+    found = replay(capsule, inside=inside)
     if found:
         made = ", ".join(f"{name} {version}" for name, version in capsule.versions.items())
         raise UserError(f"{file}: not as when it was packed (with {made}): " + "; ".join(found))
@@ -49,7 +52,7 @@ def packing(session: Session, file: Path, output: Path | None) -> Iterator[Captu
     try:
         with capture.watching():
             yield capture
-    except Exception:
+    except (Exception, SystemExit):  # errors of a script are an exit by now
         if output is None:
             _pack_failure(capture, file)
         raise

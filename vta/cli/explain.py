@@ -44,9 +44,14 @@ def explain_trace(
                 console.print(_path_table(found))
                 console.print(account_table(recorded.timeline.account, title="cycles by module and cause"))
                 _print_advice(console, found)
-        if not shown:
-            wanted = "launches" if launch is None else f"launch {launch}"
-            raise UserError(f"{file}: the trace has no {wanted}")
+            if not shown:
+                raise UserError(
+                    f"{file}: the trace has no launches"
+                    if launch is None
+                    else f"{file}: there is no launch {launch}; the trace has {reader.launches}"
+                )
+            if launch is None and not reader.whole:
+                say(f"{file}: the recording was cut off; this is what it had until then", err=True)
 
 
 def _path_table(found: Explanation) -> Table:

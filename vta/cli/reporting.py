@@ -16,7 +16,7 @@ from rich.table import Table
 from vta.cli.style import say
 from vta.compat.script_errors import frames_of_script, is_ours, line_of_script
 
-__all__ = ["UserError", "fail", "reported", "require_file", "require_place", "stats_table"]
+__all__ = ["UserError", "fail", "reported", "require_file", "require_outputs", "require_place", "stats_table"]
 
 
 class UserError(ValueError):
@@ -48,6 +48,19 @@ def require_place(file: Path) -> None:
         raise UserError(f"{file}: cannot be written, permission denied; name another file")
 
 
+def require_outputs(source: Path, outputs: Mapping[str, Path | None]) -> None:
+    """Raise ``UserError`` unless the files that options name can be written, each its own and none over ``source``."""
+    taken = {source.resolve(): "the file that is read"}
+    for option, file in outputs.items():
+        if file is None:
+            continue
+        require_place(file)
+        other = taken.get(file.resolve())
+        if other is not None and (not file.exists() or file.is_file()):  # a pipe or a device takes more than one
+            raise UserError(f"{option} {file}: this is {other} too; name another file")
+        taken[file.resolve()] = f"that of {option}"
+
+
 @contextmanager
 def reported(script: Path | None = None, *, program: Path | None = None) -> Iterator[None]:
     """Turn our errors (and the operating system's on files) into one sentence and exit code 1.
@@ -76,7 +89,7 @@ def reported(script: Path | None = None, *, program: Path | None = None) -> Iter
 def _place(error: Exception, script: Path | None, program: Path | None) -> str:
     """Return ``file:line: `` of the script's innermost frame or ``file: `` of the program, nothing without either."""
     if program is not None:
-        return f"{program}: "
+        return "" if isinstance(error, OSError) else f"{program}: "
     line = None if script is None else line_of_script(error.__traceback__, script)
     return "" if line is None else f"{script}:{line}: "
 

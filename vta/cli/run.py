@@ -7,7 +7,7 @@ Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_script_command
 import itertools
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,7 @@ from vta.cli.listing import launch_listing
 from vta.cli.options import ConfigOption, TargetOption, chosen_config, given_config
 from vta.cli.program_file import read_program
 from vta.cli.programs import programs_of
-from vta.cli.reporting import UserError, reported, require_file, require_place, stats_table
+from vta.cli.reporting import UserError, reported, require_file, require_outputs, stats_table
 from vta.cli.sanitizing import LaunchSanitizer, sanitize_programs
 from vta.cli.script import run_script
 from vta.cli.style import say
@@ -85,12 +85,14 @@ def run(
         wishes = _Wishes(trace, record, sanitize, capsule, vcd, tuple(signals or ()))
         if signals and vcd is None:
             raise typer.BadParameter("--signals chooses what --vcd FILE writes, and there is no --vcd")
-        if vcd is not None:
-            require_place(vcd)
+        listing = None if trace in (None, "-") else Path(str(trace))
+        require_outputs(file, {"--trace": listing, "--record": record, "--capsule": capsule, "--vcd": vcd})
         if is_capsule(file):
+            ignored = {"--target": target, "--config": config, "--stats": stats, "--trace": trace, "--capsule": capsule}
+            _require_replay(arguments, ignored)
             if sanitize and sanitize_programs(programs_of(file, config), str(file)):
                 raise typer.Exit(1)
-            replay_capsule(file)
+            replay_capsule(file, inside=lambda session: _watched(session, file, wishes))
             return
         if file.suffix == ".py":
             counters = _run_script(file, arguments or [], chosen_config(config, target), wishes)
@@ -100,6 +102,20 @@ def run(
             counters = _run_program(file, read_program(file, config=given_config(config)), target, wishes)
         if stats:
             _print_statistics(counters)
+
+
+def _require_replay(arguments: list[str] | None, options: Mapping[str, object]) -> None:
+    """Raise typer's error if there is anything that replaying a capsule would have to ignore."""
+    given = [*(name for name, value in options.items() if value), *(arguments or ())]
+    if given:
+        raise typer.BadParameter(f"a capsule runs as it was packed, with its own machine; leave out {' '.join(given)}")
+
+
+@contextmanager
+def _watched(session: Session, file: Path, wishes: _Wishes) -> Iterator[None]:
+    """Record and draw what is wished for, show a sign of life, and let Ctrl-C end it."""
+    with _recorded(session, file, wishes), _drawn(session, wishes), heartbeat(session), _killed_by_interrupt():
+        yield
 
 
 def _print_statistics(statistics: Statistics) -> None:
@@ -170,10 +186,7 @@ def _run_program(file: Path, program: Program, target: str | None, wishes: _Wish
     session = Session(program.config, target or program.config.target)
     with (
         reported(program=file),
-        _recorded(session, file, wishes),
-        _drawn(session, wishes),
-        heartbeat(session),
-        _killed_by_interrupt(),
+        _watched(session, file, wishes),
         packing(session, file, wishes.capsule) as capture,
     ):
         outputs = capture.run_program(program)

@@ -4,13 +4,15 @@ May import ``vta.trace``, isa and typer. Tests: tests/vta/cli/test_trace_command
 """
 
 from collections.abc import Iterator
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from isa.instructions import Module
-from vta.cli.reporting import UserError, reported, require_file
+from isa.whole_file import open_whole, write_whole
+from vta.cli.reporting import UserError, reported, require_file, require_outputs
 from vta.cli.style import painter, say
 from vta.trace import Recorded, TraceReader, read_trace
 from vta.trace.html import page_text
@@ -39,23 +41,35 @@ def trace(
     with reported():
         require_file(file, "a trace that `vta run --record FILE` wrote")
         modules = _modules(module or [])
+        _require_one_view(chosen=bool(module), classic=classic, perfetto=perfetto, html=html)
+        require_outputs(file, {"--perfetto": perfetto, "--html": html})
         with read_trace(file) as reader:
             launches = _chosen(reader, launch, file)
             match perfetto, html:
-                case Path(), Path():
-                    raise UserError("--perfetto and --html: one at a time, since a trace is read once")
                 case Path(), None:
-                    with open(perfetto, "w", encoding="utf-8") as output:
-                        count = write_perfetto(launches, output)
+                    with open_whole(perfetto) as output, TextIOWrapper(output, "utf-8") as events:
+                        count = write_perfetto(launches, events)
                     say(f"{perfetto}: {count} events; open it at https://ui.perfetto.dev")
                 case None, Path():
                     text = page_text(page_data(reader.header, launches))
-                    html.write_text(text, encoding="utf-8")
+                    write_whole(html, text.encode())
                     say(f"{html}: {len(text) // 1024} KiB; open it in a browser")
                 case _:
                     _print(launches, modules, classic=classic)
+            if launch is None and not reader.launches:
+                say(f"{file}: the trace has no launches", err=True)
             if launch is None and not reader.whole:
                 say(f"{file}: the recording was cut off; this is what it had until then", err=True)
+
+
+def _require_one_view(*, chosen: bool, classic: bool, perfetto: Path | None, html: Path | None) -> None:
+    """Raise ``UserError`` for options of which one would be without effect."""
+    if perfetto is not None and html is not None:
+        raise UserError("--perfetto and --html: one at a time, since a trace is read once")
+    if (chosen or classic) and (perfetto is not None or html is not None):
+        raise UserError("--module and --classic are for the listing; --perfetto and --html show all that there is")
+    if chosen and classic:
+        raise UserError("--classic shows all modules, as upstream's dump does; leave --module out")
 
 
 def _print(launches: Iterator[Recorded], modules: frozenset[Module], *, classic: bool) -> None:

@@ -19,9 +19,10 @@ _RECORD = struct.Struct("<4sQI")
 
 
 def write_record(file: IO[bytes], kind: bytes, payload: bytes) -> None:
-    """Append a record."""
-    file.write(_RECORD.pack(kind, len(payload), zlib.crc32(payload)))
-    file.write(payload)
+    """Append a record; ``file`` may be one without a buffer, which takes a part at a time."""
+    rest = memoryview(_RECORD.pack(kind, len(payload), zlib.crc32(payload)) + payload)
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 def read_record(file: IO[bytes]) -> tuple[bytes, bytes] | None:

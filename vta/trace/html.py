@@ -20,7 +20,7 @@ def page_text(data: dict[str, Any]) -> str:
     folder = files("vta.trace") / "page"
     text, css = ((folder / name).read_text(encoding="utf-8") for name in ("page.html", "page.css"))
     scripts = [(folder / "js" / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
-    # "</" would end the script element in which the numbers stand.
-    numbers = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    # In the script element in which the numbers stand, "</script" and "<!--" would mean something.
+    numbers = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     behaviour = '"use strict";\n(() => {\n' + "\n".join(scripts) + "})();"
     return text.replace("/*CSS*/", css).replace("/*JS*/", behaviour).replace("/*DATA*/", numbers)

@@ -31,13 +31,15 @@ class TraceError(ValueError):
 class TraceReader:
     """A trace in an open binary file: ``header``, and the launches by iterating, once.
 
-    ``whole`` says, after the last launch, whether the file ends as a finished recording does.
+    ``launches`` says how many were read, and ``whole``, after the last one, whether the file ends as a finished
+    recording does.
     """
 
     def __init__(self, file: IO[bytes], *, where: str = "trace") -> None:
         self._file = file
         self._where = where
         self.whole = False
+        self.launches = 0
         if file.read(len(MAGIC)) != MAGIC:
             raise TraceError(f"{where}: this is no trace; expected a file that `vta run --record` wrote")
         record = self._next()
@@ -54,10 +56,12 @@ class TraceReader:
             if kind != LAUNCH:
                 raise TraceError(f"{self._where}: a second header")
             head, columns = self._unpacked(payload)
+            self.launches += 1
             try:
-                yield _launch(head, columns, self.header)
+                launch = _launch(head, columns, self.header)
             except (KeyError, TypeError, ValueError, IndexError) as error:
                 raise TraceError(f"{self._where}: a launch is damaged: {error!r}") from None
+            yield launch
 
     def _next(self) -> tuple[bytes, bytes] | None:
         at = self._file.tell() if self._file.seekable() else None

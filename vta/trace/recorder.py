@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
+from io import FileIO
 
 from runtime.devices.device import Device
 from runtime.devices.rtl import RtlSimulator
@@ -17,35 +18,76 @@ from runtime.timeline import Timeline
 from vta.trace.model import TraceHeader, loaded_uops
 from vta.trace.writer import TraceWriter
 
-__all__ = ["recording"]
+__all__ = ["RecordingError", "recording"]
+
+
+class RecordingError(RuntimeError):
+    """The recording could not go on, while what it records did."""
 
 
 @contextmanager
 def recording(session: Session, path: str | os.PathLike[str], *, program: str = "") -> Iterator[None]:
     """Write a trace of every launch inside to ``path``; ``program`` is a name for the header.
 
-    A launch that fails is in it too, up to its failure. The file is readable up to the last launch at any time.
+    A launch that fails is in it too, up to its failure. The file is readable up to the last launch at any time. Where
+    it cannot be written any more (a full disk), the launches go on without it, and ``RecordingError`` says so at the
+    end; ``OSError`` where it cannot even be begun.
     """
-    device = session.device
-    header = TraceHeader(
-        device=device.name,
-        config=session.config,
-        hardware=_hardware(device),
-        program=program,
-        versions={"vta-toolchain": version("vta-toolchain"), "python": platform.python_version()},
-    )
-    with open(path, "wb") as file:
-        writer = TraceWriter(file, header)
-
-        def add(timeline: Timeline) -> None:
-            writer.add(timeline, loaded_uops(timeline, session.memory.address_space()))
-
-        device.set_timeline(add)
+    with open(path, "wb", buffering=0) as file:  # a buffer would keep, and write later, what could not be written
+        recorder = _Recorder(session, file, os.fspath(path), program)
+        session.device.set_timeline(recorder.add)
         try:
             yield
         finally:
-            device.set_timeline(None)
-            writer.close()
+            session.device.set_timeline(None)
+            recorder.close()
+    if recorder.failure is not None:
+        raise recorder.failure
+
+
+class _Recorder:
+    """Adds one launch after the other, until one cannot be written."""
+
+    def __init__(self, session: Session, file: FileIO, where: str, program: str) -> None:
+        self.failure: RecordingError | None = None
+        self._session = session
+        self._where = where
+        try:
+            self._writer = TraceWriter(file, _header(session, program))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, where) from None  # a full disk gives no name
+
+    def add(self, timeline: Timeline) -> None:
+        """Write a launch, if the one before it could be written."""
+        if self.failure is None:
+            with self._noted():
+                self._writer.add(timeline, loaded_uops(timeline, self._session.memory.address_space()))
+
+    def close(self) -> None:
+        """Mark the end of the file, if it is whole."""
+        with self._noted():
+            self._writer.close()
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            kept = self._writer.launches
+            self.failure = RecordingError(
+                f"{self._where}: the recording stopped: {error.strerror}; the trace has {kept} whole "
+                f"launch{'es' * (kept != 1)}, and what was recorded went on without it"
+            )
+
+
+def _header(session: Session, program: str) -> TraceHeader:
+    return TraceHeader(
+        device=session.device.name,
+        config=session.config,
+        hardware=_hardware(session.device),
+        program=program,
+        versions={"vta-toolchain": version("vta-toolchain"), "python": platform.python_version()},
+    )
 
 
 def _hardware(device: Device) -> Mapping[str, object]:

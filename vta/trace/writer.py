@@ -21,11 +21,16 @@ Column = npt.NDArray[Any]
 
 
 class TraceWriter:
-    """Writes to an open binary file; ``close`` marks the end, and leaves the file open."""
+    """Writes to an open binary file; ``close`` marks the end, and leaves the file open.
+
+    ``launches`` were written, whole. Where that is interrupted, or fails (``OSError``), the end is not marked: the file
+    counts as cut off.
+    """
 
     def __init__(self, file: IO[bytes], header: TraceHeader) -> None:
         self._file = file
-        self._launches = 0
+        self.launches = 0
+        self._whole = True
         file.write(MAGIC)
         head = {
             "version": VERSION,
@@ -42,7 +47,7 @@ class TraceWriter:
         table = list(dict.fromkeys(origin for origin in timeline.origins if origin is not None))
         places = {origin: at for at, origin in enumerate(table)}
         head: dict[str, object] = {
-            "number": self._launches,
+            "number": self.launches,
             "duration": timeline.duration,
             "error": timeline.error,
             "origins": [[origin.stage, origin.source] for origin in table],
@@ -53,14 +58,17 @@ class TraceWriter:
             "causes": _causes(timeline),
             "uop_loads": {str(index): len(words) for index, words in uops.items()},
         }
-        write_record(self._file, LAUNCH, pack(head, _columns(timeline, places, uops)))
-        self._file.flush()
-        self._launches += 1
+        payload = pack(head, _columns(timeline, places, uops))
+        self._whole = False
+        write_record(self._file, LAUNCH, payload)
+        self._whole = True
+        self.launches += 1
 
     def close(self) -> None:
-        """Mark the end."""
-        write_record(self._file, END, pack({"launches": self._launches}, {}))
-        self._file.flush()
+        """Mark the end, if all before it is whole."""
+        if not self._whole:
+            return
+        write_record(self._file, END, pack({"launches": self.launches}, {}))
 
 
 def _causes(timeline: Timeline) -> list[str]:

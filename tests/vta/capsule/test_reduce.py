@@ -18,6 +18,8 @@ from tests.support.golden_program import golden_program
 from tests.support.recorded_runs import some_program
 from tests.support.tutorial_programs import tutorial_program
 from vta.capsule import Capsule, Machine, reduce_capsule, replay, run_launches
+from vta.capsule.failures import fails_alike
+from vta.capsule.reduce import reduce_program
 
 MACHINE = Machine("sim")
 
@@ -162,3 +164,24 @@ def test_the_numbers_of_a_message_do_not_tell_failures_apart() -> None:
     b = replace(outcome, kind="ExecutionError", message="instruction 0: bytes 0x400 to 0x41f are out of range")
     assert a.signature == b.signature == "ExecutionError: instruction N: bytes N to N are out of range"
     assert [a.failed, outcome.failed] == [True, False]
+
+
+def test_an_interrupted_reduction_gives_the_smallest_program_so_far(layer: Program) -> None:
+    wrong, tries = deadlock(layer), 0
+    capsule = capsule_of(MACHINE, wrong)
+    fails = fails_alike(capsule, ())
+
+    def impatient(program: Program) -> bool:
+        nonlocal tries
+        tries += 1
+        if tries == 12:
+            raise KeyboardInterrupt
+        return fails(program)
+
+    said: list[str] = []
+    small = reduce_program(wrong, impatient, progress=said.append)
+    count = len(small.instructions)
+    assert tries == 12
+    assert 4 < count < len(wrong.instructions)
+    assert fails(small)
+    assert said == [f"interrupted: {count} instructions is the smallest so far"]

@@ -122,3 +122,53 @@ def test_a_script_that_launches_nothing_packs_nothing(tmp_path: Path) -> None:
     result = vta("run", script, "--capsule", capsule)
     assert result.stderr == f"{capsule}: not written, since nothing was launched\n"
     assert not capsule.exists()
+
+
+def test_a_launch_of_a_script_that_fails_is_packed_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    script = tmp_path / "stuck.py"
+    script.write_text(
+        "import vta\nfrom isa.instructions import Module\nqueue = vta.get_env().session.queue\n"
+        "queue.dep_pop(Module.LOAD, Module.COMPUTE)\nqueue.synchronize()\n"
+    )
+    result = vta("run", script)
+    assert result.exit_code == 1
+    [capsule] = tmp_path.glob("vta-stuck-*.capsule")
+    error, said = result.stderr.splitlines()
+    assert error.startswith(f"error: {script}:5: deadlock: ")
+    assert said == f"the launch that failed is packed in {capsule}: `vta run` replays it, `vta reduce` shrinks it"
+    assert vta("run", capsule).stdout.startswith(f"{capsule}: 1 launch on sim: fails as it did: deadlock: ")
+
+
+def test_a_replay_is_recorded_and_nothing_that_was_asked_is_ignored(tmp_path: Path) -> None:
+    capsule, trace = tmp_path / "c", tmp_path / "t"
+    vta("run", EXAMPLES / "add_three.vta", "--target", "tsim", "--capsule", capsule)
+    assert vta("run", capsule, "--record", trace).exit_code == 0
+    cycles = load_capsule(capsule).outcomes[0].cycles
+    assert vta("trace", trace).stdout.startswith(f"launch 0 on tsim: 5 instructions, {cycles} cycles, ")
+    result = vta("run", capsule, "--target", "sim", "--stats", "word")
+    assert result.exit_code == 2
+    assert "leave out --target --stats word" in " ".join(result.stderr.replace("\u2502", " ").split())
+
+
+def test_an_output_is_never_written_over_what_is_read_or_another_output(tmp_path: Path) -> None:
+    program = tmp_path / "p.vta"
+    program.write_text((EXAMPLES / "add_three.vta").read_text())
+    for option in ("--record", "--capsule", "--vcd", "--trace"):
+        assert vta("run", program, "--target", "tsim", option, program).stderr == (
+            f"error: {option} {program}: this is the file that is read too; name another file\n"
+        )
+    assert program.read_text() == (EXAMPLES / "add_three.vta").read_text()
+    out = tmp_path / "out"
+    assert vta("run", program, "--record", out, "--capsule", out).stderr == (
+        f"error: --capsule {out}: this is that of --record too; name another file\n"
+    )
+    assert not out.exists()
+    assert vta("run", program, "--capsule", tmp_path / "no" / "x").stderr.startswith(
+        f"error: {tmp_path / 'no' / 'x'}: there is no folder {tmp_path / 'no'}; "
+    )
+
+
+def test_a_recording_that_fails_is_no_failure_of_the_launch(tmp_path: Path) -> None:
+    result = vta("run", EXAMPLES / "add_three.vta", "--record", "/dev/full")
+    assert result.stderr == "error: /dev/full: No space left on device\n"

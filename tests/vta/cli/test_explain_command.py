@@ -31,7 +31,7 @@ def test_the_bound_and_the_best_change_come_first(trace: Path) -> None:
 
 
 def test_what_cannot_be_explained_is_an_error(trace: Path, tmp_path: Path) -> None:
-    assert vta("explain", trace, "--launch", 3).stderr == f"error: {trace}: the trace has no launch 3\n"
+    assert vta("explain", trace, "--launch", 3).stderr == f"error: {trace}: there is no launch 3; the trace has 1\n"
     path = tmp_path / "sim"
     vta("run", EXAMPLES / "add_three.vta", "--record", path)
     result = vta("explain", path)

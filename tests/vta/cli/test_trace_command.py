@@ -62,6 +62,19 @@ def test_a_cut_trace_is_shown_and_said_to_be_cut(traced: Path, tmp_path: Path) -
     [
         (["--launch", "7"], "there is no launch 7; the trace has 1"),
         (["--module", "gemm"], "--module gemm: the modules are load, compute, store"),
+        (["--perfetto", "a", "--html", "b"], "--perfetto and --html: one at a time, since a trace is read once"),
+        (
+            ["--module", "load", "--html", "a"],
+            "--module and --classic are for the listing; --perfetto and --html show all that there is",
+        ),
+        (
+            ["--classic", "--perfetto", "a"],
+            "--module and --classic are for the listing; --perfetto and --html show all that there is",
+        ),
+        (
+            ["--module", "load", "--classic"],
+            "--classic shows all modules, as upstream's dump does; leave --module out",
+        ),
     ],
 )
 def test_what_is_not_in_the_trace_is_an_error(traced: Path, arguments: list[str], message: str) -> None:
@@ -75,3 +88,30 @@ def test_a_file_that_is_no_trace_is_an_error() -> None:
     assert result.exit_code == 1
     assert result.stderr.startswith("error: ")
     assert "this is no trace" in result.stderr
+
+
+@pytest.mark.parametrize("view", ["--html", "--perfetto"])
+def test_a_view_is_written_whole_and_never_over_the_trace(traced: Path, tmp_path: Path, view: str) -> None:
+    output, before = tmp_path / "out", traced.read_bytes()
+    output.write_text("old")
+    assert vta("trace", traced, "--launch", "7", view, output).exit_code == 1
+    assert output.read_text() == "old"
+    assert vta("trace", traced, view, traced).stderr == (
+        f"error: {view} {traced}: this is the file that is read too; name another file\n"
+    )
+    assert traced.read_bytes() == before
+    assert vta("trace", traced, view, tmp_path).stderr == (f"error: {tmp_path}: this is a folder; name a file in it\n")
+    assert vta("trace", traced, view, "/dev/full").stderr == "error: /dev/full: No space left on device\n"
+
+
+def test_a_trace_without_launches_says_so(tmp_path: Path) -> None:
+    script, path = tmp_path / "none.py", tmp_path / "t"
+    script.write_text("")
+    assert vta("run", script, "--record", path).exit_code == 0
+    result = vta("trace", path)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"{path}: the trace has no launches\n"
+    assert vta("explain", path).stderr == f"error: {path}: the trace has no launches\n"
+    page = tmp_path / "page.html"
+    assert vta("trace", path, "--html", page).exit_code == 0
+    assert '"launches":[]' in page.read_text()

@@ -108,7 +108,9 @@ def test_an_output_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         vta("asm", EXAMPLE, "-o", target).stderr == f"error: {target}: cannot be written: No such file or directory\n"
     )
     assert vta("disasm", EXAMPLE, "-o", target).stderr == f"error: {target}: No such file or directory\n"
-    assert vta("run", EXAMPLE, "--trace", target).stderr == f"error: {target}: No such file or directory\n"
+    assert vta("run", EXAMPLE, "--trace", target).stderr == (
+        f"error: {target}: there is no folder {target.parent}; create it, or name another file\n"
+    )
 
 
 def test_lower_refuses_a_program(tmp_path: Path) -> None:
