@@ -3,6 +3,7 @@
 May import isa, runtime, vta.inspect, typer. Tests: tests/vta/cli/test_debug.py.
 """
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +20,9 @@ from vta.inspect.debugger import Debugger
 from vta.inspect.display import where_text
 
 __all__ = ["debug"]
+
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+"""What readline must know to have no width."""
 
 
 def debug(
@@ -39,6 +43,7 @@ def debug(
         )
         say(where_text(debugger.machine))
         if interactive:
+            debugger.prompt = _ESCAPE.sub("\x01\\g<0>\x02", painter()(debugger.prompt))
             debugger.cmdloop()
             return
         lines = sys.stdin if commands is None else commands.split(";")

@@ -38,6 +38,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
         "bold green",
         r"\bno errors\b|\bagree on \d+ instructions\b|\bdo the same\b|\bhold the same launches\b|(?<=: )finished\b",
     ),
+    "prompt": ("bold cyan", r"^\(vta\)(?= )"),
     "file": ("bold", r"^[^\s:]+\.(?:vtab?|py|capsule|trace|json|html)(?=[:,])"),
 }
 """Name -> style, and the pattern of the words that have it; where two match, the first is taken."""

@@ -1,0 +1,86 @@
+"""The sessions on a terminal that have a picture: what is typed. Tests: tests/integration/test_pictures.py."""
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from docs.make_pictures.terminal import on_terminal, picture, typed
+
+__all__ = ["ROOT", "SESSIONS", "Session", "drawn", "workplace"]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A picture of commands that are typed one after the other.
+
+    ``before`` are shell commands that nobody sees, ``keys`` what is typed into the debugger, ``lines`` how many lines
+    are shown. With ``timed``, what is shown has cycles in it, which change with the hardware.
+    """
+
+    name: str
+    commands: tuple[str, ...]
+    before: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    width: int = 110
+    lines: int | None = None
+    timed: bool = False
+
+
+_GOOD = "vta disasm examples/matrix_multiply.py -o good.vta"
+_EARLY = "sed '/load.inp/ s/ pop_next//' good.vta > early.vta"
+_SAME = "sed 's/wgt=1,0/wgt=0,0/' good.vta > same_weights.vta"
+_STUCK = "sed 's/imm=3 push_next/imm=3/' examples/add_three.vta > stuck.vta"
+_RECORD = "vta run examples/matrix_multiply.py --target tsim --record mm.trace"
+
+SESSIONS = (
+    Session("check", ("vta check good.vta", "vta check early.vta --limit 2"), (_GOOD, _EARLY)),
+    Session("sanitize", ("vta run good.vta --sanitize",), (_GOOD,)),
+    Session(
+        "diff",
+        ("vta diff examples/add_three.vta --engines reference,sim,tsim", "vta diff good.vta same_weights.vta"),
+        (_GOOD, _SAME),
+    ),
+    Session(
+        "debug",
+        ("vta debug examples/add_three.vta",),
+        width=114,
+        keys=("break acc 5", "continue", "continue", "where", "acc 5", "back", "acc 5", "queues", "quit"),
+    ),
+    Session("trace", ("vta trace mm.trace",), (_RECORD,), width=152, lines=17, timed=True),
+    Session("explain", ("vta explain mm.trace",), (_RECORD,), width=118, timed=True),
+    Session("capsule", ("vta run stuck.vta --capsule stuck.capsule", "vta run stuck.capsule"), (_STUCK,)),
+    Session(
+        "reduce", ("vta reduce stuck.capsule -o small.capsule",), (_STUCK, "vta run stuck.vta --capsule stuck.capsule")
+    ),
+)
+
+
+@contextmanager
+def workplace() -> Iterator[Path]:
+    """Yield a folder with nothing but the examples."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "examples").symlink_to(ROOT / "examples")
+        yield folder
+
+
+def drawn(session: Session, folder: Path) -> str:
+    """Run a session in ``folder`` and return its picture."""
+    for command in session.before:
+        if command.startswith("vta "):
+            on_terminal(command, folder=folder, width=session.width)
+        else:
+            subprocess.run(["sh", "-c", command], cwd=folder, check=True)
+    shown = "\n".join(
+        typed(command) + on_terminal(command, folder=folder, width=session.width, keys=session.keys)
+        for command in session.commands
+    )
+    lines = shown.splitlines()
+    if session.lines is not None and len(lines) > session.lines:
+        lines = [*lines[: session.lines], f"\x1b[2m... {len(lines) - session.lines} more lines\x1b[0m"]
+    return picture(session.name, "\n".join(lines), width=session.width, title=session.commands[-1])
