@@ -75,14 +75,14 @@ class _Tracks:
 
 
 def _instruction_places(launch: Recorded) -> dict[int, str]:
-    """Return the track of each instruction that began."""
-    found = instruction_lanes(launch).items()
+    """Return the track of each instruction that began: module by module, lane by lane, as the tracks are to stand."""
+    found = sorted(instruction_lanes(launch).items(), key=lambda item: (launch.modules[item[0]], item[1], item[0]))
     return {index: launch.modules[index].name.lower() + (f" {lane + 1}" if lane else "") for index, lane in found}
 
 
 def _instructions(launch: Recorded, tracks: _Tracks, places: dict[int, str]) -> Iterator[Event]:
     timeline = launch.timeline
-    for index, track in sorted(places.items(), key=lambda item: (launch.modules[item[0]], item[1], item[0])):
+    for index, track in places.items():
         text = format_instruction(launch.instructions[index], launch.config)
         begin, end = int(timeline.begun[index]), int(end_of(timeline, index))
         detail: dict[str, object] = {"index": index, "text": text}

@@ -3,12 +3,15 @@
 import io
 import itertools
 import json
+import re
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from isa.instructions import Alu, AluOpcode, Finish, Load, MemoryId
 from isa.tokens import TokenQueue, pops, pushes
 from tests.support.recorded_runs import record_programs, some_program
 from vta.trace import Recorded
@@ -50,6 +53,16 @@ def test_slices_of_one_track_do_not_overlap_and_each_instruction_has_one(
         assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
     indices = [e["args"]["index"] for e in events if e["ph"] == "X" and "index" in e.get("args", {})]
     assert sorted(indices) == list(range(len(launch)))
+
+
+def test_the_tracks_of_a_module_stand_in_the_order_of_their_lanes(tmp_path: Path) -> None:
+    load = Load(memory=MemoryId.ACC, dram_base=64, x_size=64, y_size=16, x_stride=64)
+    alus = [Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=1, uop_end=1) for _ in range(40)]
+    program = replace(some_program(0), instructions=(load, *alus, Finish()), origins=())
+    _, [launch] = record_programs(tmp_path / "t", "tsim", program)
+    names = [name for name in track_names(events_of(launch)).values() if re.fullmatch(r"compute( \d+)?", name)]
+    assert len(names) > 10
+    assert names == ["compute", *(f"compute {lane}" for lane in range(2, len(names) + 1))]
 
 
 @pytest.mark.parametrize("seed", range(4))
