@@ -226,7 +226,14 @@ def _less_memory(program: Program, fails: Fails) -> Program:
                 program = candidate
                 break
     without = replace(program, memory=MemoryImage(segments=program.memory.segments))
-    return without if fails(without) else program
+    return _fewer_uops(without if fails(without) else program, fails)
+
+
+def _fewer_uops(program: Program, fails: Fails) -> Program:
+    """Return the program with the first micro-ops only, the fewest that will do of 0, 1, 2, 4 ..."""
+    counts = [0, *(1 << bit for bit in range(len(program.uops).bit_length()))]
+    shorter = (replace(program, uops=program.uops[:count]) for count in counts if count < len(program.uops))
+    return next((candidate for candidate in shorter if fails(candidate)), program)
 
 
 def _with_memory(program: Program, memory: MemoryImage) -> Program:
