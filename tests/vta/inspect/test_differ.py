@@ -19,7 +19,6 @@ from runtime.devices.rtl import RtlSimulator
 from runtime.memory import DeviceMemory
 from runtime.stats import LaunchStats
 from tests.support.configs import CONFIGS
-from tests.support.engine_fault_verdict import judge_engine_faults
 from tests.support.engine_faults import EngineFault, faulty_engine
 from tests.support.random_programs import random_program
 from tests.support.small_designs import SMALL_DESIGNS
@@ -197,15 +196,3 @@ def test_a_fault_in_the_hardware_is_found() -> None:
     found = diff_engines(program, [partial(engine, program, "sim"), on(program, FlippedBank)]).difference
     assert found is not None
     assert (found.index, found.details) == (2, ("ACC[1, row 0, lane 0]: sim has 8, tsim has 10",))
-
-
-def test_faults_in_an_engine_are_found_at_the_first_instruction_that_they_change() -> None:
-    verdicts, wrong = judge_engine_faults(1, 40, right_engine="sim")
-    assert wrong == []
-    assert verdicts[True] == 40
-
-
-@pytest.mark.long
-def test_two_hundred_faults_in_an_engine_are_found() -> None:
-    verdicts, _ = judge_engine_faults(2, 200, right_engine="reference")
-    assert verdicts[True] >= 198
