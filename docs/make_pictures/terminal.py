@@ -9,12 +9,13 @@ import io
 import os
 import pty
 import re
+import select
 import shlex
 import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -23,7 +24,13 @@ from rich.text import Text
 
 __all__ = ["lines_of", "on_terminal", "picture", "typed"]
 
-_PROMPT = b"(vta)\x1b[0m "
+_PROMPT = b"(vta) "
+_PATIENCE = 120
+"""Seconds without a word from a command."""
+
+_COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
+_CONTROL = re.compile(rb"\x1b\[\?[0-9;]*[a-z]|[\x01\x02]")
+"""What a line editor sends beside text."""
 
 _BACKGROUND, _TEXT = (27, 31, 42), (206, 212, 224)
 _BLACK, _RED, _GREEN, _YELLOW = (68, 75, 94), (243, 113, 120), (126, 211, 133), (232, 190, 96)
@@ -70,17 +77,31 @@ def on_terminal(command: str, *, folder: Path, width: int, keys: Sequence[str] =
         stderr=follower,
     )
     os.close(follower)
-    shown, left = b"", list(keys)
     try:
-        while more := os.read(leader, 65536):
-            shown += more
-            if left and shown.endswith(_PROMPT):
-                os.write(leader, f"{left.pop(0)}\n".encode())
-    except OSError:  # how Linux says that nobody writes any more
-        pass
-    process.wait()
-    os.close(leader)
-    return shown.decode().replace("\r\n", "\n").replace("\r", "")
+        shown = b"".join(_conversation(leader, list(keys), command))
+    finally:
+        process.kill()
+        process.wait()
+        os.close(leader)
+    return _CONTROL.sub(b"", shown).decode().replace("\r\n", "\n").replace("\r", "")
+
+
+def _conversation(terminal: int, keys: list[str], command: str) -> Iterator[bytes]:
+    """Yield what is printed, and type the next line at each prompt."""
+    last = b""
+    while select.select([terminal], [], [], _PATIENCE)[0]:
+        try:
+            more = os.read(terminal, 65536)
+        except OSError:  # how Linux says that nobody writes any more
+            return
+        if not more:
+            return
+        yield more
+        last = (last + more)[-256:]
+        if keys and _COLOUR.sub(b"", _CONTROL.sub(b"", last)).endswith(_PROMPT):
+            os.write(terminal, f"{keys.pop(0)}\n".encode())
+            last = b""
+    raise RuntimeError(f"{command}: nothing was printed for {_PATIENCE} seconds; still to type: {keys}")
 
 
 def typed(command: str) -> str:
