@@ -237,6 +237,7 @@ class _Matcher:
 
     def match(self) -> Copy:
         self._check_conversion()
+        self._leave_bent_loops()
         clips = self._sort_guards()
         variables = [var for var, _ in self.nest.loops if var not in self.host]
         source = self._linear(self.load.buffer, self.load.indices, variables)
@@ -276,13 +277,24 @@ class _Matcher:
                 got=to_text(self.store.value),
             )
 
+    def _leave_bent_loops(self) -> None:
+        """Leave to the host the loops in which an index is not linear: a fused one may turn into the next row."""
+        for index in (*self.load.indices, *self.store.indices):
+            straight: list[Var] = []
+            for var, _ in reversed(self.nest.loops):
+                if detect_linear_equation(index, [*straight, var], self.analyzer) is None:
+                    self.host.append(var)
+                else:
+                    straight.append(var)
+
     def _linear(self, buffer: Buffer, indices: Sequence[Expr], variables: Sequence[Var]) -> tuple[Expr, ...]:
         form = detect_linear_equation(indices[0], variables, self.analyzer) if len(indices) == 1 else None
         if form is None:
             raise self.nest.error(
-                f"the index of {buffer.name!r} is not linear in the loops",
-                expected=f"a sum of constants times {', '.join(v.name for v in variables) or 'nothing'}",
+                f"buffer {buffer.name!r} has {len(indices)} dimensions",
+                expected="one-dimensional memory",
                 got=", ".join(map(to_text, indices)),
+                hint="run StorageFlatten first",
             )
         return form
 

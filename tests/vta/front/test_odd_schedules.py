@@ -35,3 +35,22 @@ def test_a_pragma_may_stand_around_the_threads_of_its_stage(threaded: tuple[int,
             s[stage].bind(axis, te.thread_axis(tag))
         s[stage].pragma(axis, pragma)
     np.testing.assert_array_equal(run_schedule(s, args, [VALUES], ENV.config).output, (VALUES + 1).astype(np.int8))
+
+
+@pytest.mark.parametrize("factor", [2, 4, 5, 7])
+@pytest.mark.parametrize("tag", [None, "cthread", "rotate"])
+def test_tiles_of_a_fused_axis_may_turn_from_one_row_to_the_next(tag: str | None, factor: int) -> None:
+    s, args, (loaded, more, result) = _increment()
+    rows, columns = result.op.axis[:2]
+    s[result].reorder(columns, rows)
+    fused = s[result].fuse(columns, rows)
+    outer, inner = s[result].split(fused, factor=factor)
+    if tag is not None:
+        outer, turn = s[result].split(outer, factor=2)
+        s[result].bind(turn, te.thread_axis(tag))
+    s[more].compute_at(s[result], outer)
+    s[loaded].compute_at(s[result], outer)
+    s[loaded].pragma(loaded.op.axis[0], ENV.dma_copy)
+    s[more].pragma(more.op.axis[0], ENV.alu)
+    s[result].pragma(inner, ENV.dma_copy)
+    np.testing.assert_array_equal(run_schedule(s, args, [VALUES], ENV.config).output, (VALUES + 1).astype(np.int8))

@@ -3,7 +3,7 @@
 import pytest
 
 from isa.config import VTAConfig
-from tests.support.dma_copies import ACC, CONFIG, DRAM, INP, OUT, WIDE, around, lowered, nest
+from tests.support.dma_copies import ACC, CONFIG, DRAM, INP, OUT, WIDE, around, calls, lowered, nest
 from tests.support.tir_build import buffer, host_load, loop, pragma, store
 from vta.passes.dma_copy import DmaError
 from vta.tir import ops
@@ -77,12 +77,21 @@ def test_a_padding_condition_of_two_loops_is_refused() -> None:
     )
 
 
-def test_an_index_that_is_not_linear_is_refused() -> None:
+def test_a_buffer_of_two_dimensions_is_refused() -> None:
     (i, c), loops = nest((4, 16), "i", "c")
-    assert refusal(around(store(ACC, host_load(WIDE, i * i * 16 + c), i * 16 + c), loops)) == (
-        "stage 'C_buf': dma_copy: the index of 'B' is not linear in the loops: expected a sum of constants times i, c, "
-        "got (((i*i)*16) + c)"
+    tiles = buffer("tiles", (4, 16), "int32")
+    assert refusal(around(store(ACC, host_load(tiles, i, c), i * 16 + c), loops)) == (
+        "stage 'C_buf': dma_copy: buffer 'tiles' has 2 dimensions: expected one-dimensional memory, got i, c; "
+        "run StorageFlatten first"
     )
+
+
+def test_only_the_loops_in_which_an_index_is_not_linear_go_to_the_host() -> None:
+    (i, j, c), loops = nest((4, 3, 16), "i", "j", "c")
+    index = i * i * 160 + j * 16 + c
+    assert calls(lowered(around(store(ACC, host_load(WIDE, index), i * 48 + j * 16 + c), loops))) == [
+        "VTALoadBuffer2D B ((i*i)*10) 3 1 3 0 0 0 0 C_buf[(i*48):48] 3"
+    ]
 
 
 def test_two_conversions_are_refused() -> None:
