@@ -21,7 +21,8 @@ After::
     }
 
 Where that leaves more micro-ops than the on-chip buffer holds, the two longest loops are folded instead of the
-outermost ones; where that is not enough, the host runs the first of the others around several kernels.
+outermost ones; where that is not enough, the host runs the first of the others around several kernels. A condition
+around all micro-ops, as incomplete tiles have it, moves out: the host tests it before the kernel.
 
 May import ``vta.arith``, ``vta.passes.{coproc_axis,errors,micro_op_nest}``, ``vta.tir``.
 Tests: tests/vta/passes/test_fold_uop_loop.py.
@@ -40,7 +41,7 @@ from vta.tir.dtype import INT32
 from vta.tir.expr import Builtin, Call, Expr, IntImm, Range, StringImm, same
 from vta.tir.func import PrimFunc
 from vta.tir.scopes import GEMM_SYMBOL
-from vta.tir.stmt import AttrStmt, Evaluate, For, Stmt, seq
+from vta.tir.stmt import AttrStmt, Evaluate, For, IfThenElse, Stmt, seq
 from vta.tir.traverse import map_expr, map_stmt, map_stmt_children, uses_var, walk
 
 __all__ = ["UopKernelError", "fold_uop_loop", "uop_loop_begin", "uop_loop_end"]
@@ -73,6 +74,8 @@ def fold_uop_loop(func: PrimFunc, config: VTAConfig) -> PrimFunc:
 def _fold_kernels(stmt: Stmt, analyzer: Analyzer, most: int) -> Stmt:
     if isinstance(stmt, AttrStmt) and is_uop_scope(stmt) and same(stmt.value, StringImm(GEMM_SYMBOL)):
         _check_calls(stmt)
+        if isinstance(stmt.body, IfThenElse) and stmt.body.else_case is None:
+            return replace(stmt.body, then_case=_fold_kernels(replace(stmt, body=stmt.body.then_case), analyzer, most))
         body = _fold(stmt.body, _MAX_LOOPS, analyzer)
         if micro_ops(body) > most:
             return _fold_other_loops(stmt, analyzer, most)

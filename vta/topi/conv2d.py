@@ -2,7 +2,7 @@
 
 ``conv2d`` and ``schedule_conv2d`` with the knobs of ``ConvTiles`` are TVM-VTA's template. ``vta.topi.conv2d_operator``
 builds on the same two with tiles that need not divide.
-May import ``vta.te``, ``vta.environment``, ``vta.topi.{conv2d_search,conv2d_tiles,fused,layout,window}``.
+May import ``vta.te``, ``vta.environment``, ``vta.topi.{conv2d_search,conv2d_tiles,fused,layout,tiling,window}``.
 Tests: tests/vta/topi/test_conv2d.py.
 """
 
@@ -17,6 +17,7 @@ from vta.topi.conv2d_search import searched_tiles, window_attributes
 from vta.topi.conv2d_tiles import ConvTiles, Resident
 from vta.topi.fused import FusedLayer, fused_layer
 from vta.topi.layout import blocks
+from vta.topi.tiling import turning_loop
 from vta.topi.window import Window
 
 __all__ = [
@@ -240,11 +241,11 @@ class _Template:
         return batch, channels, rows, columns
 
     def _rotated(self, stage: te.Stage, order: list[IterVar], counts: dict[IterVar, int], copies: int) -> IterVar:
-        """Let part of the first loop whose trips divide be the innermost one, of ``copies`` that use memory in turn."""
-        chosen = next((axis for axis, count in counts.items() if count % copies == 0), None)
+        """Let part of a loop be the innermost one, of ``copies`` that use memory in turn."""
+        chosen = turning_loop(counts, copies)
         if chosen is None:
             raise Conv2dError(
-                f"stage {stage.name!r}: no loop around its tiles or steps has a multiple of {copies} trips, as buffers "
+                f"stage {stage.name!r}: no loop around its tiles or steps has {copies} trips or more, as buffers "
                 f"that are used in turn need: {', '.join(str(count) for count in counts.values())}"
             )
         outer, inner = stage.split(chosen, factor=copies)

@@ -7,13 +7,14 @@ tests/vta/topi/test_conv2d_tiling.py.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from math import prod
 
 from vta.environment import Environment
 from vta.topi.channel_blocks import ChannelBlocks
 from vta.topi.conv2d_tiles import ConvTiles, Resident
 from vta.topi.layout import blocks
-from vta.topi.tiling import Bus, Candidate, Footprint, TilingError, Work, divisors, even_parts
+from vta.topi.tiling import Bus, Candidate, Footprint, TilingError, Work, copies_in_turn, divisors, even_parts
 from vta.topi.window import Window
 
 __all__ = ["ConvShape", "conv_candidates", "conv_footprint", "conv_work", "require_tiles"]
@@ -264,12 +265,7 @@ def _resident(shape: ConvShape, plain: ConvTiles) -> Iterator[tuple[Resident, tu
 
 
 def _copies(shape: ConvShape, plain: ConvTiles, turning: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    """Yield numbers of copies, of tiles and of steps, that divide the trips of a loop."""
+    """Yield numbers of copies, of tiles and of steps."""
     steps = shape.channels.count // plain.tile_ci
     kernel_steps = shape.window.kernel[0] // (plain.tile_kh or shape.window.kernel[0])
-    for tile_copies in _COPIES:
-        if tile_copies > 1 and all(count % tile_copies for count in turning):
-            continue
-        for step_copies in _COPIES:
-            if step_copies == 1 or steps % step_copies == 0 or kernel_steps % step_copies == 0:
-                yield tile_copies, step_copies
+    yield from product(copies_in_turn(turning, _COPIES), copies_in_turn((steps, kernel_steps), _COPIES))

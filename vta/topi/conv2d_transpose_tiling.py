@@ -16,7 +16,18 @@ from vta.topi.conv2d_grouped import ChannelBlocks
 from vta.topi.conv2d_transpose_schedule import ProductLoops, TransposedLayer, TransposeTiles
 from vta.topi.epilogue import Epilogue, Residual
 from vta.topi.layout import blocks
-from vta.topi.tiling import Bus, Candidate, Footprint, TilingError, Work, cheapest, divisors, even_parts, require_fit
+from vta.topi.tiling import (
+    Bus,
+    Candidate,
+    Footprint,
+    TilingError,
+    Work,
+    cheapest,
+    copies_in_turn,
+    divisors,
+    even_parts,
+    require_fit,
+)
 
 __all__ = ["TransposeSearch"]
 
@@ -159,9 +170,7 @@ class TransposeSearch:
             Resident.KERNEL: (columns, rows, images),
         }[tiles.resident]
         steps = self.layer.taken // tiles.tile_ci
-        for tile_copies, step_copies in product(_COPIES, _COPIES):
-            if any(count % tile_copies == 0 for count in turning) and steps % step_copies == 0:
-                yield tile_copies, step_copies
+        yield from product(copies_in_turn(turning, _COPIES), copies_in_turn((steps,), _COPIES))
 
     def _fetched(self, tiles: TransposeTiles) -> tuple[int, int, int]:
         """Return blocks, rows and columns of data that a step loads, or what is resident."""

@@ -1,6 +1,6 @@
 """What the schedules of all layers have in common: operands, epilogue and result around one reduction.
 
-May import ``vta.te``, ``vta.environment``, ``vta.topi.{conv2d,fused,operator}``.
+May import ``vta.te``, ``vta.environment``, ``vta.topi.{conv2d,fused,operator,tiling}``.
 Tests: tests/vta/topi/test_layer_schedule.py.
 """
 
@@ -14,6 +14,7 @@ from vta.tir.expr import IterVar
 from vta.topi.conv2d import Resident
 from vta.topi.fused import FusedLayer, fused_layer
 from vta.topi.operator import OperatorError
+from vta.topi.tiling import turning_loop
 
 __all__ = ["LayerSchedule", "use_in_turn"]
 
@@ -97,15 +98,15 @@ class LayerSchedule:
 def use_in_turn(stage: te.Stage, order: Sequence[IterVar], trips: Mapping[IterVar, int], copies: int) -> IterVar:
     """Let iterations of a loop of ``stage`` use ``copies`` copies of the memory inside in turn; return the innermost.
 
-    ``order`` are neighbouring loops. Part of the first one in ``trips`` whose trips ``copies`` divides goes innermost.
+    ``order`` are neighbouring loops. Part of one in ``trips``, chosen by ``turning_loop``, goes innermost.
     """
     if copies == 1:
         return order[-1]
-    chosen = next((axis for axis, count in trips.items() if count % copies == 0), None)
+    chosen = turning_loop(trips, copies)
     if chosen is None:
         counts = ", ".join(str(count) for count in trips.values())
         raise OperatorError(
-            f"stage {stage.name!r}: no loop around its tiles or steps has a multiple of {copies} trips, as memory that "
+            f"stage {stage.name!r}: no loop around its tiles or steps has {copies} trips or more, as memory that "
             f"is used in turn needs: {counts}"
         )
     outer, inner = stage.split(chosen, factor=copies)

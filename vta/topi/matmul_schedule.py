@@ -18,7 +18,7 @@ from vta.topi.epilogue import Epilogue, Residual
 from vta.topi.layer_schedule import LayerSchedule, use_in_turn
 from vta.topi.layout import blocks
 from vta.topi.sizes import sizes
-from vta.topi.tiling import Bus, Candidate, Footprint, Work, cheapest, divisors, even_parts, require_fit
+from vta.topi.tiling import Bus, Candidate, Footprint, Work, cheapest, copies_in_turn, divisors, even_parts, require_fit
 
 __all__ = ["MatmulTiles", "Product", "schedule_matmul"]
 
@@ -187,9 +187,7 @@ class Product:
             Resident.KERNEL: (down // groups,),
         }[tiles.resident]
         steps = self.inner // tiles.inner
-        for tile_copies, step_copies in product(_COPIES, _COPIES):
-            if any(count % tile_copies == 0 for count in turning) and steps % step_copies == 0:
-                yield tile_copies, step_copies
+        yield from product(copies_in_turn(turning, _COPIES), copies_in_turn((steps,), _COPIES))
 
     def _footprint(self, tiles: MatmulTiles) -> Footprint:
         operands = tiles.rotate_steps if tiles.rotate_steps > 1 else tiles.rotate_tiles

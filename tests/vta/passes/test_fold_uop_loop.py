@@ -11,7 +11,7 @@ from vta.tir.dtype import INT32
 from vta.tir.expr import Builtin, Call, Expr, ExprLike, IntImm, Var, convert
 from vta.tir.printer import to_text
 from vta.tir.scopes import ALU_SYMBOL, GEMM_SYMBOL
-from vta.tir.stmt import AttrStmt, Evaluate, For, Stmt
+from vta.tir.stmt import AttrStmt, Evaluate, For, IfThenElse, Stmt
 
 
 def push(dst: ExprLike, src: ExprLike, wgt: ExprLike) -> Stmt:
@@ -83,6 +83,17 @@ def test_a_loop_that_starts_elsewhere_shifts_the_micro_ops() -> None:
 def test_a_loop_that_a_condition_needs_stays() -> None:
     i = Var("i")
     assert folded(loop(i, 4, when(i < 3, push(i, 0, 0))))[0] == "for (i: int32, 0, 4) {"
+
+
+def test_a_condition_around_all_micro_ops_moves_out_of_the_kernel() -> None:
+    i, n = Var("i"), Var("n")
+    guarded = when(n < 5, loop(i, 16, push(i, 0, 0)))
+    lowered = fold_uop_loop(function(uop_scope(AXIS, GEMM_SYMBOL, guarded)), VTAConfig()).body
+    assert isinstance(lowered, IfThenElse)
+    assert lowered.condition == (n < 5)
+    assert isinstance(lowered.then_case, AttrStmt)
+    assert is_uop_scope(lowered.then_case)
+    assert '"VTAUopLoopBegin", 16, 1, 0, 0' in to_text(lowered.then_case)
 
 
 def test_a_kernel_without_loops_and_an_alu_kernel_stay_the_same() -> None:

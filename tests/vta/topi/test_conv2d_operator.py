@@ -14,10 +14,11 @@ from vta.nd import EXT_DEV, Device, empty
 from vta.tir.dtype import DType
 from vta.topi.conv2d import Conv2dError, ConvTiles, Resident
 from vta.topi.conv2d_operator import Conv2d, conv2d_sums
+from vta.topi.conv2d_tiling import conv_work
 from vta.topi.epilogue import Bias, Clip, Residual, ShiftRight
 from vta.topi.operand import Operand
 from vta.topi.operator import OperatorError, compile  # noqa: A004
-from vta.topi.tiling import TilingError
+from vta.topi.tiling import Bus, TilingError, cycles
 from vta.topi.window import Window, WindowError
 
 STEPS = (ShiftRight(6), Bias(), Residual(), Clip(-100, 100))
@@ -148,17 +149,42 @@ def test_blocks_whose_groups_read_different_channels_cannot_be_joined() -> None:
     )
 
 
+@pytest.mark.parametrize("engine", ["sim", "tsim"])
+@pytest.mark.parametrize(
+    "tiles",
+    [
+        ConvTiles(tile_h=7, tile_w=7, run=7, rotate_steps=2),
+        ConvTiles(tile_h=7, tile_w=7, run=7, rotate_tiles=3, rotate_steps=3),
+        ConvTiles(tile_h=3, tile_w=7, run=7, rotate_tiles=4, rotate_steps=4),
+        ConvTiles(tile_h=2, tile_w=2, run=2, tile_ci=5, rotate_tiles=5, resident=Resident.DATA),
+        ConvTiles(tile_h=2, tile_w=7, run=7, rotate_tiles=3, rotate_steps=3, resident=Resident.KERNEL),
+    ],
+    ids=repr,
+)
+def test_the_last_round_of_memory_in_turn_may_be_incomplete(tiles: ConvTiles, engine: str) -> None:
+    operator = Conv2d(1, 5 * 16, 7, 7, 7 * 16, (3, 3), padding=(1, 1, 1, 1), epilogue=(Bias(), ShiftRight(4)))
+    check(operator, "default", tiles=tiles, engine=engine)
+
+
+def test_prime_numbers_of_blocks_are_as_busy_as_others() -> None:
+    env = vta.get_env()
+    for count in (13, 17, 31, 61):
+        operator = Conv2d(1, count * 16, 14, 14, count * 16, (3, 3), padding=(1, 1, 1, 1), epilogue=(ShiftRight(8),))
+        work = conv_work(operator.shape_on(env), operator.chosen(env), Bus())
+        assert operator.macs / 256 / cycles(work, Bus()) > 0.97
+
+
 def test_tiles_of_another_operator_are_refused() -> None:
     with pytest.raises(OperatorError) as caught:
         OPERATOR.schedule(vta.get_env(), 4)
     assert str(caught.value) == "Conv2d: tiles are ConvTiles, not int"
 
 
-def test_copies_that_no_loop_has_a_multiple_of_are_refused() -> None:
+def test_copies_for_which_no_loop_is_long_enough_are_refused() -> None:
     with pytest.raises(Conv2dError) as caught:
-        OPERATOR.schedule(vta.get_env(), ConvTiles(tile_h=12, tile_w=10, rotate_tiles=2))
+        OPERATOR.schedule(vta.get_env(), ConvTiles(tile_h=12, tile_w=10, rotate_tiles=7))
     assert str(caught.value) == (
-        "stage 'res': no loop around its tiles or steps has a multiple of 2 trips, as buffers that are used in turn "
+        "stage 'res': no loop around its tiles or steps has 7 trips or more, as buffers that are used in turn "
         "need: 1, 3, 1, 1"
     )
 

@@ -92,3 +92,11 @@ def test_the_prediction_is_close_to_what_the_hardware_takes(operator: Conv2d, ti
     assert device.stats.cycles is not None
     predicted = cycles(conv_work(operator.shape_on(env), tiles, BUS), Bus(latency=1))
     assert predicted == pytest.approx(device.stats.cycles, rel=0.1)
+
+
+def test_an_incomplete_last_round_lets_only_its_own_loads_run_ahead_of_the_epilogue() -> None:
+    # Of 17 steps, rounds of 6 leave 5 and rounds of 7 leave 3; rounds of 3 leave 2.
+    long = replace(WORK, steps=17, gemm=800, load=700, alu=6000)
+    five, three, two = (cycles(replace(long, step_copies=copies), BUS) for copies in (6, 7, 3))
+    assert two - three == 16 * 800
+    assert three - five == 16 * 2 * 800

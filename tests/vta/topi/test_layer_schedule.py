@@ -65,8 +65,7 @@ def test_memory_is_used_in_turn_in_the_first_loop_that_the_copies_divide() -> No
     assert [axis.name for axis in made.result.leaf_iter_vars[:3]] == ["i0", "i1.outer", "i1.inner"]
     assert inner is made.result.leaf_iter_vars[2]
     with pytest.raises(OperatorError) as error:
-        use_in_turn(made.result, [rows], {rows: 4}, 3)
+        use_in_turn(made.result, [rows], {rows: 4}, 5)
     assert str(error.value) == (
-        "stage 'result': no loop around its tiles or steps has a multiple of 3 trips, as memory that is used in turn "
-        "needs: 4"
+        "stage 'result': no loop around its tiles or steps has 5 trips or more, as memory that is used in turn needs: 4"
     )

@@ -3,7 +3,19 @@ from dataclasses import replace
 import pytest
 
 from isa.config import VTAConfig
-from vta.topi.tiling import Bus, Candidate, Footprint, TilingError, Work, cheapest, cycles, divisors, even_parts
+from vta.topi.tiling import (
+    Bus,
+    Candidate,
+    Footprint,
+    TilingError,
+    Work,
+    cheapest,
+    copies_in_turn,
+    cycles,
+    divisors,
+    even_parts,
+    turning_loop,
+)
 
 CONFIG = VTAConfig()
 
@@ -58,3 +70,17 @@ def test_divisors_and_even_parts() -> None:
     assert divisors(12) == [1, 2, 3, 4, 6, 12]
     assert even_parts(13) == [13, 7, 5, 4, 3, 2, 1]
     assert even_parts(1) == [1]
+
+
+def test_memory_in_turn_goes_by_the_first_loop_that_divides_or_by_the_longest() -> None:
+    assert turning_loop({"i": 4, "j": 6}, 3) == "j"
+    assert turning_loop({"i": 4, "j": 6}, 2) == "i"
+    assert turning_loop({"i": 4, "j": 7}, 5) == "j"
+    assert turning_loop({"i": 4, "j": 7}, 8) is None
+
+
+def test_incomplete_rounds_are_priced_where_nothing_divides_and_they_are_no_single_iteration() -> None:
+    assert copies_in_turn((4, 6), (4, 3, 2, 7, 5, 1)) == [4, 3, 2, 1]
+    assert copies_in_turn((1, 17), (4, 3, 2, 7, 5, 1)) == [3, 7, 5, 1]
+    assert copies_in_turn((3,), (4, 2, 1)) == [1]
+    assert copies_in_turn((1,), (4, 2, 1)) == [1]

@@ -2,9 +2,9 @@
 
 from vta.topi.tiling.cost import Bus, Work, cycles
 from vta.topi.tiling.footprint import Footprint, TilingError, require_fit
-from vta.topi.tiling.search import Candidate, cheapest, divisors, even_parts
+from vta.topi.tiling.search import Candidate, cheapest, copies_in_turn, divisors, even_parts, turning_loop
 
 __all__ = [
-    "Bus", "Candidate", "Footprint", "TilingError", "Work", "cheapest", "cycles", "divisors", "even_parts",
-    "require_fit",
+    "Bus", "Candidate", "Footprint", "TilingError", "Work", "cheapest", "copies_in_turn", "cycles", "divisors",
+    "even_parts", "require_fit", "turning_loop",
 ]  # fmt: skip

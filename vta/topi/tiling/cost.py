@@ -109,7 +109,9 @@ def _released(work: Work, load: int, alu: int) -> float:
     """Return the pace at which input memory is released.
 
     Instructions of the compute module complete in order, so products say that their inputs are free only when the
-    epilogue of the tile before is done; ``step_copies`` of them can be done until then.
+    epilogue of the tile before is done; ``step_copies`` of them can be done until then, or as many as the last round
+    has, if it is incomplete: the next tile begins with its copies again.
     """
-    ahead = work.step_copies if work.steps > 1 else work.tile_copies
+    last_round = work.steps % work.step_copies if work.steps > work.step_copies else 0
+    ahead = (last_round or work.step_copies) if work.steps > 1 else work.tile_copies
     return alu + max(0, work.steps - ahead) * work.gemm + (load if work.steps >= ahead else 0)

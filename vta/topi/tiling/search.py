@@ -3,7 +3,7 @@
 May import ``isa.config`` and its neighbours. Tests: tests/vta/topi/test_search.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -11,9 +11,10 @@ from isa.config import VTAConfig
 from vta.topi.tiling.cost import Bus, Work, cycles
 from vta.topi.tiling.footprint import Footprint, TilingError
 
-__all__ = ["Candidate", "cheapest", "divisors", "even_parts"]
+__all__ = ["Candidate", "cheapest", "copies_in_turn", "divisors", "even_parts", "turning_loop"]
 
 T = TypeVar("T")
+Loop = TypeVar("Loop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +72,27 @@ def divisors(number: int) -> list[int]:
 def even_parts(extent: int) -> list[int]:
     """Return the sizes of parts into which ``extent`` can be cut evenly, the largest first: the last may be smaller."""
     return sorted({-(-extent // parts) for parts in range(1, extent + 1)}, reverse=True)
+
+
+def turning_loop(trips: Mapping[Loop, int], copies: int) -> Loop | None:
+    """Return the loop whose iterations use ``copies`` of their memory in turn: the first one that ``copies`` divides.
+
+    If there is none, it is the longest loop, and its last round is incomplete; None if it has not even one whole round.
+    """
+    for loop, count in trips.items():
+        if count % copies == 0:
+            return loop
+    longest = max(trips, key=lambda loop: trips[loop])
+    return longest if trips[longest] > copies else None
+
+
+def copies_in_turn(trips: Collection[int], choices: Collection[int]) -> list[int]:
+    """Return the ``choices`` of copies that are worth pricing for loops of so many ``trips``.
+
+    They divide one of them. Where only 1 does, as for prime numbers, an incomplete last round is better than no copies,
+    if it has two iterations or more: a single one would leave its copy no time to be filled for the next round.
+    """
+    dividing = [copies for copies in choices if any(count % copies == 0 for count in trips)]
+    if any(copies > 1 for copies in dividing):
+        return dividing
+    return [copies for copies in choices if copies == 1 or (copies < max(trips) and max(trips) % copies > 1)]
