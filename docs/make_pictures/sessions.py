@@ -35,13 +35,14 @@ class Session:
 _GOOD = "vta disasm examples/matrix_multiply.py -o good.vta"
 _EARLY = "sed '/load.inp/ s/ pop_next//' good.vta > early.vta"
 _SAME = "sed 's/wgt=1,0/wgt=0,0/' good.vta > same_weights.vta"
+_HALF = "sed '/reset/ s/iter=16,1/iter=8,1/' good.vta > half.vta"
 _STUCK = "sed '/gemm/ s/ push_next//' good.vta > stuck.vta"
 _PACK = "vta run stuck.vta --capsule stuck.capsule"
 _RECORD = "vta run examples/matrix_multiply.py --target tsim --record mm.trace"
 
 SESSIONS = (
     Session("check", ("vta check good.vta", "vta check early.vta --limit 2"), (_GOOD, _EARLY)),
-    Session("sanitize", ("vta run good.vta --sanitize",), (_GOOD,)),
+    Session("sanitize", ("vta run good.vta --sanitize", "vta run half.vta --sanitize"), (_GOOD, _HALF)),
     Session(
         "diff",
         ("vta diff examples/add_three.vta --engines reference,sim,tsim", "vta diff good.vta same_weights.vta"),

@@ -48,4 +48,5 @@ class LaunchSanitizer:
     def summary(self, name: str) -> None:
         """Say how much was looked at."""
         errors = f"{self.errors or 'no'} error{'' if self.errors == 1 else 's'}"
-        say(f"{name}: {self._number} launches sanitized, {errors}")
+        launches = f"{self._number} launch{'' if self._number == 1 else 'es'}"
+        say(f"{name}: {launches} sanitized, {errors}")

@@ -37,7 +37,7 @@ def test_every_launch_of_a_script_is_checked() -> None:
     result = vta("run", script, "--sanitize", "--trace", "-")
     assert result.exit_code == 0, result.output
     assert "launch 0: 8 instructions" in result.stdout
-    assert result.stdout.endswith(f"{script}: 1 launches sanitized, no errors\n")
+    assert result.stdout.endswith(f"{script}: 1 launch sanitized, no errors\n")
 
 
 SCRIPT = """\
