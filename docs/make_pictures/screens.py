@@ -65,14 +65,13 @@ def _timeline(threads: int, folder: Path) -> bytes:
 
 def _perfetto(folder: Path) -> bytes:
     """Return Perfetto's window on the matrix multiplication; the first GEMM with its tokens is selected."""
-    _vta(folder, "run examples/matrix_multiply.py --target tsim --record perfetto.trace")
-    _vta(folder, "trace perfetto.trace --perfetto perfetto.json")
-    gemm = _gemm_that_waits(folder / "perfetto.json")
+    _vta(folder, "trace mm.trace --perfetto mm.json")
+    gemm = _gemm_that_waits(folder / "mm.json")
     with _served(folder) as address:
         place = f"ts={gemm['ts'] * 1000}&dur={gemm['dur'] * 1000}"
-        with chromium(f"{address}/#!/?url={address}/perfetto.json&hideSidebar=true&{place}", width=_WIDTH) as driver:
+        with chromium(f"{address}/#!/?url={address}/mm.json&hideSidebar=true&{place}", width=_WIDTH) as driver:
             _of_size(driver, 700)
-            _until(driver, lambda: "perfetto.json" in driver.title)
+            _until(driver, lambda: "mm.json" in driver.title)
             time.sleep(4)  # tracks and arrows are drawn when their queries have run; nothing says when
             return _shot(driver, 700)
 
