@@ -141,7 +141,10 @@ def simulator_faults(rng: np.random.Generator) -> list[SourceFault]:
         ),
         SourceFault("turns come in pairs", gemm._emit_products, "turn * factor", "(turn >> 1) * factor"),
         SourceFault(
-            "GEMM halves a factor of inputs", gemm._emit_steps, "step.src, step.wgt, trips", "step.src >> 1, step.wgt, trips"
+            "GEMM halves a factor of inputs",
+            gemm._emit_steps,
+            "step.src, step.wgt, trips",
+            "step.src >> 1, step.wgt, trips",
         ),
         SourceFault(
             "GEMM halves a factor of weights", gemm._emit_steps, "rest.src, rest.wgt", "rest.src, rest.wgt >> 1"
