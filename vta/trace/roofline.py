@@ -1,5 +1,7 @@
 """Where a launch stands under the machine's two roofs: multiply-accumulates a cycle against those per byte of DRAM.
 
+Reads and writes have a channel each, so that the busier of the two is the roof.
+
 May import ``isa`` and ``runtime``. Tests: tests/vta/trace/test_roofline.py.
 """
 
@@ -19,18 +21,24 @@ __all__ = ["Roofline", "roofline"]
 class Roofline:
     """The roofs ``peak`` (MAC a cycle) and ``bandwidth`` (bytes a cycle), and the launch below them.
 
-    ``macs`` were done and ``nbytes`` moved in ``cycles``.
+    ``macs`` were done in ``cycles``, in which ``read`` and ``written`` bytes moved.
     """
 
     peak: int
     bandwidth: float
     macs: int
-    nbytes: int
+    read: int
+    written: int
     cycles: int
 
     @property
+    def nbytes(self) -> int:
+        """Bytes on the busier channel."""
+        return max(self.read, self.written)
+
+    @property
     def intensity(self) -> float:
-        """MAC per byte of DRAM traffic."""
+        """MAC per byte on the busier channel."""
         return self.macs / self.nbytes if self.nbytes else float("inf")
 
     @property
@@ -47,7 +55,7 @@ class Roofline:
 def roofline(launch: Recorded, hardware: Mapping[str, object]) -> Roofline | None:
     """Return the roofline of a launch on a device with a clock; ``hardware`` has the width of its memory port.
 
-    Bytes are those of reads, as these share one channel, and of writes; the fetch of instructions counts.
+    The fetch of instructions counts as reads.
     """
     timeline, config = launch.timeline, launch.config
     width = hardware.get("data_width")
@@ -55,11 +63,14 @@ def roofline(launch: Recorded, hardware: Mapping[str, object]) -> Roofline | Non
         return None
     completed = timeline.ended[: launch.legal] != NEVER
     counted = count_words(launch.tables, completed, config)
-    moved = timeline.bursts.nbytes[np.flatnonzero(timeline.bursts.end != NEVER)]
+    bursts = timeline.bursts
+    writes = np.isin(bursts.client, [at for at, name in enumerate(bursts.clients) if name in bursts.writers])
+    moved = bursts.end != NEVER
     return Roofline(
         peak=config.batch * config.block_in * config.block_out,
         bandwidth=width / 8,
         macs=counted.gemm_counter * config.batch * config.block_in * config.block_out,
-        nbytes=int(moved.sum()),
+        read=int(bursts.nbytes[moved & ~writes].sum()),
+        written=int(bursts.nbytes[moved & writes].sum()),
         cycles=timeline.cycles,
     )

@@ -1,6 +1,8 @@
 """The HTML page in a real browser: it loads without an error, shows the numbers of the trace, zooms, finds, selects."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,9 +10,11 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 
+from isa.origin import Origin
+from runtime.session import Session
 from tests.support.browser import chromium, console_errors, missing_browser
 from tests.support.recorded_runs import record_programs, some_program
-from vta.trace import Recorded
+from vta.trace import Recorded, read_trace, recording
 from vta.trace.html import page_text
 from vta.trace.page_data import page_data
 
@@ -204,7 +208,8 @@ def test_the_roofline_has_the_launch_on_it(page: Page) -> None:
     driver, _ = page
     roof = driver.execute_script("return vtaTrace.data.launches[0].roofline")
     text = driver.find_element(By.ID, "roofline-text").text
-    assert text.startswith(f"{roof['macs']:,} MAC, {roof['bytes']:,} bytes: {roof['achieved']:.1f} MAC a cycle")
+    moved = f"{roof['read']:,} bytes read, {roof['written']:,} written"
+    assert text.startswith(f"{roof['macs']:,} MAC, {moved}: {roof['achieved']:.1f} MAC a cycle")
     assert driver.find_elements(By.ID, "roofline-point")
 
 
@@ -215,3 +220,61 @@ def test_another_launch_can_be_chosen(page: Page) -> None:
     )
     assert state(driver)["launch"] == 1
     assert driver.find_element(By.ID, "subtitle").text.startswith(f"launch 1 on tsim: {len(launches[1])} instructions")
+
+
+def test_escape_ends_a_search_and_the_table_begins_with_its_first_row(page: Page) -> None:
+    driver, _ = page
+    search(driver, "gemm")
+    assert state(driver)["matches"]
+    driver.find_element(By.ID, "search").send_keys(Keys.ESCAPE)
+    assert (state(driver)["query"], state(driver)["matches"]) == ("", [])
+    assert driver.find_element(By.ID, "found").text == driver.find_element(By.ID, "search").get_attribute("value") == ""
+    first, *_ = driver.find_elements(By.CSS_SELECTOR, "#table-body tr")
+    assert first.get_attribute("data-index") == "0"
+
+
+def test_boxes_narrower_than_a_pixel_are_drawn_once_unless_they_are_searched_for(page: Page) -> None:
+    driver, _ = page
+    drawn = "return vtaTrace.boxes().filter(b => b.hit.instruction !== undefined).length"
+    driver.execute_script("vtaTrace.data.launches[0].duration *= 1000; vtaTrace.fit()")
+    try:
+        few = driver.execute_script(drawn)
+        search(driver, "sram")
+        found = len(state(driver)["matches"])
+        assert few < found <= driver.execute_script(drawn)
+    finally:
+        driver.execute_script("vtaTrace.data.launches[0].duration /= 1000")
+
+
+def test_names_are_text_whatever_is_in_them(tmp_path: Path) -> None:
+    names = [
+        "</script><script>window.broken = 1</script>",
+        "<!--<script>",
+        "<img src=x onerror='window.broken = 1'>",
+        "\"quotes\" 'and' `ticks` &amp; ${1 + 1}",
+        "\u5377\u79ef \u202e",
+        "long" * 500,
+        "/*DATA*/ /*JS*/",
+    ]
+    program = some_program(3)
+    origins = tuple(
+        Origin(names[i % len(names)], names[(i + 1) % len(names)]) for i in range(len(program.instructions))
+    )
+    session, path = Session(program.config, "tsim"), tmp_path / "t"
+    with recording(session, path, program="".join(names)):
+        session.run_program(replace(program, origins=origins))
+    page = tmp_path / "page.html"
+    with read_trace(path) as reader:
+        page.write_text(page_text(page_data(reader.header, reader)), encoding="utf-8")
+    with chromium(page) as driver:
+        assert driver.execute_script("return document.title") == "VTA trace: " + "".join(names)
+        for index, origin in enumerate(origins[: len(names)]):
+            driver.execute_script(f"vtaTrace.select({index})")
+            shown = driver.execute_script(
+                "return [...document.querySelectorAll('#selection dd')].map(d => d.textContent)"
+            )
+            assert str(origin) in shown
+        wide, most = driver.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+        assert wide <= most
+        assert driver.execute_script("return window.broken") is None
+        assert console_errors(driver) == []

@@ -15,7 +15,7 @@ const state = { launch: 0, begin: 0, end: 1, selected: -1, query: "", matches: [
 let launch = null;
 
 const by = (id) => document.getElementById(id);
-const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
+const inks = new Map();  // asking the browser for each of thousands of boxes would take most of the time
 const kindOf = (text) => text.split(/[ .]/, 1)[0];
 const colour = (text) => KINDS[kindOf(text)] || OTHER;
 const causeColour = (cause) => (cause === "work" || cause === "idle" ? ink(cause) : CAUSES[cause] || OTHER);
@@ -30,6 +30,12 @@ const duration = () => Math.max(launch.duration, 1);
 function endOf(index) {
   const { begun, ended } = launch.instructions;
   return begun[index] >= 0 && ended[index] < 0 ? Math.max(launch.duration - 1, begun[index]) : ended[index];
+}
+
+/** Return a colour of the style sheet; `inks` is to be cleared when the face changes. */
+function ink(name) {
+  if (!inks.has(name)) inks.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`));
+  return inks.get(name);
 }
 
 function element(name, text, attributes = {}) {

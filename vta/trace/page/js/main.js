@@ -3,6 +3,7 @@
 function open(number) {
   state.launch = number;
   launch = DATA.launches[number];
+  launch.colours ??= launch.instructions.text.map(colour);
   Object.assign(state, { begin: 0, end: duration(), selected: -1, query: "", matches: [] });
   by("launch").value = number;
   by("search").value = by("found").textContent = "";
@@ -25,7 +26,7 @@ function open(number) {
 }
 
 function start() {
-  document.title = by("title").textContent = `VTA trace${DATA.program ? `: ${DATA.program}` : ""}`;
+  document.title = by("title").title = by("title").textContent = `VTA trace${DATA.program ? `: ${DATA.program}` : ""}`;
   if (!DATA.launches.length) {
     by("subtitle").textContent = "The trace has no launch.";
     for (const part of document.querySelectorAll("nav, main")) part.hidden = true;
@@ -37,7 +38,7 @@ function start() {
   listenToButtons();
   listenToKeys();
   window.addEventListener("resize", () => { resetOverview(); draw(); fillTable(); });
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { draw(); showAccount(); });
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { inks.clear(); draw(); showAccount(); });
   open(0);
 }
 

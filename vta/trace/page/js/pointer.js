@@ -83,7 +83,11 @@ function listenToButtons() {
   by("search").addEventListener("input", (event) => search(event.target.value));
   by("search").addEventListener("keydown", (event) => {
     if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
-    if (event.key === "Escape") event.target.blur();
+    if (event.key !== "Escape") return;
+    event.preventDefault();  // the browser would empty the field and say nothing of it
+    event.target.value = "";
+    search("");
+    event.target.blur();
   });
   by("table-scroll").addEventListener("scroll", fillTable);
   by("table-body").addEventListener("click", (event) => {

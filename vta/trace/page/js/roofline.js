@@ -17,8 +17,8 @@ function showRoofline() {
     return;
   }
   home.append(roofPlot(roof));
-  home.append(element("p", `${count(roof.macs)} MAC, ${count(roof.bytes)} bytes: ${roof.achieved.toFixed(1)} MAC a cycle at ` +
-    `${roof.intensity.toFixed(2)} MAC a byte, ${percent(roof.achieved, roof.attainable)} of what the roof allows.`, { id: "roofline-text" }));
+  home.append(element("p", `${count(roof.macs)} MAC, ${count(roof.read)} bytes read, ${count(roof.written)} written: ${roof.achieved.toFixed(1)} MAC a cycle at ` +
+    `${roof.intensity.toFixed(2)} MAC a byte on the busier channel, ${percent(roof.achieved, roof.attainable)} of what the roof allows.`, { id: "roofline-text" }));
 }
 
 function roofPlot(roof) {
@@ -47,7 +47,7 @@ function roofPlot(roof) {
   art.append(svg("line", { x1: at, x2: at, y1: y(roof.achieved), y2: y(roof.attainable), class: "gap" }));
   art.append(svg("circle", { cx: at, cy: y(roof.achieved), r: 5.5, class: "point", id: "roofline-point" }));
   art.append(svg("text", { x: at + 10, y: y(roof.achieved) + 16, class: "point" }, `${roof.achieved.toFixed(1)}`));
-  art.append(svg("text", { x: (left + W - right) / 2, y: H - 6, "text-anchor": "middle", class: "tick" }, "MAC per byte of DRAM traffic"));
+  art.append(svg("text", { x: (left + W - right) / 2, y: H - 6, "text-anchor": "middle", class: "tick" }, "MAC per byte on the busier channel of DRAM"));
   art.append(svg("text", { x: 0, y: 0, "text-anchor": "middle", class: "tick", transform: `translate(11 ${(top + H - bottom) / 2}) rotate(-90)` }, "MAC a cycle"));
   return art;
 }

@@ -65,14 +65,16 @@ function fillTable() {
   const shown = rows(), scroll = by("table-scroll");
   const first = Math.max(0, Math.floor(scroll.scrollTop / TABLE_ROW) - 5);
   const last = Math.min(shown.length, first + Math.ceil(scroll.clientHeight / TABLE_ROW) + 12);
-  const lines = [spacer(first), ...shown.slice(first, last).map(tableRow), spacer(shown.length - last)];
+  const lines = [...spacer(first), ...shown.slice(first, last).map(tableRow), ...spacer(shown.length - last)];
   by("table-body").replaceChildren(...lines);
 }
 
+/** Return a row as high as those that are out of sight, none for none. */
 function spacer(many) {
+  if (!many) return [];
   const row = element("tr");
   row.append(element("td", undefined, { style: `height:${many * TABLE_ROW}px;padding:0;border:0` }));
-  return row;
+  return [row];
 }
 
 function tableRow(index) {

@@ -1,14 +1,15 @@
 // The timeline, drawn: ruler, tracks, the arrows of the selected instruction's tokens. `boxes` says what lies where.
 
 const canvas = by("timeline");
-let pen = null, boxes = [];
+let pen = null, boxes = [], wide = 0;  // `wide`: the canvas's width, which is slow to ask for
 
-const width = () => canvas.clientWidth - LABEL;
+const width = () => wide - LABEL;
 const scale = () => width() / (state.end - state.begin);
 const place = (time) => LABEL + (time - state.begin) * scale();
 
 function draw() {
   pen = prepared(canvas, height);
+  wide = canvas.clientWidth;
   boxes = [];
   drawRuler();
   for (const track of tracks) DRAW[track.kind](track);
@@ -31,7 +32,7 @@ function drawRuler() {
     pen.lineTo(x, height);
     pen.stroke();
     pen.fillStyle = ink("soft");
-    if (x < canvas.clientWidth - 50) pen.fillText(count(time), x + 3, RULER / 2);
+    if (x < wide - 50) pen.fillText(count(time), x + 3, RULER / 2);
   }
 }
 
@@ -48,24 +49,36 @@ function drawLabels() {
 
 /** Draw a box, as much of it as is in sight and at least a visible sliver; `hit` is what lies under it. */
 function box(x, y, w, h, fill, hit) {
-  const left = Math.max(LABEL, x), right = Math.min(canvas.clientWidth, x + Math.max(w, 1));
+  const left = Math.max(LABEL, x), right = Math.min(wide, x + Math.max(w, 1));
   if (right <= left) return;
   pen.fillStyle = fill;
   pen.fillRect(left, y, Math.max(right - left - (w > 3 ? 1 : 0), 0.7), h);
   if (hit) boxes.push({ left, right, top: y, bottom: y + h, hit });
 }
 
+/** Knows which boxes narrower than a pixel lie on one of their row that is drawn already. */
+class Slivers {
+  drawn = new Map();
+
+  again(x, row, w) {
+    const pixel = Math.floor(x), found = w < 1 && this.drawn.get(row) === pixel;
+    this.drawn.set(row, pixel);
+    return found;
+  }
+}
+
 const DRAW = {
   instructions(track) {
     const { begun, text, lane } = launch.instructions;
-    const found = new Set(state.matches);
+    const found = new Set(state.matches), slivers = new Slivers();
     for (const index of track.own) {
       const end = endOf(index);
       if (end < state.begin || begun[index] > state.end) continue;
       const x = place(begun[index]), w = (end - begun[index] + 1) * scale();
       const y = track.top + laneTop(lane[index]), high = laneHeight(lane[index]);
+      if (slivers.again(x, lane[index], w) && !found.has(index) && index !== state.selected) continue;
       pen.globalAlpha = state.query && !found.has(index) ? 0.2 : 1;
-      box(x, y, w, high, colour(text[index]), { instruction: index });
+      box(x, y, w, high, launch.colours[index], { instruction: index });
       if (w > 44 && high > THIN) writeInside(`${index} ${text[index]}`, x, y, w);
       if (index === state.selected) outline(x, y, w, high);
     }
@@ -80,24 +93,26 @@ const DRAW = {
     }
   },
   bursts(track) {
-    const { begin, end } = launch.bursts;
+    const { begin, end } = launch.bursts, slivers = new Slivers();
     pen.globalAlpha = 0.55;
     for (const index of track.own) {
       if (end[index] < state.begin || begin[index] > state.end) continue;
-      box(place(begin[index]), track.top, (end[index] - begin[index] + 1) * scale(), track.size, ink("burst"), { burst: index });
+      const x = place(begin[index]), w = (end[index] - begin[index] + 1) * scale();
+      if (!slivers.again(x, 0, w)) box(x, track.top, w, track.size, ink("burst"), { burst: index });
     }
     pen.globalAlpha = 1;
   },
   memory(track) {
-    const { memory } = track, y = (row) => track.top + (row / track.shown) * track.size;
+    const { memory } = track, y = (row) => track.top + (row / track.shown) * track.size, slivers = new Slivers();
     pen.fillStyle = ink("empty");
     pen.fillRect(LABEL, track.top, width(), track.size);
     for (let at = 0; at < memory.first.length; at++) {
       if (memory.end[at] < state.begin || memory.begin[at] > state.end) continue;
       const high = Math.max(1, y(memory.last[at] + 1) - y(memory.first[at]));
-      const shade = memory.reads[at] ? colour(launch.instructions.text[memory.writer[at]]) : ink("unread");
+      const shade = memory.reads[at] ? launch.colours[memory.writer[at]] : ink("unread");
       const own = state.selected >= 0 && (memory.writer[at] === state.selected || memory.reader[at] === state.selected);
       const w = (memory.end[at] - memory.begin[at] + 1) * scale();
+      if (slivers.again(place(memory.begin[at]), Math.floor(y(memory.first[at])), w) && !own) continue;
       box(place(memory.begin[at]), y(memory.first[at]), w, high, own ? ink("pick") : shade, { held: { memory, at } });
     }
   },
@@ -130,7 +145,7 @@ function writeInside(text, x, y, w) {
 }
 
 function outline(x, y, w, high) {
-  const left = Math.max(x, LABEL), right = Math.min(x + w, canvas.clientWidth - 1);
+  const left = Math.max(x, LABEL), right = Math.min(x + w, wide - 1);
   if (right < left) return;
   pen.strokeStyle = ink("pick");
   pen.lineWidth = 2;
