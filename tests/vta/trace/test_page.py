@@ -239,7 +239,7 @@ def test_boxes_narrower_than_a_pixel_are_drawn_once_unless_they_are_searched_for
     driver.execute_script("vtaTrace.data.launches[0].duration *= 1000; vtaTrace.fit()")
     try:
         few = driver.execute_script(drawn)
-        search(driver, "sram")
+        search(driver, "o")
         found = len(state(driver)["matches"])
         assert few < found <= driver.execute_script(drawn)
     finally:
