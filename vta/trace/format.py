@@ -16,6 +16,8 @@ VERSION = 1
 HEAD, LAUNCH, END = b"HEAD", b"LNCH", b"END!"
 
 _RECORD = struct.Struct("<4sQI")
+_PIECE = 1 << 24
+"""Bytes that are read at a time: a damaged length may be more than there is memory."""
 
 
 def write_record(file: IO[bytes], kind: bytes, payload: bytes) -> None:
@@ -36,9 +38,18 @@ def read_record(file: IO[bytes]) -> tuple[bytes, bytes] | None:
     kind, length, checksum = _RECORD.unpack(head)
     if kind not in (HEAD, LAUNCH, END):
         raise ValueError(f"expected a record HEAD, LNCH or END!, found {kind!r}")
-    payload = file.read(length)
+    payload = _read(file, length)
     if len(payload) < length:
         return None
     if zlib.crc32(payload) != checksum:
         raise ValueError(f"the checksum of record {kind.decode()} is wrong")
     return kind, payload
+
+
+def _read(file: IO[bytes], length: int) -> bytes:
+    """Return the next ``length`` bytes, or those up to the end of the file."""
+    pieces = []
+    while length and (piece := file.read(min(length, _PIECE))):
+        pieces.append(piece)
+        length -= len(piece)
+    return b"".join(pieces)

@@ -6,6 +6,7 @@ May import ``isa`` and ``runtime``. Tests: tests/vta/trace/test_trace_file.py.
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import NoneType
 from typing import IO, Any
 
 import numpy as np
@@ -22,6 +23,14 @@ from vta.trace.model import Recorded, TraceHeader
 __all__ = ["TraceError", "TraceReader", "read_trace"]
 
 Columns = Mapping[str, npt.NDArray[Any]]
+
+_Kinds = Mapping[str, type | tuple[type, ...]]
+_HEADER: _Kinds = {"device": str, "config": dict, "hardware": dict, "program": str, "versions": dict}
+_LAUNCH: _Kinds = {
+    "number": int, "duration": int, "error": (str, NoneType), "account": (dict, NoneType), "uop_loads": dict,
+    "origins": list, "clients": list, "writers": list, "modules": list, "causes": list,
+}  # fmt: skip
+_OF_BURSTS = ("burst.begin", "burst.end", "burst.address", "burst.nbytes", "burst.client")
 
 
 class TraceError(ValueError):
@@ -59,7 +68,9 @@ class TraceReader:
             self.launches += 1
             try:
                 launch = _launch(head, columns, self.header)
-            except (KeyError, TypeError, ValueError, IndexError) as error:
+            except ValueError as error:
+                raise TraceError(f"{self._where}: a launch is damaged: {error}") from None
+            except (KeyError, TypeError, IndexError) as error:
                 raise TraceError(f"{self._where}: a launch is damaged: {error!r}") from None
             yield launch
 
@@ -85,9 +96,10 @@ class TraceReader:
                 "so record again or use the version that wrote it"
             )
         try:
+            _require_kinds(head, _HEADER)
             config = VTAConfig.from_dict(head["config"], where=self._where)
             return TraceHeader(head["device"], config, head["hardware"], head["program"], head["versions"])
-        except (KeyError, TypeError, ConfigError) as error:
+        except (ValueError, TypeError, ConfigError) as error:
             raise TraceError(f"{self._where}: the header is damaged: {error}") from None
 
 
@@ -99,6 +111,8 @@ def read_trace(path: str | os.PathLike[str]) -> Iterator[TraceReader]:
 
 
 def _launch(head: Mapping[str, Any], columns: Columns, header: TraceHeader) -> Recorded:
+    _require_kinds(head, _LAUNCH)
+    _require_lengths(head, columns)
     table = [Origin(stage, source) for stage, source in head["origins"]]
     account = head["account"]
     timeline = Timeline(
@@ -127,6 +141,25 @@ def _launch(head: Mapping[str, Any], columns: Columns, header: TraceHeader) -> R
     sizes = {int(index): count for index, count in head["uop_loads"].items()}
     parts = np.split(columns["uops"], np.cumsum(list(sizes.values()))[:-1]) if sizes else []
     return Recorded(head["number"], timeline, dict(zip(sizes, parts, strict=True)))
+
+
+def _require_kinds(head: Mapping[str, Any], kinds: _Kinds) -> None:
+    for name, kind in kinds.items():
+        if not isinstance(head.get(name), kind):
+            raise ValueError(f"{name!r} cannot be {head.get(name)!r}")
+
+
+def _require_lengths(head: Mapping[str, Any], columns: Columns) -> None:
+    """Raise ``ValueError`` unless columns that belong together are of one length."""
+    states = [[f"{module}.begins", f"{module}.causes"] for module in head["modules"]]
+    optional = [name for name in ("issued", "settled") if name in columns]
+    groups = [["origin", "begun", "ended", *optional], [*_OF_BURSTS], *states]
+    for group in groups:
+        lengths = {len(columns[name]) for name in group}
+        if len(lengths) > 1:
+            raise ValueError(f"{', '.join(group)} are of different lengths")
+    if len(columns["words"]) != 2 * len(columns["begun"]):
+        raise ValueError(f"{len(columns['words'])} halves of words for {len(columns['begun'])} instructions")
 
 
 def _states(module: str, causes: list[str], columns: Columns) -> States:

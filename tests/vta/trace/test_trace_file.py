@@ -1,7 +1,10 @@
 """Trace files: what is written is read, a file that was cut off is read up to there, and damage is named."""
 
 import io
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,9 +12,9 @@ from isa.config import VTAConfig
 from runtime.session import Session
 from runtime.timeline import Timeline
 from tests.support.recorded_runs import record_programs, same_launch, some_program
-from vta.trace import Recorded, TraceError, TraceHeader, TraceReader, TraceWriter
-from vta.trace.columns import pack
-from vta.trace.format import HEAD, MAGIC, write_record
+from vta.trace import Recorded, TraceError, TraceHeader, TraceReader, TraceWriter, read_trace
+from vta.trace.columns import pack, unpack
+from vta.trace.format import HEAD, LAUNCH, MAGIC, read_record, write_record
 from vta.trace.model import loaded_uops
 
 
@@ -100,7 +103,7 @@ def test_a_header_without_its_parts_is_refused() -> None:
     file.write(MAGIC)
     write_record(file, HEAD, pack({"version": 1, "config": VTAConfig().to_dict()}, {}))
     file.seek(0)
-    with pytest.raises(TraceError, match=r"^trace: the header is damaged: 'device'$"):
+    with pytest.raises(TraceError, match=r"^trace: the header is damaged: 'device' cannot be None$"):
         TraceReader(file)
 
 
@@ -112,3 +115,53 @@ def test_a_trace_without_launches_is_whole() -> None:
     assert list(reader) == []
     assert reader.whole
     assert reader.header.config == VTAConfig()
+
+
+def test_a_length_beyond_memory_counts_as_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    record_programs(path, "sim", some_program(1))
+    data = bytearray(path.read_bytes())
+    second = len(MAGIC) + 16 + int.from_bytes(data[len(MAGIC) + 4 : len(MAGIC) + 12], "little")
+    data[second + 11] = 0x7F
+    path.write_bytes(data)
+    with read_trace(path) as reader:
+        assert list(reader) == []
+        assert not reader.whole
+
+
+def rewritten(path: Path, change: Callable[[dict[str, Any], dict[str, Any]], object]) -> io.BytesIO:
+    """Return the trace with each launch changed, its checksum right."""
+    changed = io.BytesIO()
+    changed.write(MAGIC)
+    with open(path, "rb") as file:
+        file.seek(len(MAGIC))
+        while (record := read_record(file)) is not None:
+            kind, payload = record
+            head, columns = unpack(payload)
+            if kind == LAUNCH:
+                change(head, columns)
+            write_record(changed, kind, pack(head, columns))
+    changed.seek(0)
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda head, _: head.update(duration="long"), "'duration' cannot be 'long'"),
+        (lambda head, _: head.pop("origins"), "'origins' cannot be None"),
+        (lambda _, columns: columns.pop("uops"), "KeyError('uops')"),
+        (
+            lambda _, columns: columns.update({"ended": columns["ended"][1:]}),
+            "origin, begun, ended, issued, settled are of different lengths",
+        ),
+        (lambda _, columns: columns.update(words=columns["words"][2:]), "42 halves of words for 22 instructions"),
+    ],
+)
+def test_a_launch_whose_parts_do_not_fit_is_refused(
+    tmp_path: Path, change: Callable[[dict[str, Any], dict[str, Any]], object], message: str
+) -> None:
+    path = tmp_path / "t"
+    record_programs(path, "tsim", some_program(3))
+    with pytest.raises(TraceError, match="^trace: a launch is damaged: " + re.escape(message)):
+        list(TraceReader(rewritten(path, change)))
