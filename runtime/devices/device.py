@@ -146,8 +146,11 @@ class Device(Protocol):
         """Call ``hook`` for each instruction of the launches to come; None turns tracing off."""
         ...
 
-    def set_timeline(self, hook: TimelineHook | None) -> None:
-        """Call ``hook`` at the end of each launch to come, failed ones too, with the times of everything in it."""
+    def set_timeline(self, hook: TimelineHook | None) -> TimelineHook | None:
+        """Call ``hook`` at the end of each launch to come, failed ones too, with the times of everything in it.
+
+        Returns the hook until now.
+        """
         ...
 
     def launch(

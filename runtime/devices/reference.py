@@ -65,9 +65,10 @@ class ReferenceDevice:
         """Call ``hook`` for each instruction of the launches to come; None turns tracing off."""
         self._trace = hook
 
-    def set_timeline(self, hook: TimelineHook | None) -> None:
-        """Call ``hook`` at the end of each launch to come with the order of everything in it."""
-        self._timeline = hook
+    def set_timeline(self, hook: TimelineHook | None) -> TimelineHook | None:
+        """Call ``hook`` at the end of each launch to come with the order of everything in it; return the one before."""
+        before, self._timeline = self._timeline, hook
+        return before
 
     def scratchpad(self, memory: MemoryId) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
         """Return a copy of a scratchpad as numbers, shaped as in ``isa.reference.Reference``."""

@@ -104,9 +104,10 @@ class RtlSimulator:
         """Call ``hook`` for each instruction of the launches to come, after the launch, in order of completion."""
         self._trace = hook
 
-    def set_timeline(self, hook: TimelineHook | None) -> None:
-        """Call ``hook`` at the end of each launch to come with the times of everything in it."""
-        self._timeline = hook
+    def set_timeline(self, hook: TimelineHook | None) -> TimelineHook | None:
+        """Call ``hook`` at the end of each launch to come with the times of everything in it; return the one before."""
+        before, self._timeline = self._timeline, hook
+        return before
 
     def set_heartbeat(self, hook: HeartbeatHook | None) -> None:
         """Tell ``hook`` now and then how far a launch is, for launches that take long."""

@@ -14,7 +14,7 @@ from io import FileIO
 from runtime.devices.device import Device
 from runtime.devices.rtl import RtlSimulator
 from runtime.session import Session
-from runtime.timeline import Timeline
+from runtime.timeline import Timeline, TimelineHook
 from vta.trace.model import TraceHeader, loaded_uops
 from vta.trace.writer import TraceWriter
 
@@ -35,11 +35,11 @@ def recording(session: Session, path: str | os.PathLike[str], *, program: str = 
     """
     with open(path, "wb", buffering=0) as file:  # a buffer would keep, and write later, what could not be written
         recorder = _Recorder(session, file, os.fspath(path), program)
-        session.device.set_timeline(recorder.add)
+        recorder.outer = session.device.set_timeline(recorder.add)
         try:
             yield
         finally:
-            session.device.set_timeline(None)
+            session.device.set_timeline(recorder.outer)
             recorder.close()
     if recorder.failure is not None:
         raise recorder.failure
@@ -50,6 +50,7 @@ class _Recorder:
 
     def __init__(self, session: Session, file: FileIO, where: str, program: str) -> None:
         self.failure: RecordingError | None = None
+        self.outer: TimelineHook | None = None
         self._session = session
         self._where = where
         try:
@@ -58,7 +59,9 @@ class _Recorder:
             raise OSError(error.errno, error.strerror, where) from None  # a full disk gives no name
 
     def add(self, timeline: Timeline) -> None:
-        """Write a launch, if the one before it could be written."""
+        """Write a launch, if the one before it could be written, and tell whoever listened before."""
+        if self.outer is not None:
+            self.outer(timeline)
         if self.failure is None:
             with self._noted():
                 self._writer.add(timeline, loaded_uops(timeline, self._session.memory.address_space()))

@@ -86,3 +86,18 @@ def test_what_interrupts_the_writing_of_a_launch_leaves_a_file_that_counts_as_cu
     with read_trace(path) as reader:
         assert [launch.number for launch in reader] == [0]
         assert not reader.whole
+
+
+def test_a_recording_inside_another_takes_nothing_from_it(tmp_path: Path) -> None:
+    program = some_program(1)
+    session, counts = Session(program.config, "sim"), []
+    with recording(session, tmp_path / "outer"):
+        session.run_program(program)
+        with recording(session, tmp_path / "inner"):
+            session.run_program(program)
+        session.run_program(program)
+    session.run_program(program)
+    for name in ("outer", "inner"):
+        with read_trace(tmp_path / name) as reader:
+            counts.append(len(list(reader)))
+    assert counts == [3, 1]
