@@ -7,9 +7,11 @@ May import ``vta.arith``, ``vta.passes.{alu_expression,alu_nest}``, ``vta.tir``.
 Tests: tests/vta/passes/test_alu_hazards.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import islice, product
 
 from isa.origin import Origin
 from vta.arith.linear import detect_linear_equation
@@ -25,11 +27,15 @@ from vta.passes.alu_expression import (
     leaves,
     map_leaves,
 )
-from vta.passes.alu_nest import AluNest, ElementLoop
-from vta.tir.expr import Expr, IntImm, Range, Var
+from vta.passes.alu_nest import AluNest
+from vta.tir.expr import Add, Expr, IntImm, Min, Range, Var
 from vta.tir.traverse import substitute
 
 __all__ = ["Form", "Plan", "plan_order"]
+
+
+_MOST_BOUNDS = 16
+"""So many bounds of the elements that a stage reaches are tried."""
 
 
 class Form(Enum):
@@ -109,22 +115,50 @@ def _relation(place: Location, nest: AluNest, renamed: dict[Var, Var], analyzer:
     result = nest.result
     if place.steps == result.steps and analyzer.can_prove_equal(place.base, result.base):
         return _Relation.SAME
-    first, last = _ends(place, nest.loops)
-    result_first, result_last = (substitute(end, dict(renamed)) for end in _ends(result, nest.loops))
-    if analyzer.can_prove(first > result_last) or analyzer.can_prove(last < result_first):
-        return _Relation.APART
-    return _Relation.UNKNOWN
+    with ExitStack() as known:
+        for guard in nest.guards:
+            known.enter_context(analyzer.constraint(guard))
+            known.enter_context(analyzer.constraint(substitute(guard, dict(renamed))))
+        return _Relation.APART if _are_apart(place, nest, renamed, analyzer) else _Relation.UNKNOWN
 
 
-def _ends(place: Location, loops: Sequence[ElementLoop]) -> tuple[Expr, Expr]:
-    """Return the first and the last element that all iterations of ``loops`` reach."""
-    first = last = place.base
-    for step, loop in zip(place.steps, loops, strict=True):
-        if step > 0:
-            last = last + (loop.extent - 1) * step
-        elif step < 0:
-            first = first + (loop.extent - 1) * step
-    return first, last
+def _are_apart(place: Location, nest: AluNest, renamed: dict[Var, Var], analyzer: Analyzer) -> bool:
+    """Return whether no iteration reads at ``place`` what an iteration stores."""
+    other = [
+        (substitute(first, dict(renamed)), substitute(last, dict(renamed))) for first, last in _ends(nest.result, nest)
+    ]
+    for first, last in _ends(place, nest):
+        for result_first, result_last in other:
+            if analyzer.can_prove(first > result_last) or analyzer.can_prove(last < result_first):
+                return True
+    return False
+
+
+def _ends(place: Location, nest: AluNest) -> Iterator[tuple[Expr, Expr]]:
+    """Yield bounds of the first and the last element that the iterations of the nest's loops reach.
+
+    An incomplete tile has the smaller one of two extents: either of them gives a bound.
+    """
+    moving = [(step, loop) for step, loop in zip(place.steps, nest.loops, strict=True) if step]
+    for extents in islice(product(*(_alternatives(loop.extent) for _, loop in moving)), _MOST_BOUNDS):
+        first = last = place.base
+        for (step, _), extent in zip(moving, extents, strict=True):
+            if step > 0:
+                last = last + (extent - 1) * step
+            else:
+                first = first + (extent - 1) * step
+        yield first, last
+
+
+def _alternatives(extent: Expr) -> list[Expr]:
+    """Return expressions none of which is smaller than ``extent``."""
+    match extent:
+        case Min(a=a, b=b):
+            return [*_alternatives(a), *_alternatives(b)]
+        case Add(a=a, b=IntImm() as b):
+            return [alternative + b for alternative in _alternatives(a)]
+        case _:
+            return [extent]
 
 
 def _accumulation(tree: AluTree) -> Operation | None:

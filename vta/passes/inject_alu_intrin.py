@@ -169,8 +169,9 @@ class _Injector:
                 raise AluError(
                     "ALU stage",
                     expected="loops and conditions around stores into the accumulator",
-                    got=type(stmt).__name__,
-                    hint="put env.alu on a stage that computes, not on one that copies or is tensorized",
+                    got="a call" if isinstance(stmt, Evaluate) else type(stmt).__name__,
+                    hint="put env.alu on a stage that computes, not on one that copies or is tensorized, and inside of "
+                    "the loops in which its operands are loaded",
                     origin=origin,
                 )
 

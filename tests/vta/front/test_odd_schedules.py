@@ -54,3 +54,32 @@ def test_tiles_of_a_fused_axis_may_turn_from_one_row_to_the_next(tag: str | None
     s[more].pragma(more.op.axis[0], ENV.alu)
     s[result].pragma(inner, ENV.dma_copy)
     np.testing.assert_array_equal(run_schedule(s, args, [VALUES], ENV.config).output, (VALUES + 1).astype(np.int8))
+
+
+@pytest.mark.parametrize("factor", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("tag", [None, "cthread", "rotate"])
+def test_a_reduction_in_tiles_that_do_not_divide_reads_an_operand_that_was_loaded_whole(
+    tag: str | None, factor: int
+) -> None:
+    a = te.placeholder(SHAPE, "int32", "A")
+    loaded = te.compute(SHAPE, lambda *i: a(*i), "A_buf")
+    along = te.reduce_axis((0, SHAPE[1]), "along")
+    largest = te.compute((6, 1, 16), lambda i, b, c: te.max(loaded(i, along.var, b, c) >> 1, axis=[along]), "largest")
+    result = te.compute((6, 1, 16), lambda *i: largest(*i).astype("int8"), "result")
+    s = te.create_schedule(result.op)
+    s[loaded].set_scope(ENV.acc_scope)
+    s[largest].set_scope(ENV.acc_scope)
+    outer, inner = s[result].split(result.op.axis[0], factor=factor)
+    if tag is not None:
+        outer, turn = s[result].split(outer, factor=2)
+        s[result].bind(turn, te.thread_axis(tag))
+    s[largest].compute_at(s[result], outer)
+    whole = s[largest].fuse()
+    parts = s[largest].split(along, factor=3)
+    row, *lanes = largest.op.axis
+    s[largest].reorder(whole, row, *parts, *lanes)
+    s[loaded].pragma(loaded.op.axis[0], ENV.dma_copy)
+    s[largest].pragma(whole, ENV.alu)
+    s[result].pragma(inner, ENV.dma_copy)
+    expected = (VALUES >> 1).max(axis=1).astype(np.int8)
+    np.testing.assert_array_equal(run_schedule(s, [a, result], [VALUES], ENV.config).output, expected)

@@ -120,6 +120,7 @@ def test_temporaries_that_do_not_fit_are_refused() -> None:
 
 def test_a_copy_inside_an_alu_stage_is_refused() -> None:
     assert refusal(lambda _: call("VTALoadBuffer2D")) == (
-        "the function: ALU stage: expected loops and conditions around stores into the accumulator, got Evaluate; put "
-        "env.alu on a stage that computes, not on one that copies or is tensorized"
+        "the function: ALU stage: expected loops and conditions around stores into the accumulator, got a call; put "
+        "env.alu on a stage that computes, not on one that copies or is tensorized, and inside of the loops in which "
+        "its operands are loaded"
     )
