@@ -10,6 +10,7 @@ from isa.checker import Finding, Kind, Severity, check, is_valid
 from isa.config import VTAConfig
 from isa.encoding import encode_uop
 from isa.instructions import Finish, Gemm, Instruction, Load, MemoryId, MicroOp
+from isa.known_uops import KnownUops
 from isa.program import Program
 from isa.reference import ExecutionError, Reference
 from tests.support.configs import CONFIGS
@@ -154,6 +155,14 @@ def test_micro_ops_that_a_store_may_have_changed_are_not_judged() -> None:
     assert _findings(kernel + store + use) == [UNKNOWN.format(2)]
     beside = "store dram=0x801 x=1 push_prev\nstore dram=0x7ff x=1\n"
     assert len(_findings(kernel + beside + use)) == 1
+
+
+def test_a_store_that_ends_inside_of_a_micro_op_changes_it() -> None:
+    program = Program(config=VTAConfig(), instructions=(Finish(),), uops=(5, 6, 7), uop_base=0x1000)
+    known = KnownUops(program)
+    known.store(0x1002, 0x1005)
+    known.load(Load(memory=MemoryId.UOP, dram_base=0x400, y_size=1, x_size=3))
+    assert [known.read(place, place + 1).complete for place in range(3)] == [False, False, True]
 
 
 def test_a_micro_op_with_unused_bits_is_found() -> None:

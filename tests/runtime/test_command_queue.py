@@ -431,6 +431,23 @@ def test_each_instruction_has_the_origin_of_its_call() -> None:
     assert stages == ["A", "sync", "C", "C", "end", "end", "end", "end"]
 
 
+@pytest.mark.parametrize(("loads", "lengths"), [(24, [31]), (25, [32]), (26, [32, 7])])
+def test_a_synchronise_behind_a_full_queue_first_runs_what_is_there(loads: int, lengths: list[int]) -> None:
+    # The limit of 28 is two no-ops and 26 loads. Pops are asked for before the last load: each wants room by itself.
+    s = session(limit=28)
+    block = s.memory.alloc(4096)
+    s.queue.dep_push(COMPUTE, LOAD)
+    s.queue.dep_push(COMPUTE, STORE)
+    for number in range(loads):
+        if number == 1:
+            s.queue.dep_push(LOAD, COMPUTE)
+            for source, target in ((COMPUTE, LOAD), (COMPUTE, STORE), (LOAD, COMPUTE)):
+                s.queue.dep_pop(source, target)
+        s.queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.INP)
+    s.queue.synchronize()
+    assert [len(launch) for launch in launches(s)] == lengths
+
+
 @pytest.mark.parametrize("limit", [27, INSTRUCTION_LIMIT + 1])
 def test_an_instruction_limit_must_leave_room_to_end_a_launch(limit: int) -> None:
     message = f"command queue: the instruction limit is 28 to 2097146, not {limit}"

@@ -227,3 +227,16 @@ def test_errors_name_the_place_and_the_numbers() -> None:
         ),
     ):
         DeviceMemory(0x1001)
+
+
+def test_a_claim_may_end_at_the_limit() -> None:
+    memory = DeviceMemory(4 * PAGE_BYTES)
+    assert memory.claim(2 * PAGE_BYTES, 2 * PAGE_BYTES).end == memory.limit
+
+
+def test_a_block_of_another_memory_is_not_live() -> None:
+    one, other = DeviceMemory(), DeviceMemory()
+    block = one.alloc(8)
+    assert other.alloc(8).address == block.address
+    assert one.is_live(block)
+    assert not other.is_live(block)

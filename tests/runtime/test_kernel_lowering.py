@@ -122,6 +122,52 @@ def test_the_order_of_alu_iterations_is_kept_where_it_matters() -> None:
     assert assert_same(k, VTAConfig()) >= 1
 
 
+def test_a_nest_that_reads_what_it_wrote_before_keeps_its_order() -> None:
+    # Every accumulator is written once, but acc[2] before acc[1] reads it: the loops may not become one that counts up.
+    k = kernel(alu(AluOpcode.ADD), [(2, 1, 1, 0), (3, 2, 2, 0), (2, 6, 6, 0)], (0, 1, 0))
+    assert len(lower_kernel(k, VTAConfig())[0].block.words) > 1
+    assert assert_same(k, VTAConfig()) >= 1
+
+
+@pytest.mark.parametrize(
+    ("operation", "src"), [(alu(AluOpcode.ADD), 1), (alu(AluOpcode.ADD, 5), 0)], ids=["own source", "immediate"]
+)
+def test_the_order_is_free_where_an_iteration_reads_nothing_but_its_own_accumulator(
+    operation: KernelOperation, src: int
+) -> None:
+    k = kernel(operation, [(2, 1, src, 0), (3, 2, 2 * src, 0), (2, 6, 6 * src, 0)], (0, 0, 0))
+    [step] = lower_kernel(k, VTAConfig())
+    assert len(step.block.words) == 1
+    assert assert_same(k, VTAConfig()) == 1
+
+
+def test_a_third_loop_may_become_as_many_micro_ops_as_the_buffer_has() -> None:
+    k = kernel(alu(AluOpcode.ADD), [(2, 1, 0, 0), (2, 0, 1, 0), (TINY.uop_depth, 0, 0, 0)], (0, 2, 0))
+    assert assert_same(k, TINY) == 1
+    [step] = lower_kernel(k, TINY)
+    assert len(step.block.words) == TINY.uop_depth
+
+
+def test_loops_are_joined_up_to_the_largest_extent() -> None:
+    k = kernel(GEMM, [(129, 0, 0, 0), (127, 0, 0, 0), (2, 1, 0, 0)], (0, 0, 0))
+    assert PASS == 129 * 127
+    [step] = lower_kernel(k, VTAConfig())
+    assert len(step.block.words) == 1
+
+
+def test_two_loops_around_a_full_buffer_of_micro_ops_stay_as_they_are() -> None:
+    k = kernel(GEMM, [(2, 2, 0, 0), (2, 1, 0, 0)], *[(place % 8, 0, 0) for place in range(TINY.uop_depth)])
+    [step] = lower_kernel(k, TINY)
+    [instruction] = step.instructions
+    assert (instruction.iter_out, instruction.iter_in) == (2, 2)
+
+
+def test_a_long_inner_loop_ends_before_the_outer_one_goes_on() -> None:
+    # 20011 is prime, and acc[0] takes all of acc[1] before acc[1] changes.
+    k = kernel(alu(AluOpcode.ADD), [(2, 1, 1, 0), (20011, 0, 0, 0)], (0, 1, 0))
+    assert assert_same(k, VTAConfig()) == 4
+
+
 def leaves_a_buffer(k: UopKernel, config: VTAConfig) -> bool:
     """Tell, by visiting every index that has a meaning, whether one is outside of its scratchpad."""
     operation = k.operation

@@ -279,3 +279,26 @@ def test_the_convolution_uses_no_memory_after_it_closed_its_queue() -> None:
     assert session.memory.allocated_bytes == before
     convolution.calls()
     assert len(session.queue.launcher.launches) == 2
+
+
+def test_a_program_goes_on_from_its_first_launch_to_its_end() -> None:
+    session = Session(VTAConfig())
+    seen = [session.goes_on]
+    with session.program():
+        for _ in range(2):
+            seen.append(session.goes_on)
+            session.queue.synchronize()
+        seen.append(session.goes_on)
+    seen.append(session.goes_on)
+    assert seen == [False, False, True, True, False]
+
+
+def test_nothing_of_a_program_listens_when_it_has_ended() -> None:
+    session = Session(VTAConfig())
+    with session.program() as first:
+        session.queue.origin = lambda: Origin("C", "x.py:1")
+        session.queue.synchronize()
+    with session.program():
+        assert session.queue.origin is None
+        session.queue.synchronize()
+    assert len(first.launches) == 1

@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -88,6 +89,47 @@ def test_a_copy_that_fits_is_one_instruction_as_it_is() -> None:
     assert split_load(copy, 1 << 20, limits(VTAConfig())) == (Piece(copy),)
     store = Copy(memory=MemoryId.OUT, sram_base=3, offset=5, x_size=1022, y_size=2, x_stride=65535)
     assert split_store(store, 1 << 30, limits(VTAConfig())) == (Piece(store),)
+
+
+@pytest.mark.parametrize(
+    ("field", "most"),
+    [
+        ("x_pad_before", 15),
+        ("x_pad_after", 15),
+        ("y_pad_before", 15),
+        ("y_pad_after", 15),
+        ("x_size", 65535),
+        ("y_size", 65535),
+        ("x_stride", 65535),
+    ],
+)
+def test_a_field_holds_its_largest_value_and_no_more(field: str, most: int) -> None:
+    largest, larger = (copy_of(**{"x_size": 1, "y_size": 1, "x_stride": 3, field: value}) for value in (most, most + 1))
+    assert split_load(largest, 1 << 40, limits(DEEP)) == (Piece(largest),)
+    assert split_load(larger, 1 << 40, limits(DEEP)) != (Piece(larger),)
+
+
+SMALL = replace(TransferLimits.of(DEEP), size=8)
+"""Fields of three bits for sizes and stride, so that their limits are soon reached."""
+
+
+def test_rows_of_the_largest_size_keep_their_pads() -> None:
+    copy = Copy(memory=MemoryId.INP, sram_base=0, offset=0, x_size=8, y_size=2, x_stride=9, x_pad_before=15)
+    pieces = split_load(copy, 1 << 20, SMALL)
+    assert [piece.copy.x_pad_before for piece in pieces] == [15, 15]
+
+
+def test_rows_at_the_largest_stride_stay_together() -> None:
+    copy = Copy(memory=MemoryId.INP, sram_base=0, offset=0, x_size=2, y_size=17, x_stride=8)
+    assert [piece.copy.y_size for piece in split_load(copy, 1 << 20, SMALL)] == [8, 8, 1]
+    output = Copy(memory=MemoryId.OUT, sram_base=0, offset=0, x_size=8, y_size=9, x_stride=8)
+    assert [piece.copy.y_size for piece in split_store(output, 1 << 20, SMALL)] == [8, 1]
+
+
+def test_a_tile_may_end_where_its_buffers_end() -> None:
+    config = VTAConfig()
+    copy = Copy(memory=MemoryId.INP, sram_base=2044, offset=3, x_size=2, y_size=2, x_stride=5)
+    assert split_load(copy, 10 * 16, limits(config)) == (Piece(copy),)
 
 
 def test_random_loads_fill_their_tile() -> None:

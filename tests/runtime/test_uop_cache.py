@@ -45,6 +45,27 @@ def test_a_wrap_keeps_what_it_does_not_overwrite() -> None:
     assert found.begin == 4
 
 
+def test_a_block_that_fits_exactly_does_not_wrap() -> None:
+    cache = UopCache(16)
+    a, b = blocks(10, 6)
+    cache.place(a)
+    place = cache.place(b)
+    assert (place.begin, place.end) == (10, 16)
+    assert [resident.block for resident in cache.resident] == [a, b]
+
+
+def test_a_wrapped_block_evicts_no_block_that_begins_where_it_ends() -> None:
+    cache = UopCache(16)
+    a, b, c = blocks(4, 12, 4)
+    cache.place(a)
+    cache.place(b)
+    assert cache.place(c).end == 4
+    assert cache.find(a) is None
+    found = cache.find(b)
+    assert found is not None
+    assert found.begin == 4
+
+
 def test_blocks_of_equal_words_are_two_blocks() -> None:
     cache = UopCache(16)
     first, second = UopBlock((1, 2)), UopBlock((1, 2))
