@@ -209,6 +209,7 @@ class VcdLog:
                 self._wave_of += [_Wave(None, [0], len(self._wave_of))] * bool(width)
                 continue
             scope, _, leaf = f"top.{name}".rpartition(".")
+            leaf = leaf.replace("$", "_", 1) if leaf.startswith("$") else leaf  # readers take it for a keyword
             variable = self._writer.register_var(scope, leaf, "wire", size=width, init=0)
             count = -(-width // _WORD)
             wave = _Wave(variable, [0] * count, len(self._wave_of))

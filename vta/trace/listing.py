@@ -26,7 +26,7 @@ def launch_listing(launch: Recorded, *, modules: frozenset[Module] = frozenset(M
     what = f"{timeline.cycles} cycles" if timeline.cycles is not None else "no clock"
     yield f"launch {launch.number} on {timeline.device}: {len(launch)} instructions, {what}, {launch.config.bitstream}"
     if timeline.error is not None:
-        yield f"failed: {timeline.error}"
+        yield f"failed: {_in_one_line(timeline.error)}"
     times = [timeline.begun, timeline.ended] if timeline.issued is not None else [timeline.begun]
     titles = ["issued", "begun", "ended"] if timeline.issued is not None else ["order"]
     if timeline.issued is not None:
@@ -40,7 +40,7 @@ def launch_listing(launch: Recorded, *, modules: frozenset[Module] = frozenset(M
             f"{index:5}  {cells}  {instruction.module.name.lower():7}  {format_instruction(instruction, launch.config)}"
         )
         origin = timeline.origins[index]
-        yield f"{text:<{_TEXT_WIDTH + 11 * len(times)}}  ; {origin}" if origin is not None else text
+        yield f"{text:<{_TEXT_WIDTH + 11 * len(times)}}  ; {_in_one_line(str(origin))}" if origin is not None else text
     if launch.legal < len(launch):
         yield f"{launch.legal:5}  not an instruction, and nothing behind it was looked at"
 
@@ -48,6 +48,11 @@ def launch_listing(launch: Recorded, *, modules: frozenset[Module] = frozenset(M
 def classic_listing(launch: Recorded) -> str:
     """Return the text that upstream's runtime dumped for a launch."""
     return dump_instructions(launch.instructions)
+
+
+def _in_one_line(text: str) -> str:
+    """Return ``text`` with what a terminal would obey, a new line say, written out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _time(time: int) -> str:

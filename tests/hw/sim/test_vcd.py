@@ -104,6 +104,21 @@ def test_long_runs_are_written_in_pieces() -> None:
     assert "#32000\n" in file.getvalue()[-40:]
 
 
+def test_a_signal_without_a_name_has_one_that_readers_take() -> None:
+    def nameless(m: Module, ports: Any) -> None:
+        [signal] = [Signal(4) for _ in range(1)]
+        m.d.sync += [signal.eq(signal + 1), ports.q.eq(signal)]
+
+    file = io.StringIO()
+    component = Small(nameless)
+    [name] = [name for name in signal_names(component) if name.startswith("$")]
+    log = VcdLog([name, "q"], file)
+    compile_design(Small(nameless), hooks=[log], cache=False).step(20)
+    log.close()
+    waves = read_vcd(file.getvalue().encode(), "top.clk")
+    assert waves[f"top._{name[1:]}"] == [k % 16 for k in range(20)]
+
+
 def test_time_goes_on_behind_a_reset() -> None:
     file = io.StringIO()
     log = VcdLog(["inner.deep.count", "go"], file)

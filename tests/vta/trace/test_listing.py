@@ -68,3 +68,12 @@ def test_the_classic_layout_is_that_of_the_runtime(tmp_path: Path) -> None:
     program = some_program(6)
     _, [launch] = record_programs(tmp_path / "t", "sim", program)
     assert classic_listing(launch) == dump_instructions(program.instructions)
+
+
+def test_names_stay_in_their_line(tmp_path: Path) -> None:
+    program = some_program(5)
+    origins = (Origin("a\nb", "\x1b[31m.py:1"), *program.origins[1:])
+    _, [launch] = record_programs(tmp_path / "t", "sim", replace(program, origins=origins))
+    _, _, first, *others = launch_listing(launch)
+    assert first.endswith(r"  ; a\nb (\x1b[31m.py:1)")
+    assert len(others) == len(program.instructions) - 1
