@@ -4,13 +4,15 @@ Each function is a ctypes callback that acts on the session whose program is run
 cannot pass through compiled code, so it is kept in the run, and calls that follow do nothing; ``Session.program``
 raises it when the compiled function has returned. (Pointers to buffers are given even then, so that code on its way out
 does not fault.) A call that failed returns -1 where it returns a status, and a null pointer where it returns a pointer:
-compiled code must return when it gets one.
+compiled code must return when it gets one. A call outside of every program fails too: it raises ``SessionError`` where
+Python made it, and says one sentence on stderr where compiled code did, which has nobody to tell.
 
 May import the standard library. Tests: ``tests/runtime/test_c_api.py``.
 """
 
 import ctypes
 import functools
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -18,7 +20,7 @@ from typing import Any
 from isa.instructions import MemoryId, Module
 from runtime.command_queue import DebugFlag, QueueError
 from runtime.devices.device import DeviceError
-from runtime.session import Session
+from runtime.session import Session, SessionError
 
 __all__ = ["CFunction", "functions", "symbols"]
 
@@ -285,14 +287,21 @@ _SIGNATURES: tuple[tuple[str, Callable[..., object], Any, tuple[Any, ...]], ...]
 """Name, what it does (with the session in front), C result and C arguments. Sizes are signed so that -1 reads as -1."""
 
 
-def _guarded(action: Callable[..., object], on_failure: int | None) -> Callable[..., object]:
+def _guarded(
+    action: Callable[..., object], on_failure: int | None, outside: Callable[[SessionError], None]
+) -> Callable[..., object]:
     """Return the body of a callback: no exception leaves it, and it does nothing once the program has failed.
 
-    Translating a handle is harmless, and code that does not look at results needs it to get to its end.
+    ``outside`` gets the error where no program is running. Translating a handle is harmless, and code that does not
+    look at results needs it to get to its end.
     """
 
     def call(*arguments: int | None) -> object:
-        session = Session.current()
+        try:
+            session = Session.current()
+        except SessionError as error:
+            outside(error)
+            return on_failure
         run = session.run
         if run.error is not None and action is not _buffer_cpu_pointer:
             return on_failure
@@ -316,17 +325,43 @@ def _located(session: Session, error: BaseException) -> BaseException:
 
 @functools.cache
 def functions() -> Mapping[str, CFunction]:
-    """Return the C API as ctypes functions by name. They are made once and live as long as the process."""
-    table = {}
-    for name, action, result, arguments in _SIGNATURES:
-        body = _guarded(action, -1 if result is _STATUS else None)
-        table[name] = ctypes.CFUNCTYPE(result, *arguments)(body)
+    """Return the C API as ctypes functions by name, for calls from Python: outside of a program they raise.
+
+    They are made once and live as long as the process.
+    """
+    table = _callbacks(lambda _name: lambda _error: None)
+    for function in table.values():
+        function.errcheck = _refuse_outside
     return MappingProxyType(table)
 
 
 @functools.cache
 def symbols() -> Mapping[str, int]:
     """Return the address of every function of the C API by name, for the linker of compiled code."""
-    return MappingProxyType(
-        {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in functions().items()}
-    )
+    table = _native()
+    return MappingProxyType({name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in table.items()})
+
+
+@functools.cache
+def _native() -> Mapping[str, CFunction]:
+    """Return the callbacks that compiled code calls; they live as long as the process, and so do their addresses."""
+
+    def reports(name: str) -> Callable[[SessionError], None]:
+        return lambda error: print(f"error: {name}: {error}", file=sys.stderr)
+
+    return MappingProxyType(_callbacks(reports))
+
+
+def _callbacks(outside: Callable[[str], Callable[[SessionError], None]]) -> dict[str, CFunction]:
+    """Return a new callback for each function; ``outside(name)`` hears of calls outside of every program."""
+    table = {}
+    for name, action, result, arguments in _SIGNATURES:
+        body = _guarded(action, -1 if result is _STATUS else None, outside(name))
+        table[name] = ctypes.CFUNCTYPE(result, *arguments)(body)
+    return table
+
+
+def _refuse_outside(result: object, _function: CFunction, _arguments: tuple[object, ...]) -> object:
+    """Raise ``SessionError`` behind a call from Python that found no program (ctypes' ``errcheck``)."""
+    Session.current()
+    return result

@@ -135,3 +135,10 @@ def test_micro_ops_in_bulk(name: str) -> None:
         for dst, src, wgt in zip(*(columns[name].tolist() for name in ("dst", "src", "wgt")), strict=True)
     ]
     assert found == uops
+
+
+def test_a_value_of_64_bits_is_refused_as_it_is() -> None:
+    with pytest.raises(
+        EncodingError, match=r"^instruction 0: LOAD: field 'dram_base' holds 32 bits, not 9223372036854775808$"
+    ):
+        encode_all([Load(memory=MemoryId.INP, dram_base=1 << 63, x_size=1)], VTAConfig())

@@ -2,7 +2,6 @@
 
 import ctypes
 import re
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +20,7 @@ from runtime.instruction_queue import TokenError
 from runtime.launch import Launch
 from runtime.launcher import LauncherError
 from runtime.memory import DeviceMemoryError
-from runtime.session import Session
+from runtime.session import Session, SessionError
 from runtime.transfer import TransferError
 from runtime.uop_kernel import KernelError
 
@@ -373,11 +372,41 @@ def test_an_error_names_the_statement_that_asked(session: Session) -> None:
         host_code()
 
 
-def test_a_call_outside_of_a_program_is_reported_by_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
-    reported: list[str] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda event: reported.append(str(event.exc_value)))
-    call("VTAUopLoopEnd")
-    assert reported == ["no session is running a program here; runtime calls belong into 'with session.program()'"]
+OUTSIDE = "no session is running a program here; runtime calls belong into 'with session.program()'"
+
+
+def test_a_call_from_python_outside_of_a_program_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    for name, arguments in (("VTAUopLoopEnd", ()), ("VTABufferAlloc", (16,)), ("VTADepPush", (None, 1, 2))):
+        with pytest.raises(SessionError, match=says(OUTSIDE)):
+            call(name, *arguments)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_call_of_compiled_code_outside_of_a_program_fails_with_a_sentence(capfd: pytest.CaptureFixture[str]) -> None:
+    push = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)(symbols()["VTADepPush"])
+    alloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(symbols()["VTABufferAlloc"])
+    assert push(None, 1, 2) == -1
+    assert alloc(16) is None
+    assert capfd.readouterr() == ("", f"error: VTADepPush: {OUTSIDE}\nerror: VTABufferAlloc: {OUTSIDE}\n")
+
+
+@pytest.mark.parametrize(
+    ("make", "obstacle"),
+    [
+        (lambda q, h: call("VTABufferCPUPtr", q, h), "it accesses a device buffer"),
+        (lambda q, h: call("VTAReadBarrier", q, h, 8, 0, 1), "it accesses a device buffer"),
+        (lambda _q, h: call("VTABufferCopy", h, 0, h, 8, 8, 3), "it copies data"),
+        (lambda _q, _h: call("VTARuntimeShutdown"), "it shuts the runtime down"),
+        (lambda q, _h: call("VTASetDebugMode", q, 0), "it changes the debug mode"),
+    ],
+)
+def test_a_program_whose_host_code_does_more_than_launch_is_not_replayed(
+    session: Session, make: Callable[[int, int], object], obstacle: str
+) -> None:
+    array = DeviceArray(session, (16,), "int32")
+    with session.program() as run:
+        make(call("VTATLSCommandHandle"), array.handle)
+    assert (run.recording, run.obstacle) == (None, obstacle)
 
 
 # --- compiled code ---------------------------------------------------------------------------------------------------

@@ -121,3 +121,14 @@ def test_zero_iterations_do_no_work(machine: Machine) -> None:
     assert np.array_equal(rig.acc, before)
     assert stats.statistics.alu_counter == 0
     assert stats.statistics.instructions.alu == 3
+
+
+def test_two_micro_ops_take_turns_inside_of_the_inner_loop(machine: Machine) -> None:
+    # The second micro-op writes what the first one reads a turn later.
+    rig = Rig(VTAConfig(), machine)
+    numbers = rig.array(np.arange(16 * 16, dtype="<i4"), MemoryId.ACC)
+    rig.run(
+        Load(memory=MemoryId.ACC, dram_base=numbers, y_size=1, x_size=16),
+        rig.micro_ops([MicroOp(dst=8, src=0), MicroOp(dst=1, src=8)]),
+        Alu(alu_opcode=AluOpcode.ADD, uop_end=2, iter_in=4, dst_factor_in=1, src_factor_in=1),
+    )

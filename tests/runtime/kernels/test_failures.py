@@ -102,6 +102,19 @@ def test_a_row_beyond_dram_is_named(store: bool, machine: Machine) -> None:
     )
 
 
+def test_a_row_may_end_where_dram_ends(machine: Machine) -> None:
+    rig = Rig(VTAConfig(), machine)
+    placed = place_words(rig.memory, [0] * 2)
+    last = rig.memory.alloc(4096).end - 16
+    assert last + 16 == rig.memory.nbytes
+    rig.memory.view(last, 16)[:] = 7
+    load = Load(memory=MemoryId.INP, dram_base=last // 16, y_size=1, x_size=1)
+    words = b"".join(word.to_bytes(16, "little") for word in encode_words([load, Finish()], rig.config))
+    rig.memory.view(placed.address, 32)[:] = np.frombuffer(words, np.uint8)
+    rig.simulator.launch(placed.address, 2)
+    assert rig.simulator.scratchpad(MemoryId.INP)[0].tolist() == [[7] * 16]
+
+
 def test_the_page_of_address_zero_is_out_of_range(machine: Machine) -> None:
     rig = Rig(VTAConfig(), machine)
     error = refused(rig, Load(memory=MemoryId.INP, dram_base=255, y_size=1, x_size=2))

@@ -131,3 +131,10 @@ def test_zero_iterations_do_no_work(outer: int, inner: int, machine: Machine) ->
 def test_several_micro_ops_on_one_accumulator_element_add_up(machine: Machine) -> None:
     rig = loaded_rig(VTAConfig(), machine)
     rig.run(rig.micro_ops([MicroOp(dst=5, src=i, wgt=i) for i in range(12)]), Gemm(uop_end=12, iter_in=2))
+
+
+def test_weights_of_a_pad_add_nothing_whatever_was_there_before(machine: Machine) -> None:
+    rig = loaded_rig(VTAConfig(), machine)
+    weights = rig.array(np.full(256, 3, np.uint8), MemoryId.WGT)
+    pad = Load(memory=MemoryId.WGT, sram_base=1, dram_base=weights, y_size=1, x_size=1, x_pad_0=2, x_pad_1=1)
+    rig.run(pad, rig.micro_ops([MicroOp(dst=i, src=i, wgt=i) for i in range(6)]), Gemm(uop_end=6))
