@@ -31,7 +31,7 @@ from runtime.devices.rtl_stream import Fault, InstructionStream
 from runtime.devices.rtl_uops import MicroOpShadow
 from runtime.memory import DeviceMemory
 from runtime.stats import LaunchStats, Statistics
-from runtime.timeline import NEVER, Timeline, TimelineHook
+from runtime.timeline import NEVER, Timeline, TimelineHook, order_timeline
 from runtime.word_counts import count_words
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class RtlSimulator:
         stream = self._read(insn_address, insn_count)
         fault = stream.misplaced_finish()
         if fault is not None:
-            raise _execution_error(fault, origins)
+            raise self._refused(stream, _execution_error(fault, origins), origins)
         fault = self._first_fault(stream)
         count = insn_count if fault is None else fault.index
         with self._patched(insn_address, stream, count):
@@ -166,6 +166,17 @@ class RtlSimulator:
             raise error
         self._stats = self._stats + Statistics(launches=1)
         return LaunchStats(statistics=replace(done, launches=1))
+
+    def _refused(
+        self, stream: InstructionStream, error: DeviceError, origins: Sequence[Origin | None] | None
+    ) -> DeviceError:
+        """Return the error of a launch that does not even begin; whoever listens is told of it."""
+        if self._timeline is not None:
+            told = order_timeline(
+                device=self.name, config=self.config, array=stream.array, executed=(), origins=origins, error=str(error)
+            )
+            self._timeline(told)
+        return error
 
     def _first_fault(self, stream: InstructionStream) -> Fault | None:
         fault = stream.first_out_of_range(self.memory.nbytes)

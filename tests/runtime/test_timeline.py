@@ -170,6 +170,17 @@ def test_a_launch_that_deadlocks_has_the_times_of_what_it_did() -> None:
         assert timeline.begun.tolist()[1:] == timeline.ended.tolist()[1:] == [NEVER, NEVER]
 
 
+@pytest.mark.parametrize("device", ["reference", "sim", "tsim"])
+def test_a_launch_that_does_not_even_begin_has_a_timeline_with_its_error(device: str) -> None:
+    program = replace(program_of(0), instructions=(Gemm(), Finish(), Finish()), origins=())
+    session, timelines = Session(CONFIG, device), list[Timeline]()
+    session.device.set_timeline(timelines.append)
+    with pytest.raises(DeviceError) as caught:
+        session.run_program(program)
+    [timeline] = timelines
+    assert (timeline.error, len(timeline.begun)) == (str(caught.value), 3)
+
+
 def test_notes_change_no_cycle_and_a_launch_without_a_hook_takes_none() -> None:
     program = program_of(1)
     session = Session(CONFIG, RtlSimulator(CONFIG, DeviceMemory(1 << 32)))

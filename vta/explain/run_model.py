@@ -73,10 +73,10 @@ class RunModel:
     def of(cls, launch: Recorded, *, beat_bytes: int) -> "RunModel":
         """Return the model of a launch that finished; ``ValueError`` for one without a clock or that failed."""
         timeline = launch.timeline
-        if timeline.issued is None:
-            raise ValueError(f"device {timeline.device!r} has no clock; record with --target tsim")
         if timeline.error is not None or (timeline.ended == NEVER).any():
             raise ValueError("the launch failed, so there is no whole run to explain")
+        if timeline.issued is None:
+            raise ValueError(f"device {timeline.device!r} has no clock; record with --target tsim")
         givers: dict[TokenQueue, list[int]] = {queue: [] for queue in TokenQueue}
         takers: dict[TokenQueue, list[int]] = {queue: [] for queue in TokenQueue}
         for index, instruction in enumerate(launch.instructions):

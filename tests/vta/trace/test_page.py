@@ -10,7 +10,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 
+from isa.instructions import Finish, Gemm
 from isa.origin import Origin
+from runtime.devices.device import DeviceError
 from runtime.session import Session
 from tests.support.browser import chromium, console_errors, missing_browser
 from tests.support.recorded_runs import record_programs, some_program
@@ -277,4 +279,18 @@ def test_names_are_text_whatever_is_in_them(tmp_path: Path) -> None:
         wide, most = driver.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
         assert wide <= most
         assert driver.execute_script("return window.broken") is None
+        assert console_errors(driver) == []
+
+
+def test_a_launch_that_did_not_begin_is_shown_with_its_error(tmp_path: Path) -> None:
+    program = replace(some_program(3), instructions=(Gemm(), Finish(), Finish()), origins=())
+    session, path, page = Session(program.config, "tsim"), tmp_path / "t", tmp_path / "page.html"
+    with recording(session, path), pytest.raises(DeviceError) as caught:
+        session.run_program(program)
+    with read_trace(path) as reader:
+        page.write_text(page_text(page_data(reader.header, reader)), encoding="utf-8")
+    with chromium(page) as driver:
+        assert driver.find_element(By.ID, "error").text == str(caught.value)
+        assert driver.find_element(By.ID, "account").text == "The launch did not begin."
+        assert driver.find_element(By.ID, "roofline").text == "The launch did not begin."
         assert console_errors(driver) == []

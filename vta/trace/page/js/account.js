@@ -26,7 +26,8 @@ function showAccount() {
   const home = by("account");
   home.replaceChildren();
   if (!launch.account) {
-    home.append(element("p", `Device ${DATA.device} has no clock: record with --target tsim to see cycles.`));
+    const clockless = `Device ${DATA.device} has no clock: record with --target tsim to see cycles.`;
+    home.append(element("p", DATA.device === "tsim" ? "The launch did not begin." : clockless));
     return;
   }
   const modules = Object.entries(launch.account);

@@ -13,7 +13,7 @@ function showRoofline() {
   const home = by("roofline"), roof = launch.roofline;
   home.replaceChildren();
   if (!roof || roof.intensity === null || !roof.macs) {
-    home.append(element("p", roof ? "This launch has no multiply-accumulates." : "There is no clock on this device."));
+    home.append(element("p", roof ? "This launch has no multiply-accumulates." : DATA.device === "tsim" ? "The launch did not begin." : "There is no clock on this device."));
     return;
   }
   home.append(roofPlot(roof));
