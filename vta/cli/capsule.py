@@ -11,10 +11,10 @@ from pathlib import Path
 from runtime.session import Session
 from vta.capsule import Capture, load_capsule, replay, save_capsule
 from vta.capsule.file import MAGIC
-from vta.cli.reporting import UserError
+from vta.cli.reporting import UserError, require_file
 from vta.cli.style import say
 
-__all__ = ["is_capsule", "packing", "replay_capsule"]
+__all__ = ["is_capsule", "packing", "replay_capsule", "require_trace"]
 
 
 def is_capsule(file: Path) -> bool:
@@ -23,6 +23,13 @@ def is_capsule(file: Path) -> bool:
         return False
     with open(file, "rb") as opened:
         return opened.read(len(MAGIC)) == MAGIC
+
+
+def require_trace(file: Path, expected: str) -> None:
+    """Raise ``UserError`` unless ``file`` is there, and no capsule; ``expected`` says what it should be."""
+    require_file(file, expected)
+    if is_capsule(file):
+        raise UserError(f"{file}: this is a capsule; `vta run {file} --record OUT` records its replay as a trace")
 
 
 def replay_capsule(file: Path, *, inside: Callable[[Session], AbstractContextManager[object]]) -> None:

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from vta.cli.account import account_table
-from vta.cli.reporting import UserError, reported, require_file
+from vta.cli.capsule import require_trace
+from vta.cli.reporting import UserError, reported
 from vta.cli.style import say
 from vta.explain import Explanation, explain
 from vta.trace import read_trace
@@ -27,7 +28,7 @@ def explain_trace(
 ) -> None:
     """Say what bounds each launch of a trace, and which parameter would change it, with the predicted gain."""
     with reported():
-        require_file(file, "a trace that `vta run --target tsim --record FILE` wrote")
+        require_trace(file, "a trace that `vta run --target tsim --record FILE` wrote")
         console, shown = Console(), 0
         with read_trace(file) as reader:
             for recorded in reader:

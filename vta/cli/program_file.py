@@ -1,6 +1,6 @@
 """Reading a program from a file, whichever of its two forms the file has: text assembly or the binary form.
 
-May import isa. Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_unusual_files.py.
+May import isa and ``vta.trace``. Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_unusual_files.py.
 """
 
 from pathlib import Path
@@ -10,6 +10,7 @@ from isa.config import VTAConfig
 from isa.program import Program
 from isa.program_file import MAGIC, program_from_bytes
 from vta.cli.reporting import UserError
+from vta.trace.format import MAGIC as TRACE_MAGIC
 
 __all__ = ["read_program"]
 
@@ -20,6 +21,8 @@ def read_program(path: Path, *, config: VTAConfig | None = None) -> Program:
     The file is read once, so it may be a pipe.
     """
     data, where = path.read_bytes(), str(path)
+    if data.startswith(TRACE_MAGIC):
+        raise UserError(f"{path}: this is a trace, not a program; `vta trace {path}` shows it")
     if data.startswith(MAGIC):
         program = program_from_bytes(data, where=where)
     else:

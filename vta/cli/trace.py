@@ -12,7 +12,8 @@ import typer
 
 from isa.instructions import Module
 from isa.whole_file import open_whole, write_whole
-from vta.cli.reporting import UserError, reported, require_file, require_outputs
+from vta.cli.capsule import require_trace
+from vta.cli.reporting import UserError, reported, require_outputs
 from vta.cli.style import painter, say
 from vta.trace import Recorded, TraceReader, read_trace
 from vta.trace.html import page_text
@@ -39,7 +40,7 @@ def trace(
 ) -> None:
     """Show a recorded run: when each instruction was issued, started and completed, and where it came from."""
     with reported():
-        require_file(file, "a trace that `vta run --record FILE` wrote")
+        require_trace(file, "a trace that `vta run --record FILE` wrote")
         modules = _modules(module or [])
         _require_one_view(chosen=bool(module), classic=classic, perfetto=perfetto, html=html)
         require_outputs(file, {"--perfetto": perfetto, "--html": html})

@@ -115,3 +115,16 @@ def test_a_trace_without_launches_says_so(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert vta("trace", path, "--html", page).exit_code == 0
     assert '"launches":[]' in page.read_text()
+
+
+def test_a_file_of_another_kind_is_told_from_a_damaged_one(traced: Path, tmp_path: Path) -> None:
+    capsule = tmp_path / "c"
+    assert vta("run", EXAMPLES / "add_three.vta", "--capsule", capsule).exit_code == 0
+    for command in ("trace", "explain"):
+        assert vta(command, capsule).stderr == (
+            f"error: {capsule}: this is a capsule; `vta run {capsule} --record OUT` records its replay as a trace\n"
+        )
+    for command in ("run", "check", "debug"):
+        assert vta(command, traced).stderr == (
+            f"error: {traced}: this is a trace, not a program; `vta trace {traced}` shows it\n"
+        )
