@@ -46,6 +46,8 @@ def as_range(dom: Range | tuple[ExprLike, ExprLike] | list[ExprLike], what: str)
     if not isinstance(dom, tuple | list) or len(dom) != 2:
         raise TensorError(f"{what}: expected a pair (begin, end) or a Range, got {dom!r}")
     begin, end = as_index(dom[0], what), as_index(dom[1], what)
+    if isinstance(begin, IntImm) and isinstance(end, IntImm) and end.value < begin.value:
+        raise TensorError(f"{what}: expected (begin, end) with an end that is not before the begin, got {dom!r}")
     return Range(begin, end - begin)
 
 

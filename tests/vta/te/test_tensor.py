@@ -100,3 +100,10 @@ def test_a_domain_is_a_pair_or_a_range():
     with pytest.raises(te.TensorError) as error:
         as_range((1, 2, 3), "axis")
     assert str(error.value) == "axis: expected a pair (begin, end) or a Range, got (1, 2, 3)"
+
+
+@pytest.mark.parametrize("dom", [(4, 0), (0, -4)])
+def test_a_range_that_ends_before_it_begins_is_refused(dom):
+    with pytest.raises(te.TensorError) as error:
+        as_range(dom, "axis")
+    assert str(error.value) == f"axis: expected (begin, end) with an end that is not before the begin, got {dom}"
