@@ -6,7 +6,6 @@ May import rich, typer and ``vta.compat.script_errors``. Tests: tests/vta/cli/te
 
 import os
 import sys
-import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 from rich.table import Table
 
 from vta.cli.style import say
-from vta.compat.script_errors import frames_of_script, is_ours, line_of_script
+from vta.compat.script_errors import is_ours, place_in_script, script_traceback
 
 __all__ = ["UserError", "fail", "reported", "require_file", "require_outputs", "require_place", "stats_table"]
 
@@ -82,7 +81,7 @@ def reported(script: Path | None = None, *, program: Path | None = None) -> Iter
             raise fail(_place(error, script, program) + _sentence(error)) from None
         if script is None:
             raise
-        traceback.print_exception(type(error), error, frames_of_script(error.__traceback__, script))
+        sys.stderr.write(script_traceback(error, script))
         raise SystemExit(1) from None
 
 
@@ -90,8 +89,8 @@ def _place(error: Exception, script: Path | None, program: Path | None) -> str:
     """Return ``file:line: `` of the script's innermost frame or ``file: `` of the program, nothing without either."""
     if program is not None:
         return "" if isinstance(error, OSError) else f"{program}: "
-    line = None if script is None else line_of_script(error.__traceback__, script)
-    return "" if line is None else f"{script}:{line}: "
+    place = "" if script is None else place_in_script(error, script)
+    return place and f"{place}: "
 
 
 def _sentence(error: Exception) -> str:

@@ -83,25 +83,35 @@ def run(
     with reported():
         require_file(file, "a .py script, a .vta assembly or a binary program")
         wishes = _Wishes(trace, record, sanitize, capsule, vcd, tuple(signals or ()))
-        if signals and vcd is None:
-            raise typer.BadParameter("--signals chooses what --vcd FILE writes, and there is no --vcd")
-        listing = None if trace in (None, "-") else Path(str(trace))
-        require_outputs(file, {"--trace": listing, "--record": record, "--capsule": capsule, "--vcd": vcd})
+        _require_places(file, wishes)
         if is_capsule(file):
             ignored = {"--target": target, "--config": config, "--stats": stats, "--trace": trace, "--capsule": capsule}
             _require_replay(arguments, ignored)
-            if sanitize and sanitize_programs(programs_of(file, config), str(file)):
-                raise typer.Exit(1)
-            replay_capsule(file, inside=lambda session: _watched(session, file, wishes))
+            _run_capsule(file, config, wishes)
             return
-        if file.suffix == ".py":
-            counters = _run_script(file, arguments or [], chosen_config(config, target), wishes)
-        elif arguments:
-            raise typer.BadParameter(f"a program takes no arguments, got {' '.join(arguments)}")
-        else:
-            counters = _run_program(file, read_program(file, config=given_config(config)), target, wishes)
+        counters = _counters_of(file, arguments or [], target, config, wishes)
         if stats:
             _print_statistics(counters)
+
+
+def _counters_of(
+    file: Path, arguments: list[str], target: str | None, config: Path | None, wishes: _Wishes
+) -> Statistics:
+    """Run a script or a program; return the counters of the device that it ran on."""
+    if file.suffix == ".py":
+        return _run_script(file, arguments, chosen_config(config, target), wishes)
+    if arguments:
+        raise typer.BadParameter(f"a program takes no arguments, got {' '.join(arguments)}")
+    return _run_program(file, read_program(file, config=given_config(config)), target, wishes)
+
+
+def _require_places(file: Path, wishes: _Wishes) -> None:
+    """Raise an error unless everything that is wished for can be written, and none of it over ``file``."""
+    if wishes.signals and wishes.vcd is None:
+        raise typer.BadParameter("--signals chooses what --vcd FILE writes, and there is no --vcd")
+    listing = None if wishes.trace in (None, "-") else Path(str(wishes.trace))
+    outputs = {"--trace": listing, "--record": wishes.record, "--capsule": wishes.capsule, "--vcd": wishes.vcd}
+    require_outputs(file, outputs)
 
 
 def _require_replay(arguments: list[str] | None, options: Mapping[str, object]) -> None:
@@ -109,6 +119,12 @@ def _require_replay(arguments: list[str] | None, options: Mapping[str, object]) 
     given = [*(name for name, value in options.items() if value), *(arguments or ())]
     if given:
         raise typer.BadParameter(f"a capsule runs as it was packed, with its own machine; leave out {' '.join(given)}")
+
+
+def _run_capsule(file: Path, config: Path | None, wishes: _Wishes) -> None:
+    if wishes.sanitize and sanitize_programs(programs_of(file, config), str(file)):
+        raise typer.Exit(1)
+    replay_capsule(file, inside=lambda session: _watched(session, file, wishes))
 
 
 @contextmanager

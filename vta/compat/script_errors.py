@@ -8,9 +8,8 @@ Tests: tests/vta/compat/test_script_errors.py.
 import os
 import traceback
 from pathlib import Path
-from types import TracebackType
 
-__all__ = ["describe", "frames_of_script", "is_ours", "line_of_script"]
+__all__ = ["describe", "is_ours", "place_in_script", "script_traceback"]
 
 _OURS = ("isa", "hw", "runtime", "vta")
 
@@ -22,28 +21,28 @@ def describe(error: BaseException, script: Path) -> str:
     frames that lead to the script.
     """
     if is_ours(error):
-        line = line_of_script(error.__traceback__, script)
-        place = str(script) if line is None else f"{script}:{line}"
-        return f"error: {place}: {error}\n"
-    return "".join(traceback.format_exception(type(error), error, frames_of_script(error.__traceback__, script)))
+        return f"error: {place_in_script(error, script) or script}: {error}\n"
+    return script_traceback(error, script)
+
+
+def place_in_script(error: BaseException, script: Path) -> str:
+    """Return ``SCRIPT:LINE`` of the script's innermost frame on the way to ``error``, nothing if there is none."""
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in frames if _is_script(frame.f_code.co_filename, script)]
+    return f"{script}:{lines[-1]}" if lines else ""
+
+
+def script_traceback(error: BaseException, script: Path) -> str:
+    """Return what Python prints for ``error``, without the frames before the script: none if it did not even start."""
+    frames = error.__traceback__
+    while frames is not None and not _is_script(frames.tb_frame.f_code.co_filename, script):
+        frames = frames.tb_next
+    return "".join(traceback.format_exception(type(error), error, frames))
 
 
 def is_ours(error: BaseException) -> bool:
     """Whether an error is this project's: its message is the whole story."""
     return type(error).__module__.partition(".")[0] in _OURS
-
-
-def line_of_script(frames: TracebackType | None, script: Path) -> int | None:
-    """Return the line of the innermost frame of the script, None if it is not among them."""
-    found = [line for frame, line in traceback.walk_tb(frames) if _is_script(frame.f_code.co_filename, script)]
-    return found[-1] if found else None
-
-
-def frames_of_script(frames: TracebackType | None, script: Path) -> TracebackType | None:
-    """Return the frames from the script's first one down: none where the script did not even start."""
-    while frames is not None and not _is_script(frames.tb_frame.f_code.co_filename, script):
-        frames = frames.tb_next
-    return frames
 
 
 def _is_script(name: str, script: Path) -> bool:
