@@ -6,7 +6,7 @@ next cycle. Whoever enters the code wakes everybody, so state may be changed fre
 Tests: ``tests/hw/sim/test_design.py``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -64,12 +64,13 @@ def module_text(
     settle: Sequence[Function],
     edge: Sequence[Function],
     hooks: Sequence[tuple[Function, bool]],
+    noting: Collection[int],
 ) -> str:
     """Return the module with the entry points ``settle(buffer)`` and ``run(buffer, cycles)``.
 
     ``run`` returns the cycles it stepped; it ends early before a cycle in which the watched byte is set, and behind one
     that set STOP. Partitions are numbered in the order of ``settle``, then ``edge``; ``hooks`` go with whether they run
-    only while notes are taken.
+    only while notes are taken, as do the partitions ``noting``.
     """
     count = len(settle) + len(edge)
     commits = [commit_text(f"commit_{number}", groups) for number, groups in sorted(layout.register_groups.items())]
@@ -85,7 +86,7 @@ def module_text(
                 {number: f"commit_{number}" for number in layout.register_groups},
             ),
             _settle_text(regions, settle),
-            _run_text(layout, regions, settle, edge, hooks),
+            _run_text(layout, regions, settle, edge, hooks, noting),
             _METADATA,
         )
     )
@@ -113,11 +114,7 @@ def _settle_text(regions: Regions, settle: Sequence[Function]) -> str:
     return f"""\
 define void @settle(ptr %buffer) {{
 {_places(regions)}
-  %noting_at = getelementptr i8, ptr %aux, i64 {NOTING}
-  %noting = load i64, ptr %noting_at
-  store i64 1, ptr %noting_at
 {calls}
-  store i64 %noting, ptr %noting_at
   ret void
 }}
 """
@@ -163,8 +160,17 @@ def _word(numbers: Iterable[int], word: int) -> int:
     return sum(1 << (number - 64 * word) for number in numbers if number // 64 == word)
 
 
+def _chosen(numbers: Sequence[int], noting: Collection[int], words: int) -> str:
+    """Return code that leaves the partitions ``noting`` asleep during a whole run, unless notes are taken in it."""
+    quiet = [number for number in numbers if number not in noting]
+    return "\n".join(
+        f"  %chosen_{word} = select i1 %notes, i64 {_word(numbers, word)}, i64 {_word(quiet, word)}"
+        for word in range(words)
+    )
+
+
 def _settling(numbers: Sequence[int], words: int) -> str:
-    """Return code that runs what is awake, in order; partitions only wake later ones."""
+    """Return code that runs what is awake of %chosen_WORD, in order; partitions only wake later ones."""
     text = ""
     for word in range(words):
         label = f"s{word}"
@@ -172,7 +178,7 @@ def _settling(numbers: Sequence[int], words: int) -> str:
             continue
         taken = f"""\
   %{label}_set = load i64, ptr %awake_{word}
-  %{label}_left = and i64 %{label}_set, {_word(numbers, word)}"""
+  %{label}_left = and i64 %{label}_set, %chosen_{word}"""
         note = f"""\
   %{label}_others = xor i64 %{label}_set, %{label}_bit
   store i64 %{label}_others, ptr %awake_{word}
@@ -251,11 +257,13 @@ def _run_text(
     settle: Sequence[Function],
     edge: Sequence[Function],
     hooks: Sequence[tuple[Function, bool]],
+    noting: Collection[int],
 ) -> str:
     """Return the function that passes edges."""
     count = len(settle) + len(edge)
     words = -(-count // 64)
     settling = _settling([fn.number for fn in settle], words)
+    chosen = _chosen([fn.number for fn in settle], noting, words)
     at_edge, committed = [fn.number for fn in edge], list(layout.register_groups)
     writing = "".join(_from_set(f"e{w}", w, at_edge, "awake", "partitions", _ARGUMENTS) for w in range(words))
     ends = "ptr %cur, ptr %nxt"
@@ -265,6 +273,7 @@ define i64 @run(ptr %buffer, i64 %cycles) {{
 entry:
 {_places(regions)}
 {_entry_text(count, layout.state.total())}
+{chosen}
   br label %head
 head:
   %done = phi i64 [ 0, %entry ], [ %next, %again ]

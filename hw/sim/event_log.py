@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 from hw.sim.errors import SimulatorError
 from hw.sim.layout import Slot
 from hw.sim.note_buffer import NoteBuffer
@@ -100,10 +103,19 @@ class EventLog:
     def enabled(self, value: bool) -> None:
         self._notes.enabled = value
 
+    def clear(self) -> None:
+        """Forget the events so far."""
+        self._notes.clear()
+
     def take(self) -> list[Event]:
-        """Return the events since the last call, oldest first."""
+        """Return the events since the last call (of this or of ``take_bits``), oldest first."""
         places = range(len(self._signals))
         return [
             Event(cycle, tuple(number for number in places if bits >> number & 1))
             for cycle, bits in self._notes.take().tolist()
         ]
+
+    def take_bits(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+        """Return the same as columns: the cycle of each event, and a word with bit k set where signal k was high."""
+        notes = self._notes.take()
+        return notes[:, 0], notes[:, 1]

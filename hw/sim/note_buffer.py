@@ -86,7 +86,14 @@ class NoteBuffer:
         """Return the entries since the last call, oldest first, shape (n, 1 + words)."""
         self.drain()
         taken, self._taken = self._taken, []
+        if len(taken) == 1:
+            return taken[0]
         return np.concatenate(taken) if taken else np.zeros((0, self._words), np.uint64)
+
+    def clear(self) -> None:
+        """Forget all entries."""
+        self._taken = []
+        self.number(_COUNT).value = 0
 
     @property
     def enabled(self) -> bool:

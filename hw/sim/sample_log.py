@@ -135,6 +135,10 @@ class SampleLog:
         if self._own:
             self._notes.number(-self._own).value = 0
 
+    def clear(self) -> None:
+        """Forget the samples so far."""
+        self._notes.clear()
+
     def take(self) -> Samples:
         """Return the samples since the last call, oldest first."""
         notes = self._notes.take()

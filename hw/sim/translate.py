@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hw.sim import netlist as n
 from hw.sim.cells import emit_comb
-from hw.sim.driver import NOTING, Regions, module_text
+from hw.sim.driver import Regions, module_text
 from hw.sim.edge import emit_read, emit_register, emit_write
 from hw.sim.effects import Effect, effect_of, emit_effect, record_bytes
 from hw.sim.gating import Block
@@ -68,17 +68,12 @@ def translate(netlist: n.Netlist, observed: Mapping[str, bool], hooks: Sequence[
         after.append((Function(f"hook_{number}"), not hook.signals and not hook.drives))
         hook.write(after[-1][0], place, {**layout.inputs, **slots})
     regions = Regions.of(layout, aux)
-    text = module_text(layout, regions, partitions[: plan.edge_from], partitions[plan.edge_from :], after)
+    settle, edge = partitions[: plan.edge_from], partitions[plan.edge_from :]
+    text = module_text(layout, regions, settle, edge, after, plan.noting)
     sure = {name for name, only_noted in observed.items() if not only_noted}
     return Translation(
         text, regions, layout, slots, sure, list(effects.values()), _AUX_HEADER, places, dict(netlist.top.inputs)
     )
-
-
-def _noting(fn: Function) -> str:
-    """Write the test whether notes are taken; return the i1."""
-    noting = fn.op(f"load i64, ptr {fn.at('%aux', NOTING)}")
-    return fn.op(f"icmp ne i64 {noting}, 0")
 
 
 class _Writer:
@@ -99,9 +94,8 @@ class _Writer:
         for number, blocks in enumerate(self.plan.partitions):
             made.append(Function(f"partition_{number}", number))
             self.words.fn = made[-1]
-            with made[-1].when(_noting(made[-1])) if number in self.plan.noting else nullcontext():
-                for block in blocks:
-                    self._write_block(block)
+            for block in blocks:
+                self._write_block(block)
         self.words.export()
         return made
 

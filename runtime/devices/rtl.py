@@ -36,6 +36,7 @@ from runtime.word_counts import count_words
 
 if TYPE_CHECKING:
     from hw.config import HardwareConfig
+    from hw.sim import VcdLog
 
 __all__ = ["DEFAULT_LATENCY", "RtlSimulator"]
 
@@ -58,6 +59,9 @@ class RtlSimulator:
         Of the memory, in cycles (see ``hw.sim.axi_memory``).
     stall_seed : int
         If given, memory stalls at random on every channel.
+    recordable : bool
+        Whether ``set_trace`` and ``set_timeline`` can be used. The simulation is compiled without any logs otherwise;
+        what they cost while they are off is measured that way (``bench/recording.py``).
     """
 
     name = "tsim"
@@ -70,6 +74,7 @@ class RtlSimulator:
         hardware: "HardwareConfig | None" = None,
         latency: int = DEFAULT_LATENCY,
         stall_seed: int | None = None,
+        recordable: bool = True,
     ) -> None:
         from hw.config import HardwareConfig
 
@@ -78,7 +83,8 @@ class RtlSimulator:
         self.hardware = HardwareConfig() if hardware is None else hardware
         self.latency = latency
         self.stall_seed = stall_seed
-        self._core = RtlCore(config, self.hardware, memory, latency=latency, stall_seed=stall_seed)
+        self.recordable = recordable
+        self._core = self._make_core()
         self._uops = MicroOpShadow(config)
         self._stream: InstructionStream | None = None
         self._stats = Statistics(cycles=0)
@@ -86,6 +92,17 @@ class RtlSimulator:
         self._trace: TraceHook | None = None
         self._timeline: TimelineHook | None = None
         self._heartbeat: HeartbeatHook | None = None
+
+    def _make_core(self, waves: "VcdLog | None" = None) -> RtlCore:
+        return RtlCore(
+            self.config,
+            self.hardware,
+            self.memory,
+            latency=self.latency,
+            stall_seed=self.stall_seed,
+            recordable=self.recordable,
+            waves=waves,
+        )
 
     @property
     def stats(self) -> Statistics:
@@ -102,12 +119,21 @@ class RtlSimulator:
 
     def set_trace(self, hook: TraceHook | None) -> None:
         """Call ``hook`` for each instruction of the launches to come, after the launch, in order of completion."""
+        self._require_logs(hook)
         self._trace = hook
 
     def set_timeline(self, hook: TimelineHook | None) -> TimelineHook | None:
         """Call ``hook`` at the end of each launch to come with the times of everything in it; return the one before."""
+        self._require_logs(hook)
         before, self._timeline = self._timeline, hook
         return before
+
+    def _require_logs(self, hook: object) -> None:
+        if hook is not None and not self.recordable:
+            raise DeviceError(
+                "this tsim was made with recordable=False, so it keeps no times; "
+                "make one with recordable=True to trace or record launches"
+            )
 
     def set_heartbeat(self, hook: HeartbeatHook | None) -> None:
         """Tell ``hook`` now and then how far a launch is, for launches that take long."""
@@ -125,9 +151,7 @@ class RtlSimulator:
         plain, names = self._core, self._core.signals
         chosen = matching_signals(names, patterns) if patterns else [name for name in names if "." not in name]
         log = VcdLog(chosen, file)
-        self._core = RtlCore(
-            self.config, self.hardware, self.memory, latency=self.latency, stall_seed=self.stall_seed, waves=log
-        )
+        self._core = self._make_core(log)
         self._core.take_memories(plain)
         try:
             yield

@@ -64,7 +64,7 @@ class CoreRun:
 
 
 class RtlCore:
-    """The compiled core with its memory, driven through its control signals."""
+    """The compiled core with its memory, driven through its control signals; notes can be taken if ``recordable``."""
 
     def __init__(
         self,
@@ -74,6 +74,7 @@ class RtlCore:
         *,
         latency: int,
         stall_seed: int | None,
+        recordable: bool = True,
         waves: "VcdLog | None" = None,
     ) -> None:
         import hw
@@ -96,12 +97,13 @@ class RtlCore:
             clients=READERS,
             beat_bytes=hardware.beat_bytes,
         )
+        logs = self._notes.hooks if recordable else ()
         self._design: CompiledDesign = cached_design(
             f"core {config.digest} {hardware.digest}",
             lambda: Core(config, hardware),
             sources=[Path(package.__path__[0]) for package in (hw, isa)],
             # Notes first: the memory sets inputs.
-            hooks=(*([waves] if waves else ()), *self._notes.hooks, *self._histograms.values(), self._axi),
+            hooks=(*([waves] if waves else ()), *logs, *self._histograms.values(), self._axi),
         )
         # A stall or a slow memory is no deadlock: more cycles than any answer takes.
         self._slice = _SLICE + 16 * latency
@@ -141,7 +143,8 @@ class RtlCore:
             if noted:
                 self._notes.start()
             self._wait(count, heartbeat)
-            self._notes.stop()
+            if noted:
+                self._notes.stop()
         except AxiError as error:
             self._reset()
             raise DeviceError(f"the hardware broke the rules of its bus: {error}") from error

@@ -92,7 +92,7 @@ class RtlNotes:
     def start(self) -> None:
         """Take notes from the next cycle on; what an earlier launch left is forgotten."""
         for log in self.hooks:
-            log.take()
+            log.clear()
             log.enabled = True
 
     def stop(self) -> None:
@@ -102,11 +102,11 @@ class RtlNotes:
 
     def read(self, begin: int, cycles: int) -> Notes:
         """Return the notes of a launch of ``cycles`` whose first one was ``begin``, counted from power-on."""
-        columns: list[list[int]] = [[] for _ in range(2 * len(Module) + 1)]
-        for event in self._instructions.take():
-            for number in event.signals:
-                columns[number].append(event.cycle - begin)
-        times = [np.array(column, np.int64) for column in columns]
+        cycle, bits = self._instructions.take_bits()
+        times = [
+            cycle[np.flatnonzero(bits & np.uint64(1 << number))].astype(np.int64) - begin
+            for number in range(2 * len(Module) + 1)
+        ]
         fetched = self._fetched.take()
         dispatched = np.diff(fetched.values[_FETCHED].astype(np.int64), prepend=0)
         return Notes(

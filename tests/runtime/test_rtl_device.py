@@ -9,7 +9,15 @@ from hw.config import HardwareConfig
 from isa.bulk import encode_all
 from isa.config import VTAConfig
 from isa.instructions import Alu, AluOpcode, Deps, Finish, Gemm, Instruction, Load, MemoryId, Module, Store
-from runtime.devices.device import DeadlockError, Device, DeviceDebug, ExecutionError, ModuleHead, TraceEvent
+from runtime.devices.device import (
+    DeadlockError,
+    Device,
+    DeviceDebug,
+    DeviceError,
+    ExecutionError,
+    ModuleHead,
+    TraceEvent,
+)
 from runtime.devices.rtl import RtlSimulator
 from runtime.memory import DeviceMemory
 from runtime.stats import LaunchStats
@@ -187,3 +195,17 @@ def test_instructions_before_one_that_fails_are_executed() -> None:
     assert stored(device, 4) == list(range(1, 17))
     assert device.stats.instructions.total == 4
     assert device.stats.launches == 0
+
+
+def test_a_device_without_logs_has_the_same_cycles_and_refuses_to_record() -> None:
+    bare = make(recordable=False)
+    assert run(bare, copy()) == run(make(), copy())
+    bare.set_trace(None)
+    bare.set_timeline(None)
+    for refused in (bare.set_trace, bare.set_timeline):
+        with pytest.raises(DeviceError) as caught:
+            refused(print)
+        assert str(caught.value) == (
+            "this tsim was made with recordable=False, so it keeps no times; "
+            "make one with recordable=True to trace or record launches"
+        )

@@ -8,7 +8,7 @@ the narrowest of int8 to int64 that holds them. Imports numpy alone. Tests: test
 import json
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,17 +20,19 @@ Column = npt.NDArray[Any]
 
 _LENGTH = struct.Struct("<I")
 _LEVEL = 1
+_JSON = json.JSONEncoder(separators=(",", ":"))
 _NARROW = ("<i1", "<i2", "<i4", "<i8")
 
 
 def pack(head: Mapping[str, object], columns: Mapping[str, Column]) -> bytes:
     """Return the payload of one-dimensional ``columns`` (int64, or unsigned of any size) and what ``head`` says."""
     listed, parts = [], []
+    differences = iter(_differences([column for column in columns.values() if column.dtype == np.int64]))
     for name, column in columns.items():
-        stored = _differences(column) if column.dtype == np.int64 else column.astype(column.dtype.newbyteorder("<"))
-        listed.append([name, column.dtype.name, stored.dtype.str, len(column)])
+        stored = next(differences) if column.dtype == np.int64 else column.astype(column.dtype.newbyteorder("<"))
+        listed.append([name, _name(column), stored.dtype.str, len(column)])
         parts.append(stored.tobytes())
-    text = json.dumps({**head, "columns": listed}, separators=(",", ":")).encode()
+    text = _JSON.encode({**head, "columns": listed}).encode()
     return zlib.compress(b"".join((_LENGTH.pack(len(text)), text, *parts)), _LEVEL)
 
 
@@ -50,7 +52,31 @@ def unpack(payload: bytes) -> tuple[dict[str, Any], dict[str, Column]]:
     return head, columns
 
 
-def _differences(column: Column) -> Column:
-    steps = np.diff(column, prepend=np.int64(0))
-    low, high = (int(steps.min()), int(steps.max())) if steps.size else (0, 0)
-    return steps.astype(next(kind for kind in _NARROW if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max))
+def _name(column: Column) -> str:
+    """Return ``column.dtype.name``, which numpy takes long to put together."""
+    return f"{'u' * (column.dtype.kind == 'u')}int{8 * column.dtype.itemsize}"
+
+
+def _differences(columns: Sequence[Column]) -> list[Column]:
+    """Return the differences of each column (the first number included), as narrow as they may be stored.
+
+    All columns go through numpy at once: most are short, and a call costs as much as hundreds of numbers.
+    """
+    filled = [column for column in columns if column.size]
+    if not filled:
+        return [column.astype(_NARROW[0]) for column in columns]
+    ends = np.cumsum([len(column) for column in filled])
+    whole = np.concatenate(filled)
+    steps, begins = whole.copy(), np.concatenate([[0], ends[:-1]])
+    steps[1:] -= whole[:-1]
+    steps[begins] = whole[begins]
+    lows, highs = np.minimum.reduceat(steps, begins).tolist(), np.maximum.reduceat(steps, begins).tolist()
+    bounds = zip(begins.tolist(), ends.tolist(), lows, highs, strict=True)
+    found = iter([steps[begin:end].astype(_narrowest(low, high)) for begin, end, low, high in bounds])
+    return [next(found) if column.size else column.astype(_NARROW[0]) for column in columns]
+
+
+def _narrowest(low: int, high: int) -> str:
+    """Return the narrowest type that holds both numbers."""
+    bits = max(~low if low < 0 else low, ~high if high < 0 else high).bit_length() + 1
+    return _NARROW[max(bits - 1, 7).bit_length() - 3]

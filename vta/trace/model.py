@@ -16,7 +16,7 @@ from isa.encoding import DecodingError
 from isa.instructions import Instruction, MemoryId, Module
 from runtime.timeline import Timeline
 
-__all__ = ["Recorded", "TraceHeader", "loaded_uops"]
+__all__ = ["Recorded", "TraceHeader", "UopReader", "loaded_uops"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +46,31 @@ class Recorded:
     def __len__(self) -> int:
         return len(self.timeline.array)
 
-    @cached_property
+    @property
     def legal(self) -> int:
         """How many instructions come before the first illegal one."""
-        try:
-            decode_fields(self.timeline.array, self.config)
-        except DecodingError:
-            low, high = 0, len(self.timeline.array) - 1
-            while low < high:  # the longest prefix that decodes
-                middle = (low + high + 1) // 2
-                try:
-                    decode_fields(self.timeline.array[:middle], self.config)
-                    low = middle
-                except DecodingError:
-                    high = middle - 1
-            return low
-        return len(self.timeline.array)
+        return self._decoded[0]
 
-    @cached_property
+    @property
     def tables(self) -> Mapping[str, FieldTable]:
         """The fields of the legal instructions."""
-        return decode_fields(self.timeline.array[: self.legal], self.config)
+        return self._decoded[1]
+
+    @cached_property
+    def _decoded(self) -> tuple[int, Mapping[str, FieldTable]]:
+        array, config = self.timeline.array, self.config
+        try:
+            return len(array), decode_fields(array, config)
+        except DecodingError:
+            low, high = 0, len(array) - 1
+        while low < high:  # the longest prefix that decodes
+            middle = (low + high + 1) // 2
+            try:
+                decode_fields(array[:middle], config)
+                low = middle
+            except DecodingError:
+                high = middle - 1
+        return low, decode_fields(array[:low], config)
 
     @cached_property
     def instructions(self) -> list[Instruction]:
@@ -79,21 +83,31 @@ class Recorded:
         return [Module(number) for number in modules_of(self.tables, self.legal).tolist()]
 
 
+class UopReader:
+    """Reads the micro-ops that launches loaded; what was launched last is kept decoded, since launches come again."""
+
+    def __init__(self) -> None:
+        self._array: npt.NDArray[np.uint64] | None = None
+        self._table: FieldTable | None = None
+
+    def read(self, timeline: Timeline, memory: npt.NDArray[np.uint8]) -> dict[int, npt.NDArray[np.uint32]]:
+        """Return the words that each executed load of micro-ops read from ``memory``, all of DRAM, by instruction."""
+        if self._array is None or not np.array_equal(self._array, timeline.array):
+            self._array, self._table = timeline.array, Recorded(0, timeline).tables.get("LOAD")
+        table = self._table
+        if table is None:
+            return {}
+        columns, size = table.columns, timeline.config.uop_elem_bytes
+        words = memory[: memory.size // size * size].view("<u4")
+        loads: dict[int, npt.NDArray[np.uint32]] = {}
+        for at in np.flatnonzero((columns["memory"] == MemoryId.UOP) & (timeline.begun[table.index] >= 0)).tolist():
+            rows = columns["dram_base"][at] + np.arange(columns["y_size"][at]) * columns["x_stride"][at]
+            elements = (rows[:, None] + np.arange(columns["x_size"][at])).reshape(-1)
+            if elements.size and elements.max() < words.size:
+                loads[int(table.index[at])] = words[elements]
+        return loads
+
+
 def loaded_uops(timeline: Timeline, memory: npt.NDArray[np.uint8]) -> dict[int, npt.NDArray[np.uint32]]:
-    """Return the words that each executed load of micro-ops read from ``memory``, all of DRAM, by instruction."""
-    recorded = Recorded(0, timeline)
-    table = recorded.tables.get("LOAD")
-    if table is None:
-        return {}
-    loads: dict[int, npt.NDArray[np.uint32]] = {}
-    columns = table.columns
-    size = timeline.config.uop_elem_bytes
-    for at in np.flatnonzero((columns["memory"] == MemoryId.UOP) & (timeline.begun[table.index] >= 0)).tolist():
-        rows = columns["dram_base"][at] + np.arange(columns["y_size"][at]) * columns["x_stride"][at]
-        elements = (rows[:, None] + np.arange(columns["x_size"][at])).reshape(-1)
-        if elements.size and (elements.max() + 1) * size <= memory.size:
-            words = (
-                memory.view(np.uint32) if memory.size % size == 0 else memory[: memory.size // size * size].view("<u4")
-            )
-            loads[int(table.index[at])] = words[elements]
-    return loads
+    """Return what ``UopReader`` reads, of one launch."""
+    return UopReader().read(timeline, memory)

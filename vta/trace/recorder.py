@@ -15,7 +15,7 @@ from runtime.devices.device import Device
 from runtime.devices.rtl import RtlSimulator
 from runtime.session import Session
 from runtime.timeline import Timeline, TimelineHook
-from vta.trace.model import TraceHeader, loaded_uops
+from vta.trace.model import TraceHeader, UopReader
 from vta.trace.writer import TraceWriter
 
 __all__ = ["RecordingError", "recording"]
@@ -53,6 +53,7 @@ class _Recorder:
         self.outer: TimelineHook | None = None
         self._session = session
         self._where = where
+        self._uops = UopReader()
         try:
             self._writer = TraceWriter(file, _header(session, program))
         except OSError as error:
@@ -64,7 +65,7 @@ class _Recorder:
             self.outer(timeline)
         if self.failure is None:
             with self._noted():
-                self._writer.add(timeline, loaded_uops(timeline, self._session.memory.address_space()))
+                self._writer.add(timeline, self._uops.read(timeline, self._session.memory.address_space()))
 
     def close(self) -> None:
         """Mark the end of the file, if it is whole."""

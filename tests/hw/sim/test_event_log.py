@@ -100,3 +100,17 @@ class Watched(Divider):
         inner = Signal(name="inner")
         m.d.comb += inner.eq(self.third & ~self.value.any())
         return m
+
+
+def test_bits_are_the_same_events_as_columns_and_what_is_cleared_is_gone() -> None:
+    log = EventLog(["third", "fifth"])
+    design = compile_design(Divider(), hooks=(log,), cache=False)
+    log.enabled = True
+    design.step(20)
+    log.clear()
+    design.step(40)
+    cycles, bits = log.take_bits()
+    events = expected(20, 60)
+    assert cycles.tolist() == [event.cycle for event in events]
+    assert bits.tolist() == [sum(1 << signal for signal in event.signals) for event in events]
+    assert log.take() == []

@@ -1,6 +1,11 @@
 """Columns of a trace record: any numbers come back as they were, and damage is noticed."""
 
+import json
+import struct
+import zlib
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,3 +39,24 @@ def test_ascending_times_take_a_byte_each_before_compression() -> None:
 def test_what_is_no_payload_is_refused(payload: bytes) -> None:
     with pytest.raises(ValueError, match=r"^no columns: "):
         unpack(payload)
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_differences_take_the_narrowest_type_that_holds_them(bits: int) -> None:
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    inside, beyond = np.array([high], np.int64), np.array([low], np.int64)
+    empty = np.zeros(0, np.int64)
+    narrowest = np.dtype(f"<i{bits // 8}").str
+    kinds = [kind for _, _, kind, _ in stored({"high": inside, "none": empty, "low": beyond})]
+    assert kinds == [narrowest, "|i1", narrowest]
+    if bits < 64:
+        wider = {"high": inside + 1, "low": beyond - 1}
+        assert [kind for _, _, kind, _ in stored(wider)] == [f"<i{bits // 4}"] * 2
+
+
+def stored(columns: dict[str, npt.NDArray[np.int64]]) -> list[list[str]]:
+    """Return what the head says of each column."""
+    data = zlib.decompress(pack({}, columns))
+    [length] = struct.unpack_from("<I", data)
+    listed: list[list[str]] = json.loads(data[4 : 4 + length])["columns"]
+    return listed

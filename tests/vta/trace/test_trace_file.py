@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from isa.config import VTAConfig
@@ -15,7 +16,7 @@ from tests.support.recorded_runs import record_programs, same_launch, some_progr
 from vta.trace import Recorded, TraceError, TraceHeader, TraceReader, TraceWriter, read_trace
 from vta.trace.columns import pack, unpack
 from vta.trace.format import HEAD, LAUNCH, MAGIC, read_record, write_record
-from vta.trace.model import loaded_uops
+from vta.trace.model import UopReader, loaded_uops
 
 
 @pytest.mark.parametrize("device", ["reference", "sim", "tsim"])
@@ -165,3 +166,19 @@ def test_a_launch_whose_parts_do_not_fit_is_refused(
     record_programs(path, "tsim", some_program(3))
     with pytest.raises(TraceError, match="^trace: a launch is damaged: " + re.escape(message)):
         list(TraceReader(rewritten(path, change)))
+
+
+def test_micro_ops_are_those_of_each_launch_whether_its_words_are_new_or_come_again() -> None:
+    first, second = some_program(3), some_program(4)
+    session = Session(first.config, "sim")
+    timelines: list[Timeline] = []
+    session.device.set_timeline(timelines.append)
+    reader = UopReader()
+    for program in (first, second, second, first):
+        session.run_program(program)
+        memory = np.random.default_rng(len(timelines)).integers(0, 256, 1 << 20, np.uint8)
+        found, expected = reader.read(timelines[-1], memory), loaded_uops(timelines[-1], memory)
+        assert found
+        assert {index: words.tolist() for index, words in found.items()} == {
+            index: words.tolist() for index, words in expected.items()
+        }
