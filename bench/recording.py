@@ -7,8 +7,8 @@ Default configuration. *Without* is a ``tsim`` made with ``recordable=False``, w
 *off* and *on* are an ordinary one, on its own and inside ``vta.trace.recording``, the file included. Contestants take
 turns, in another order each round, and a ratio is the median of the rounds' ratios, so that a busy machine hits both
 sides; the quartiles beside it say how far single rounds lie apart. Work: the convolution tutorial with two virtual
-threads, two recorded streams, a small program that is called again and again, and (per instruction) the first call of
-the tutorial, whose stream is not known yet. The exit status says whether ``tsim`` keeps its limits over all works
+threads, two recorded streams, a small program that is called again and again, and (on ``sim`` alone) the first call
+of the tutorial, whose stream is not known yet. The exit status says whether ``tsim`` keeps its limits over all works
 together: off at most 1 % over without, on at most 2 times off for each.
 """
 
@@ -53,7 +53,7 @@ Seconds = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Something to run; ``prepare`` returns what runs it once on a session. ``sims`` only: no cycles are asked for."""
+    """Something to run; ``prepare`` returns what runs it once on a session. On ``sim`` alone if not ``on_tsim``."""
 
     name: str
     prepare: Callable[[Session], Run]
