@@ -165,7 +165,7 @@ class LineParser:
         return encode_uop(MicroOp(**given), self._config)
 
     def origin(self, text: str) -> Origin:
-        """Return the origin written as ``"stage" "source"`` (the second may be missing)."""
+        """Return the origin written as ``"stage" "source" "call" "node"`` (all but the first may be missing)."""
         if text not in self._origins:
             self._origins[text] = _origin(text)
         return self._origins[text]
@@ -201,12 +201,12 @@ def _origin(text: str) -> Origin:
     parts: list[str] = []
     decoder, rest = json.JSONDecoder(), text.strip()
     try:
-        while rest and len(parts) < 2:
+        while rest and len(parts) < 4:
             part, end = decoder.raw_decode(rest)
             parts.append(part)
             rest = rest[end:].strip()
     except json.JSONDecodeError:
         parts = []
     if rest or not parts or not all(isinstance(part, str) for part in parts):
-        raise LineError('expected @ "stage" "source" after the instruction')
+        raise LineError('expected @ "stage" "source" (and perhaps "call" "node") after the instruction')
     return Origin(*parts)

@@ -65,7 +65,7 @@ def _instructions(program: Program) -> Iterator[str]:
         line = "    " + formatter.format(instruction)
         if origin is not None:
             if origin not in origins:
-                origins[origin] = f"  @ {json.dumps(origin.stage)} {json.dumps(origin.source)}"
+                origins[origin] = "  @ " + " ".join(map(json.dumps, origin.texts()))
             line += origins[origin]
         yield line
 

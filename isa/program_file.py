@@ -41,7 +41,7 @@ def program_to_bytes(program: Program) -> bytes:
         "config": program.config.to_dict(),
         "digest": program.config.digest,
         "instructions": len(program.instructions),
-        "origins": [[origin.stage, origin.source] for origin in table],
+        "origins": [origin.texts() for origin in table],
         "outputs": [
             {"address": o.address, "dtype": o.dtype, "name": o.name, "shape": o.shape} for o in program.memory.outputs
         ],
@@ -191,9 +191,10 @@ def _origins(table: Sequence[object], indices: Sequence[int]) -> list[Origin | N
     """Return the origin of each instruction."""
     origins: list[Origin | None] = []
     for entry in table:
-        if not isinstance(entry, list) or [type(part) for part in entry] != [str, str]:
-            raise ProgramError("the header has an origin that is not two texts")
-        origins.append(Origin(*entry))
+        try:
+            origins.append(Origin.of_texts(entry if isinstance(entry, list) else ()))
+        except ValueError:
+            raise ProgramError("the header has an origin that is not two to four texts") from None
     if not all(-1 <= index < len(origins) for index in indices):
         raise ProgramError("an instruction has an origin that the header does not list")
     origins.append(None)  # what -1 stands for

@@ -99,6 +99,7 @@ class CommandQueue:
         self._carry = TokenCarry()
         self._recorder: KernelRecorder | None = None
         self._kernels: dict[tuple[Hashable, bytes], tuple[KernelMode | None, tuple[KernelStep, ...]]] = {}
+        self._origins: dict[tuple[Origin | None, str], Origin] = {}
 
     @property
     def debug_mode(self) -> DebugFlag:
@@ -211,12 +212,12 @@ class CommandQueue:
     def dep_push(self, source: Module, target: Module) -> None:
         """Let module ``source`` give ``target`` a token after everything it was asked to do so far."""
         self._make_room(2)
-        self._queue.push(source, target, self._current_origin())
+        self._queue.push(source, target, self._origin_of("VTADepPush"))
 
     def dep_pop(self, source: Module, target: Module) -> None:
         """Let the next work of module ``target`` wait for a token from ``source``."""
         self._make_room(1)
-        self._queue.pop(source, target, self._current_origin())
+        self._queue.pop(source, target, self._origin_of("VTADepPop"))
 
     def synchronize(self) -> None:
         """Run what was collected and wait until it is done. Without anything collected, an empty launch runs."""
@@ -289,7 +290,7 @@ class CommandQueue:
 
     def _end_launch(self) -> None:
         """Let compute wait for load and store, append FINISH, run, and begin the next launch."""
-        queue, origin = self._queue, self._current_origin()
+        queue, origin = self._queue, self._origin_of("VTASynchronize")
         queue.push(Module.STORE, Module.COMPUTE, origin)
         queue.push(Module.LOAD, Module.COMPUTE, origin)
         queue.pop(Module.STORE, Module.COMPUTE, origin)
@@ -314,8 +315,13 @@ class CommandQueue:
             return plan_tokens(entries, self._cache.image, self.launcher.addresses, self.config)
         return entries
 
-    def _current_origin(self) -> Origin | None:
-        return self.origin() if self.origin is not None else None
+    def _origin_of(self, call: str) -> Origin:
+        """Return the origin of what ``call`` appends."""
+        stage = self.origin() if self.origin is not None else None
+        key = (stage, call)
+        if key not in self._origins:
+            self._origins[key] = Origin("", call=call) if stage is None else replace(stage, call=call)
+        return self._origins[key]
 
     def _append_copies(self, kind: type[Load] | type[Store], pieces: Sequence[Piece], buffer: Allocation) -> None:
         if not self.memory.is_live(buffer):
@@ -323,7 +329,7 @@ class CommandQueue:
                 f"command queue: the buffer at {buffer.address:#x} is not allocated (any more), or belongs to another "
                 "memory"
             )
-        origin = self._current_origin()
+        origin = self._origin_of("VTALoadBuffer2D" if kind is Load else "VTAStoreBuffer2D")
         for piece in pieces:
             self._make_room(1)
             copy = piece.copy
@@ -359,7 +365,7 @@ class CommandQueue:
         found, steps = self._kernels[key]
         if found not in (mode, None):
             raise KernelError(f"micro-op kernel: it is pushed for {mode.name}, and its micro-ops are for {found.name}")
-        origin = self._current_origin()
+        origin = self._origin_of(f"VTAPush{mode.name}Op")
         for step in steps:
             for instruction in step.instructions:
                 begin = self._resident(step.block, origin)

@@ -18,6 +18,7 @@ from isa.instructions import Instruction
 from isa.layout import instruction_layouts
 from isa.origin import Origin
 from isa.program import MemoryImage, MemorySegment, Program
+from runtime.graph_node import with_node
 from runtime.instruction_queue import Entry
 from runtime.memory import Allocation, DeviceMemory
 from runtime.uop_cache import Placement
@@ -93,6 +94,8 @@ class Launch:
     origins: tuple[Origin | None, ...]
     relocations: Relocations
     resident: tuple[Placement, ...]
+    node: str = ""
+    """The node of a graph that it is run for; its origins name it."""
 
     def __len__(self) -> int:
         return len(self.array)
@@ -126,6 +129,12 @@ class Launch:
         array[table.index, 0] = cleared | (table.bases(moved).astype(np.uint64) << shift)
         array.flags.writeable = False
         return replace(self, array=array, relocations=replace(table, buffers=moved))
+
+    def run_for(self, node: str) -> "Launch":
+        """Return the same launch for ``node``, the node of a graph (empty: for none), which every origin then names."""
+        if node == self.node:
+            return self
+        return replace(self, origins=with_node(self.origins, node), node=node)
 
     def image(self, memory: DeviceMemory) -> MemoryImage:
         """Return what the launch's buffers in ``memory`` hold now."""

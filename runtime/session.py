@@ -20,6 +20,7 @@ from isa.program import Program
 from runtime.command_queue import INSTRUCTION_LIMIT, CommandQueue
 from runtime.devices.device import Device
 from runtime.devices.reference import ReferenceDevice
+from runtime.graph_node import current_node, with_node
 from runtime.handles import Handles
 from runtime.memory import Allocation, DeviceMemory
 from runtime.placement import place_image
@@ -151,7 +152,9 @@ class Session:
                 blocks.append(code)
                 self.memory.write(code, 0, words.tobytes())
                 try:
-                    self.device.launch(code.address, len(words), origins=program.origins)
+                    node = current_node()
+                    origins = with_node(program.origins, node) if node else program.origins
+                    self.device.launch(code.address, len(words), origins=origins)
                 finally:
                     if at_end is not None:
                         at_end(self.memory.address_space())

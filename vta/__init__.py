@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from runtime.graph_node import graph_node
     from vta import nd, rpc, target, te, testing, tir, topi, transform
     from vta.build_module import BuildError, build, build_config, lower
     from vta.codegen import Module, load_module
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from vta.transform import PassContext
 
 __all__ = [
-    "BuildError", "Environment", "Module", "PassContext", "build", "build_config", "get_env", "load_module", "lower",
-    "nd", "program_fpga", "reconfig_runtime", "rpc", "target", "te", "testing", "tir", "topi", "transform",
+    "BuildError", "Environment", "Module", "PassContext", "build", "build_config", "get_env", "graph_node",
+    "load_module", "lower", "nd", "program_fpga", "reconfig_runtime", "rpc", "target", "te", "testing", "tir", "topi",
+    "transform",
 ]  # fmt: skip
 
 _MODULES = ("nd", "rpc", "target", "te", "testing", "tir", "topi", "transform")
@@ -32,6 +34,7 @@ _HOME: Mapping[str, str] = {
     "build": "vta.build_module",
     "build_config": "vta.build_module",
     "get_env": "vta.environment",
+    "graph_node": "runtime.graph_node",
     "load_module": "vta.codegen",
     "lower": "vta.build_module",
     "program_fpga": "vta.rpc.hardware",

@@ -3,12 +3,15 @@
 May import ``vta.explain``, ``vta.trace``, typer and rich. Tests: tests/vta/cli/test_explain_command.py.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from vta.cli.account import account_table
 from vta.cli.capsule import require_trace
@@ -29,7 +32,7 @@ def explain_trace(
     """Say what bounds each launch of a trace, and which parameter would change it, with the predicted gain."""
     with reported():
         require_trace(file, "a trace that `vta run --target tsim --record FILE` wrote")
-        console, shown = Console(), 0
+        console, told = Console(), list[tuple[str, Explanation]]()
         with read_trace(file) as reader:
             for recorded in reader:
                 if launch is not None and recorded.number != launch:
@@ -38,14 +41,17 @@ def explain_trace(
                     found = explain(recorded, reader.header.hardware)
                 except ValueError as error:
                     raise UserError(f"{file}: launch {recorded.number}: {error}") from None
-                shown += 1
-                head = f"launch {recorded.number}: {found.cycles:,} cycles, bound by {found.bound}: {found.because}"
-                say(head)
+                told.append((recorded.node, found))
+                purpose = f" for {recorded.node}" if recorded.node else ""
+                cycles = f"{found.cycles:,} cycles"
+                say(f"launch {recorded.number}{purpose}: {cycles}, bound by {found.bound}: {found.because}")
                 assert recorded.timeline.account is not None
                 console.print(_path_table(found))
                 console.print(account_table(recorded.timeline.account, title="cycles by module and cause"))
                 _print_advice(console, found)
-            if not shown:
+            if len(told) > 1:
+                console.print(_summary(told))
+            if not told:
                 raise UserError(
                     f"{file}: the trace has no launches"
                     if launch is None
@@ -53,6 +59,28 @@ def explain_trace(
                 )
             if launch is None and not reader.whole:
                 say(f"{file}: the recording was cut off; this is what it had until then", err=True)
+
+
+def _summary(told: Sequence[tuple[str, Explanation]]) -> Table:
+    """Return a table with the cycles of all launches, by the node of the graph that they were run for."""
+    by_node: dict[str, list[Explanation]] = {}
+    for node, found in told:
+        by_node.setdefault(node, []).append(found)
+    everything = sum(found.cycles for _, found in told)
+    table = Table(title="all launches, by graph node", title_justify="left", show_footer=True)
+    table.add_column("node", footer="total")
+    table.add_column("launches", justify="right", footer=f"{len(told):,}")
+    table.add_column("cycles", justify="right", footer=f"{everything:,}")
+    table.add_column("share", justify="right", footer="100.0 %")
+    table.add_column("mostly bound by")
+    for node, launches in by_node.items():
+        cycles, bounds = sum(found.cycles for found in launches), Counter[str]()
+        for found in launches:
+            bounds[found.bound] += found.cycles
+        share = f"{100 * cycles / everything:.1f} %"
+        bound = bounds.most_common(1)[0][0]
+        table.add_row(Text(node or "(none)"), f"{len(launches):,}", f"{cycles:,}", share, bound)
+    return table
 
 
 def _path_table(found: Explanation) -> Table:

@@ -16,7 +16,9 @@ _WIDTH = 84
 def launch_listing(launch: Launch, number: int) -> str:
     """Return the text of launch ``number`` (counted from 0) of a run."""
     instructions = launch.instructions
-    head = f"launch {number}: {len(instructions)} instructions, {len(launch.uops)} micro-ops, {launch.config.bitstream}"
+    node = next((origin.node for origin in launch.origins if origin is not None), "")
+    name = f"launch {number} for {node}" if node else f"launch {number}"
+    head = f"{name}: {len(instructions)} instructions, {len(launch.uops)} micro-ops, {launch.config.bitstream}"
     lines = [
         _line(index, instruction, launch, origin)
         for index, (instruction, origin) in enumerate(zip(instructions, launch.origins, strict=True))

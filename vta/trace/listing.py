@@ -24,7 +24,11 @@ def launch_listing(launch: Recorded, *, modules: frozenset[Module] = frozenset(M
     """
     timeline = launch.timeline
     what = f"{timeline.cycles} cycles" if timeline.cycles is not None else "no clock"
-    yield f"launch {launch.number} on {timeline.device}: {len(launch)} instructions, {what}, {launch.config.bitstream}"
+    purpose = f" for {launch.node}" if launch.node else ""
+    yield (
+        f"launch {launch.number}{purpose} on {timeline.device}: {len(launch)} instructions, {what}, "
+        f"{launch.config.bitstream}"
+    )
     if timeline.error is not None:
         yield f"failed: {_in_one_line(timeline.error)}"
     times = [timeline.begun, timeline.ended] if timeline.issued is not None else [timeline.begun]

@@ -47,6 +47,11 @@ class Recorded:
         return len(self.timeline.array)
 
     @property
+    def node(self) -> str:
+        """The node of a graph that the launch was run for, empty if there is none."""
+        return next((origin.node for origin in self.timeline.origins if origin is not None), "")
+
+    @property
     def legal(self) -> int:
         """How many instructions come before the first illegal one."""
         return self._decoded[0]

@@ -40,6 +40,7 @@ def launch_data(launch: Recorded, header: TraceHeader) -> Json:
     account = None if timeline.account is None else {m: dict(c) for m, c in timeline.account.modules.items()}
     return {
         "number": launch.number,
+        "node": launch.node,
         "duration": timeline.duration,
         "clock": timeline.cycles is not None,
         "error": timeline.error,
@@ -58,8 +59,8 @@ def launch_data(launch: Recorded, header: TraceHeader) -> Json:
 
 def _instructions(launch: Recorded) -> Json:
     timeline = launch.timeline
-    origins = list(dict.fromkeys(str(origin) for origin in timeline.origins if origin is not None))
-    places = {text: at for at, text in enumerate(origins)}
+    origins = list(dict.fromkeys(origin for origin in timeline.origins if origin is not None))
+    places = {origin: at for at, origin in enumerate(origins)}
     count = launch.legal
     return {
         "text": [format_instruction(instruction, launch.config) for instruction in launch.instructions],
@@ -68,8 +69,9 @@ def _instructions(launch: Recorded) -> Json:
         "issued": None if timeline.issued is None else timeline.issued[:count].tolist(),
         "begun": timeline.begun[:count].tolist(),
         "ended": timeline.ended[:count].tolist(),
-        "origin": [-1 if origin is None else places[str(origin)] for origin in timeline.origins[:count]],
-        "origins": origins,
+        "origin": [-1 if origin is None else places[origin] for origin in timeline.origins[:count]],
+        "origins": [str(origin) for origin in origins],
+        "calls": [origin.call for origin in origins],
     }
 
 

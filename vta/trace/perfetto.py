@@ -44,7 +44,7 @@ def write_perfetto(launches: Iterable[Recorded], file: IO[str]) -> int:
 def trace_events(launch: Recorded) -> Iterator[Event]:
     """Yield the events of one launch."""
     process = launch.number + 1
-    name = f"launch {launch.number} on {launch.timeline.device}"
+    name = f"launch {launch.number} on {launch.timeline.device}" + (f": {launch.node}" if launch.node else "")
     yield {"ph": "M", "name": "process_name", "pid": process, "args": {"name": name}}
     tracks = _Tracks(process)
     places = _instruction_places(launch)
@@ -90,8 +90,10 @@ def _instructions(launch: Recorded, tracks: _Tracks, places: dict[int, str]) -> 
             detail["completed"] = False
         if timeline.issued is not None:
             detail["issued"] = int(timeline.issued[index])
-        if timeline.origins[index] is not None:
-            detail["origin"] = str(timeline.origins[index])
+        origin = timeline.origins[index]
+        if origin is not None:
+            known = {"stage": origin.stage, "source": origin.source, "call": origin.call, "node": origin.node}
+            detail |= {name: text for name, text in known.items() if text}
         yield tracks.event(track, "X", text.split(" ", 1)[0], begin, dur=end - begin + 1, args=detail)
 
 

@@ -113,7 +113,7 @@ def read_trace(path: str | os.PathLike[str]) -> Iterator[TraceReader]:
 def _launch(head: Mapping[str, Any], columns: Columns, header: TraceHeader) -> Recorded:
     _require_kinds(head, _LAUNCH)
     _require_lengths(head, columns)
-    table = [Origin(stage, source) for stage, source in head["origins"]]
+    table = [Origin.of_texts(texts) for texts in head["origins"]]
     account = head["account"]
     timeline = Timeline(
         device=header.device,

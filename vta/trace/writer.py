@@ -50,7 +50,7 @@ class TraceWriter:
             "number": self.launches,
             "duration": timeline.duration,
             "error": timeline.error,
-            "origins": [[origin.stage, origin.source] for origin in table],
+            "origins": [origin.texts() for origin in table],
             "clients": timeline.bursts.clients,
             "writers": sorted(timeline.bursts.writers),
             "account": None if timeline.account is None else {m: dict(c) for m, c in timeline.account.modules.items()},

@@ -9,7 +9,7 @@ function open(number) {
   by("search").value = by("found").textContent = "";
   const length = `${count(launch.duration)} ${launch.clock ? "cycles" : "instructions executed"}`;
   by("subtitle").textContent =
-    `launch ${launch.number} on ${DATA.device}: ${count(launch.instructions.text.length)} instructions, ${length}; ` +
+    `launch ${launch.number}${launch.node ? ` for ${launch.node}` : ""} on ${DATA.device}: ${count(launch.instructions.text.length)} instructions, ${length}; ` +
     `${DATA.bitstream}, digest ${DATA.digest}`;
   by("error").hidden = !launch.error;
   by("error").textContent = launch.error || "";
@@ -32,7 +32,9 @@ function start() {
     for (const part of document.querySelectorAll("nav, main")) part.hidden = true;
     return;
   }
-  DATA.launches.forEach((one, number) => by("launch").append(element("option", one.number, { value: number })));
+  DATA.launches.forEach((one, number) => {
+    by("launch").append(element("option", one.node ? `${one.number}: ${one.node}` : one.number, { value: number }));
+  });
   listenToTimeline();
   listenToOverview();
   listenToButtons();

@@ -25,7 +25,10 @@ function describe(index, row) {
   const { text, module, issued, begun, ended } = launch.instructions;
   row("instruction", `${index} `, element("code", text[index]));
   row("module", module[index]);
+  if (launch.node) row("graph node", launch.node);
   row("origin", sourceOf(launch.instructions, index) || "not known");
+  const call = callOf(launch.instructions, index);
+  if (call) row("runtime call", element("code", call));
   if (issued) row("issued", issued[index] < 0 ? "never" : `${unit()} ${count(issued[index])}`);
   const end = ended[index] < 0 ? "the end, not completed" : count(ended[index]);
   row("ran", begun[index] < 0 ? "never started" : `${unit()} ${count(begun[index])} to ${end}`);

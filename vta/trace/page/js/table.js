@@ -4,6 +4,7 @@ const TABLE_ROW = 23;
 
 const rows = () => (state.query ? state.matches : launch.instructions.text.map((_, index) => index));
 const sourceOf = ({ origin, origins }, index) => (origin[index] < 0 ? "" : origins[origin[index]]);
+const callOf = ({ origin, calls }, index) => (origin[index] < 0 ? "" : calls[origin[index]]);
 
 function select(index, { show = true } = {}) {
   state.selected = index;
@@ -30,13 +31,13 @@ function scrollTo(index) {
   }
 }
 
-/** Find instructions by their index, if `query` is a number, by text, stage and source line otherwise. */
+/** Find instructions by their index, if `query` is a number, by text, node, stage, source line and call otherwise. */
 function search(query) {
   state.query = query.trim().toLowerCase();
   const { text } = launch.instructions, byIndex = /^\d+$/.test(state.query);
   const fits = (line, index) => (byIndex
     ? String(index) === state.query
-    : `${line} ${sourceOf(launch.instructions, index)}`.toLowerCase().includes(state.query));
+    : `${line} ${sourceOf(launch.instructions, index)} ${callOf(launch.instructions, index)}`.toLowerCase().includes(state.query));
   state.matches = state.query ? text.flatMap((line, index) => (fits(line, index) ? [index] : [])) : [];
   by("found").textContent = state.query ? `${count(state.matches.length)} found` : "";
   by("table-scroll").scrollTop = 0;
