@@ -26,6 +26,7 @@ from runtime.devices.device import (
     TraceHook,
 )
 from runtime.devices.launch_words import read_launch, require_in_memory
+from runtime.devices.observed import ObservedDevice
 from runtime.kernels.arena import Arena
 from runtime.kernels.build import compile_kernels
 from runtime.kernels.machine import Machine, host_machine
@@ -48,7 +49,7 @@ _SLICE = 1 << 16
 """Instructions that run without a look at pending signals."""
 
 
-class FunctionalSimulator:
+class FunctionalSimulator(ObservedDevice):
     """A device that runs launches on the host's processor.
 
     ``machine`` names the code path (best first: VNNI, AVX2, generic); by default the best that the host has. Raises
@@ -58,6 +59,7 @@ class FunctionalSimulator:
     name = "sim"
 
     def __init__(self, config: VTAConfig, memory: DeviceMemory, *, machine: Machine | None = None) -> None:
+        super().__init__()
         self.config = config
         self.memory = memory
         self._kernels = compile_kernels(config, host_machine() if machine is None else machine)
@@ -67,8 +69,6 @@ class FunctionalSimulator:
         self._totals = np.zeros(len(COUNTER_NAMES), np.uint64)
         self._launches = 0
         self._origins: Sequence[Origin | None] | None = None
-        self._trace: TraceHook | None = None
-        self._timeline: TimelineHook | None = None
         self._executed: list[int] = []
         """Of the launch in progress, if it is timed."""
 
@@ -91,15 +91,6 @@ class FunctionalSimulator:
     def debug_mode(self, flag: int) -> None:
         """Set the flags of ``DeviceDebug`` for the launches to come."""
         self._arena.put("skip_execution", int(bool(DeviceDebug(flag) & DeviceDebug.SKIP_EXEC)))
-
-    def set_trace(self, hook: TraceHook | None) -> None:
-        """Call ``hook`` for each instruction of the launches to come, after the launch, in order of execution."""
-        self._trace = hook
-
-    def set_timeline(self, hook: TimelineHook | None) -> TimelineHook | None:
-        """Call ``hook`` at the end of each launch to come with the order of everything in it; return the one before."""
-        before, self._timeline = self._timeline, hook
-        return before
 
     def scratchpad(self, memory: MemoryId) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
         """Return a copy of a scratchpad as numbers, shaped as in ``isa.reference.Reference``."""

@@ -26,49 +26,29 @@ from runtime.devices.device import (
     ExecutionError,
     ModuleHead,
     TraceEvent,
-    TraceHook,
 )
 from runtime.devices.launch_words import read_launch
+from runtime.devices.observed import CountedDevice
 from runtime.memory import FIRST_ADDRESS, DeviceMemory
 from runtime.stats import LaunchStats, Statistics, count_instructions
-from runtime.timeline import TimelineHook, timed
+from runtime.timeline import timed
 
 __all__ = ["ReferenceDevice"]
 
 
-class ReferenceDevice:
+class ReferenceDevice(CountedDevice):
     """A ``Device`` around ``isa.reference.Reference``; scratchpads keep their contents from launch to launch."""
 
     def __init__(self, config: VTAConfig, memory: DeviceMemory) -> None:
+        super().__init__(Statistics())
         self.config = config
         self.memory = memory
         self.name = "reference"
         self._machine = Reference(config, memory.address_space(), first_address=FIRST_ADDRESS)
-        self._stats = Statistics()
-        self._trace: TraceHook | None = None
-        self._timeline: TimelineHook | None = None
-
-    @property
-    def stats(self) -> Statistics:
-        """Counters since the device was made or ``clear_stats`` was called."""
-        return self._stats
-
-    def clear_stats(self) -> None:
-        """Set all counters to zero."""
-        self._stats = Statistics()
 
     def debug_mode(self, flag: int) -> None:
         """Set the flags of ``DeviceDebug`` for the launches to come."""
         self._machine.skip_execution = bool(DeviceDebug(flag) & DeviceDebug.SKIP_EXEC)
-
-    def set_trace(self, hook: TraceHook | None) -> None:
-        """Call ``hook`` for each instruction of the launches to come; None turns tracing off."""
-        self._trace = hook
-
-    def set_timeline(self, hook: TimelineHook | None) -> TimelineHook | None:
-        """Call ``hook`` at the end of each launch to come with the order of everything in it; return the one before."""
-        before, self._timeline = self._timeline, hook
-        return before
 
     def scratchpad(self, memory: MemoryId) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
         """Return a copy of a scratchpad as numbers, shaped as in ``isa.reference.Reference``."""

@@ -26,6 +26,7 @@ from runtime.devices.device import (
     TraceHook,
 )
 from runtime.devices.launch_words import read_launch
+from runtime.devices.observed import CountedDevice
 from runtime.devices.rtl_core import CoreRun, HeartbeatHook, RtlCore
 from runtime.devices.rtl_stream import Fault, InstructionStream
 from runtime.devices.rtl_uops import MicroOpShadow
@@ -44,7 +45,7 @@ DEFAULT_LATENCY = 32
 """Cycles from an address to its first beat, and from a last beat to its response, unless a device says otherwise."""
 
 
-class RtlSimulator:
+class RtlSimulator(CountedDevice):
     """A device that runs launches on the simulated hardware.
 
     Parameters
@@ -78,6 +79,7 @@ class RtlSimulator:
     ) -> None:
         from hw.config import HardwareConfig
 
+        super().__init__(Statistics(cycles=0))
         self.config = config
         self.memory = memory
         self.hardware = HardwareConfig() if hardware is None else hardware
@@ -87,10 +89,7 @@ class RtlSimulator:
         self._core = self._make_core()
         self._uops = MicroOpShadow(config)
         self._stream: InstructionStream | None = None
-        self._stats = Statistics(cycles=0)
         self._flags = DeviceDebug.NONE
-        self._trace: TraceHook | None = None
-        self._timeline: TimelineHook | None = None
         self._heartbeat: HeartbeatHook | None = None
 
     def _make_core(self, waves: "VcdLog | None" = None) -> RtlCore:
@@ -104,15 +103,6 @@ class RtlSimulator:
             waves=waves,
         )
 
-    @property
-    def stats(self) -> Statistics:
-        """Counters since the device was made or cleared; failed launches count what they executed."""
-        return self._stats
-
-    def clear_stats(self) -> None:
-        """Set all counters to zero."""
-        self._stats = Statistics(cycles=0)
-
     def debug_mode(self, flag: int) -> None:
         """Set the flags of ``DeviceDebug`` for the launches to come."""
         self._flags = DeviceDebug(flag)
@@ -120,13 +110,12 @@ class RtlSimulator:
     def set_trace(self, hook: TraceHook | None) -> None:
         """Call ``hook`` for each instruction of the launches to come, after the launch, in order of completion."""
         self._require_logs(hook)
-        self._trace = hook
+        super().set_trace(hook)
 
     def set_timeline(self, hook: TimelineHook | None) -> TimelineHook | None:
         """Call ``hook`` at the end of each launch to come with the times of everything in it; return the one before."""
         self._require_logs(hook)
-        before, self._timeline = self._timeline, hook
-        return before
+        return super().set_timeline(hook)
 
     def _require_logs(self, hook: object) -> None:
         if hook is not None and not self.recordable:

@@ -9,6 +9,7 @@ from typing import Any
 from llvmlite import ir
 
 from runtime.kernels.emit import I16, I32, Emitter, vector
+from runtime.kernels.pair_unit import PairUnit
 
 __all__ = ["Avx2Unit"]
 
@@ -16,21 +17,10 @@ _INSTRUCTION = {8: "llvm.x86.avx2.pmadd.wd", 4: "llvm.x86.sse2.pmadd.wd"}
 
 
 @dataclass(frozen=True, slots=True)
-class Avx2Unit:
+class Avx2Unit(PairUnit):
     """``vpmaddwd`` and ``vpaddd`` on vectors of 8 or 4 accumulators."""
 
-    group: int = 2
-    offset: int = 0
     max_lanes: int = 8
-    accumulators: int = 8
-
-    def stored(self, emit: Emitter, values: Any) -> Any:
-        """Return the activations as int16."""
-        return emit.builder.sext(values, vector(values.type.count, I16))
-
-    def stored_weights(self, emit: Emitter, values: Any) -> Any:
-        """Return the weights as int16."""
-        return self.stored(emit, values)
 
     def multiply_add(self, emit: Emitter, total: Any, group: Any, weights: Any) -> Any:
         """Return ``total + dot(group, weights)`` in each lane."""

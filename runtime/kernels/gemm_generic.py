@@ -4,26 +4,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.kernels.emit import I16, I32, Emitter, vector
+from runtime.kernels.pair_unit import PairUnit
 
 __all__ = ["GenericUnit"]
 
 
 @dataclass(frozen=True, slots=True)
-class GenericUnit:
+class GenericUnit(PairUnit):
     """Multiply two int16 vectors as int32, add neighbours; any number of accumulators."""
 
-    group: int = 2
-    offset: int = 0
     max_lanes: int = 4
-    accumulators: int = 8
-
-    def stored(self, emit: Emitter, values: Any) -> Any:
-        """Return the activations as int16."""
-        return emit.builder.sext(values, vector(values.type.count, I16))
-
-    def stored_weights(self, emit: Emitter, values: Any) -> Any:
-        """Return the weights as int16."""
-        return self.stored(emit, values)
 
     def multiply_add(self, emit: Emitter, total: Any, group: Any, weights: Any) -> Any:
         """Return ``total + dot(group, weights)`` in each lane."""

@@ -68,6 +68,7 @@ def loop_shapes() -> Iterator[Gemm]:
         yield nest((steps, 4, 1, 0), (trips, 1, 3, 0))
         yield nest((steps, 1, 0, 0), (trips, 1, 0, 1))
         yield nest((steps, 0, 1, 1), (trips, 0, 1, 0))
+        yield nest((trips, 0, 1, 0), (steps, 0, 1, 1))
         yield nest((steps, 0, 0, 0), (trips, 0, 0, 0))
 
 
