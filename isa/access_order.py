@@ -54,6 +54,7 @@ class _Rival:
 
     @property
     def index(self) -> int:
+        """The latest of those touches, ``NOBODY`` if there is none."""
         return int(self.last[self.elements].max(initial=NOBODY))
 
 

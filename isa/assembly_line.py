@@ -45,6 +45,7 @@ class _Slot:
 
     @classmethod
     def of(cls, operand: Operand, layout: Layout) -> "_Slot":
+        """Return the slot of ``operand`` in words of ``layout``."""
         fields = tuple(layout.field(name) for name in operand.fields)
         return cls(operand, fields, tuple((field.name, field.low, field.high) for field in fields))
 

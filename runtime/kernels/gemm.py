@@ -81,6 +81,7 @@ class _Loop:
 
     @staticmethod
     def of(loops: Loops, name: str) -> "_Loop":
+        """Return loop ``name`` (``out`` or ``in``) of the nest."""
         factors = [loops.factor(operand, name) for operand in (_DST, _SRC, _WGT)]
         return _Loop(loops.fields[f"iter_{name}"], *factors)
 

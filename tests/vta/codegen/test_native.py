@@ -1,6 +1,8 @@
 """LLVM assembly to machine code, without anything of TIR."""
 
 import ctypes
+import platform
+import sys
 
 import pytest
 
@@ -73,3 +75,37 @@ def test_what_is_missing_is_an_error() -> None:
         link(data, {"given": 1 << 20}, ["thrice"], where="sum.o")
     with pytest.raises(NativeError, match=r"^cut\.o: cannot be linked: "):
         link(data[: len(data) // 2], {"given": 1 << 20}, ["twice"], where="cut.o")
+
+
+FAR_CALLS = """
+declare i32 @far_function(i32)
+@far_number = external global i32
+define i32 @go(i32 %x) {
+  %sum = call i32 @far_function(i32 %x)
+  %number = load i32, i32* @far_number
+  %result = add i32 %sum, %number
+  ret i32 %result
+}
+"""
+
+
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or sys.platform != "linux", reason="the far function is machine code of x86-64"
+)
+def test_code_reaches_functions_and_data_beyond_two_gibibytes() -> None:
+    read_write_execute, private_anonymous_not_replacing = 7, 0x100022
+    library = ctypes.CDLL(None)
+    library.mmap.restype = ctypes.c_void_p
+    library.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    library.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    far = library.mmap(1 << 36, 4096, read_write_execute, private_anonymous_not_replacing, -1, 0)
+    assert far == 1 << 36
+    try:
+        ctypes.memmove(far, b"\x8d\x47\x05\xc3", 4)  # lea eax, [rdi + 5]; ret
+        ctypes.c_int32.from_address(far + 64).value = 100
+        symbols = {"far_function": far, "far_number": far + 64}
+        linked = link(compile_object(FAR_CALLS, Machine()), symbols, ["go"], where="far calls")
+        assert abs(linked.address["go"] - far) > 1 << 31
+        assert ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(linked.address["go"])(2) == 107
+    finally:
+        library.munmap(far, 4096)
