@@ -94,11 +94,12 @@ const DRAW = {
   },
   bursts(track) {
     const { begin, end } = launch.bursts, slivers = new Slivers();
-    pen.globalAlpha = 0.55;
     for (const index of track.own) {
       if (end[index] < state.begin || begin[index] > state.end) continue;
       const x = place(begin[index]), w = (end[index] - begin[index] + 1) * scale();
-      if (!slivers.again(x, 0, w)) box(x, track.top, w, track.size, ink("burst"), { burst: index });
+      if (slivers.again(x, 0, w)) continue;
+      pen.globalAlpha = w < 1 ? 0.85 : 0.55;  // several under way at a time show darker; slivers stand for several
+      box(w < 1 ? Math.floor(x) : x, track.top, w, track.size, ink("burst"), { burst: index });
     }
     pen.globalAlpha = 1;
   },
