@@ -3,14 +3,13 @@
 An epilogue is a tuple of steps. ``append`` describes it on a packed tensor, one stage for each ALU operation, with
 TVM's names; ``reference`` does the same with numpy on a plain one. Sums and products wrap at 32 bits, and the
 result is their low 8 bits (``Operator.reference_on`` cuts it to narrower outputs).
-May import ``vta.te``, ``vta.environment``, ``vta.topi.{layout,operand}``, numpy.
+May import ``vta.te``, ``vta.environment``, ``vta.topi.{epilogue_steps,layout,operand}``, numpy.
 Tests: tests/vta/topi/test_epilogue.py.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Integral
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,25 @@ from vta import te
 from vta.environment import Environment
 from vta.tir import ops
 from vta.tir.expr import Expr, IntImm
+from vta.topi.epilogue_steps import (
+    WORD,
+    Add,
+    Bias,
+    ChannelShift,
+    Clip,
+    Epilogue,
+    EpilogueError,
+    Multiply,
+    Primitive,
+    Relu,
+    Requantise,
+    Residual,
+    RoundingShift,
+    Scale,
+    ShiftLeft,
+    ShiftRight,
+    Step,
+)
 from vta.topi.layout import pack_activations, pack_channels
 from vta.topi.operand import Operand
 
@@ -30,130 +48,6 @@ __all__ = [
 
 Array = npt.NDArray[np.generic]
 Ints = npt.NDArray[np.int32]
-
-_WORD = (-(1 << 31), (1 << 31) - 1)
-_RESIDUALS = ("int8", "int32")
-
-
-class EpilogueError(ValueError):
-    """A step that cannot be done, or arrays that do not go with the steps."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bias:
-    """Add an int32 tensor that has one value a channel."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Multiply by an int32 tensor that has one value a channel."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChannelShift:
-    """Shift right by an int32 tensor that has one value a channel; a negative one shifts left."""
-
-
-@dataclass(frozen=True, slots=True)
-class Residual:
-    """Add another tensor of the output's shape; int8 is widened on its way into the accumulator."""
-
-    dtype: str = "int8"
-
-    def __post_init__(self) -> None:
-        if self.dtype not in _RESIDUALS:
-            raise EpilogueError(f"Residual: dtype is {' or '.join(_RESIDUALS)}, not {self.dtype!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class ShiftRight:
-    """Arithmetic right shift."""
-
-    bits: int
-
-    def __post_init__(self) -> None:
-        _require(self, "bits", 0, 31)
-
-
-@dataclass(frozen=True, slots=True)
-class ShiftLeft:
-    """Left shift."""
-
-    bits: int
-
-    def __post_init__(self) -> None:
-        _require(self, "bits", 0, 31)
-
-
-@dataclass(frozen=True, slots=True)
-class RoundingShift:
-    """Right shift to the nearest number, halves upwards: add ``1 << (bits - 1)``, then shift."""
-
-    bits: int
-
-    def __post_init__(self) -> None:
-        _require(self, "bits", 1, 31)
-
-
-@dataclass(frozen=True, slots=True)
-class Requantise:
-    """Multiply by ``multiplier``, then shift right by ``shift`` to the nearest number, halves upwards."""
-
-    multiplier: int
-    shift: int
-
-    def __post_init__(self) -> None:
-        _require(self, "multiplier", *_WORD)
-        _require(self, "shift", 0, 31)
-
-
-@dataclass(frozen=True, slots=True)
-class Add:
-    """Add a constant."""
-
-    constant: int
-
-    def __post_init__(self) -> None:
-        _require(self, "constant", *_WORD)
-
-
-@dataclass(frozen=True, slots=True)
-class Multiply:
-    """Multiply by a constant."""
-
-    constant: int
-
-    def __post_init__(self) -> None:
-        _require(self, "constant", *_WORD)
-
-
-@dataclass(frozen=True, slots=True)
-class Relu:
-    """Replace negative numbers by zero."""
-
-
-@dataclass(frozen=True, slots=True)
-class Clip:
-    """Limit to ``low`` .. ``high``; at the end of int32, that side needs no operation."""
-
-    low: int
-    high: int
-
-    def __post_init__(self) -> None:
-        _require(self, "low", *_WORD)
-        _require(self, "high", *_WORD)
-        if self.low > self.high:
-            raise EpilogueError(f"Clip: low is {self.low}, which is more than high, {self.high}")
-
-
-Step: TypeAlias = (
-    Bias | Scale | ChannelShift | Residual | ShiftRight | ShiftLeft | RoundingShift | Requantise | Add | Multiply
-    | Relu | Clip
-)  # fmt: skip
-Epilogue: TypeAlias = tuple[Step, ...]
-Primitive: TypeAlias = (
-    Bias | Scale | ChannelShift | Residual | ShiftRight | ShiftLeft | Add | Multiply | Relu | Clip
-)  # fmt: skip
 
 _CHANNEL_NAMES: dict[type[Step], str] = {Bias: "bias", Scale: "scale", ChannelShift: "shift"}
 
@@ -281,10 +175,10 @@ class _Builder:
                 self._constant(step)
 
     def _clip(self, step: Clip) -> None:
-        if step.high < _WORD[1]:
+        if step.high < WORD[1]:
             before = self.now
             self._stage(lambda *i: te.min(before(*i), step.high), "clipA")
-        if step.low > _WORD[0]:
+        if step.low > WORD[0]:
             high = self.now
             self._stage(lambda *i: te.max(high(*i), step.low), "clipB")
 
@@ -412,11 +306,3 @@ def _shifted(now: Ints, counts: Ints) -> Ints:
     right = wide >> np.clip(counts, 0, 32)
     left = wide << np.clip(-counts.astype(np.int64), 0, 32)
     return np.where(counts >= 0, right, left).astype(np.int32)
-
-
-def _require(step: Step, what: str, low: int, high: int) -> None:
-    """Settle attribute ``what`` as an int; raises ``EpilogueError`` unless it is from ``low`` to ``high``."""
-    value = getattr(step, what)
-    if not isinstance(value, Integral) or not low <= int(value) <= high:
-        raise EpilogueError(f"{type(step).__name__}: {what} is from {low} to {high}, not {value!r}")
-    object.__setattr__(step, what, int(value))

@@ -43,7 +43,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Dense(1, 2, 3, (Relu,)),
-        "Dense: epilogue takes a tuple of steps, and <class 'vta.topi.epilogue.Relu'> is none; write Relu(...)",
+        "Dense: epilogue takes a tuple of steps, and <class 'vta.topi.epilogue_steps.Relu'> is none; write Relu(...)",
     ),
     (lambda: Dense(1, -2, 3), "Dense: in_channels takes a number from 1, not -2"),
     (lambda: Matmul(2, 2, 2, "no"), "Matmul: transpose_a takes True or False, not 'no'"),
