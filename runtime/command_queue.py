@@ -18,6 +18,7 @@ from isa.instructions import AluOpcode, Finish, Load, MemoryId, MicroOp, Module,
 from isa.origin import Origin
 from runtime.debug_flag import DebugFlag
 from runtime.devices.device import Device
+from runtime.graph_node import current_node
 from runtime.instruction_queue import Entry, InstructionQueue, Target
 from runtime.kernel_lowering import KernelStep, UopBlock, lower_kernel
 from runtime.launch import build_launch, dram_base
@@ -99,7 +100,7 @@ class CommandQueue:
         self._carry = TokenCarry()
         self._recorder: KernelRecorder | None = None
         self._kernels: dict[tuple[Hashable, bytes], tuple[KernelMode | None, tuple[KernelStep, ...]]] = {}
-        self._origins: dict[tuple[Origin | None, str], Origin] = {}
+        self._origins: dict[tuple[Origin | None, str, str], Origin] = {}
 
     @property
     def debug_mode(self) -> DebugFlag:
@@ -318,9 +319,9 @@ class CommandQueue:
     def _origin_of(self, call: str) -> Origin:
         """Return the origin of what ``call`` appends."""
         stage = self.origin() if self.origin is not None else None
-        key = (stage, call)
+        key = (stage, call, current_node())
         if key not in self._origins:
-            self._origins[key] = Origin("", call=call) if stage is None else replace(stage, call=call)
+            self._origins[key] = replace(stage or Origin(""), call=call, node=key[2])
         return self._origins[key]
 
     def _append_copies(self, kind: type[Load] | type[Store], pieces: Sequence[Piece], buffer: Allocation) -> None:

@@ -1,18 +1,19 @@
 """The node of a graph that launches are run for: ``with graph_node("layer1/conv"):`` around the calls that run it.
 
-The node belongs to a launch, and is the one in force when the launch starts: a program that was compiled or recorded
-once may run for many nodes. Each thread (each context) has its own. Imports ``isa.origin``.
+An instruction is for the node in force when the runtime is asked for it, so one launch may be for several. A program
+that runs again without its host code is for the one in force then: what was compiled once may run for many nodes. Each
+thread (each context) has its own. Imports ``isa.origin``.
 Tests: ``tests/runtime/test_graph_node.py``.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 
 from isa.origin import Origin
 
-__all__ = ["GraphNodeError", "current_node", "graph_node", "with_node"]
+__all__ = ["GraphNodeError", "current_node", "graph_node", "nodes_of", "with_node"]
 
 _NODE: ContextVar[str] = ContextVar("graph node", default="")
 
@@ -23,7 +24,7 @@ class GraphNodeError(ValueError):
 
 @contextmanager
 def graph_node(name: str) -> Iterator[str]:
-    """Run the launches inside for node ``name``, in an outer node for ``outer/name``; yield the whole name.
+    """Let the calls inside be for node ``name``, in an outer node for ``outer/name``; yield the whole name.
 
     Raises ``GraphNodeError`` unless ``name`` is a text of one line that is not empty.
     """
@@ -40,6 +41,11 @@ def graph_node(name: str) -> Iterator[str]:
 def current_node() -> str:
     """Return the name of the node in force here, empty if there is none."""
     return _NODE.get()
+
+
+def nodes_of(origins: Iterable[Origin | None]) -> tuple[str, ...]:
+    """Return the nodes that ``origins`` name, each once, in order; an empty text stands for none."""
+    return tuple(dict.fromkeys("" if origin is None else origin.node for origin in origins))
 
 
 def with_node(origins: Sequence[Origin | None], node: str) -> tuple[Origin | None, ...]:

@@ -18,7 +18,7 @@ from isa.instructions import Instruction
 from isa.layout import instruction_layouts
 from isa.origin import Origin
 from isa.program import MemoryImage, MemorySegment, Program
-from runtime.graph_node import with_node
+from runtime.graph_node import nodes_of, with_node
 from runtime.instruction_queue import Entry
 from runtime.memory import Allocation, DeviceMemory
 from runtime.uop_cache import Placement
@@ -94,8 +94,8 @@ class Launch:
     origins: tuple[Origin | None, ...]
     relocations: Relocations
     resident: tuple[Placement, ...]
-    node: str = ""
-    """The node of a graph that it is run for; its origins name it."""
+    nodes: tuple[str, ...] = ("",)
+    """The nodes of a graph that its instructions are for, in order of appearance; an empty text is none."""
 
     def __len__(self) -> int:
         return len(self.array)
@@ -132,9 +132,9 @@ class Launch:
 
     def run_for(self, node: str) -> "Launch":
         """Return the same launch for ``node``, the node of a graph (empty: for none), which every origin then names."""
-        if node == self.node:
+        if self.nodes == (node,):
             return self
-        return replace(self, origins=with_node(self.origins, node), node=node)
+        return replace(self, origins=with_node(self.origins, node), nodes=(node,))
 
     def image(self, memory: DeviceMemory) -> MemoryImage:
         """Return what the launch's buffers in ``memory`` hold now."""
@@ -181,6 +181,7 @@ def build_launch(
         uops=words,
         addresses=addresses,
         origins=tuple(entry.origin for entry in entries),
+        nodes=nodes_of(entry.origin for entry in entries),
         relocations=_relocations(entries),
         resident=resident,
     )

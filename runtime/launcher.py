@@ -12,7 +12,6 @@ from isa.config import VTAConfig
 from isa.instructions import MemoryId
 from runtime.devices.device import Device
 from runtime.dump import dump_launch
-from runtime.graph_node import current_node
 from runtime.launch import Launch, LaunchAddresses
 from runtime.memory import Allocation, DeviceMemory, DeviceMemoryError
 from runtime.stats import LaunchStats
@@ -95,7 +94,6 @@ class Launcher:
             raise LauncherError(
                 f"the buffer at {freed.address:#x} was freed before the instructions that use it ran; synchronise first"
             )
-        launch = launch.run_for(current_node())
         for address, words in ((addresses.uops, launch.uops), (addresses.instructions, launch.array)):
             self.memory.view(address, words.nbytes)[:] = words.reshape(-1).view("u1")
         for listener in self.listeners:

@@ -132,7 +132,8 @@ class Session:
         with self._lock:
             if self._run is not None:
                 raise SessionError("a program is running on this session, and a recorded one cannot run inside it")
-            return [self.queue.launcher.submit(launch) for launch in recording.bind(arguments)]
+            node = current_node()
+            return [self.queue.launcher.submit(launch.run_for(node)) for launch in recording.bind(arguments)]
 
     def run_program(
         self, program: Program, *, at_end: Callable[[npt.NDArray[np.uint8]], None] | None = None

@@ -67,6 +67,24 @@ def test_every_instruction_of_a_launch_has_its_node_and_its_call() -> None:
     assert {origin.node for origin in plain.origins if origin is not None} == {""}
 
 
+def test_an_instruction_is_for_the_node_in_force_when_it_was_asked_for() -> None:
+    session = Session(CONFIG, "reference", record=True)
+    with session.program():
+        source, target = session.memory.alloc(64), session.memory.alloc(16)
+        with graph_node("a"):
+            session.queue.load_buffer_2d(source, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.ACC)
+        with graph_node("b"):
+            session.queue.store_buffer_2d(0, MemoryId.OUT, target, 0, x_size=1, y_size=1, x_stride=1)
+        session.queue.synchronize()
+    [launch] = session.queue.launcher.launches
+    assert launch.nodes == ("a", "b", "")
+    assert [origin.node for origin in launch.origins[:3] if origin is not None] == ["a", "b", ""]
+    again = launch.run_for("c")
+    assert again.nodes == ("c",)
+    assert {origin.node for origin in again.origins if origin is not None} == {"c"}
+    assert again.run_for("c") is again
+
+
 def test_a_stage_that_is_not_known_gets_a_node_too() -> None:
     assert with_node([None, Origin("A", "a.py:1")], "n") == (Origin("", node="n"), Origin("A", "a.py:1", node="n"))
     assert with_node(with_node([None, Origin("A", "a.py:1")], "n"), "") == (None, Origin("A", "a.py:1"))

@@ -16,7 +16,7 @@ _WIDTH = 84
 def launch_listing(launch: Launch, number: int) -> str:
     """Return the text of launch ``number`` (counted from 0) of a run."""
     instructions = launch.instructions
-    node = next((origin.node for origin in launch.origins if origin is not None), "")
+    node = ", ".join(filter(None, launch.nodes))
     name = f"launch {number} for {node}" if node else f"launch {number}"
     head = f"{name}: {len(instructions)} instructions, {len(launch.uops)} micro-ops, {launch.config.bitstream}"
     lines = [

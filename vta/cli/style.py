@@ -19,7 +19,7 @@ _AN_OPERATION = r"(?= \w+=| (?:pop|push)_| reset|  |$)"
 """What follows the name of an operation where it is one, and not a word of a sentence."""
 
 _WORDS: Mapping[str, tuple[str, str]] = {
-    "origin": ("italic dim", r"  [;@] .*$|(?<=from )[\w.]+ \([^()\s]+:\d+\)"),
+    "origin": ("italic dim", r"  [;@] .*$|(?<=from )(?:[^\s:]+: )?[\w.]+ \([^()\s]+:\d+\)"),
     "load": ("bold blue", rf"\bload\.\w+{_AN_OPERATION}|\bLOAD(?= (?:INP|WGT|UOP|ACC))"),
     "gemm": ("bold green", r"(?<![\w.])gemm(?= \w+=)|\bGEMM\b"),
     "alu": ("bold dark_orange", rf"\balu\.\w+{_AN_OPERATION}|\bALU\b"),

@@ -3,7 +3,8 @@
 May import ``vta.trace``, isa and typer. Tests: tests/vta/cli/test_trace_command.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
@@ -31,6 +32,7 @@ def trace(
         list[str] | None, typer.Option("--module", metavar="NAME", help="Only load, compute or store; repeatable.")
     ] = None,
     classic: Annotated[bool, typer.Option("--classic", help="The dump layout of upstream's runtime.")] = False,
+    calls: Annotated[bool, typer.Option("--calls", help="Name the runtime call that made each instruction.")] = False,
     perfetto: Annotated[
         Path | None, typer.Option("--perfetto", metavar="OUT.json", help="Write a file for https://ui.perfetto.dev.")
     ] = None,
@@ -42,7 +44,7 @@ def trace(
     with reported():
         require_trace(file, "a trace that `vta run --record FILE` wrote")
         modules = _modules(module or [])
-        _require_one_view(chosen=bool(module), classic=classic, perfetto=perfetto, html=html)
+        _require_one_view(chosen=bool(module) or calls, classic=classic, perfetto=perfetto, html=html)
         require_outputs(file, {"--perfetto": perfetto, "--html": html})
         with read_trace(file) as reader:
             launches = _chosen(reader, launch, file)
@@ -56,7 +58,8 @@ def trace(
                     write_whole(html, text.encode())
                     say(f"{html}: {len(text) // 1024} KiB; open it in a browser")
                 case _:
-                    _print(launches, modules, classic=classic)
+                    listed = partial(launch_listing, modules=modules, calls=calls)
+                    _print(launches, _classic_lines if classic else listed)
             if launch is None and not reader.launches:
                 say(f"{file}: the trace has no launches", err=True)
             if launch is None and not reader.whole:
@@ -68,17 +71,22 @@ def _require_one_view(*, chosen: bool, classic: bool, perfetto: Path | None, htm
     if perfetto is not None and html is not None:
         raise UserError("--perfetto and --html: one at a time, since a trace is read once")
     if (chosen or classic) and (perfetto is not None or html is not None):
-        raise UserError("--module and --classic are for the listing; --perfetto and --html show all that there is")
+        raise UserError(
+            "--module, --calls and --classic are for the listing; --perfetto and --html show all that there is"
+        )
     if chosen and classic:
-        raise UserError("--classic shows all modules, as upstream's dump does; leave --module out")
+        raise UserError("--classic shows all modules, as upstream's dump does; leave --module and --calls out")
 
 
-def _print(launches: Iterator[Recorded], modules: frozenset[Module], *, classic: bool) -> None:
+def _classic_lines(recorded: Recorded) -> list[str]:
+    return [classic_listing(recorded).rstrip()]
+
+
+def _print(launches: Iterator[Recorded], listed: Callable[[Recorded], Iterable[str]]) -> None:
     paint = painter()
     color = None if paint is str else True
     for recorded in launches:
-        lines = [classic_listing(recorded).rstrip()] if classic else launch_listing(recorded, modules=modules)
-        for line in lines:
+        for line in listed(recorded):
             typer.echo(paint(line), color=color)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from isa.disassembler import format_instruction
 from isa.instructions import Module
+from isa.origin import Origin
 from runtime.dump import dump_instructions
 from runtime.timeline import NEVER
 from vta.trace.model import Recorded
@@ -16,11 +17,14 @@ __all__ = ["classic_listing", "launch_listing"]
 _TEXT_WIDTH = 84
 
 
-def launch_listing(launch: Recorded, *, modules: frozenset[Module] = frozenset(Module)) -> Iterator[str]:
+def launch_listing(
+    launch: Recorded, *, modules: frozenset[Module] = frozenset(Module), calls: bool = False
+) -> Iterator[str]:
     """Yield the lines of a launch: a head, column titles, and the instructions of ``modules``.
 
     With a clock, the columns are the cycles in which an instruction was issued to its module, started and completed;
-    without one, its place in the order of execution. ``-`` stands for what did not happen.
+    without one, its place in the order of execution. ``-`` stands for what did not happen. With ``calls``, the runtime
+    call that made an instruction is named in any case, and not only where no stage is known.
     """
     timeline = launch.timeline
     what = f"{timeline.cycles} cycles" if timeline.cycles is not None else "no clock"
@@ -44,7 +48,8 @@ def launch_listing(launch: Recorded, *, modules: frozenset[Module] = frozenset(M
             f"{index:5}  {cells}  {instruction.module.name.lower():7}  {format_instruction(instruction, launch.config)}"
         )
         origin = timeline.origins[index]
-        yield f"{text:<{_TEXT_WIDTH + 11 * len(times)}}  ; {_in_one_line(str(origin))}" if origin is not None else text
+        source = "" if origin is None else _source(origin, call=calls)
+        yield f"{text:<{_TEXT_WIDTH + 11 * len(times)}}  ; {_in_one_line(source)}" if source else text
     if launch.legal < len(launch):
         yield f"{launch.legal:5}  not an instruction, and nothing behind it was looked at"
 
@@ -52,6 +57,11 @@ def launch_listing(launch: Recorded, *, modules: frozenset[Module] = frozenset(M
 def classic_listing(launch: Recorded) -> str:
     """Return the text that upstream's runtime dumped for a launch."""
     return dump_instructions(launch.instructions)
+
+
+def _source(origin: Origin, *, call: bool) -> str:
+    named = str(origin)
+    return f"{named}, {origin.call}" if call and origin.call and not named.endswith(origin.call) else named
 
 
 def _in_one_line(text: str) -> str:

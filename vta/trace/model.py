@@ -14,6 +14,7 @@ from isa.bulk import FieldTable, decode_all, decode_fields, modules_of
 from isa.config import VTAConfig
 from isa.encoding import DecodingError
 from isa.instructions import Instruction, MemoryId, Module
+from runtime.graph_node import nodes_of
 from runtime.timeline import Timeline
 
 __all__ = ["Recorded", "TraceHeader", "UopReader", "loaded_uops"]
@@ -48,8 +49,8 @@ class Recorded:
 
     @property
     def node(self) -> str:
-        """The node of a graph that the launch was run for, empty if there is none."""
-        return next((origin.node for origin in self.timeline.origins if origin is not None), "")
+        """The node of a graph that the launch is for, empty if there is none; several with commas between them."""
+        return ", ".join(filter(None, nodes_of(self.timeline.origins)))
 
     @property
     def legal(self) -> int:

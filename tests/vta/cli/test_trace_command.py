@@ -65,15 +65,15 @@ def test_a_cut_trace_is_shown_and_said_to_be_cut(traced: Path, tmp_path: Path) -
         (["--perfetto", "a", "--html", "b"], "--perfetto and --html: one at a time, since a trace is read once"),
         (
             ["--module", "load", "--html", "a"],
-            "--module and --classic are for the listing; --perfetto and --html show all that there is",
+            "--module, --calls and --classic are for the listing; --perfetto and --html show all that there is",
         ),
         (
             ["--classic", "--perfetto", "a"],
-            "--module and --classic are for the listing; --perfetto and --html show all that there is",
+            "--module, --calls and --classic are for the listing; --perfetto and --html show all that there is",
         ),
         (
             ["--module", "load", "--classic"],
-            "--classic shows all modules, as upstream's dump does; leave --module out",
+            "--classic shows all modules, as upstream's dump does; leave --module and --calls out",
         ),
     ],
 )

@@ -72,6 +72,9 @@ def test_the_listing_names_the_node(launches: Launches) -> None:
     assert heads == ["launch 0 for block1/add", "launch 1 for block2/add", "launch 2", "launch 3 for block2/add"]
     [store] = [line for line in launch_listing(launches[1][0]) if "  store " in line]
     assert "; block1/add: " in store
+    assert "VTAStoreBuffer2D" not in store
+    [store] = [line for line in launch_listing(launches[1][0], calls=True) if "  store " in line]
+    assert store.endswith(", VTAStoreBuffer2D")
 
 
 def test_perfetto_has_node_stage_and_call_of_every_instruction(launches: Launches) -> None:
