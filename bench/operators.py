@@ -2,11 +2,13 @@
 
     python -m bench.operators --seed 1 --count 1000
     python -m bench.operators --seed 1 --count 100 --engine tsim
+    python -m bench.operators --seed 1 --count 300 --check
 
 Instances take turns with the five configurations of ``tests/support/configs.py`` and, within one, with the kinds
 of ``tests/support/random_operators.py``; ``--config`` and ``--kind`` choose. Instance ``i`` depends on the seed,
 these choices and ``i`` alone, so ``--only i`` runs it again. All failing instances are printed as the constructor calls
-that make them, with a smaller one that fails too, and the exit status is 1.
+that make them, with a smaller one that fails too, and the exit status is 1. With ``--check``, it fails, too, if
+the checker or the sanitizer finds an error in one of its launches.
 """
 
 import argparse
@@ -32,20 +34,18 @@ class Result:
     seconds: float
 
 
-def run(index: int, *, choice: Draw, engine: str, shrink: bool) -> Result:
+def run(index: int, *, choice: Draw, engine: str, shrink: bool, checked: bool) -> Result:
     """Check instance ``index``."""
     start = time.perf_counter()
     instance = draw(choice, index)
-    problem = outcome(instance.operator, instance.config, seed=index, engine=engine)
+    told = partial(outcome, config=instance.config, seed=index, engine=engine, checked=checked)
+    problem = told(instance.operator)
     if not problem:
         return Result(instance.kind, "", time.perf_counter() - start)
     lines = [f"{index}: {instance.config}, {instance.operator!r}", f"    {problem}"]
     if shrink:
-        small = shrunk(
-            instance.operator, lambda operator: bool(outcome(operator, instance.config, seed=index, engine=engine))
-        )
-        lines.append(f"    smaller: {small!r}")
-        lines.append(f"    {outcome(small, instance.config, seed=index, engine=engine)}")
+        small = shrunk(instance.operator, lambda operator: bool(told(operator)))
+        lines += [f"    smaller: {small!r}", f"    {told(small)}"]
     return Result(instance.kind, "\n".join(lines), time.perf_counter() - start)
 
 
@@ -76,12 +76,14 @@ def main() -> int:
     parser.add_argument("--engine", choices=["sim", "tsim", "reference"], default="sim")
     parser.add_argument("--config", action="append", choices=list(CONFIGS), help="default: all")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="default: all")
+    parser.add_argument("--check", action="store_true", help="check and sanitize every launch, too")
     parser.add_argument("--no-shrink", action="store_true", help="do not look for smaller failing instances")
     parser.add_argument("--jobs", type=_positive, default=os.cpu_count())
     arguments = parser.parse_args()
     choice = Draw(arguments.seed, tuple(arguments.config or CONFIGS), tuple(arguments.kind or KINDS))
     indices = range(arguments.count) if arguments.only is None else [arguments.only]
-    check = partial(run, choice=choice, engine=arguments.engine, shrink=not arguments.no_shrink)
+    checked = {"shrink": not arguments.no_shrink, "checked": arguments.check}
+    check = partial(run, choice=choice, engine=arguments.engine, **checked)
     results = []
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for result in pool.map(check, indices, chunksize=_CHUNK):

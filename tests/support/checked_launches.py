@@ -1,10 +1,15 @@
-"""Everything that a session launched, given to the checker."""
+"""Everything that a session launches, given to the checker and to the sanitizer."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from isa.checker import Severity, check
+from isa.sanitizer import Sanitized, sanitize
+from runtime.launch import Launch
 from runtime.memory import FIRST_ADDRESS
 from runtime.session import Session
 
-__all__ = ["launch_errors"]
+__all__ = ["checked_launches", "launch_errors"]
 
 
 def launch_errors(session: Session) -> list[str]:
@@ -17,3 +22,25 @@ def launch_errors(session: Session) -> list[str]:
         for finding in check(launch.program(session.memory), first_address=FIRST_ADDRESS)
         if finding.severity is Severity.ERROR
     ]
+
+
+@contextmanager
+def checked_launches(session: Session) -> Iterator[list[str]]:
+    """Yield a list that gets what checker and sanitizer say is wrong with each launch inside, before it runs."""
+    errors: list[str] = []
+    launcher, last = session.queue.launcher, list[Sanitized]()
+
+    def look(launch: Launch) -> None:
+        program = launch.program(session.memory)
+        before = last[-1] if last and session.goes_on else None
+        last[:] = [sanitize(program, first_address=FIRST_ADDRESS, before=before)]
+        findings = [*last[-1].findings]
+        if before is None:  # the checker knows of no launch before
+            findings += check(program, first_address=FIRST_ADDRESS)
+        errors.extend(str(finding) for finding in findings if finding.severity is Severity.ERROR)
+
+    launcher.listeners.append(look)
+    try:
+        yield errors
+    finally:
+        launcher.listeners.remove(look)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 import vta
+from tests.support.checked_launches import checked_launches
 from tests.support.configs import CONFIGS
 from tests.support.odd_configs import ODD_CONFIGS
 from vta.topi.batch_matmul import BatchMatmul, Matmul
@@ -326,10 +327,18 @@ def check(operator: Operator, config: str, *, seed: int = 0, engine: str = "sim"
     assert not found, f"{operator!r} on {config}, {engine}, arrays of seed {seed}: {found}"
 
 
-def outcome(operator: Operator, config: str, *, seed: int, engine: str) -> str:
-    """Return what is wrong, an exception included; "" if the engine gives what numpy gives."""
+def outcome(operator: Operator, config: str, *, seed: int, engine: str, checked: bool = False) -> str:
+    """Return what is wrong, an exception included; "" if the engine gives what numpy gives.
+
+    With ``checked``, an error that the checker or the sanitizer finds in a launch is wrong, too.
+    """
+    env = environment(config, engine)
     try:
-        return differences(operator, environment(config, engine), seed)
+        if not checked:
+            return differences(operator, env, seed)
+        with checked_launches(env.session) as errors:
+            found = differences(operator, env, seed)
+        return found or "; ".join(errors[:1])
     except Exception as error:  # whatever it is, the instance is to be reported
         return f"{type(error).__name__}: {error}"
 

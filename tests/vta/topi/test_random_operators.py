@@ -26,6 +26,12 @@ def test_a_random_operator_gives_what_numpy_gives(index: int) -> None:
     check(instance.operator, instance.config, seed=index)
 
 
+@pytest.mark.parametrize("index", range(12))
+def test_the_launches_of_a_random_operator_are_in_order(index: int) -> None:
+    instance = draw(Draw(seed=22), 7 * index)
+    assert outcome(instance.operator, instance.config, seed=index, engine="sim", checked=True) == ""
+
+
 @pytest.mark.parametrize(
     "config", [pytest.param(name, marks=[] if name == "default" else pytest.mark.long) for name in CONFIGS]
 )
