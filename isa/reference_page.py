@@ -65,8 +65,9 @@ _ASSEMBLY = """\
 ## Assembly
 
 One instruction a line: a mnemonic, operands `name=value` in any order, flags. Comments start with `;` or `#`. Numbers
-are decimal, `0x` or `0b`. `@ "stage" "source"` at the end of a line says where the instruction came from. Lines that
-start with a dot describe the rest of the program:
+are decimal, `0x` or `0b`. `@ "stage" "source"` at the end of a line says where the instruction came from (then "call"
+"node", the runtime call and the graph node, if they are known). Lines that start with a dot describe the rest of the
+program:
 
 | directive | meaning |
 |---|---|

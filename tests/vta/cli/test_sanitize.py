@@ -58,8 +58,8 @@ def test_errors_in_a_script_are_counted_and_told(tmp_path: Path) -> None:
     result = vta("run", script, "--sanitize")
     assert result.exit_code == 1, result.output
     assert result.stdout.splitlines() == [
-        "launch 0: error: instruction 0: STORE reads ACC element 3, which nothing has written",
-        "launch 1: error: instruction 0: STORE reads ACC element 4, which nothing has written",
+        "launch 0: error: instruction 0 (from VTAStoreBuffer2D): STORE reads ACC element 3, which nothing has written",
+        "launch 1: error: instruction 0 (from VTAStoreBuffer2D): STORE reads ACC element 4, which nothing has written",
         f"{script}: 2 launches sanitized, 2 errors",
     ]
 
@@ -82,6 +82,6 @@ def test_the_launches_of_a_capsule_are_checked_before_it_is_replayed(tmp_path: P
     result = vta("run", bad, "--sanitize")
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
-        f"{bad}, launch 0: error: instruction 0: STORE reads ACC element 3, which nothing has written",
-        f"{bad}, launch 1: error: instruction 0: STORE reads ACC element 4, which nothing has written",
+        f"{bad}, launch 0: error: instruction 0 (from VTAStoreBuffer2D): STORE reads ACC element 3, which nothing has written",
+        f"{bad}, launch 1: error: instruction 0 (from VTAStoreBuffer2D): STORE reads ACC element 4, which nothing has written",
     ]
