@@ -82,7 +82,7 @@ def test_the_launches_of_a_capsule_are_checked_before_it_is_replayed(tmp_path: P
     result = vta("run", bad, "--sanitize")
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
-        f"{bad}, launch {number}: error: instruction 0 (from VTAStoreBuffer2D): STORE reads ACC element {element}, which "
-        "nothing has written"
+        f"{bad}, launch {number}: error: instruction 0 (from VTAStoreBuffer2D): STORE reads ACC element {element}, "
+        "which nothing has written"
         for number, element in enumerate((3, 4))
     ]
