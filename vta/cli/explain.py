@@ -29,10 +29,13 @@ def explain_trace(
     ],
     launch: Annotated[int | None, typer.Option("--launch", metavar="N", help="Only launch N, counted from 0.")] = None,
 ) -> None:
-    """Say what bounds each launch of a trace, and which parameter would change it, with the predicted gain."""
+    """Say what bounds each launch of a trace, and which parameter would change it, with the predicted gain.
+
+    A launch that failed gets a sentence, the others are explained.
+    """
     with reported():
         require_trace(file, "a trace that `vta run --target tsim --record FILE` wrote")
-        console, told = Console(), list[tuple[str, Explanation]]()
+        console, told, refused = Console(), list[tuple[str, Explanation]](), False
         with read_trace(file) as reader:
             for recorded in reader:
                 if launch is not None and recorded.number != launch:
@@ -40,7 +43,12 @@ def explain_trace(
                 try:
                     found = explain(recorded, reader.header.hardware)
                 except ValueError as error:
-                    raise UserError(f"{file}: launch {recorded.number}: {error}") from None
+                    sentence = f"{file}: launch {recorded.number}: {error}"
+                    if recorded.timeline.error is None:  # a device without a clock: the others say the same
+                        raise UserError(sentence) from None
+                    say(f"error: {sentence}", err=True)
+                    refused = True
+                    continue
                 told.append((recorded.node, found))
                 purpose = f" for {recorded.node}" if recorded.node else ""
                 cycles = f"{found.cycles:,} cycles"
@@ -51,7 +59,7 @@ def explain_trace(
                 _print_advice(console, found)
             if len(told) > 1:
                 console.print(_summary(told))
-            if not told:
+            if not told and not refused:
                 raise UserError(
                     f"{file}: the trace has no launches"
                     if launch is None
@@ -59,6 +67,8 @@ def explain_trace(
                 )
             if launch is None and not reader.whole:
                 say(f"{file}: the recording was cut off; this is what it had until then", err=True)
+            if refused:
+                raise typer.Exit(1)
 
 
 def _summary(told: Sequence[tuple[str, Explanation]]) -> Table:

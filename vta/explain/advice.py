@@ -78,7 +78,8 @@ def _path(model: RunModel) -> Mapping[Share, int]:
     """
     overlapped = changes.stored_aside(changes.buffered_again(model))
     turns = model.cycles() - overlapped.cycles()
-    shares = {**critical_path(overlapped), **({Share.TURNS: turns} if turns else {})}
+    # Loads that come early may keep those of accumulators waiting: then there are no turns to blame.
+    shares = {**critical_path(overlapped), Share.TURNS: turns} if turns > 0 else critical_path(model)
     return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
 

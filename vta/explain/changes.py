@@ -28,14 +28,12 @@ Mask = npt.NDArray[np.bool_]
 
 def wider_memory(model: RunModel, factor: int) -> RunModel:
     """Return the run with a memory port ``factor`` times as wide: transfers need so many fewer beats."""
-    moved = _mask(model, Load, Store)
-    return replace(model, work=np.where(moved, -(-model.work // factor), model.work))
+    return replace(model, beat_bytes=model.beat_bytes * factor)
 
 
 def other_latency(model: RunModel, change: int) -> RunModel:
     """Return the run with a memory that answers ``change`` cycles later (earlier if negative)."""
-    exposed = _mask(model, Load, Store) & (model.rest > 0)
-    return replace(model, rest=np.where(exposed, np.maximum(model.rest + change, 0), model.rest))
+    return replace(model, latency=max(model.latency + change, 1))
 
 
 def buffered_again(model: RunModel) -> RunModel:
@@ -64,7 +62,8 @@ def uops_for_free(model: RunModel) -> RunModel:
 
 def issued_at_once(model: RunModel) -> RunModel:
     """Return the run in which instructions come one a cycle, as soon as there is room in their module's queue."""
-    return replace(model, waits=tuple(replace(wait, fetch=0) for wait in model.waits))
+    kept = tuple(transfer for transfer in model.transfers if transfer.owner >= 0)
+    return replace(model, waits=tuple(replace(wait, fetch=0) for wait in model.waits), transfers=kept)
 
 
 def double_block(model: RunModel) -> RunModel:
@@ -83,4 +82,5 @@ def _lending(model: RunModel, queue: TokenQueue) -> RunModel:
 
 
 def _without(model: RunModel, chosen: Mask) -> RunModel:
-    return replace(model, work=np.where(chosen, 0, model.work), rest=np.where(chosen, 0, model.rest))
+    kept = tuple(transfer for transfer in model.transfers if transfer.owner < 0 or not chosen[transfer.owner])
+    return replace(model, work=np.where(chosen, 0, model.work), rest=np.where(chosen, 0, model.rest), transfers=kept)

@@ -1,10 +1,11 @@
 """A recorded launch as a system of dependencies that can be timed again with other durations.
 
-Instructions are issued in order, each when its module's queue has room. Every instruction of a module starts, in order,
-when it has been issued, its tokens are there and the module takes another one; it completes, in order, some cycles
-after its start or after the completion of the one before it, whichever is later. These cycles are its *step*: work
-(beats on the bus, micro-ops, tiles) and the rest (latency, drains). With the steps that were measured, the model gives
-the measured times back exactly; with others, what a launch would take.
+Instructions are issued in order, each when it has been fetched and its module's queue has room. Every instruction of
+a module starts, in order, when it has been issued, its tokens are there and the module takes another one; it
+completes, in order, some cycles after its start, the last of its data, or the completion of the one before it,
+whichever is latest. These cycles are its *step*: work (micro-ops) and the rest (drains). Data and instructions come
+in bursts over one memory port, for which all take turns in the order of their addresses. With what was measured, the
+model gives the measured times back exactly; with other durations, what a launch would take.
 Imports ``vta.trace`` and what that stands on. Tests: tests/vta/explain/test_run_model.py.
 """
 
@@ -14,9 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from isa.instructions import Alu, Gemm, Instruction, Load, Module, Store
+from isa.instructions import Alu, Gemm, Instruction, Module
 from isa.tokens import TokenQueue, pops, pushes
 from runtime.timeline import NEVER
+from vta.explain.network import Wait, network_of
+from vta.explain.schedule import Network, Times, asked, begun, issued, timed
+from vta.explain.traffic import Transfer, latency_of, transfers_of
 from vta.trace import Recorded
 
 __all__ = ["RunModel", "Schedule"]
@@ -39,27 +43,13 @@ class Schedule:
     ended: Column
 
 
-@dataclass(frozen=True, slots=True)
-class _Wait:
-    """What an instruction waits for, -1 where that is nobody, and how many cycles then pass.
-
-    It is issued behind the start of ``room``, which makes room in the queue, and ``fetch`` cycles; it starts behind the
-    start of ``after``, the completion of ``behind``, and ``delay`` cycles.
-    """
-
-    room: int
-    fetch: int
-    after: int
-    behind: int
-    delay: int
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RunModel:
     """The dependencies of a launch on a device with a clock, and the steps that it was measured to take.
 
     ``work`` and ``rest`` are the two parts of each step; ``tokens`` has for each queue the pushing and the popping
-    instructions in order; ``lent`` tokens are in a queue from the beginning.
+    instructions in order; ``lent`` tokens are in a queue from the beginning. ``transfers`` are the bursts,
+    ``beat_bytes`` how much of one comes in a cycle, and ``latency`` the cycles from an address to its first beat.
     """
 
     instructions: tuple[Instruction, ...]
@@ -67,7 +57,10 @@ class RunModel:
     rest: Column
     tokens: Mapping[TokenQueue, tuple[tuple[int, ...], tuple[int, ...]]]
     lent: Mapping[TokenQueue, int]
-    waits: tuple[_Wait, ...]
+    waits: tuple[Wait, ...]
+    transfers: tuple[Transfer, ...]
+    beat_bytes: int
+    latency: int
 
     @classmethod
     def of(cls, launch: Recorded, *, beat_bytes: int) -> "RunModel":
@@ -84,12 +77,24 @@ class RunModel:
                 givers[queue].append(index)
             for queue in pops(instruction.module, instruction.deps):
                 takers[queue].append(index)
-        tokens = {queue: (tuple(givers[queue]), tuple(takers[queue])) for queue in TokenQueue}
-        steps = _steps(launch)
-        most = np.array([_work(instruction, launch, beat_bytes) for instruction in launch.instructions], np.int64)
-        work = np.minimum(steps, most)
-        plain = cls(tuple(launch.instructions), work, steps - work, tokens, dict.fromkeys(TokenQueue, 0), ())
-        return replace(plain, waits=tuple(_waits(launch, plain)))
+        none = np.zeros(len(launch), np.int64)
+        plain = cls(
+            instructions=tuple(launch.instructions),
+            work=none,
+            rest=none,
+            tokens={queue: (tuple(givers[queue]), tuple(takers[queue])) for queue in TokenQueue},
+            lent=dict.fromkeys(TokenQueue, 0),
+            waits=(),
+            transfers=(),
+            beat_bytes=beat_bytes,
+            latency=latency_of(launch, beat_bytes),
+        )
+        held = replace(plain, waits=tuple(_waits(launch, plain)), transfers=_held(launch, beat_bytes))
+        return _measured(launch, held)
+
+    def beats(self, transfer: int) -> int:
+        """Return how many beats a transfer takes."""
+        return -(-self.transfers[transfer].nbytes // self.beat_bytes)
 
     def module(self, module: Module) -> Column:
         """Return the indices of a module's instructions."""
@@ -101,20 +106,30 @@ class RunModel:
 
     def schedule(self) -> Schedule:
         """Return when everything happens."""
-        count = len(self.instructions)
-        issues, begun, ended = [0] * count, [0] * count, [0] * count
-        pushed, before, issued = self.givers(), self.before(), -1
+        times = np.array(self.times().times[: 3 * len(self.instructions)], np.int64)
+        return Schedule(times[0::3], times[1::3], times[2::3])
+
+    def times(self) -> Times:
+        """Return when everything happens, and what each event waited for."""
+        lags = [0] * (3 * len(self.instructions) + 2 * len(self.transfers))
         steps = (self.work + self.rest).tolist()
         for index, wait in enumerate(self.waits):
-            room = begun[wait.room] + 1 if wait.room >= 0 else 0
-            issues[index] = issued = max(issued + 1, room) + wait.fetch
-            after = begun[wait.after] if wait.after >= 0 else -1
-            behind = ended[wait.behind] if wait.behind >= 0 else -1
-            given = (ended[giver] for giver in pushed[index])
-            begun[index] = max(issued, after, behind, *given) + 1 + wait.delay
-            earlier = before[index]
-            ended[index] = max(begun[index], ended[earlier] if earlier >= 0 else -1) + steps[index]
-        return Schedule(*(np.array(times, np.int64) for times in (issues, begun, ended)))
+            lags[3 * index : 3 * index + 3] = wait.fetch, wait.delay, steps[index]
+        for number, transfer in enumerate(self.transfers):
+            event = asked(len(self.instructions), number)
+            lags[event : event + 2] = transfer.wait, transfer.stall
+        return timed(self.network(), lags=lags)
+
+    def network(self) -> Network:
+        """Return what waits for what."""
+        return network_of(
+            self.waits,
+            self.before(),
+            self.givers(),
+            self.transfers,
+            beat_bytes=self.beat_bytes,
+            latency=self.latency,
+        )
 
     def before(self) -> list[int]:
         """Return for each instruction the one before it in its module, -1 if there is none."""
@@ -142,50 +157,74 @@ def _ended(launch: Recorded) -> Column:
     return timeline.ended if timeline.settled is None else timeline.settled
 
 
-def _steps(launch: Recorded) -> Column:
-    """Return each instruction's step: from its start or the completion before it, whichever is later, to its own."""
-    timeline, steps = launch.timeline, np.zeros(len(launch), np.int64)
-    for module in Module:
-        indices = np.array([i for i, own in enumerate(launch.modules) if own is module], np.int64)
-        ended = _ended(launch)[indices]
-        before = np.concatenate([[-1], ended[:-1]]) if len(ended) else ended
-        steps[indices] = ended - np.maximum(timeline.begun[indices], before)
-    return steps
+def _measured(launch: Recorded, model: RunModel) -> RunModel:
+    """Return the model with the lags that give the measured times."""
+    timeline, count = launch.timeline, len(launch)
+    assert timeline.issued is not None
+    instructions = np.stack([timeline.issued, timeline.begun, _ended(launch)], axis=1).ravel().tolist()
+    bursts = [time for transfer in model.transfers for time in (transfer.asked, transfer.ended)]
+    lags = timed(model.network(), measured=[*instructions, *bursts]).lags
+    steps = np.array(lags[2 : 3 * count : 3], np.int64)
+    most = np.array([_work(instruction) for instruction in launch.instructions], np.int64)
+    work = np.minimum(steps, most)
+    waits = (
+        replace(wait, fetch=lags[issued(index)], delay=lags[begun(index)]) for index, wait in enumerate(model.waits)
+    )
+    first = 3 * count
+    transfers = (
+        replace(transfer, wait=wait, stall=stall)
+        for transfer, wait, stall in zip(model.transfers, lags[first::2], lags[first + 1 :: 2], strict=True)
+    )
+    return replace(model, work=work, rest=steps - work, waits=tuple(waits), transfers=tuple(transfers))
 
 
-def _work(instruction: Instruction, launch: Recorded, beat_bytes: int) -> int:
-    """Return the cycles that an instruction keeps its bottleneck busy: beats of the bus, micro-ops or tiles."""
+def _held(launch: Recorded, beat_bytes: int) -> tuple[Transfer, ...]:
+    """Return the bursts, each with the instruction that had to complete before: it uses what the load overwrites."""
+    ended, found = _ended(launch), []
+    compute = np.array([i for i, own in enumerate(launch.modules) if own is Module.COMPUTE], np.int64)
+    asked_before: dict[str, int] = {}
+    for transfer in transfers_of(launch, beat_bytes):
+        if transfer.client in ("uop", "acc"):
+            known = max(int(launch.timeline.begun[transfer.owner]), asked_before.get(transfer.client, -1)) + 1
+            if transfer.asked > known + _PATIENCE:
+                earlier = compute[compute < transfer.owner][-_INSIDE:]
+                times = ended[earlier]
+                done = earlier[(times >= transfer.asked - _PATIENCE - 1) & (times < transfer.asked)]
+                if len(done):
+                    transfer = replace(transfer, held=int(done[-1]))
+        asked_before[transfer.client] = transfer.asked
+        found.append(transfer)
+    return tuple(found)
+
+
+def _work(instruction: Instruction) -> int:
+    """Return the cycles that an instruction keeps the GEMM core or the ALU busy."""
     match instruction:
-        case Load() | Store():
-            row = instruction.x_size * launch.config.elem_bytes(instruction.memory)
-            return instruction.y_size * -(-row // beat_bytes)
         case Gemm() | Alu():
             return max(instruction.uop_end - instruction.uop_bgn, 0) * instruction.iter_out * instruction.iter_in
         case _:
             return 0
 
 
-def _waits(launch: Recorded, model: RunModel) -> list[_Wait]:
+def _waits(launch: Recorded, model: RunModel) -> list[Wait]:
     """Return what held each instruction back beyond its tokens."""
     timeline, givers = launch.timeline, model.givers()
     assert timeline.issued is not None
-    issued, begun, ended = (times.tolist() for times in (timeline.issued, timeline.begun, _ended(launch)))
+    issues, begins, ends = (times.tolist() for times in (timeline.issued, timeline.begun, _ended(launch)))
     own: dict[Module, list[int]] = {module: [] for module in Module}
     depth = {module: _queue_depth(launch, module) for module in Module}
-    waits: list[_Wait] = []
+    waits: list[Wait] = []
     for index, instruction in enumerate(launch.instructions):
         earlier = own[instruction.module]
         room = earlier[-depth[instruction.module]] if len(earlier) >= depth[instruction.module] else -1
-        free = max(issued[index - 1] + 1 if index else 0, begun[room] + 1 if room >= 0 else 0)
         after = earlier[-1] if earlier else -1
-        ready = max(issued[index], begun[after] if after >= 0 else -1, *(ended[giver] for giver in givers[index])) + 1
+        ready = max(issues[index], begins[after] if after >= 0 else -1, *(ends[giver] for giver in givers[index])) + 1
         behind = -1
-        if begun[index] > ready:  # full inside: it was taken when an earlier one had completed
-            done = [other for other in earlier[-_INSIDE:] if begun[index] - _PATIENCE <= ended[other] < begun[index]]
+        if begins[index] > ready:  # full inside: it was taken when an earlier one had completed
+            done = [other for other in earlier[-_INSIDE:] if begins[index] - _PATIENCE <= ends[other] < begins[index]]
             if done:
                 behind = done[-1]
-                ready = max(ready, ended[behind] + 1)
-        waits.append(_Wait(room, issued[index] - free, after, behind, begun[index] - ready))
+        waits.append(Wait(room, 0, after, behind, 0))
         earlier.append(index)
     return waits
 

@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from isa.assembler import assemble
+from runtime.session import Session
+from tests.support.recorded_runs import some_program
 from vta.cli.app import app
+from vta.trace import recording
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -37,3 +41,23 @@ def test_what_cannot_be_explained_is_an_error(trace: Path, tmp_path: Path) -> No
     result = vta("explain", path)
     assert result.exit_code == 1
     assert result.stderr == f"error: {path}: launch 0: device 'sim' has no clock; record with --target tsim\n"
+
+
+def test_a_launch_that_failed_gets_a_sentence_and_the_others_are_explained(tmp_path: Path) -> None:
+    path, stuck = tmp_path / "t", assemble(".text\nnop.compute pop_prev\nfinish")
+    session = Session(stuck.config, "tsim")
+    with recording(session, path):
+        session.run_program(some_program(0))
+        with pytest.raises(Exception, match="deadlock"):
+            session.run_program(stuck)
+        session.run_program(some_program(1))
+    result = vta("explain", path)
+    assert result.exit_code == 1
+    assert result.stderr == f"error: {path}: launch 1: the launch failed, so there is no whole run to explain\n"
+    assert [line.split(":")[0] for line in result.stdout.splitlines() if line.startswith("launch ")] == [
+        "launch 0",
+        "launch 2",
+    ]
+    assert "all launches, by graph node" in result.stdout
+    alone = vta("explain", path, "--launch", 1)
+    assert (alone.exit_code, alone.stdout, alone.stderr) == (1, "", result.stderr)

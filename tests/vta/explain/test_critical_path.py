@@ -65,7 +65,7 @@ def test_a_load_of_accumulators_is_no_compute(tmp_path: Path) -> None:
 
 
 def test_many_loads_of_one_micro_op_are_bound_by_micro_op_loads(tmp_path: Path) -> None:
-    name, _ = bound(tmp_path, "load.uop sram=0 dram=first y=1 x=1 stride=1\n" * 40 + "finish")
+    name, _ = bound(tmp_path, "load.uop sram=0 dram=first y=1 x=1 stride=1\n" * 100 + "finish")
     assert name == "micro-op loads"
 
 

@@ -1,6 +1,7 @@
 """Predictions beside runs that were changed in the predicted way: hardware, memory, and the schedule."""
 
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from isa.program import Program
 from runtime.devices.rtl import RtlSimulator
 from runtime.memory import DeviceMemory
 from runtime.session import Session
+from tests.support.recorded_runs import some_program
 from vta.capsule import Capture
 from vta.environment import Environment
 from vta.explain import RunModel, explain
@@ -92,6 +94,24 @@ def test_another_latency_changes_what_is_predicted(tmp_path: Path, tiles: ConvTi
     _, other = run(tmp_path, program, latency=latency)
     predicted = change.other_latency(RunModel.of(launch, beat_bytes=8), latency - 32).cycles()
     assert error(predicted, other.timeline.duration) < 0.03
+
+
+def test_changes_of_the_memory_are_predicted_on_random_programs(tmp_path: Path) -> None:
+    errors: dict[str, list[float]] = {"width": [], "fast": [], "slow": []}
+    for seed in range(20, 32):
+        program = some_program(seed)
+        _, launch = run(tmp_path, program)
+        model = RunModel.of(launch, beat_bytes=8)
+        for name, changed, (width, latency) in (
+            ("width", change.wider_memory(model, 2), (128, 32)),
+            ("fast", change.other_latency(model, -31), (64, 1)),
+            ("slow", change.other_latency(model, 68), (64, 100)),
+        ):
+            _, found = run(tmp_path, program, width=width, latency=latency)
+            errors[name].append(error(changed.cycles(), found.timeline.duration))
+    for found_errors in errors.values():
+        assert max(found_errors) < 0.1
+        assert median(found_errors) < 0.02
 
 
 def test_the_bound_is_named(tmp_path: Path) -> None:
