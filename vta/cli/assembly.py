@@ -14,7 +14,7 @@ from isa.program_file import save_program
 from isa.whole_file import write_whole
 from vta.cli.options import ConfigOption, given_config
 from vta.cli.programs import one_program
-from vta.cli.reporting import UserError, reported
+from vta.cli.reporting import UserError, counted, reported
 from vta.cli.style import say
 
 __all__ = ["asm", "disasm"]
@@ -34,7 +34,7 @@ def asm(
         if target.exists() and target.samefile(source):
             raise UserError(f"{target}: this is the text itself; name another file with --output")
         save_program(program, target)
-        say(f"{target}: {len(program.instructions)} instructions, {len(program.uops)} micro-ops")
+        say(f"{target}: {counted(len(program.instructions), 'instruction')}, {counted(len(program.uops), 'micro-op')}")
 
 
 def disasm(

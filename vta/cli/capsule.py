@@ -11,7 +11,7 @@ from pathlib import Path
 from runtime.session import Session
 from vta.capsule import Capture, load_capsule, replay, save_capsule
 from vta.capsule.file import MAGIC
-from vta.cli.reporting import UserError, require_file
+from vta.cli.reporting import UserError, counted, require_file
 from vta.cli.style import say
 
 __all__ = ["is_capsule", "packing", "replay_capsule", "require_trace"]
@@ -45,7 +45,7 @@ def replay_capsule(file: Path, *, inside: Callable[[Session], AbstractContextMan
     last = capsule.outcomes[-1]
     cycles = "" if last.cycles is None else f", {last.cycles} cycles"
     what = f"fails as it did: {last.message}" if last.failed else f"finishes with the same memory{cycles}"
-    launches = f"{len(capsule.programs)} launch" + ("es" if len(capsule.programs) > 1 else "")
+    launches = counted(len(capsule.programs), "launch")
     say(f"{file}: {launches} on {capsule.machine.device}: {what}")
 
 

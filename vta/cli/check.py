@@ -14,7 +14,7 @@ from isa.checker import check as findings_of
 from runtime.memory import FIRST_ADDRESS
 from vta.cli.options import ConfigOption
 from vta.cli.programs import programs_of
-from vta.cli.reporting import reported
+from vta.cli.reporting import counted, reported
 from vta.cli.style import say
 
 __all__ = ["check", "print_findings"]
@@ -34,7 +34,7 @@ def check(
             findings = findings_of(program, first_address=FIRST_ADDRESS)
             print_findings(findings, place, limit)
             errors = sum(finding.severity is Severity.ERROR for finding in findings)
-            say(f"{place}: {len(program.instructions)} instructions, {_counted(errors, 'error')}")
+            say(f"{place}: {counted(len(program.instructions), 'instruction')}, {counted(errors, 'error')}")
             wrong = wrong or bool(errors)
         if wrong:
             raise typer.Exit(1)
@@ -47,7 +47,3 @@ def print_findings(findings: Sequence[Finding], place: str, limit: int) -> None:
         say(f"{place}: {finding}")
     if len(shown) < len(findings):
         say(f"{place}: ... and {len(findings) - len(shown)} more (--limit 0 prints them all)")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"no {noun}s" if number == 0 else f"{number} {noun}" + ("s" if number > 1 else "")

@@ -11,7 +11,7 @@ import typer
 from isa.program import Program
 from vta.cli.options import ConfigOption
 from vta.cli.programs import one_program, programs_of
-from vta.cli.reporting import UserError, reported
+from vta.cli.reporting import UserError, counted, reported
 from vta.cli.style import say
 from vta.inspect.differ import diff_engines, engines_by_name
 from vta.inspect.program_diff import diff_programs
@@ -59,7 +59,7 @@ def _engines(file: Path, names: list[str], config: Path | None) -> bool:
         if result.stopped:
             say(f"{place}: {agreed} up to where all of them stop: {result.stopped}")
         else:
-            say(f"{place}: {agreed} on {len(program.instructions)} instructions")
+            say(f"{place}: {agreed} on {counted(len(program.instructions), 'instruction')}")
     return True
 
 

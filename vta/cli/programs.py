@@ -23,11 +23,11 @@ def programs_of(file: Path, config: Path | None, target: str | None = None) -> l
 
     Launches of scripts come with their buffers as they were just before.
     """
+    require_file(file, "a .vta or binary program, a capsule or a .py script")
     if is_capsule(file):
         return list(load_capsule(file).programs)
     if file.suffix != ".py":
         return [read_program(file, config=given_config(config))]
-    require_file(file, "a .py script")
     programs: list[Program] = []
 
     def keep(launch: Launch, session: Session) -> None:

@@ -15,7 +15,16 @@ from rich.table import Table
 from vta.cli.style import say
 from vta.compat.script_errors import is_ours, place_in_script, script_traceback
 
-__all__ = ["UserError", "fail", "reported", "require_file", "require_outputs", "require_place", "stats_table"]
+__all__ = [
+    "UserError",
+    "counted",
+    "fail",
+    "reported",
+    "require_file",
+    "require_outputs",
+    "require_place",
+    "stats_table",
+]
 
 
 class UserError(ValueError):
@@ -26,6 +35,12 @@ def fail(message: str) -> "SystemExit":
     """Print ``message``, every character as it is, on stderr and return the exit to raise."""
     say(f"error: {message}", err=True)
     return SystemExit(1)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 instruction``, ``2 launches``, ``no errors``."""
+    plural = noun + ("es" if noun.endswith("ch") else "s")
+    return f"no {plural}" if number == 0 else f"{number} {noun if number == 1 else plural}"
 
 
 def require_file(file: Path, expected: str) -> None:

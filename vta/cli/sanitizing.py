@@ -11,6 +11,7 @@ from runtime.launch import Launch
 from runtime.memory import FIRST_ADDRESS
 from runtime.session import Session
 from vta.cli.check import print_findings
+from vta.cli.reporting import counted
 from vta.cli.style import say
 
 __all__ = ["LaunchSanitizer", "sanitize_programs"]
@@ -47,6 +48,4 @@ class LaunchSanitizer:
 
     def summary(self, name: str) -> None:
         """Say how much was looked at."""
-        errors = f"{self.errors or 'no'} error{'' if self.errors == 1 else 's'}"
-        launches = f"{self._number} launch{'' if self._number == 1 else 'es'}"
-        say(f"{name}: {launches} sanitized, {errors}")
+        say(f"{name}: {counted(self._number, 'launch')} sanitized, {counted(self.errors, 'error')}")

@@ -36,7 +36,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "note": ("bold yellow", r"\bnote:"),
     "good": (
         "bold green",
-        r"\bno errors\b|\bagree on \d+ instructions\b|\bdo the same\b|\bhold the same launches\b|(?<=: )finished\b",
+        r"\bno errors\b|\bagree on \d+ instructions?\b|\bdo the same\b|\bhold the same launches\b|(?<=: )finished\b",
     ),
     "prompt": ("bold cyan", r"^\(vta\)(?= )"),
     "file": ("bold", r"^[^\s:]+\.(?:vtab?|py|capsule|trace|json|html)(?=[:,])"),

@@ -47,5 +47,5 @@ def test_an_illegal_or_missing_program_is_one_sentence(tmp_path: Path) -> None:
     bad = tmp_path / "bad.vta"
     bad.write_text("load.out x=1\nfinish")
     assert vta("debug", bad).stderr.startswith("error: ")
-    assert "none.vta: No such file" in vta("debug", tmp_path / "none.vta").stderr
-    assert "none.py: no such file; expected a .py script" in vta("debug", tmp_path / "none.py").stderr
+    assert "none.vta: no such file; expected a .vta" in vta("debug", tmp_path / "none.vta").stderr
+    assert "none.py: no such file; expected a .vta or binary program" in vta("debug", tmp_path / "none.py").stderr

@@ -85,7 +85,7 @@ def test_bad_calls_are_one_sentence(tmp_path: Path) -> None:
     assert vta("diff", EXAMPLE, "--engines", "sim,gpu").stderr == (
         "error: device 'gpu' is unknown; the devices are sim, reference, tsim\n"
     )
-    assert "none.vta: No such file" in vta("diff", tmp_path / "none.vta").stderr
+    assert "none.vta: no such file; expected a .vta" in vta("diff", tmp_path / "none.vta").stderr
     launch = vta("diff", SCRIPT, SCRIPT, "--launch", "3")
     assert launch.stderr == f"error: {SCRIPT}: launch 3 is asked for, and there is 1\n"
     empty = tmp_path / "empty.py"

@@ -21,7 +21,7 @@ def test_asm_writes_the_program_that_the_text_describes(tmp_path: Path) -> None:
     target = tmp_path / "add.vtab"
     result = vta("asm", EXAMPLE, "-o", target)
     assert result.exit_code == 0, result.output
-    assert result.stdout == f"{target}: 5 instructions, 1 micro-ops\n"
+    assert result.stdout == f"{target}: 5 instructions, 1 micro-op\n"
     assert load_program(target) == assemble_file(EXAMPLE)
 
 

@@ -17,6 +17,8 @@ from vta.cli.app import app
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples" / "add_three.vta"
 
+PROGRAMS = "a .vta or binary program, a capsule or a .py script"
+
 
 def vta(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, [str(a) for a in arguments])
@@ -97,9 +99,10 @@ def test_a_folder_or_nothing_is_no_input(tmp_path: Path, arguments: list[str]) -
 
 
 @pytest.mark.parametrize("command", ["check", "disasm"])
-def test_the_systems_errors_begin_with_the_file(tmp_path: Path, command: str) -> None:
-    assert vta(command, tmp_path / "none").stderr == f"error: {tmp_path / 'none'}: No such file or directory\n"
-    assert vta(command, tmp_path).stderr == f"error: {tmp_path}: Is a directory\n"
+def test_a_file_that_is_not_there_is_named_with_what_was_expected(tmp_path: Path, command: str) -> None:
+    none = tmp_path / "none"
+    assert vta(command, none).stderr == f"error: {none}: no such file; expected {PROGRAMS}\n"
+    assert vta(command, tmp_path).stderr == f"error: {tmp_path}: this is a folder; expected {PROGRAMS}\n"
 
 
 def test_an_output_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -133,7 +136,7 @@ def test_a_configuration_may_begin_with_a_byte_order_mark(tmp_path: Path) -> Non
 def test_messages_print_what_looks_like_markup_as_it_is(tmp_path: Path) -> None:
     name = r"[bold]a\[x]:smile:[/]".replace("/", "")
     result = vta("check", tmp_path / name)
-    assert result.stderr == f"error: {tmp_path / name}: No such file or directory\n"
+    assert result.stderr == f"error: {tmp_path / name}: no such file; expected {PROGRAMS}\n"
 
 
 def test_a_name_that_is_no_text_is_printed_with_escapes(tmp_path: Path) -> None:
@@ -147,7 +150,7 @@ def test_a_name_that_is_no_text_is_printed_with_escapes(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONIOENCODING": "utf-8:strict"},
     )
     assert (result.returncode, result.stderr) == (0, b"")
-    assert result.stdout == os.fsencode(tmp_path) + b"/x\\udcff.vta: 1 instructions, no errors\n"
+    assert result.stdout == os.fsencode(tmp_path) + b"/x\\udcff.vta: 1 instruction, no errors\n"
 
 
 @pytest.mark.parametrize("arguments", [["disasm"], ["run", "--stats"]], ids=["disasm", "run"])
