@@ -11,10 +11,10 @@ first finding names it (or the other end of its token), or the first difference 
 unmodified program, and alone judges what is shifted. Planted changes after which
 every order of execution gives the original's memory are no faults and are drawn again.
 
-With ``--engine``, one expression in the source of an engine is changed (the reference interpreter, the emitters of the
-functional simulator, the description of the hardware; ``all`` is half of the faults, a third and the rest), random
+With ``--engine``, the reference interpreter has an operation patched, or one expression is changed in the source of
+the functional simulator's emitters or of the hardware (``all`` is half of the faults, a third and the rest). Random
 programs run on it and on an engine that is right, and the differ must name the first instruction after which the two
-machines differ. A faulty core takes ten seconds to compile.
+machines differ. A faulty core takes ten seconds to compile; of the hardware, 27 faults take turns.
 """
 
 import argparse

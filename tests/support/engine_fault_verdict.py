@@ -133,15 +133,15 @@ def judge_engine_faults(name: str, seed: int, count: int, *, first: int = 0) -> 
     return verdicts, wrong
 
 
-def _judge(fault: _Planted, rng: np.random.Generator, *, right_engine: str) -> Iterator[tuple[int, int | None]]:
-    """Yield where a fault first matters and where the differ says so, for the first program that shows it."""
+def _judge(fault: _Planted, rng: np.random.Generator, *, right_engine: str) -> Iterator[tuple[int | None, int | None]]:
+    """Yield where a fault first matters and where the differ says so, for the first program with either."""
     with fault.planted:
         for _ in range(fault.programs):
             program = random_program(rng, fault.config)
             expected = first_effect(program, fault.make)
-            if expected is None:
-                continue
             makers = [partial(engine, program, right_engine), partial(fault.make, program)]
             difference = diff_engines(program, makers).difference
-            yield expected, None if difference is None else difference.index
-            return
+            found = None if difference is None else difference.index
+            if expected is not None or found is not None:  # a difference where there is none would be wrong, too
+                yield expected, found
+                return

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from isa.config import VTAConfig
 from isa.program import MemoryImage, Program
 from runtime.devices.device import Device
-from runtime.devices.rtl import RtlSimulator
+from runtime.devices.rtl import DEFAULT_LATENCY, RtlSimulator
 from runtime.memory import DeviceMemory
 from runtime.session import Session
 
@@ -59,8 +59,9 @@ class Machine:
                 "replay it with the version that wrote it, or pack it again"
             )
         memory, hardware = DeviceMemory(1 << 32), HardwareConfig(**self.hardware)
-        latency = {} if self.latency is None else {"latency": self.latency}
-        return Session(config, RtlSimulator(config, memory, hardware=hardware, stall_seed=self.stall_seed, **latency))
+        latency = DEFAULT_LATENCY if self.latency is None else self.latency
+        device = RtlSimulator(config, memory, hardware=hardware, latency=latency, stall_seed=self.stall_seed)
+        return Session(config, device)
 
 
 @dataclass(frozen=True, slots=True)

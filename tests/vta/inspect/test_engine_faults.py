@@ -1,4 +1,4 @@
-"""One expression in the source of an engine is another one: the differ names the first instruction that shows it.
+"""An engine with one operation patched, or one expression of its source: the differ names where that first shows.
 
 All 200 faults, and more: ``python -m bench.faults --faults 200 --engine all``.
 """
