@@ -18,7 +18,7 @@ from vta.cli.capsule import require_trace
 from vta.cli.reporting import UserError, reported
 from vta.cli.style import say
 from vta.explain import Explanation, explain
-from vta.trace import read_trace
+from vta.trace import Recorded, read_trace
 
 __all__ = ["explain_trace"]
 
@@ -50,13 +50,7 @@ def explain_trace(
                     refused = True
                     continue
                 told.append((recorded.node, found))
-                purpose = f" for {recorded.node}" if recorded.node else ""
-                cycles = f"{found.cycles:,} cycles"
-                say(f"launch {recorded.number}{purpose}: {cycles}, bound by {found.bound}: {found.because}")
-                assert recorded.timeline.account is not None
-                console.print(_path_table(found))
-                console.print(account_table(recorded.timeline.account, title="cycles by module and cause"))
-                _print_advice(console, found)
+                _tell(console, recorded, found)
             if len(told) > 1:
                 console.print(_summary(told))
             if not told and not refused:
@@ -69,6 +63,17 @@ def explain_trace(
                 say(f"{file}: the recording was cut off; this is what it had until then", err=True)
             if refused:
                 raise typer.Exit(1)
+
+
+def _tell(console: Console, recorded: Recorded, found: Explanation) -> None:
+    """Print all about one launch."""
+    purpose = f" for {recorded.node}" if recorded.node else ""
+    cycles = f"{found.cycles:,} cycles"
+    say(f"launch {recorded.number}{purpose}: {cycles}, bound by {found.bound}: {found.because}")
+    assert recorded.timeline.account is not None, "what has no clock is not explained"
+    console.print(_path_table(found))
+    console.print(account_table(recorded.timeline.account, title="cycles by module and cause"))
+    _print_advice(console, found)
 
 
 def _summary(told: Sequence[tuple[str, Explanation]]) -> Table:

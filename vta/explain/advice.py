@@ -4,7 +4,7 @@ Imports ``vta.trace`` and what that stands on. Tests: tests/vta/explain/test_pre
 tests/vta/explain/test_critical_path.py.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vta.explain import changes
@@ -83,51 +83,55 @@ def _path(model: RunModel) -> Mapping[Share, int]:
     return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
 
+_CHANGES: Sequence[tuple[str, str, Callable[[RunModel], RunModel]]] = (
+    (
+        "memory port twice as wide",
+        "HardwareConfig.data_width (WIDTH), or fewer bytes: larger tile_h, tile_w, tile_co reuse what is loaded",
+        lambda model: changes.wider_memory(model, 2),
+    ),
+    (
+        "one more buffer for loads",
+        "a virtual thread more: oc_nthread or h_nthread, `cthread` in te (needs room for another tile)",
+        changes.buffered_again,
+    ),
+    (
+        "one more buffer for results",
+        "a virtual thread more: results of one are stored while the other computes",
+        changes.stored_aside,
+    ),
+    (
+        "stores for free",
+        "the store pragma at an outer axis, so that a STORE moves more; whole rows (tile_w)",
+        changes.stores_for_free,
+    ),
+    (
+        "micro-ops always there",
+        "tiles of equal shape, so that kernels repeat; LOG_UOP_BUFF_SIZE",
+        changes.uops_for_free,
+    ),
+    (
+        "instructions for free",
+        "fewer instructions: larger tiles, loads and stores at outer loops; HardwareConfig.fetch_buffer_depth",
+        changes.issued_at_once,
+    ),
+    (
+        "a GEMM core twice as large",
+        "LOG_BLOCK_OUT, LOG_BATCH",
+        changes.double_block,
+    ),
+)
+"""Changes that any run can be asked about: the name of each, what to turn, and what it does to the model."""
+
+_QUICK_MEMORY = (
+    "memory that answers in one cycle",
+    "memory_latency, or fewer and larger loads: load at an outer loop, larger tile_ci",
+)
+
+
 def _advice(model: RunModel, hardware: Mapping[str, object]) -> list[Advice]:
     """Return every change with its prediction."""
-    latency = hardware.get("memory_latency")
-    faster = 1 - latency if isinstance(latency, int) else 0
-    width = hardware.get("data_width", 64)
-    tried: list[tuple[str, str, Callable[[RunModel], RunModel]]] = [
-        (
-            "memory port twice as wide",
-            f"HardwareConfig.data_width ({width}), or fewer bytes: larger tile_h, tile_w, tile_co reuse what is loaded",
-            lambda m: changes.wider_memory(m, 2),
-        ),
-        (
-            "memory that answers in one cycle",
-            "memory_latency, or fewer and larger loads: load at an outer loop, larger tile_ci",
-            lambda m: changes.other_latency(m, faster),
-        ),
-        (
-            "one more buffer for loads",
-            "a virtual thread more: oc_nthread or h_nthread, `cthread` in te (needs room for another tile)",
-            changes.buffered_again,
-        ),
-        (
-            "one more buffer for results",
-            "a virtual thread more: results of one are stored while the other computes",
-            changes.stored_aside,
-        ),
-        (
-            "stores for free",
-            "the store pragma at an outer axis, so that a STORE moves more; whole rows (tile_w)",
-            changes.stores_for_free,
-        ),
-        (
-            "micro-ops always there",
-            "tiles of equal shape, so that kernels repeat; LOG_UOP_BUFF_SIZE",
-            changes.uops_for_free,
-        ),
-        (
-            "instructions for free",
-            "fewer instructions: larger tiles, loads and stores at outer loops; HardwareConfig.fetch_buffer_depth",
-            changes.issued_at_once,
-        ),
-        (
-            "a GEMM core twice as large",
-            "LOG_BLOCK_OUT, LOG_BATCH",
-            changes.double_block,
-        ),
-    ]
-    return [Advice(name, turn, change(model).cycles()) for name, turn, change in tried]
+    width, latency = hardware.get("data_width", 64), hardware.get("memory_latency")
+    made = [Advice(name, turn.replace("WIDTH", str(width)), change(model).cycles()) for name, turn, change in _CHANGES]
+    if isinstance(latency, int):
+        made.append(Advice(*_QUICK_MEMORY, changes.other_latency(model, 1 - latency).cycles()))
+    return made

@@ -13,11 +13,9 @@ from isa.config import VTAConfig
 from tests.support.engine_fault_verdict import judge_engine_faults
 from tests.support.random_programs import random_program
 from tests.support.rtl_faults import RTL_FAULTS
-from tests.support.sim_faults import faulty_simulator, simulator_engine, simulator_faults
+from tests.support.sim_faults import SIM_FAULTS, faulty_simulator, simulator_engine
 from tests.support.source_faults import SourceFault
 from vta.inspect.differ import diff_engines, engines_by_name
-
-SIM_FAULTS = simulator_faults(np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(("engine", "count", "first"), [("reference", 30, 0), ("sim", 8, 0), ("tsim", 1, 3)])
