@@ -89,8 +89,9 @@ class Walk:
 
     def _on_the_whole(self) -> list[Finding]:
         instructions, whole = self.program.instructions, []
-        if not any(isinstance(entry, Finish) for entry in instructions):
-            text = "the program has no FINISH, so it never ends"
+        finishes = any(isinstance(entry, Finish) for entry in instructions)
+        if not finishes:
+            text = "the program has no FINISH, so it never ends: put one behind the last instruction"
             whole.append(Finding(Severity.ERROR, None, text, Kind.TOKENS))
         if self.flow.shortage is not None:
             deadlock = token_order(instructions).deadlock
@@ -100,7 +101,7 @@ class Walk:
             return whole
         left = [f"{count} in {queue.value}" for queue, count in self.flow.leftover.items() if count]
         if left:
-            text = f"tokens are left over at FINISH: {', '.join(left)}"
+            text = f"tokens are left over at {'FINISH' if finishes else 'the end'}: {', '.join(left)}"
             whole.append(Finding(Severity.NOTE, None, text, Kind.TOKENS))
         return whole
 

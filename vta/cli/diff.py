@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from isa.instructions import Finish
 from isa.program import Program
 from vta.cli.options import ConfigOption
 from vta.cli.programs import one_program, programs_of
@@ -51,6 +52,7 @@ def _engines(file: Path, names: list[str], config: Path | None) -> bool:
     programs = programs_of(file, config)
     for number, program in enumerate(programs):
         place = str(file) if len(programs) == 1 else f"{file}, launch {number}"
+        _require_end(program, place)
         result = diff_engines(program, engines_by_name(program, names))
         if result.difference is not None:
             say(f"{place}: {result.difference}")
@@ -61,6 +63,15 @@ def _engines(file: Path, names: list[str], config: Path | None) -> bool:
         else:
             say(f"{place}: {agreed} on {counted(len(program.instructions), 'instruction')}")
     return True
+
+
+def _require_end(program: Program, place: str) -> None:
+    """Raise ``UserError`` unless FINISH is the last instruction and no other one: no engine begins anything else."""
+    finishes = [index for index, entry in enumerate(program.instructions) if isinstance(entry, Finish)]
+    last = len(program.instructions) - 1
+    if finishes != [last]:
+        where = ", ".join(map(str, finishes[:3])) or "nowhere"
+        raise UserError(f"{place}: no engine runs it: FINISH must be the last instruction, and is at: {where}")
 
 
 def _programs(file: Path, first: Program, other: Path, second: Program) -> bool:

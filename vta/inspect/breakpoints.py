@@ -18,7 +18,7 @@ from isa.program import Program
 from vta.inspect.machine import ReplayMachine
 from vta.inspect.state import names_of_dram
 
-__all__ = ["Breakpoint", "BreakpointError", "parse_breakpoint", "parse_range"]
+__all__ = ["Breakpoint", "BreakpointError", "decimal", "parse_breakpoint", "parse_range"]
 
 
 class BreakpointError(ValueError):
@@ -113,7 +113,14 @@ class _OnFinding:
 
 _MEMORIES = {memory.name.lower(): memory for memory in (MemoryId.UOP, MemoryId.INP, MemoryId.WGT, MemoryId.ACC)}
 
+_MOST_DIGITS = 18
+
 _HOW = "the number of an instruction, 'acc N', 'inp N', 'wgt N', 'uop N', 'dram ADDRESS', 'value' or 'unwritten'"
+
+
+def decimal(text: str) -> int | None:
+    """Return the number that ``text`` is in the digits 0 to 9, None for anything else and for absurdly long ones."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def parse_breakpoint(text: str, program: Program) -> Breakpoint:
@@ -133,11 +140,11 @@ def parse_breakpoint(text: str, program: Program) -> Breakpoint:
             if end > depth:
                 raise BreakpointError(f"{memory.name} has {depth} elements, so there is no element {end - 1}")
             return _OnElements(memory, begin, end)
-        case (number, []) if number.isdigit():
+        case (number, []) if (index := decimal(number)) is not None:
             count = len(program.instructions)
-            if int(number) >= count:
-                raise BreakpointError(f"the program has {count} instructions, so there is no instruction {number}")
-            return _AtInstruction(int(number))
+            if index >= count:
+                raise BreakpointError(f"the program has {count} instructions, so there is no instruction {index}")
+            return _AtInstruction(index)
         case _:
             raise BreakpointError(f"{text!r} is nothing to stop for; expected {_HOW}")
 

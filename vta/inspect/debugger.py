@@ -9,7 +9,7 @@ from typing import TextIO
 
 from isa.instructions import MemoryId
 from isa.program import Program
-from vta.inspect.breakpoints import Breakpoint, BreakpointError, parse_breakpoint, parse_range
+from vta.inspect.breakpoints import Breakpoint, BreakpointError, decimal, parse_breakpoint, parse_range
 from vta.inspect.display import dram_text, listing, queues_text, tile_text, touched_text, where_text
 from vta.inspect.machine import MachineError, ReplayMachine
 
@@ -17,6 +17,10 @@ __all__ = ["Debugger"]
 
 
 _LETTERS = {"b": "break", "c": "continue", "d": "delete", "l": "list", "q": "quit", "s": "step", "w": "where"}
+
+
+_SHOWN = 40
+"""Letters of an argument that an error repeats."""
 
 
 class _CommandError(ValueError):
@@ -71,8 +75,9 @@ class Debugger(cmd.Cmd):
             raise _CommandError(f"the program has {count} instructions, so there is no instruction {index}")
         self._move(index, ahead=index > self.machine.position)
 
-    def do_continue(self, _: str) -> None:
+    def do_continue(self, argument: str) -> None:
         """continue: execute up to the next breakpoint, or to the end."""
+        _nothing("continue", argument)
         machine, first = self.machine, True
         while not machine.at_end:
             reason = "" if first else self._reason()
@@ -83,8 +88,9 @@ class Debugger(cmd.Cmd):
             first = False
         self._print(where_text(machine))
 
-    def do_restart(self, _: str) -> None:
+    def do_restart(self, argument: str) -> None:
         """restart: go back to before the first instruction."""
+        _nothing("restart", argument)
         self._move(0, ahead=False)
 
     # --- breakpoints -------------------------------------------------------------------------------------------------
@@ -124,8 +130,9 @@ class Debugger(cmd.Cmd):
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
-    def do_where(self, _: str) -> None:
+    def do_where(self, argument: str) -> None:
         """where: show the next instruction and what it touches."""
+        _nothing("where", argument)
         lines = [where_text(self.machine)]
         if not self.machine.at_end:
             lines += [f"  {line}" for line in touched_text(self.machine).splitlines()]
@@ -166,19 +173,29 @@ class Debugger(cmd.Cmd):
         """dram NAME, dram ADDRESS or dram BEGIN:END: show a tensor of the program, or bytes."""
         self._print(dram_text(self.machine, argument))
 
-    def do_queues(self, _: str) -> None:
+    def do_queues(self, argument: str) -> None:
         """queues: show the tokens in each queue and the next instruction of each module."""
+        _nothing("queues", argument)
         self._print(queues_text(self.machine))
 
-    def do_findings(self, _: str) -> None:
+    def do_findings(self, argument: str) -> None:
         """findings: show what the sanitizer says about the program."""
+        _nothing("findings", argument)
         self._print("\n".join(str(finding) for finding in self.machine.findings) or "nothing is wrong")
 
     # --- the loop ----------------------------------------------------------------------------------------------------
 
-    def do_quit(self, _: str) -> bool:
+    def do_quit(self, argument: str) -> bool:
         """quit: leave."""
+        _nothing("quit", argument)
         return True
+
+    def do_help(self, arg: str) -> None:
+        """help [COMMAND]: list the commands, or explain one."""
+        name = _LETTERS.get(arg, arg)
+        if name and not hasattr(self, f"do_{name}"):
+            raise _CommandError(f"{_short(arg)!r} is no command: see 'help'")
+        super().do_help(name)
 
     def do_EOF(self, _: str) -> bool:  # noqa: N802  # cmd's name for the end of input
         """End of input: leave."""
@@ -220,9 +237,19 @@ class Debugger(cmd.Cmd):
 
 
 def _number(text: str) -> int:
-    if not text.isdigit():
-        raise _CommandError(f"expected a number, not {text!r}")
-    return int(text)
+    number = decimal(text)
+    if number is None:
+        raise _CommandError(f"expected a number, not {_short(text)!r}")
+    return number
+
+
+def _nothing(command: str, argument: str) -> None:
+    if argument:
+        raise _CommandError(f"{command} takes no argument, got {_short(argument)!r}")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _count(text: str, default: int = 1) -> int:

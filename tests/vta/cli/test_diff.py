@@ -91,3 +91,17 @@ def test_bad_calls_are_one_sentence(tmp_path: Path) -> None:
     empty = tmp_path / "empty.py"
     empty.write_text("")
     assert vta("diff", empty).stderr == f"error: {empty}: the script launched nothing\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [("nop.load", "nowhere"), ("", "nowhere"), ("finish\nnop.load", "0"), ("finish\nfinish", "0, 1")],
+)
+def test_a_program_that_no_engine_begins_is_not_compared(tmp_path: Path, text: str, places: str) -> None:
+    path = tmp_path / "p.vta"
+    path.write_text(text)
+    result = vta("diff", path)
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"error: {path}: no engine runs it: FINISH must be the last instruction, and is at: {places}\n"
+    )

@@ -255,3 +255,25 @@ def test_a_terminal_gets_a_prompt_and_may_end_its_input() -> None:
     assert out.getvalue() == f"(vta) {ALU}\n(vta) "
     Debugger(assemble(TEXT), io.StringIO("step"), out, first_address=0x1000).cmdloop()
     assert out.getvalue().endswith("push_next\n(vta) ")
+
+
+@pytest.mark.parametrize("number", ["²", "٣", "x", "-1", "9" * 5000])
+@pytest.mark.parametrize("command", ["step", "goto", "delete", "list"])
+def test_only_decimal_numbers_of_a_sensible_length_are_numbers(command: str, number: str) -> None:
+    [line] = session(f"{command} {number}")
+    assert line == f"error: expected a number, not {(number if len(number) < 9 else number[:40] + '...')!r}"
+
+
+def test_a_breakpoint_with_odd_digits_is_refused() -> None:
+    [line] = session("break ²")
+    assert line.startswith("error: '²' is nothing to stop for; expected the number of an instruction")
+
+
+@pytest.mark.parametrize("command", ["continue", "restart", "where", "queues", "findings", "quit"])
+def test_a_command_without_arguments_takes_none(command: str) -> None:
+    assert session(f"{command} now") == [f"error: {command} takes no argument, got 'now'"]
+
+
+def test_help_explains_a_letter_too_and_refuses_what_is_no_command() -> None:
+    assert session("help s") == ["step [N]: execute the next instruction, or N of them."]
+    assert session("help frob") == ["error: 'frob' is no command: see 'help'"]
