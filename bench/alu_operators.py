@@ -14,11 +14,11 @@ import numpy as np
 
 import vta
 from isa.config import VTAConfig
-from vta.topi.elementwise import Binary, BinaryOperation, Elementwise
-from vta.topi.epilogue import Clip, Relu, RoundingShift
-from vta.topi.operator import Operator, compile  # noqa: A004  # what it does
-from vta.topi.pooling import AveragePool2d, MaxPool2d
-from vta.topi.resize import Upsample2d
+from vta.topi.alu.elementwise import Binary, BinaryOperation, Elementwise
+from vta.topi.alu.pooling import AveragePool2d, MaxPool2d
+from vta.topi.alu.resize import Upsample2d
+from vta.topi.core.epilogue import Clip, Relu, RoundingShift
+from vta.topi.core.operator import Operator, compile  # noqa: A004  # what it does
 
 OPERATORS: Mapping[str, Operator] = {
     "residual add 64x56x56": Binary(BinaryOperation.ADD, (1, 64, 56, 56), (Clip(-128, 127),)),

@@ -19,9 +19,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.config import HardwareConfig
 from hw.verilog import to_verilog
 from isa.config import VTAConfig
+from isa.machine.hardware_config import HardwareConfig
 
 CONFIGS: Mapping[str, VTAConfig] = {
     "block 16": VTAConfig(log_uop_buff_size=13),

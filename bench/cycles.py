@@ -18,15 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
 from isa.bulk import FieldTable, decode_fields, encode_fields
+from isa.machine.hardware_config import HardwareConfig
 from runtime.devices.device import Device
 from runtime.devices.functional import FunctionalSimulator
-from runtime.devices.rtl import RtlSimulator
-from runtime.memory import DeviceMemory
-from runtime.stats import LaunchStats
-from tests.support.golden import Case, case_names, load_case
-from tests.support.golden_launch import GOLDEN_MEMORY_LIMIT, golden_words, place_case
+from runtime.devices.tsim.device import RtlSimulator
+from runtime.memory.device_memory import DeviceMemory
+from runtime.observe.stats import LaunchStats
+from tests.support.golden.golden import Case, case_names, load_case
+from tests.support.golden.golden_launch import GOLDEN_MEMORY_LIMIT, golden_words, place_case
 
 LATENCIES = (1, 32, 100)
 

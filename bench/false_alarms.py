@@ -7,7 +7,7 @@ Layers are those of ``bench.layers`` (ResNet-18) and ``bench.products``, run onc
 launches of N random GEMM and N random ALU schedules on every configuration. Each launch is given to the checker, and
 with ``--sanitize`` to the sanitizer, which runs it on the reference interpreter (minutes for large layers). Printed are
 instructions, findings that are errors, and seconds for each layer; the exit status is 1 if there is an error. Recorded
-streams are checked by ``tests/isa/test_checker_golden.py``, random operators by ``bench.operators --check``.
+streams are checked by ``tests/isa/check/test_checker_golden.py``, random operators by ``bench.operators --check``.
 """
 
 import argparse
@@ -19,15 +19,15 @@ import numpy as np
 
 from bench.layers import LAYERS
 from bench.products import LAYERS as PRODUCTS
-from isa.checker import Severity, check
+from isa.check.checker import Severity, check
+from isa.check.sanitizer import sanitize
 from isa.program import Program
-from isa.sanitizer import sanitize
-from runtime.memory import FIRST_ADDRESS
-from tests.support.compiled_programs import compiled_programs
-from vta.capsule import Capture
+from runtime.memory.device_memory import FIRST_ADDRESS
+from tests.support.compiler.compiled_programs import compiled_programs
 from vta.environment import get_env
-from vta.topi.operator import Operator
-from vta.topi.operator import compile as compile_operator
+from vta.inspect.capsule import Capture
+from vta.topi.core.operator import Operator
+from vta.topi.core.operator import compile as compile_operator
 
 
 def operators() -> Mapping[str, Operator]:

@@ -26,12 +26,12 @@ from functools import cache
 import numpy as np
 
 from isa.program import Program
-from tests.support.compiled_programs import compiled_programs
-from tests.support.engine_fault_verdict import ENGINES, judge_engine_faults
-from tests.support.fault_verdict import Outcome, judge
-from tests.support.golden import case_names, load_case
-from tests.support.golden_program import golden_program
-from tests.support.seeded_faults import BROKEN, LEGAL, plant
+from tests.support.compiler.compiled_programs import compiled_programs
+from tests.support.faults.engine_fault_verdict import ENGINES, judge_engine_faults
+from tests.support.faults.fault_verdict import Outcome, judge
+from tests.support.faults.seeded_faults import BROKEN, LEGAL, plant
+from tests.support.golden.golden import case_names, load_case
+from tests.support.golden.golden_program import golden_program
 
 _LONGEST = 450
 """Instructions of the longest stream that faults are planted in."""

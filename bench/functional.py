@@ -27,11 +27,11 @@ from isa.config import VTAConfig
 from isa.encoding import encode_uop
 from isa.instructions import Finish
 from runtime.devices.functional import FunctionalSimulator
-from runtime.kernels.build import compile_kernels
-from runtime.kernels.machine import Machine, host_machines
-from runtime.memory import DeviceMemory
-from tests.support.golden import load_case
-from tests.support.launching import encode_words, place_array, place_words
+from runtime.memory.device_memory import DeviceMemory
+from runtime.sim.build import compile_kernels
+from runtime.sim.code_path import Machine, host_machines
+from tests.support.golden.golden import load_case
+from tests.support.runtime.launching import encode_words, place_array, place_words
 
 SIZE = 512
 BLOCK = 128

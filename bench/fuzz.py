@@ -20,13 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isa.disassembler import disassemble
 from isa.program import Program
-from runtime.kernels.machine import Machine, host_machines
+from isa.text.disassembler import disassemble
+from runtime.sim.code_path import Machine, host_machines
 from tests.support.configs import CONFIGS
-from tests.support.engine_comparison import first_difference, run_reference
-from tests.support.random_programs import random_program
-from tests.support.rtl_comparison import rtl_difference
+from tests.support.hw.rtl_comparison import rtl_difference
+from tests.support.isa.random_programs import random_program
+from tests.support.runtime.engine_comparison import first_difference, run_reference
 
 _BATCH = 50
 

@@ -1,10 +1,10 @@
 """Compare the hardware simulator with the reference interpreter on random pairs of configurations.
 
-    python -m bench.fuzz_hardware --seed 1 --pairs 25 --programs 12
+python -m bench.fuzz_hardware --seed 1 --pairs 25 --programs 12
 
-Each pair is a random ``VTAConfig`` and a random ``HardwareConfig`` (``tests/support/random_hardware.py``); its core is
-compiled (five to thirty seconds) and runs random programs with a memory of random latency, which stalls at random for
-half of them. A pair depends on the seed and its number alone (``--only N`` runs it again). The first difference is
+Each pair is a random ``VTAConfig`` and a random ``HardwareConfig`` (``tests/support/hw/random_hardware.py``); its core
+is compiled (five to thirty seconds) and runs random programs with a memory of random latency, which stalls at random
+for half of them. A pair depends on the seed and its number alone (``--only N`` runs it again). The first difference is
 printed with both configurations and the program; the exit status is 1. The compiled cores stay in the user's cache
 (``XDG_CACHE_HOME`` chooses another).
 """
@@ -14,11 +14,11 @@ import sys
 
 import numpy as np
 
-from isa.disassembler import disassemble
-from tests.support.engine_comparison import run_reference
-from tests.support.random_hardware import random_config, random_hardware
-from tests.support.random_programs import random_program
-from tests.support.rtl_comparison import rtl_difference
+from isa.text.disassembler import disassemble
+from tests.support.hw.random_hardware import random_config, random_hardware
+from tests.support.hw.rtl_comparison import rtl_difference
+from tests.support.isa.random_programs import random_program
+from tests.support.runtime.engine_comparison import run_reference
 
 __all__ = ["compare_pair"]
 

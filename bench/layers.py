@@ -16,17 +16,17 @@ from dataclasses import dataclass
 import numpy as np
 
 import vta
-from hw.config import HardwareConfig
-from runtime.accounting import CycleAccount
-from runtime.devices.rtl import RtlSimulator
-from runtime.memory import DeviceMemory
+from isa.machine.hardware_config import HardwareConfig
+from runtime.devices.tsim.device import RtlSimulator
+from runtime.memory.device_memory import DeviceMemory
+from runtime.observe.accounting import CycleAccount
 from runtime.session import Session
 from vta.nd import EXT_DEV, Device, empty
-from vta.topi.conv2d import ConvTiles
-from vta.topi.conv2d_operator import Conv2d
-from vta.topi.conv2d_tiling import conv_work
-from vta.topi.epilogue import Bias, Clip, ShiftRight
-from vta.topi.operator import Compiled, compile  # noqa: A004
+from vta.topi.conv.conv2d import ConvTiles
+from vta.topi.conv.conv2d_operator import Conv2d
+from vta.topi.conv.conv2d_tiling import conv_work
+from vta.topi.core.epilogue import Bias, Clip, ShiftRight
+from vta.topi.core.operator import Compiled, compile  # noqa: A004
 from vta.topi.tiling import Bus, cycles
 
 PEAK = 256

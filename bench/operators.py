@@ -4,11 +4,11 @@
     python -m bench.operators --seed 1 --count 100 --engine tsim
     python -m bench.operators --seed 1 --count 300 --check
 
-Instances take turns with the five configurations of ``tests/support/configs.py`` and, within one, with the kinds
-of ``tests/support/random_operators.py``; ``--config`` and ``--kind`` choose. Instance ``i`` depends on the seed,
+Instances take turns with the five configurations of ``tests/support/configs.py`` and, within one, with the kinds of
+``tests/support/compiler/random_operators.py``; ``--config`` and ``--kind`` choose. Instance ``i`` depends on the seed,
 these choices and ``i`` alone, so ``--only i`` runs it again. All failing instances are printed as the constructor calls
-that make them, with a smaller one that fails too, and the exit status is 1. With ``--check``, it fails, too, if
-the checker or the sanitizer finds an error in one of its launches.
+that make them, with a smaller one that fails too, and the exit status is 1. With ``--check``, it fails, too, if the
+checker or the sanitizer finds an error in one of its launches.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
+from tests.support.compiler.random_operators import KINDS, Draw, draw, outcome, shrunk
 from tests.support.configs import CONFIGS
-from tests.support.random_operators import KINDS, Draw, draw, outcome, shrunk
 
 _CHUNK = 5
 

@@ -16,12 +16,12 @@ from math import prod
 
 from bench.layers import run
 from vta.environment import get_env
-from vta.topi.batch_matmul import BatchMatmul
-from vta.topi.conv2d_transpose_operator import Conv2dTranspose
-from vta.topi.dense import Dense
-from vta.topi.epilogue import Clip, ShiftRight
-from vta.topi.operator import Operator, compile  # noqa: A004
-from vta.topi.sizes import sizes
+from vta.topi.core.epilogue import Clip, ShiftRight
+from vta.topi.core.operator import Operator, compile  # noqa: A004
+from vta.topi.core.sizes import sizes
+from vta.topi.matmul.batch_matmul import BatchMatmul
+from vta.topi.matmul.dense import Dense
+from vta.topi.transposed.conv2d_transpose_operator import Conv2dTranspose
 
 STEPS = (ShiftRight(8), Clip(0, 127))
 BEAT_BYTES = 8

@@ -4,12 +4,12 @@
     python -m bench.recording --rounds 41 --work C9
 
 Default configuration. *Without* is a ``tsim`` made with ``recordable=False``, whose native code has no logs at all;
-*off* and *on* are an ordinary one, on its own and inside ``vta.trace.recording``, the file included. Contestants take
-turns, in another order each round, and a ratio is the median of the rounds' ratios, so that a busy machine hits both
-sides; the quartiles beside it say how far single rounds lie apart. Work: the convolution tutorial with two virtual
-threads, two recorded streams, a small program that is called again and again, and (on ``sim`` alone) the first call
-of the tutorial, whose stream is not known yet. The exit status says whether ``tsim`` keeps its limits over all works
-together: off at most 1 % over without, on at most 2 times off for each.
+*off* and *on* are an ordinary one, on its own and inside ``vta.inspect.trace.recording``, the file included.
+Contestants take turns, in another order each round, and a ratio is the median of the rounds' ratios, so that a busy
+machine hits both sides; the quartiles beside it say how far single rounds lie apart. Work: the convolution tutorial
+with two virtual threads, two recorded streams, a small program that is called again and again, and (on ``sim`` alone)
+the first call of the tutorial, whose stream is not known yet. The exit status says whether ``tsim`` keeps its limits
+over all works together: off at most 1 % over without, on at most 2 times off for each.
 """
 
 import argparse
@@ -32,14 +32,14 @@ from examples import convolution, vector_add
 from isa.config import VTAConfig
 from runtime.devices.device import Device
 from runtime.devices.functional import FunctionalSimulator
-from runtime.devices.rtl import RtlSimulator
-from runtime.memory import DeviceMemory
+from runtime.devices.tsim.device import RtlSimulator
+from runtime.memory.device_memory import DeviceMemory
 from runtime.session import Session
-from tests.support.golden import load_case
-from tests.support.golden_launch import GOLDEN_MEMORY_LIMIT, place_case
+from tests.support.golden.golden import load_case
+from tests.support.golden.golden_launch import GOLDEN_MEMORY_LIMIT, place_case
+from vta.inspect.trace import recording
 from vta.nd import EXT_DEV
 from vta.nd import Device as Place
-from vta.trace import recording
 
 ROUNDS = 21
 CALLS = 50

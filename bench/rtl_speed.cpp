@@ -3,7 +3,7 @@
 //   harness IMAGE INSN_ADDRESS INSN_COUNT LATENCY REPEATS
 //
 // IMAGE is all of DRAM from address 0 on; it is replaced by what the launch left. The memory behaves as that of
-// hw/sim/axi_memory.py: one burst a cycle is accepted while 64 are under way, in order, first beat LATENCY cycles
+// hw/sim/axi/memory.py: one burst a cycle is accepted while 64 are under way, in order, first beat LATENCY cycles
 // after the address, write response LATENCY cycles after the last beat. Verilator writes "__" in a name as "___05F".
 
 #include <chrono>

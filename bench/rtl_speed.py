@@ -25,12 +25,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.config import HardwareConfig
 from hw.verilog import to_verilog
-from runtime.devices.rtl import RtlSimulator
-from runtime.memory import DeviceMemory
-from tests.support.golden import Case, load_case
-from tests.support.golden_launch import GOLDEN_MEMORY_LIMIT, place_case
+from isa.machine.hardware_config import HardwareConfig
+from runtime.devices.tsim.device import RtlSimulator
+from runtime.memory.device_memory import DeviceMemory
+from tests.support.golden.golden import Case, load_case
+from tests.support.golden.golden_launch import GOLDEN_MEMORY_LIMIT, place_case
 
 STREAM = "conv2d.resnet-18.C7"
 HARNESS = Path(__file__).with_name("rtl_speed.cpp")
@@ -111,8 +111,8 @@ def ready_seconds(case: Case) -> list[tuple[float, float]]:
     """Return CPU and wall seconds until a simulator is ready in a new process: with an empty cache, then from it."""
     code = (
         "import time; wall = time.perf_counter()\n"
-        "from isa.config import VTAConfig; from runtime.devices.rtl import RtlSimulator\n"
-        "from runtime.memory import DeviceMemory\n"
+        "from isa.config import VTAConfig; from runtime.devices.tsim.device import RtlSimulator\n"
+        "from runtime.memory.device_memory import DeviceMemory\n"
         f"RtlSimulator(VTAConfig.from_dict({case.config.to_dict()!r}), DeviceMemory(1 << 24))\n"
         "print(time.process_time(), time.perf_counter() - wall)"
     )

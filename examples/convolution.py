@@ -31,11 +31,11 @@ import numpy as np
 import numpy.typing as npt
 
 import vta
-from runtime.timeline import States, Timeline
+from runtime.observe.timeline import States, Timeline
 from vta import te, topi
-from vta.topi import layout
-from vta.topi.epilogue import Clip, ShiftRight
-from vta.topi.operator import compile  # noqa: A004
+from vta.topi.core import layout
+from vta.topi.core.epilogue import Clip, ShiftRight
+from vta.topi.core.operator import compile  # noqa: A004
 
 CHANNELS = 256
 SIZE = 14

@@ -1,22 +1,16 @@
 """What the host tells the core and what it learns from it, as signals; registers are only one way to drive them.
 
-Imports ``hw.config``, ``hw.errors``, ``hw.fetch``. Tests: ``tests/hw/test_registers.py``.
+Tests: ``tests/hw/test_registers.py``.
 """
 
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.errors import ErrorCode
-from hw.fetch import COUNT_WIDTH
+from isa.machine.counters import COUNT_WIDTH, COUNTER_WIDTH, CYCLE_WIDTH
+from isa.machine.error_codes import ErrorCode
+from isa.machine.hardware_config import HardwareConfig
 
-__all__ = ["COUNTER_WIDTH", "CYCLE_WIDTH", "CoreControl"]
-
-CYCLE_WIDTH = 48
-"""Bits of the cycle counter."""
-
-COUNTER_WIDTH = 32
-"""Bits of an event counter."""
+__all__ = ["CoreControl"]
 
 
 class CoreControl(wiring.Signature):

@@ -1,6 +1,6 @@
 """The accelerator without its shells: fetch, queues, the three modules, tokens, memory engine, and launch control.
 
-Imports the blocks in ``hw``. Tests: ``tests/hw/test_core_*.py``.
+Tests: ``tests/hw/test_core_*.py``.
 """
 
 from typing import Any
@@ -10,11 +10,8 @@ from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
-from hw.accounting import Cause
 from hw.compute.stage import ComputeStage
-from hw.config import HardwareConfig
 from hw.control import CoreControl
-from hw.errors import ErrorCode
 from hw.fetch import InstructionFetch
 from hw.interfaces import AXI4
 from hw.launch import LaunchControl
@@ -23,6 +20,9 @@ from hw.memory_engine import MemoryEngine
 from hw.store import StoreStage
 from hw.token_queue import TokenQueue
 from isa.config import VTAConfig
+from isa.machine.causes import Cause
+from isa.machine.error_codes import ErrorCode
+from isa.machine.hardware_config import HardwareConfig
 
 __all__ = ["READERS", "Core"]
 

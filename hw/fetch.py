@@ -1,6 +1,5 @@
 """Instruction fetch: reads ahead, refuses illegal words, and hands instructions to the queues of the three modules.
 
-Imports ``isa``, ``hw.config``, ``hw.dma``, ``hw.errors``, ``hw.instruction_check``, ``hw.interfaces``.
 Tests: ``tests/hw/test_fetch.py``.
 """
 
@@ -12,20 +11,18 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
-from hw.accounting import Cause
-from hw.config import HardwareConfig
 from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader
-from hw.errors import ErrorCode
 from hw.instruction_check import InstructionCheck
 from hw.interfaces import ReadClient
 from isa.config import VTAConfig
 from isa.encoding import INSTRUCTION_BYTES
+from isa.machine.causes import Cause
+from isa.machine.counters import COUNT_WIDTH
+from isa.machine.error_codes import ErrorCode
+from isa.machine.hardware_config import HardwareConfig
 
-__all__ = ["COUNT_WIDTH", "InstructionFetch"]
-
-COUNT_WIDTH = 22
-"""Bits of a number of instructions."""
+__all__ = ["InstructionFetch"]
 
 _BURSTS = 8
 """Bursts that fill the buffer."""

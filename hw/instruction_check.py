@@ -1,6 +1,6 @@
 """Which words are legal, and where they go: the hardware of ``isa.legality``'s table.
 
-Imports ``isa``, ``hw.errors``, ``hw.layouts``. Tests: ``tests/hw/test_instruction_check.py``.
+Tests: ``tests/hw/test_instruction_check.py``.
 """
 
 from functools import reduce
@@ -11,12 +11,12 @@ from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.errors import ErrorCode
 from hw.layouts import instruction_struct
 from isa.config import VTAConfig
 from isa.instructions import MemoryId, Opcode
 from isa.layout import instruction_layouts
 from isa.legality import Rule, legality_rules
+from isa.machine.error_codes import ErrorCode
 
 __all__ = ["InstructionCheck"]
 

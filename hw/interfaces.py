@@ -1,8 +1,7 @@
 """Ports that several blocks share: memory clients, scratchpad readers, AXI4, AXI4-Lite.
 
 Streams are ``amaranth.lib.stream``: a transfer happens in a cycle in which ``valid`` and ``ready`` are both high;
-``valid`` never waits for ``ready`` and the payload stays until it is taken. Imports amaranth alone.
-Tests: ``tests/hw/test_interfaces.py``.
+``valid`` never waits for ``ready`` and the payload stays until it is taken. Tests: ``tests/hw/test_interfaces.py``.
 """
 
 import enum

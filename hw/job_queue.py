@@ -1,6 +1,6 @@
 """Jobs that wait for the unit that does them.
 
-Imports amaranth alone. Tests: ``tests/hw/test_job_queue.py``.
+Tests: ``tests/hw/test_job_queue.py``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """The life of a launch: start, run, end or error, and the clean state that the next one finds.
 
-Imports ``hw.control``. Tests: ``tests/hw/test_launch.py``.
+Tests: ``tests/hw/test_launch.py``.
 """
 
 from typing import Any
@@ -9,10 +9,10 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
 from hw.control import CoreControl
-from hw.errors import ErrorCode
-from hw.fetch import COUNT_WIDTH
+from isa.machine.counters import COUNT_WIDTH
+from isa.machine.error_codes import ErrorCode
+from isa.machine.hardware_config import HardwareConfig
 
 __all__ = ["LaunchControl"]
 

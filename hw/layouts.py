@@ -1,6 +1,6 @@
 """The bit layouts of ``isa.layout`` as Amaranth sees them: no bit position is written down twice.
 
-Imports ``isa`` and amaranth. Tests: ``tests/hw/test_hardware_layouts.py``.
+Tests: ``tests/hw/test_hardware_layouts.py``.
 """
 
 from amaranth.hdl import signed, unsigned

@@ -1,6 +1,5 @@
 """The load module: LOAD of INP and WGT with padding; it owns the two scratchpads.
 
-Imports ``isa``, ``hw.config``, ``hw.dma``, ``hw.interfaces``, ``hw.job_queue``, ``hw.layouts``, ``hw.scratchpad``.
 Tests: ``tests/hw/test_load.py``.
 """
 
@@ -12,8 +11,6 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from hw.accounting import Cause
-from hw.config import HardwareConfig
 from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader, part_layout, reader_job_layout
 from hw.dma.writer import TileWriter
@@ -24,6 +21,8 @@ from hw.scratchpad import Scratchpad
 from hw.stream_register import StreamRegister
 from isa.config import VTAConfig
 from isa.instructions import MemoryId
+from isa.machine.causes import Cause
+from isa.machine.hardware_config import HardwareConfig
 
 __all__ = ["LoadStage"]
 

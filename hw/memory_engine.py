@@ -1,6 +1,6 @@
 """One AXI4 port for all clients: in order, many bursts outstanding, nobody starved.
 
-Imports ``hw.interfaces``. Tests: ``tests/hw/test_memory_engine.py``.
+Tests: ``tests/hw/test_memory_engine.py``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """The control registers behind AXI4-Lite.
 
-Imports ``hw.config``, ``hw.control``, ``hw.interfaces``, ``hw.register_map``. Tests: ``tests/hw/test_registers.py``.
+Tests: ``tests/hw/test_registers.py``.
 """
 
 from typing import Any
@@ -10,12 +10,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from hw.config import HardwareConfig
 from hw.control import CoreControl
-from hw.errors import ErrorCode
 from hw.interfaces import AXI4Lite
-from hw.register_map import MAP_BYTES, Access, Register, control_registers
 from isa.config import VTAConfig
+from isa.machine.error_codes import ErrorCode
+from isa.machine.hardware_config import HardwareConfig
+from isa.machine.register_map import MAP_BYTES, Access, Register, control_registers
 
 __all__ = ["ControlRegisters"]
 

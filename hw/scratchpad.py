@@ -1,6 +1,6 @@
 """A memory of the accelerator: one read port, one write port, written whole or in parts.
 
-Imports amaranth alone. Tests: ``tests/hw/test_scratchpad.py``.
+Tests: ``tests/hw/test_scratchpad.py``.
 """
 
 from typing import Any

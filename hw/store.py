@@ -1,6 +1,5 @@
 """The store module: STORE, which truncates accumulator tiles and writes them to DRAM.
 
-Imports ``isa``, ``hw.config``, ``hw.dma``, ``hw.interfaces``, ``hw.layouts``, ``hw.stream_register``.
 Tests: ``tests/hw/test_store.py``.
 """
 
@@ -12,14 +11,14 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
-from hw.accounting import Cause
-from hw.config import HardwareConfig
 from hw.dma.address import BurstWalker
 from hw.dma.packer import Packer, packer_job_layout
 from hw.interfaces import ElementStream, WriteClient
 from hw.job_queue import queue_jobs
 from hw.layouts import instruction_struct
 from isa.config import VTAConfig
+from isa.machine.causes import Cause
+from isa.machine.hardware_config import HardwareConfig
 
 __all__ = ["StoreStage"]
 

@@ -1,6 +1,6 @@
 """A register in a stream, which ends a combinational path.
 
-Imports amaranth alone. Tests: ``tests/hw/test_stream_register.py``.
+Tests: ``tests/hw/test_stream_register.py``.
 """
 
 from typing import Any

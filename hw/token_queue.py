@@ -1,6 +1,6 @@
 """A token queue between two modules: tokens carry no data, so it is a counter.
 
-Imports amaranth alone. Tests: ``tests/hw/test_token_queue.py``.
+Tests: ``tests/hw/test_token_queue.py``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """The accelerator for a system with AXI: registers behind AXI4-Lite, memory behind AXI4.
 
-Imports ``hw.core``, ``hw.registers``. Tests: ``tests/hw/test_top.py``.
+Tests: ``tests/hw/test_top.py``.
 """
 
 from typing import Any
@@ -10,13 +10,13 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from hw.config import HardwareConfig
 from hw.core import Core
-from hw.errors import ErrorCode
 from hw.interfaces import AXI4, AXI4Lite
-from hw.register_map import MAP_BYTES
 from hw.registers import ControlRegisters
 from isa.config import VTAConfig
+from isa.machine.error_codes import ErrorCode
+from isa.machine.hardware_config import HardwareConfig
+from isa.machine.register_map import MAP_BYTES
 
 __all__ = ["Top"]
 
@@ -34,7 +34,7 @@ class Top(wiring.Component):
     Members
     -------
     s_axil : In(AXI4Lite)
-        Control registers (``hw.register_map``).
+        Control registers (``isa.machine.register_map``).
     m_axi : Out(AXI4)
         DRAM.
     irq : Out(1)

@@ -3,7 +3,6 @@
 Needs nothing but the standard library and numpy. The names that other packages use most are re-exported here.
 """
 
-from isa.assembler import AssemblyError, assemble, assemble_file
 from isa.bulk import (
     array_to_words,
     decode_all,
@@ -12,9 +11,9 @@ from isa.bulk import (
     encode_fields,
     words_to_array,
 )
-from isa.checker import Finding, Kind, Severity, check, is_valid
+from isa.check.checker import Finding, Kind, Severity, check, is_valid
+from isa.check.sanitizer import sanitize
 from isa.config import ConfigError, VTAConfig
-from isa.disassembler import disassemble, format_instruction
 from isa.encoding import (
     DecodingError,
     EncodingError,
@@ -42,7 +41,8 @@ from isa.origin import Origin
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program, ProgramError
 from isa.program_file import load_program, save_program
 from isa.reference import ExecutionError, Reference, execute
-from isa.sanitizer import sanitize
+from isa.text.assembler import AssemblyError, assemble, assemble_file
+from isa.text.disassembler import disassemble, format_instruction
 from isa.tokens import token_order
 
 __all__ = [

@@ -1,8 +1,7 @@
 """Words in bulk: numpy columns of field values, about a microsecond a word.
 
 The same layouts and rules as ``isa.encoding``, applied to whole columns; an illegal word is reported by the scalar
-code, so that there is one set of messages. Imports ``isa.encoding``, ``isa.layout``, ``isa.legality``.
-Tests: ``tests/isa/test_bulk.py``.
+code, so that there is one set of messages. Tests: ``tests/isa/test_bulk.py``.
 """
 
 from collections.abc import Mapping, Sequence

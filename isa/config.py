@@ -1,8 +1,8 @@
 """The one configuration object that decides programs: numeric types, block shape and buffer sizes.
 
-``VTAConfig`` is read once at the edge and passed on; derived sizes are its properties and nobody recomputes them.
-The file has upstream's keys (``isa.config_file``), LOG_BLOCK_IN and LOG_BLOCK_OUT are optional. Imports nothing of the
-project but ``isa.config_rules``, ``isa.config_file`` and the enumerations. Tests: ``tests/isa/test_config.py``.
+``VTAConfig`` is read once at the edge and passed on; derived sizes are its properties and nobody recomputes them. The
+file has upstream's keys (``isa.config_file``), LOG_BLOCK_IN and LOG_BLOCK_OUT are optional. Tests:
+``tests/isa/test_config.py``.
 """
 
 import hashlib

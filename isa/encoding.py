@@ -1,8 +1,7 @@
 """Instructions and micro-ops to words and back, one at a time or in bulk.
 
 Nothing is cut: a value that does not fit its field is refused by name, and so is an illegal word (``isa.legality``).
-``isa.bulk`` does the same for whole arrays. Imports ``isa.layout``, ``isa.legality``.
-Tests: ``tests/isa/test_encoding.py``.
+``isa.bulk`` does the same for whole arrays. Tests: ``tests/isa/test_encoding.py``.
 """
 
 import functools

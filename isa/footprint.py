@@ -1,14 +1,14 @@
 """What an instruction touches: the exact elements of every scratchpad that it reads and writes, its DRAM bytes, and
 what is out of bounds.
 
-Imports ``isa.known_uops``, ``isa.index_sets``. Tests: ``tests/isa/test_footprint.py``, ``tests/isa/test_checker.py``.
+Tests: ``tests/isa/test_footprint.py``, ``tests/isa/check/test_checker.py``.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from isa.check.findings import Kind
 from isa.config import VTAConfig
-from isa.findings import Kind
 from isa.index_sets import Elements, affine_elements
 from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, Store
 from isa.known_uops import UopRange

@@ -1,7 +1,7 @@
 """Exact sets of scratchpad elements: what two loops over micro-ops touch, without stepping through the loops.
 
 A set is a bit mask while it is built (doubling makes a loop of n steps log n shifts) and a slice or an array of indices
-when it is used. Imports numpy alone. Tests: ``tests/isa/test_index_sets.py``.
+when it is used. Tests: ``tests/isa/test_index_sets.py``.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,7 @@
 """What an instruction is: the five task instructions, the micro-op, and which module runs what.
 
-Values only: bit positions are in ``isa.layout``, ranges and legality in ``isa.encoding``. Imports nothing of
-the project.
-Tests: ``tests/isa/test_instructions.py``.
+Values only: bit positions are in ``isa.layout``, ranges and legality in ``isa.encoding``. Tests:
+``tests/isa/test_instructions.py``.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """The micro-op buffer as far as it is known without running: micro-ops that come from the program's own memory.
 
-Imports ``isa.program``, ``isa.bulk``. Tests: ``tests/isa/test_checker.py``.
+Tests: ``tests/isa/check/test_checker.py``.
 """
 
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.bulk import decode_uop_fields
+from isa.check.findings import Kind
 from isa.encoding import DecodingError, decode_uop
-from isa.findings import Kind
 from isa.instructions import Load
 from isa.layout import Field, Layout, uop_layout
 from isa.program import Program

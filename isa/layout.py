@@ -1,8 +1,7 @@
 """Which bits of a word mean what: the one description behind encoder, decoder, assembler, documentation and hardware.
 
 A layout lists its fields from bit 0 upwards and covers every bit, unused ones included, so that no position is written
-down twice: positions follow from widths. `docs/isa.md` is printed from here. Imports ``isa.config``.
-Tests: ``tests/isa/test_layout.py``.
+down twice: positions follow from widths. `docs/isa.md` is printed from here. Tests: ``tests/isa/test_layout.py``.
 """
 
 import functools

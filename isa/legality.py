@@ -1,7 +1,7 @@
 """Which well-formed words are illegal, as data: each rule lists the field values that break it.
 
 Encoder, decoder, bulk decoder, checker, documentation and hardware read this one table. Source: `docs/isa.md`, "Illegal
-words". Imports ``isa.config`` and ``isa.instructions``. Tests: ``tests/isa/test_legality.py``.
+words". Tests: ``tests/isa/test_legality.py``.
 """
 
 import functools

@@ -1,6 +1,6 @@
 """A program: the instructions of one launch, its micro-ops, the DRAM it expects, and where each instruction came from.
 
-``isa.program_file`` writes it to a file. Imports ``isa.config``, ``isa.bulk``. Tests: ``tests/isa/test_program.py``.
+``isa.program_file`` writes it to a file. Tests: ``tests/isa/test_program.py``.
 """
 
 import itertools
@@ -158,7 +158,7 @@ class Program:
 
     ``uops`` are 32-bit words that lie in DRAM at byte address ``uop_base``. ``origins`` has an entry for each
     instruction; leaving it out means that none is known. Raises ``ProgramError`` where the parts contradict each
-    other; whether the instructions are legal is for ``isa.checker`` (and for the encoder) to say.
+    other; whether the instructions are legal is for ``isa.check.checker`` (and for the encoder) to say.
     """
 
     config: VTAConfig

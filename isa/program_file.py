@@ -3,7 +3,7 @@
 A file is: magic ``VTAPROG`` and a newline (8 bytes), format version and header length (two little-endian uint32), the
 header (JSON, sorted keys), the payload, and the SHA-256 of everything before it. The payload is: instruction words (16
 bytes each), micro-op words (4 bytes each), an int32 for each instruction (its place in the header's table of origins,
-or -1), and the bytes of every memory segment. Imports ``isa.program``. Tests: ``tests/isa/test_program_file.py``.
+or -1), and the bytes of every memory segment. Tests: ``tests/isa/test_program_file.py``.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """The reference interpreter: what every program means, in numpy, one instruction after the other in program order.
 
-It is meant to be read. Every engine must give the results of this one for every valid program (`docs/isa.md`). Imports
-``isa.config``, ``isa.encoding``, ``isa.bulk``, ``isa.program``. Tests: ``tests/isa/test_reference_*.py``.
+It is meant to be read. Every engine must give the results of this one for every valid program (`docs/isa.md`). Tests:
+``tests/isa/test_reference_*.py``.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,6 @@
 """Tokens: which queue an instruction pops and pushes, and the order in which the modules get through a stream.
 
-Shared by the checker and by devices that report deadlocks. Imports ``isa.instructions``.
-Tests: ``tests/isa/test_tokens.py``.
+Shared by the checker and by devices that report deadlocks. Tests: ``tests/isa/test_tokens.py``.
 """
 
 from collections import deque

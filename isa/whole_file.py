@@ -1,6 +1,6 @@
 """A file gets new contents at once, or stays as it was.
 
-Imports nothing of ours. Tests: ``tests/isa/test_whole_file.py``.
+Tests: ``tests/isa/test_whole_file.py``.
 """
 
 import contextlib

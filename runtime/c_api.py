@@ -7,7 +7,7 @@ does not fault.) A call that failed returns -1 where it returns a status, and a 
 compiled code must return when it gets one. A call outside of every program fails too: it raises ``SessionError`` where
 Python made it, and says one sentence on stderr where compiled code did, which has nobody to tell.
 
-May import the standard library. Tests: ``tests/runtime/test_c_api.py``.
+Tests: ``tests/runtime/test_c_api.py``.
 """
 
 import ctypes
@@ -18,8 +18,8 @@ from types import MappingProxyType
 from typing import Any
 
 from isa.instructions import MemoryId, Module
-from runtime.command_queue import DebugFlag, QueueError
 from runtime.devices.device import DeviceError
+from runtime.queue.command_queue import DebugFlag, QueueError
 from runtime.session import Session, SessionError
 
 __all__ = ["CFunction", "functions", "symbols"]

@@ -4,15 +4,15 @@ What a compiled function asks of the runtime depends on shapes alone, unless its
 launches of one run can be kept (``Recording``) and given other buffers, which changes nothing but addresses in loads
 and stores.
 
-May import ``isa``. Tests: ``tests/runtime/test_replay.py``.
+Tests: ``tests/runtime/test_replay.py``.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from runtime.command_queue import DebugFlag
-from runtime.launch import Launch, LaunchAddresses
-from runtime.memory import Allocation, DeviceMemory
+from runtime.memory.device_memory import Allocation, DeviceMemory
+from runtime.queue.command_queue import DebugFlag
+from runtime.queue.launch import Launch, LaunchAddresses
 
 __all__ = ["ProgramRun", "Recording", "ReplayError", "alias_pattern"]
 

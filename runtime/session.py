@@ -3,7 +3,7 @@
 ``Session.program`` surrounds everything that makes runtime calls: it gives the C API (``runtime.c_api``) a session to
 act on, ends the program, and raises what went wrong inside a callback, where no exception can pass.
 
-May import ``isa``. Tests: ``tests/runtime/test_session.py``.
+Tests: ``tests/runtime/test_session.py``.
 """
 
 import threading
@@ -17,15 +17,15 @@ import numpy.typing as npt
 
 from isa.config import TARGETS, VTAConfig
 from isa.program import Program
-from runtime.command_queue import INSTRUCTION_LIMIT, CommandQueue
 from runtime.devices.device import Device
 from runtime.devices.reference import ReferenceDevice
-from runtime.graph_node import current_node, with_node
-from runtime.handles import Handles
-from runtime.memory import Allocation, DeviceMemory
-from runtime.placement import place_image
+from runtime.memory.device_memory import Allocation, DeviceMemory
+from runtime.memory.handles import Handles
+from runtime.memory.placement import place_image
+from runtime.observe.graph_node import current_node, with_node
+from runtime.observe.stats import LaunchStats
 from runtime.program_run import ProgramRun, Recording
-from runtime.stats import LaunchStats
+from runtime.queue.command_queue import INSTRUCTION_LIMIT, CommandQueue
 
 __all__ = ["DEVICE_NAMES", "Session", "SessionError"]
 
@@ -175,7 +175,7 @@ def _make_device(name: str, config: VTAConfig, memory_limit: int) -> Device:
 
             return FunctionalSimulator(config, DeviceMemory(memory_limit))
         case "tsim":
-            from runtime.devices.rtl import RtlSimulator  # and with it the hardware, and Amaranth
+            from runtime.devices.tsim.device import RtlSimulator  # and with it the hardware, and Amaranth
 
             return RtlSimulator(config, DeviceMemory(memory_limit))
         case _ if name in TARGETS:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.golden_text import check_golden_text
+from tests.support.golden.golden_text import check_golden_text
 
 
 def test_an_update_writes_the_file_and_then_it_compares(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runtime.graph_node import graph_node
+    from runtime.observe.graph_node import graph_node
     from vta import nd, rpc, target, te, testing, tir, topi, transform
     from vta.build_module import BuildError, build, build_config, lower
     from vta.codegen import Module, load_module
@@ -34,7 +34,7 @@ _HOME: Mapping[str, str] = {
     "build": "vta.build_module",
     "build_config": "vta.build_module",
     "get_env": "vta.environment",
-    "graph_node": "runtime.graph_node",
+    "graph_node": "runtime.observe.graph_node",
     "load_module": "vta.codegen",
     "lower": "vta.build_module",
     "program_fpga": "vta.rpc.hardware",

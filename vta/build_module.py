@@ -2,7 +2,7 @@
 
 ``lower`` and ``build`` run the accelerator's passes for the current environment, with the settings of the current
 ``PassContext``; with a CPU target, ``build`` runs the passes that any target needs (``lower_generic``) and no others.
-May import everything of ``vta`` below the front. Tests: tests/vta/front/test_build_module.py.
+Tests: tests/vta/front/test_build_module.py.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -12,9 +12,9 @@ from vta import te
 from vta.codegen import Machine, Module, emit_host
 from vta.environment import get_env
 from vta.loop_options import passes_switched_off, with_options
-from vta.passes import pipeline
+from vta.passes import pipelines as pipeline
 from vta.target import Target, TargetError
-from vta.te.lower import Argument, schedule_to_func
+from vta.te.lowering.lower import Argument, schedule_to_func
 from vta.tir.buffer import Buffer
 from vta.tir.func import IRModule, PrimFunc
 from vta.transform import DEBUG_FLAG, PASSES_ELSEWHERE, PassContext

@@ -2,7 +2,7 @@
 
 An ``Environment`` is a read-only view of one ``VTAConfig``. ``with env:`` makes it the current one; only this TVM-style
 front has a current configuration, nothing below it looks here.
-May import ``isa``, ``runtime.session``, ``vta.intrin``, ``vta.target``, ``vta.te``, ``vta.tir``.
+
 Tests: tests/vta/front/test_environment.py.
 """
 

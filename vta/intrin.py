@@ -1,13 +1,13 @@
 """The GEMM core as a tensor intrinsic, built from the configuration.
 
-May import ``isa``, ``vta.tir``, ``vta.te``, ``vta.passes.gemm_micro_op``. Tests: tests/vta/front/test_environment.py.
+Tests: tests/vta/front/test_environment.py.
 """
 
 from collections.abc import Sequence
 
 from isa.config import VTAConfig
 from vta import te
-from vta.passes.gemm_micro_op import gemm_views, reset_micro_op, update_micro_op
+from vta.passes.gemm.micro_op import gemm_views, reset_micro_op, update_micro_op
 from vta.tir.buffer import Buffer
 from vta.tir.expr import IntImm
 from vta.tir.stmt import Evaluate, Stmt

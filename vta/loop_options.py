@@ -1,6 +1,6 @@
 """TVM's options about loops and arguments (``tir.LoopPartition``, ``tir.UnrollLoop``, ...), applied to a function.
 
-May import ``vta.tir`` and ``vta.transform``. Tests: tests/vta/front/test_loop_options.py.
+Tests: tests/vta/front/test_loop_options.py.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Arrays under TVM's names: ``vta.nd.array(a, device)``, ``vta.nd.empty(shape, dtype, device)``, devices.
 
 An array lies in host memory (``cpu()``) or in the memory of a session's accelerator (``ext_dev()``).
-May import ``runtime`` and ``vta.environment``. Tests: tests/vta/front/test_nd.py.
+Tests: tests/vta/front/test_nd.py.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from runtime.array import ArrayError, DeviceArray, HostArray
+from runtime.memory.array import ArrayError, DeviceArray, HostArray
 from runtime.session import Session
 from vta.environment import get_env
 from vta.tir.expr import ExprLike, IntImm

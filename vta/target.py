@@ -1,7 +1,7 @@
 """Targets under TVM's names: ``Target("ext_dev -device=vta ...")``, ``Target("llvm", host=...)``.
 
 A target says what code is for; the accelerator's own facts are in the configuration.
-Imports nothing of ours. Tests: tests/vta/front/test_target.py.
+Tests: tests/vta/front/test_target.py.
 """
 
 import difflib

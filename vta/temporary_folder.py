@@ -1,6 +1,6 @@
 """A folder for a session's or a script's files, deleted with the object that stands for it.
 
-Imports the standard library alone. Tests: tests/vta/front/test_temporary_folder.py.
+Tests: tests/vta/front/test_temporary_folder.py.
 """
 
 import shutil

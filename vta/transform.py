@@ -1,8 +1,7 @@
 """The pass context under TVM's name: which passes are off, how host code is optimised, options for one region of code.
 
 A context made inside another one starts from it: disabled passes and options add up, so nothing that an outer ``with``
-asked for is lost.
-May import ``vta.tir``. Tests: tests/vta/front/test_pass_context.py.
+asked for is lost. Tests: tests/vta/front/test_pass_context.py.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

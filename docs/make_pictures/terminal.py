@@ -1,6 +1,6 @@
 """What a command shows on a terminal, in colours, as an SVG that needs nothing from a network; and its text back.
 
-May import rich. Tests: tests/integration/test_pictures.py.
+Tests: tests/integration/test_pictures.py.
 """
 
 import fcntl

@@ -1,6 +1,5 @@
 """LOAD of accumulators: tiles of 32-bit numbers, or of 8-bit numbers that are widened, with zeros around them.
 
-Imports ``isa.config``, ``hw.config``, ``hw.accumulator``, ``hw.dma``, ``hw.job_queue``, ``hw.layouts``.
 Tests: ``tests/hw/compute/test_loaders.py``.
 """
 
@@ -13,7 +12,6 @@ from amaranth.utils import exact_log2
 
 from hw.accumulator import loaded_tile_layout
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
-from hw.config import HardwareConfig
 from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader
 from hw.dma.writer import TileWriter
@@ -22,6 +20,7 @@ from hw.job_queue import queue_jobs
 from hw.layouts import instruction_struct
 from isa.config import VTAConfig
 from isa.instructions import MemoryId
+from isa.machine.hardware_config import HardwareConfig
 
 __all__ = ["AccLoader"]
 

@@ -1,6 +1,5 @@
 """The tensor ALU: one tile a cycle with an immediate or with two accumulator operands.
 
-Imports ``isa.config``, ``hw.layouts``, ``hw.accumulator`` and its neighbours.
 Tests: ``tests/hw/compute/test_stage_alu.py``.
 """
 

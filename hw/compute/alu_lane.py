@@ -1,6 +1,6 @@
 """One lane of the tensor ALU: MIN, MAX, ADD, SHR and MUL on two 32-bit numbers.
 
-Imports ``isa.instructions`` and amaranth. Tests: ``tests/hw/compute/test_alu_lane.py``.
+Tests: ``tests/hw/compute/test_alu_lane.py``.
 """
 
 from typing import Any

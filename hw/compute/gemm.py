@@ -1,6 +1,5 @@
 """The GEMM core: one micro-op a cycle, exact at every distance between two uses of one accumulator.
 
-Imports ``isa.config``, ``hw.layouts``, ``hw.accumulator`` and its neighbours.
 Tests: ``tests/hw/compute/test_stage_gemm.py``.
 """
 

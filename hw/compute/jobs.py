@@ -1,6 +1,6 @@
 """What the issue logic hands to the units of the compute module: an instruction and its place in the window.
 
-Imports ``hw.layouts``. Tests: ``tests/hw/compute/test_window.py``.
+Tests: ``tests/hw/compute/test_window.py``.
 """
 
 import enum

@@ -1,6 +1,6 @@
 """One row of the GEMM core: the dot product of an input vector and a weight vector.
 
-Imports amaranth alone. Tests: ``tests/hw/compute/test_mac_row.py``.
+Tests: ``tests/hw/compute/test_mac_row.py``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Clearing accumulators, up to four tiles a cycle: for resets whose destinations are affine in all three loops.
 
-Imports ``isa.config``, ``hw.accumulator`` and its neighbours. Tests: ``tests/hw/compute/test_reset_walk.py``.
+Tests: ``tests/hw/compute/test_reset_walk.py``.
 """
 
 from typing import Any

@@ -1,6 +1,5 @@
 """The compute module: window, binder, the five units, micro-op memory and accumulator, joined.
 
-Imports ``isa.config``, ``hw.config``, ``hw.accounting``, ``hw.accumulator``, ``hw.interfaces`` and its neighbours.
 Tests: ``tests/hw/compute/test_stage_*.py``.
 """
 
@@ -10,7 +9,6 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.accounting import Cause
 from hw.accumulator import Accumulator
 from hw.compute.acc_loader import AccLoader
 from hw.compute.alu import ALU_WRITE_DELAY, Alu
@@ -21,10 +19,11 @@ from hw.compute.reset_walk import ResetWalk
 from hw.compute.uop_loader import UopLoader
 from hw.compute.uop_memory import UopMemory
 from hw.compute.window import UNITS, Window
-from hw.config import HardwareConfig
 from hw.interfaces import ElementRead, ElementStream, ReadClient
 from hw.layouts import INSTRUCTION_WIDTH, instruction_struct
 from isa.config import VTAConfig
+from isa.machine.causes import Cause
+from isa.machine.hardware_config import HardwareConfig
 
 __all__ = ["ComputeStage"]
 

@@ -1,6 +1,6 @@
 """LOAD of micro-ops: a flat copy from DRAM to the micro-op memory.
 
-Imports ``isa.config``, ``hw.config``, ``hw.dma``, ``hw.layouts``. Tests: ``tests/hw/compute/test_loaders.py``.
+Tests: ``tests/hw/compute/test_loaders.py``.
 """
 
 from typing import Any
@@ -12,12 +12,12 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.compute.uop_memory import UOP_BITS
-from hw.config import HardwareConfig
 from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader
 from hw.interfaces import ReadClient
 from hw.layouts import instruction_struct
 from isa.config import VTAConfig
+from isa.machine.hardware_config import HardwareConfig
 
 __all__ = ["UopLoader"]
 

@@ -1,6 +1,6 @@
 """The micro-op memory: one write port, and a read port for each of its readers.
 
-Imports ``hw.scratchpad``. Tests: ``tests/hw/compute/test_loaders.py``.
+Tests: ``tests/hw/compute/test_loaders.py``.
 """
 
 from typing import Any

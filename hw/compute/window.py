@@ -1,6 +1,6 @@
 """The order of the compute module's instructions: issue, hazards between units, completion and tokens.
 
-Imports ``isa``, ``hw.layouts`` and its neighbours. Tests: ``tests/hw/compute/test_window.py``.
+Tests: ``tests/hw/compute/test_window.py``.
 """
 
 from functools import reduce

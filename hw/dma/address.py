@@ -1,6 +1,6 @@
 """From rows of bytes in DRAM to bursts of beats.
 
-Imports ``hw.interfaces``. Tests: ``tests/hw/test_dma_address.py``.
+Tests: ``tests/hw/test_dma_address.py``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """From elements to the beats of bursts, with byte strobes where an element does not fill a beat.
 
-Imports ``hw.interfaces`` and its neighbours. Tests: ``tests/hw/test_dma_packer.py``.
+Tests: ``tests/hw/test_dma_packer.py``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """From the beats of bursts to elements, or to the parts of elements that are wider than a beat.
 
-Imports ``hw.interfaces`` and its neighbours. Tests: ``tests/hw/test_dma_reader.py``.
+Tests: ``tests/hw/test_dma_reader.py``.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Where a run of elements stands in the rows of its job.
 
-Imports amaranth alone. Tests: ``tests/hw/test_dma_reader.py`` and ``tests/hw/test_dma_packer.py``, of those who use it.
+Tests: ``tests/hw/test_dma_reader.py`` and ``tests/hw/test_dma_packer.py``, of those who use it.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Where the elements of a load go in a scratchpad, and the zeros around them.
 
-Imports ``hw.dma.reader``. Tests: ``tests/hw/test_dma_writer.py``.
+Tests: ``tests/hw/test_dma_writer.py``.
 """
 
 from collections.abc import Sequence

@@ -4,12 +4,12 @@
 ``VcdLog`` are work that runs in native code beside it. ``docs/hw-sim.md`` is the overview.
 """
 
-from hw.sim.axi_memory import AxiCounts, AxiMemory
-from hw.sim.compiling import cached_design, compile_design, signal_names
-from hw.sim.design import CompiledDesign
+from hw.sim.axi.memory import AxiCounts, AxiMemory
 from hw.sim.errors import AxiError, PropertyError, SimulatorError
-from hw.sim.histogram import Histogram
-from hw.sim.vcd import VcdLog, matching_signals
+from hw.sim.logs.histogram import Histogram
+from hw.sim.logs.vcd import VcdLog, matching_signals
+from hw.sim.run.compiling import cached_design, compile_design, signal_names
+from hw.sim.run.design import CompiledDesign
 
 __all__ = [
     "AxiCounts",

@@ -1,4 +1,7 @@
-"""The hardware as Verilog."""
+"""The hardware as Verilog.
+
+Export and what makes its text belong here; simulation of a netlist does not (``hw.sim``). Tests: tests/hw/verilog.
+"""
 
 from hw.verilog.export import Shell, VerilogError, component_to_verilog, to_verilog
 

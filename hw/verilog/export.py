@@ -1,6 +1,6 @@
 """The hardware as Verilog: readable names, the same text every time, no initial contents of memories.
 
-Needs the ``verilog`` extra (pyosys). Imports ``hw.core``, ``hw.top``. Tests: ``tests/hw/verilog/test_export.py``.
+Needs the ``verilog`` extra (pyosys). Tests: ``tests/hw/verilog/test_export.py``.
 """
 
 import importlib.util
@@ -13,12 +13,12 @@ from typing import Literal, assert_never
 
 from amaranth.lib import wiring
 
-from hw.config import HardwareConfig
 from hw.core import Core
 from hw.top import Top
 from hw.verilog.lint import waive
 from hw.verilog.netlist_text import component_to_rtlil
 from isa.config import VTAConfig
+from isa.machine.hardware_config import HardwareConfig
 
 __all__ = ["Shell", "VerilogError", "component_to_verilog", "to_verilog"]
 

@@ -4,8 +4,7 @@ A launch is a range of instruction words in the device's memory, ended by FINISH
 may rely on nothing in the scratchpads but what the same program's launches before it left there; ``launch`` returns
 when FINISH and every earlier instruction have completed.
 
-May import ``isa`` and the runtime's memory, statistics and timeline. Tests:
-``tests/runtime/test_device_errors.py``.
+Tests: ``tests/runtime/devices/test_device_errors.py``.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,9 +15,9 @@ from typing import Protocol, runtime_checkable
 from isa.config import VTAConfig
 from isa.instructions import Module
 from isa.origin import Origin
-from runtime.memory import DeviceMemory
-from runtime.stats import LaunchStats, Statistics
-from runtime.timeline import TimelineHook
+from runtime.memory.device_memory import DeviceMemory
+from runtime.observe.stats import LaunchStats, Statistics
+from runtime.observe.timeline import TimelineHook
 
 __all__ = [
     "DeadlockError",

@@ -1,9 +1,8 @@
 """The functional simulator (target ``sim``): a whole launch in one call of native code, generated for the
 configuration.
 
-Bits, counters and order are those of ``isa.reference``; scratchpads are zero when the simulator is made and keep
-their contents from launch to launch. May import ``isa`` and the runtime's memory, statistics and kernels. Tests:
-``tests/runtime/kernels``.
+Bits, counters and order are those of ``isa.reference``; scratchpads are zero when the simulator is made and keep their
+contents from launch to launch. Tests: ``tests/runtime/sim``.
 """
 
 from collections.abc import Sequence
@@ -27,14 +26,14 @@ from runtime.devices.device import (
 )
 from runtime.devices.launch_words import read_launch, require_in_memory
 from runtime.devices.observed import ObservedDevice
-from runtime.kernels.arena import Arena
-from runtime.kernels.build import compile_kernels
-from runtime.kernels.machine import Machine, host_machine
-from runtime.kernels.record import BYTE_COUNTERS, COUNTER_NAMES, KIND_NAMES, Status
-from runtime.kernels.report import awaited_tokens, failure_text, head_of
-from runtime.memory import DeviceMemory
-from runtime.stats import InstructionCounts, LaunchStats, Statistics, count_instructions
-from runtime.timeline import TimelineHook, timed
+from runtime.memory.device_memory import DeviceMemory
+from runtime.observe.stats import InstructionCounts, LaunchStats, Statistics, count_instructions
+from runtime.observe.timeline import TimelineHook, timed
+from runtime.sim.arena import Arena
+from runtime.sim.build import compile_kernels
+from runtime.sim.code_path import Machine, host_machine
+from runtime.sim.record import BYTE_COUNTERS, COUNTER_NAMES, KIND_NAMES, Status
+from runtime.sim.report import awaited_tokens, failure_text, head_of
 
 __all__ = ["FunctionalSimulator"]
 
@@ -53,7 +52,7 @@ class FunctionalSimulator(ObservedDevice):
     """A device that runs launches on the host's processor.
 
     ``machine`` names the code path (best first: VNNI, AVX2, generic); by default the best that the host has. Raises
-    ``runtime.kernels.machine.MachineError`` if the host cannot run it.
+    ``runtime.sim.code_path.MachineError`` if the host cannot run it.
     """
 
     name = "sim"

@@ -1,6 +1,6 @@
 """The instruction words of a launch, read from device memory.
 
-May import ``isa`` and the runtime's memory. Tests: ``tests/runtime/test_device_errors.py``.
+Tests: ``tests/runtime/devices/test_device_errors.py``.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from isa.encoding import INSTRUCTION_BYTES
 from runtime.devices.device import DeviceError
-from runtime.memory import FIRST_ADDRESS, DeviceMemory
+from runtime.memory.device_memory import FIRST_ADDRESS, DeviceMemory
 
 __all__ = ["read_launch", "require_in_memory"]
 

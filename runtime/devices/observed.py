@@ -1,11 +1,11 @@
 """The parts of a device that only keep what they were given: who hears of its launches, and its counters.
 
-Tests: ``tests/runtime/test_timeline.py``, ``tests/runtime/test_statistics.py``.
+Tests: ``tests/runtime/observe/test_timeline.py``, ``tests/runtime/observe/test_statistics.py``.
 """
 
 from runtime.devices.device import TraceHook
-from runtime.stats import Statistics
-from runtime.timeline import TimelineHook
+from runtime.observe.stats import Statistics
+from runtime.observe.timeline import TimelineHook
 
 __all__ = ["CountedDevice", "ObservedDevice"]
 

@@ -3,7 +3,7 @@
 Slow and obvious. Tokens decide which module goes on (always the ready one with the smallest index, so a valid program
 runs in program order), and a launch in which none can go on is reported as a deadlock.
 
-May import ``isa``. Tests: ``tests/runtime/test_device_errors.py``.
+Tests: ``tests/runtime/devices/test_device_errors.py``.
 """
 
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ from runtime.devices.device import (
 )
 from runtime.devices.launch_words import read_launch
 from runtime.devices.observed import CountedDevice
-from runtime.memory import FIRST_ADDRESS, DeviceMemory
-from runtime.stats import LaunchStats, Statistics, count_instructions
-from runtime.timeline import timed
+from runtime.memory.device_memory import FIRST_ADDRESS, DeviceMemory
+from runtime.observe.stats import LaunchStats, Statistics, count_instructions
+from runtime.observe.timeline import timed
 
 __all__ = ["ReferenceDevice"]
 

@@ -16,14 +16,14 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, First, RisingEdge
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam
 
-from hw.config import HardwareConfig
-from hw.errors import ErrorCode
-from hw.register_map import Register, control_registers, register
 from isa.config import VTAConfig
+from isa.machine.error_codes import ErrorCode
+from isa.machine.hardware_config import HardwareConfig
+from isa.machine.register_map import Register, control_registers, register
 from isa.program import Program
 from isa.program_file import load_program
 from isa.reference import execute
-from tests.support.cocotb_bench import PERIOD_NS, parameters, value
+from tests.support.benches.cocotb_bench import PERIOD_NS, parameters, value
 
 MEMORY_BYTES = 1 << 27
 INSTRUCTIONS = 1 << 26

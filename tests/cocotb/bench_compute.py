@@ -15,7 +15,7 @@ from isa.config import VTAConfig
 from isa.encoding import encode, encode_uop
 from isa.instructions import Alu, AluOpcode, Deps, Finish, Gemm, Instruction, Load, MemoryId, MicroOp
 from isa.reference import Reference, pack
-from tests.support.cocotb_bench import Bench, ReadMemory, put, take
+from tests.support.benches.cocotb_bench import Bench, ReadMemory, put, take
 
 ACC_BASE, ACC8_BASE = 0x8000, 0x4000
 """Where 32-bit and 8-bit tiles lie in DRAM; micro-ops lie at 0."""

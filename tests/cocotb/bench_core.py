@@ -11,7 +11,7 @@ from cocotbext.axi import AxiBus, AxiRam
 from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Finish
-from tests.support.cocotb_bench import PERIOD_NS, parameters, value
+from tests.support.benches.cocotb_bench import PERIOD_NS, parameters, value
 
 ADDRESS = 0x1000
 

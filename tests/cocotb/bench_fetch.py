@@ -5,12 +5,12 @@ from typing import Any
 import cocotb
 import numpy as np
 
-from hw.errors import ErrorCode
 from isa.config import VTAConfig
 from isa.encoding import decode, encode
 from isa.instructions import Finish, Module
-from tests.support.cocotb_bench import Bench, ReadMemory, take
-from tests.support.random_words import random_words
+from isa.machine.error_codes import ErrorCode
+from tests.support.benches.cocotb_bench import Bench, ReadMemory, take
+from tests.support.isa.random_words import random_words
 
 QUEUES = {Module.LOAD: "load", Module.COMPUTE: "compute", Module.STORE: "store"}
 

@@ -10,7 +10,7 @@ from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Deps, Load, MemoryId
 from isa.reference import Reference, pack
-from tests.support.cocotb_bench import Bench, ReadMemory, put
+from tests.support.benches.cocotb_bench import Bench, ReadMemory, put
 
 MEMORY_BYTES = 1 << 14
 

@@ -6,10 +6,10 @@ import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 
-from hw.config import HardwareConfig
-from hw.register_map import MAP_BYTES, Access, control_registers
 from isa.config import VTAConfig
-from tests.support.cocotb_bench import Bench, value
+from isa.machine.hardware_config import HardwareConfig
+from isa.machine.register_map import MAP_BYTES, Access, control_registers
+from tests.support.benches.cocotb_bench import Bench, value
 
 
 class RegisterBench(Bench):

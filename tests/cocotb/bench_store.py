@@ -8,9 +8,9 @@ import cocotb
 from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Deps, Store
-from tests.support.cocotb_axi import ReadyPattern, WriteMemory, every_other, late_on_odd_beats, random_ready
-from tests.support.cocotb_axi import always as always_ready
-from tests.support.cocotb_bench import Bench, Pause, put, steady
+from tests.support.benches.cocotb_axi import ReadyPattern, WriteMemory, every_other, late_on_odd_beats, random_ready
+from tests.support.benches.cocotb_axi import always as always_ready
+from tests.support.benches.cocotb_bench import Bench, Pause, put, steady
 
 GUARD = 0xA5
 MEMORY_BYTES = 1 << 15

@@ -4,7 +4,7 @@ from typing import Any
 
 import cocotb
 
-from tests.support.cocotb_bench import Bench
+from tests.support.benches.cocotb_bench import Bench
 
 
 @cocotb.test()

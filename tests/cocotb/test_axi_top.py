@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 import vta
-from hw.config import HardwareConfig
 from hw.top import Top
 from hw.verilog import to_verilog
 from isa.config import VTAConfig
+from isa.machine.hardware_config import HardwareConfig
 from isa.program_file import save_program
-from tests.support.cocotb_programs import compiled_program
-from tests.support.cocotb_run import Build, build, run
-from tests.support.conv_cases import convolution_tutorial, packed_convolution
-from tests.support.spine_cases import blocked_matrix_multiply, matrix_multiply, vector_add
-from vta.topi.conv2d import ConvTiles
+from tests.support.benches.cocotb_programs import compiled_program
+from tests.support.benches.cocotb_run import Build, build, run
+from tests.support.golden.conv_cases import convolution_tutorial, packed_convolution
+from tests.support.golden.spine_cases import blocked_matrix_multiply, matrix_multiply, vector_add
+from vta.topi.conv.conv2d import ConvTiles
 
 BLOCK4 = VTAConfig(log_block=2, log_uop_buff_size=9, log_inp_buff_size=9, log_wgt_buff_size=10, log_acc_buff_size=11)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cocotb_run import Build, run
-from tests.support.cocotb_suite import build_for
+from tests.support.benches.cocotb_run import Build, run
+from tests.support.benches.cocotb_suite import build_for
 
 BENCH = "tests.cocotb.bench_compute"
 

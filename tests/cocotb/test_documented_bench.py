@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.register_map import Access, control_registers
 from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Finish
-from tests.support.cocotb_run import skip_without
+from isa.machine.hardware_config import HardwareConfig
+from isa.machine.register_map import Access, control_registers
+from tests.support.benches.cocotb_run import skip_without
 from vta.cli import main
 
 PAGE = Path(__file__).parents[2] / "docs" / "hardware-tests.md"

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from hw.config import HardwareConfig
 from hw.scratchpad import Scratchpad
-from tests.support.cocotb_run import SimulatorName, build, run
-from tests.support.cocotb_suite import SCRATCHPAD_STEPS, Step, build_for
-from tests.support.hw_streams import run_benches
+from isa.machine.hardware_config import HardwareConfig
+from tests.support.benches.cocotb_run import SimulatorName, build, run
+from tests.support.benches.cocotb_suite import SCRATCHPAD_STEPS, Step, build_for
+from tests.support.hw.hw_streams import run_benches
 
 SIMULATORS = ["icarus", pytest.param("verilator", marks=pytest.mark.long)]
 

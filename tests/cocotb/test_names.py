@@ -12,13 +12,13 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
 from hw.core import Core
 from hw.top import Top
 from hw.verilog import Shell, component_to_verilog, to_verilog
-from tests.support.cocotb_run import Build, build, ports, run
-from tests.support.cocotb_suite import CORE_SIGNALS, SMALL, build_for
-from tests.support.verilog_tools import compile_with_icarus
+from isa.machine.hardware_config import HardwareConfig
+from tests.support.benches.cocotb_run import Build, build, ports, run
+from tests.support.benches.cocotb_suite import CORE_SIGNALS, SMALL, build_for
+from tests.support.hw.verilog_tools import compile_with_icarus
 
 ROOT = Path(__file__).parents[2]
 HARDWARE = HardwareConfig()
@@ -98,7 +98,8 @@ def test_br_035_ports_are_the_members_of_the_signature(axi_text: str, core_text:
 
 def test_br_035_another_process_exports_the_same_text(core_text: str) -> None:
     code = (
-        "from hw.config import HardwareConfig; from hw.verilog import to_verilog; from isa.config import VTAConfig;"
+        "from isa.config import VTAConfig; from isa.machine.hardware_config import HardwareConfig;"
+        "from hw.verilog import to_verilog;"
         f"print(to_verilog(VTAConfig.from_dict({SMALL.to_dict()!r}), HardwareConfig(), shell='core'), end='')"
     )
     again = subprocess.run(

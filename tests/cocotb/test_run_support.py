@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from tests.support import cocotb_run
-from tests.support.cocotb_run import skip_without
+from tests.support.benches import cocotb_run
+from tests.support.benches.cocotb_run import skip_without
 
 
 def test_without_icarus_the_test_says_which_package_has_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cocotb_run import SimulatorName, run
-from tests.support.cocotb_suite import BENCHES, build_for
+from tests.support.benches.cocotb_run import SimulatorName, run
+from tests.support.benches.cocotb_suite import BENCHES, build_for
 
 ROOT = Path(__file__).parents[2]
 EDGES = ("falling", "rising")

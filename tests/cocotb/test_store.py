@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hw.config import HardwareConfig
-from tests.support.cocotb_run import Build, run
-from tests.support.cocotb_suite import build_for
+from isa.machine.hardware_config import HardwareConfig
+from tests.support.benches.cocotb_run import Build, run
+from tests.support.benches.cocotb_suite import build_for
 
 BENCH = "tests.cocotb.bench_store"
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.errors import ErrorCode
 from isa.encoding import encode
 from isa.instructions import Deps, Finish, Gemm, Load, MemoryId, Store
+from isa.machine.error_codes import ErrorCode
+from isa.machine.hardware_config import HardwareConfig
 from isa.reference import execute
-from tests.support.core_rig import CoreRig, program_image
-from tests.support.core_sim import CoreSim, aligned
+from tests.support.hw.core_rig import CoreRig, program_image
+from tests.support.hw.core_sim import CoreSim, aligned
+from tests.support.isa.random_programs import random_program
 from tests.support.odd_configs import ODD_CONFIGS
-from tests.support.random_programs import random_program
 
 VTA = ODD_CONFIGS["single_lane"]
 HARDWARE = HardwareConfig()

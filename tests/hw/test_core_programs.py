@@ -5,14 +5,14 @@ import functools
 import numpy as np
 import pytest
 
-from hw.accounting import Cause
-from hw.config import HardwareConfig
+from isa.machine.causes import Cause
+from isa.machine.hardware_config import HardwareConfig
 from isa.reference import execute
 from tests.support.configs import CONFIGS
-from tests.support.core_sim import CoreSim, golden_launches, reference_memory
-from tests.support.golden import load_case
+from tests.support.golden.golden import load_case
+from tests.support.hw.core_sim import CoreSim, golden_launches, reference_memory
+from tests.support.isa.random_programs import random_program
 from tests.support.odd_configs import ODD_CONFIGS
-from tests.support.random_programs import random_program
 
 QUICK_STREAMS = (
     "insn.test_alu.ADD",

@@ -4,7 +4,7 @@ import random
 import pytest
 
 from hw.dma.address import BurstWalker
-from tests.support.hw_streams import put, run_benches, take
+from tests.support.hw.hw_streams import put, run_benches, take
 
 
 def expected_bursts(requests, *, beat, burst_beats):

@@ -4,7 +4,7 @@ import random
 import pytest
 
 from hw.dma.packer import Packer
-from tests.support.hw_streams import put, run_benches, take
+from tests.support.hw.hw_streams import put, run_benches, take
 
 
 def expected_bytes(jobs, elements, *, size):

@@ -4,7 +4,7 @@ import random
 import pytest
 
 from hw.dma.reader import Reader
-from tests.support.hw_streams import put, run_benches, take
+from tests.support.hw.hw_streams import put, run_benches, take
 
 MEMORY = random.Random(1).randbytes(1 << 16)
 

@@ -4,7 +4,7 @@ import random
 import pytest
 
 from hw.dma.writer import TileWriter
-from tests.support.hw_streams import put, run_benches
+from tests.support.hw.hw_streams import put, run_benches
 
 DEPTH_LOG = 10
 

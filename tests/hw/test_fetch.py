@@ -2,15 +2,15 @@ import random
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.errors import ErrorCode
 from hw.fetch import InstructionFetch
 from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Finish, Gemm, Load, MemoryId, Module, Store
-from tests.support.axi_dram import AxiDram
-from tests.support.hw_streams import run_benches
-from tests.support.module_rig import WithMemory
+from isa.machine.error_codes import ErrorCode
+from isa.machine.hardware_config import HardwareConfig
+from tests.support.hw.axi_dram import AxiDram
+from tests.support.hw.hw_streams import run_benches
+from tests.support.hw.module_rig import WithMemory
 
 VTA = VTAConfig()
 KINDS = (

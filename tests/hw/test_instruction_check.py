@@ -3,10 +3,10 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from hw.errors import ErrorCode
 from hw.instruction_check import InstructionCheck
 from isa.encoding import DecodingError, decode
 from isa.instructions import Finish, Module
+from isa.machine.error_codes import ErrorCode
 from tests.support.configs import CONFIGS
 from tests.support.odd_configs import ODD_CONFIGS
 

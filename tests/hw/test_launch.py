@@ -1,7 +1,7 @@
-from hw.config import HardwareConfig
-from hw.errors import ErrorCode
 from hw.launch import LaunchControl
-from tests.support.hw_streams import run_benches
+from isa.machine.error_codes import ErrorCode
+from isa.machine.hardware_config import HardwareConfig
+from tests.support.hw.hw_streams import run_benches
 
 
 async def pulse(ctx, signal, value=1):

@@ -4,8 +4,8 @@ import random
 import pytest
 
 from hw.memory_engine import MemoryEngine
-from tests.support.axi_dram import AxiDram
-from tests.support.hw_streams import put, run_benches, take
+from tests.support.hw.axi_dram import AxiDram
+from tests.support.hw.hw_streams import put, run_benches, take
 
 IMAGE = random.Random(2).randbytes(1 << 14)
 

@@ -3,13 +3,14 @@ import random
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.errors import ErrorCode
-from hw.register_map import MAP_BYTES, Access, control_registers, register, register_page
+from docs.make_pages.registers_page import register_page
 from hw.registers import ControlRegisters
 from isa.config import VTAConfig
-from tests.support.axil_host import AxilHost
-from tests.support.hw_streams import run_benches
+from isa.machine.error_codes import ErrorCode
+from isa.machine.hardware_config import HardwareConfig
+from isa.machine.register_map import MAP_BYTES, Access, control_registers, register
+from tests.support.hw.axil_host import AxilHost
+from tests.support.hw.hw_streams import run_benches
 
 VTA = VTAConfig()
 WIDE = HardwareConfig(addr_width=40)

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 import hw.core
-from hw.config import HardwareConfig
 from isa.config import VTAConfig
 from isa.encoding import encode_uop
 from isa.instructions import Alu, AluOpcode, Deps, Finish, Gemm, Instruction, Load, MemoryId, MicroOp, Store
+from isa.machine.hardware_config import HardwareConfig
 from isa.program import MemoryImage, MemorySegment, Program
 from isa.reference import execute
-from tests.support.accumulator_steps import first_difference
-from tests.support.core_sim import CoreSim
-from tests.support.gapped_fetch import GappedFetch
-from tests.support.random_programs import random_program
+from tests.support.hw.accumulator_steps import first_difference
+from tests.support.hw.core_sim import CoreSim
+from tests.support.hw.gapped_fetch import GappedFetch
+from tests.support.isa.random_programs import random_program
 
 SMALL = VTAConfig(log_block=1, log_uop_buff_size=7, log_inp_buff_size=6, log_wgt_buff_size=7, log_acc_buff_size=8)
 DATA, WEIGHTS, OUTPUT, UOPS = 0x1000, 0x1400, 0x1800, 0x1C00

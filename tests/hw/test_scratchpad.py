@@ -4,7 +4,7 @@ import random
 import pytest
 
 from hw.scratchpad import Scratchpad
-from tests.support.hw_streams import run_benches
+from tests.support.hw.hw_streams import run_benches
 
 
 @pytest.mark.parametrize(("depth", "width", "granularity"), [(16, 32, 8), (5, 24, None), (1, 8, 4)])

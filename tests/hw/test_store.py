@@ -4,14 +4,14 @@ import random
 import numpy as np
 import pytest
 
-from hw.accounting import Cause
-from hw.config import HardwareConfig
 from hw.store import StoreStage
 from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Deps, Store
+from isa.machine.causes import Cause
+from isa.machine.hardware_config import HardwareConfig
 from isa.reference import Reference, pack
-from tests.support.stage_rig import STORE, StageRig
+from tests.support.hw.stage_rig import STORE, StageRig
 
 SMALL = VTAConfig(log_block=3, log_inp_buff_size=8, log_wgt_buff_size=9, log_acc_buff_size=10, log_uop_buff_size=8)
 WIDE = VTAConfig(log_block=4, log_inp_buff_size=8, log_wgt_buff_size=11, log_acc_buff_size=11, log_uop_buff_size=8)

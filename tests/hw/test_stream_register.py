@@ -4,7 +4,7 @@ import pytest
 
 from hw.skid import Skid
 from hw.stream_register import StreamRegister
-from tests.support.hw_streams import put, run_benches, take
+from tests.support.hw.hw_streams import put, run_benches, take
 
 
 @pytest.mark.parametrize("kind", [StreamRegister, Skid])

@@ -4,7 +4,7 @@ import random
 import pytest
 
 from hw.token_queue import TOKEN_WIDTH, TokenQueue
-from tests.support.hw_streams import run_benches
+from tests.support.hw.hw_streams import run_benches
 
 
 def test_tokens_are_counted_and_none_is_lost():

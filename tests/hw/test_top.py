@@ -1,17 +1,17 @@
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.register_map import control_registers, register
 from hw.top import Top
 from isa.encoding import encode
 from isa.instructions import Finish
+from isa.machine.hardware_config import HardwareConfig
+from isa.machine.register_map import control_registers, register
 from isa.reference import execute
-from tests.support.axi_dram import AxiDram
-from tests.support.axil_host import AxilHost
-from tests.support.core_rig import memory_after, program_image
-from tests.support.hw_streams import run_benches
+from tests.support.hw.axi_dram import AxiDram
+from tests.support.hw.axil_host import AxilHost
+from tests.support.hw.core_rig import memory_after, program_image
+from tests.support.hw.hw_streams import run_benches
+from tests.support.isa.random_programs import random_program
 from tests.support.odd_configs import ODD_CONFIGS
-from tests.support.random_programs import random_program
 
 VTA = ODD_CONFIGS["two_lanes_in"]
 HARDWARE = HardwareConfig(data_width=128, addr_width=40)

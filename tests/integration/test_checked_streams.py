@@ -7,10 +7,9 @@ import pytest
 
 import vta
 from runtime.session import Session
-from tests.support.checked_launches import launch_errors
+from tests.support.compiler.random_schedules import Case, random_alu, random_gemm
 from tests.support.configs import CONFIGS
-from tests.support.random_schedules import Case, random_alu, random_gemm
-from tests.support.spine_cases import (
+from tests.support.golden.spine_cases import (
     Scheduled,
     blocked_matrix_multiply,
     gemm_benchmark,
@@ -18,6 +17,7 @@ from tests.support.spine_cases import (
     matrix_multiply,
     vector_add,
 )  # fmt: skip
+from tests.support.runtime.checked_launches import launch_errors
 from vta.nd import EXT_DEV, Device, array, empty
 
 SCHEDULES: dict[str, Callable[[vta.Environment], Scheduled]] = {

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from tests.support.browser import chromium, console_errors, missing_browser
 from vta.cli.app import app
-from vta.trace import Recorded, read_trace
+from vta.inspect.trace import Recorded, read_trace
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "convolution.py"
 MODULES = ("fetch", "load", "compute", "store")

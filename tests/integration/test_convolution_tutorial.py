@@ -11,12 +11,12 @@ import pytest
 
 import vta
 from isa.config import VTAConfig
+from runtime.observe.timeline import States
 from runtime.session import Session
-from runtime.timeline import States
-from tests.support.call_log import CallLog
 from tests.support.configs import CONFIGS
-from tests.support.golden import load_case
-from tests.support.golden_arrays import place_arrays
+from tests.support.golden.golden import load_case
+from tests.support.golden.golden_arrays import place_arrays
+from tests.support.runtime.call_log import CallLog
 from vta.cli.script import run_script
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "convolution.py"

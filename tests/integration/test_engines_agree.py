@@ -11,25 +11,25 @@ import pytest
 
 import vta
 from isa.config import VTAConfig
-from isa.disassembler import disassemble
+from isa.text.disassembler import disassemble
 from runtime.devices.functional import FunctionalSimulator
-from runtime.devices.rtl import RtlSimulator
-from runtime.memory import DeviceMemory
+from runtime.devices.tsim.device import RtlSimulator
+from runtime.memory.device_memory import DeviceMemory
 from runtime.session import Session
 from tests.support.configs import CONFIGS
-from tests.support.engine_comparison import run_reference
-from tests.support.golden import case_names, load_case
-from tests.support.golden_launch import GOLDEN_MEMORY_LIMIT, place_case
-from tests.support.random_programs import random_program
-from tests.support.rtl_comparison import account_error, rtl_difference
-from tests.support.small_designs import SMALL_DESIGNS
-from tests.support.spine_cases import (
+from tests.support.golden.golden import case_names, load_case
+from tests.support.golden.golden_launch import GOLDEN_MEMORY_LIMIT, place_case
+from tests.support.golden.spine_cases import (
     Scheduled,
     blocked_matrix_multiply,
     gemm_benchmark,
     matrix_multiply,
     vector_add,
 )
+from tests.support.hw.rtl_comparison import account_error, rtl_difference
+from tests.support.hw.small_designs import SMALL_DESIGNS
+from tests.support.isa.random_programs import random_program
+from tests.support.runtime.engine_comparison import run_reference
 from vta.nd import EXT_DEV, Device, array, empty
 
 QUICK = ("insn.", "tut.vta_get_started", "tut.matrix_multiply", "benchmark_gemm.128.alu_unittest")

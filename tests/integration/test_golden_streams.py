@@ -12,10 +12,10 @@ import pytest
 
 import vta
 from runtime.session import Session
-from tests.support.call_log import CallLog
-from tests.support.golden import SPINE_PREFIXES, Case, case_names, load_case
-from tests.support.golden_arrays import place_arrays
-from tests.support.spine_cases import schedule_case
+from tests.support.golden.golden import SPINE_PREFIXES, Case, case_names, load_case
+from tests.support.golden.golden_arrays import place_arrays
+from tests.support.golden.spine_cases import schedule_case
+from tests.support.runtime.call_log import CallLog
 from vta.nd import NDArray
 
 CASES = case_names(*SPINE_PREFIXES)

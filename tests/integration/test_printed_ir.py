@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import vta
-from tests.support.golden_text import check_golden_text
+from tests.support.golden.golden_text import check_golden_text
 from vta import te
 from vta.build_module import lower_generic
 from vta.tir.func import PrimFunc

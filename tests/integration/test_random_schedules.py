@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import vta
+from tests.support.compiler.random_schedules import Case, random_alu, random_gemm
 from tests.support.configs import CONFIGS
-from tests.support.random_schedules import Case, random_alu, random_gemm
 from vta.environment import Environment
 
 GENERATORS = {"gemm": random_gemm, "alu": random_alu}

@@ -13,12 +13,12 @@ from isa.instructions import Alu, AluOpcode, Deps, Finish, Gemm, Instruction, Lo
 from isa.layout import EncodingError
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program
 from runtime.devices.functional import FunctionalSimulator
-from runtime.memory import DeviceMemory
+from runtime.memory.device_memory import DeviceMemory
 from runtime.session import Session
-from tests.support.engine_comparison import run_reference
-from tests.support.launching import MEMORY_LIMIT, place_program
-from tests.support.rtl_comparison import rtl_difference
-from tests.support.spine_cases import Scheduled, copy_of, elementwise, place_operands, product
+from tests.support.golden.spine_cases import Scheduled, copy_of, elementwise, place_operands, product
+from tests.support.hw.rtl_comparison import rtl_difference
+from tests.support.runtime.engine_comparison import run_reference
+from tests.support.runtime.launching import MEMORY_LIMIT, place_program
 from vta import te
 from vta.nd import EXT_DEV, Device, array, empty
 

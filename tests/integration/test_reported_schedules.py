@@ -12,7 +12,7 @@ from isa.config_rules import ConfigError
 from isa.instructions import Gemm, Instruction, Store
 from runtime.session import Session
 from tests.support.configs import CONFIGS
-from tests.support.spine_cases import place_operands, product
+from tests.support.golden.spine_cases import place_operands, product
 from vta import te
 from vta.nd import EXT_DEV, Device, empty
 

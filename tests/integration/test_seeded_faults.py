@@ -3,8 +3,8 @@
 import pytest
 
 from bench.faults import recorded_streams, right_share, run
-from tests.support.fault_verdict import Outcome
-from tests.support.seeded_faults import BROKEN, LEGAL
+from tests.support.faults.fault_verdict import Outcome
+from tests.support.faults.seeded_faults import BROKEN, LEGAL
 
 KINDS = {"broken": BROKEN, "legal": LEGAL}
 

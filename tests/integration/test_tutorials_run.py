@@ -6,7 +6,7 @@ import pytest
 import vta
 from runtime.session import Session
 from tests.support.configs import CONFIGS
-from tests.support.spine_cases import (
+from tests.support.golden.spine_cases import (
     Scheduled,
     blocked_matrix_multiply,
     gemm_benchmark,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import vta
+from tests.support.compiler.run_schedule import run_schedule
 from tests.support.configs import CONFIGS
-from tests.support.run_schedule import run_schedule
 from vta import te
 
 TAGS = pytest.mark.parametrize("tag", ["vthread", "cthread", "rotate"])

@@ -19,8 +19,8 @@ from isa.encoding import DecodingError, EncodingError, decode, encode, encode_uo
 from isa.instructions import Alu, AluOpcode, Deps, Finish, Gemm, Instruction, Load, MemoryId, MicroOp, Store
 from isa.layout import instruction_layouts
 from tests.support.configs import CONFIGS
-from tests.support.golden import SPINE_PREFIXES, case_names, load_case
-from tests.support.random_words import random_words
+from tests.support.golden.golden import SPINE_PREFIXES, case_names, load_case
+from tests.support.isa.random_words import random_words
 
 
 @pytest.mark.parametrize("name", CONFIGS)

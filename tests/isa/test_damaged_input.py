@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isa.assembler import AssemblyError, assemble
-from isa.checker import check
+from isa.check.checker import check
 from isa.config import ConfigError, VTAConfig
-from isa.disassembler import disassemble
 from isa.layout import instruction_layouts, uop_layout
 from isa.program import ProgramError
 from isa.program_file import MAGIC, program_from_bytes, program_to_bytes
+from isa.text.assembler import AssemblyError, assemble
+from isa.text.disassembler import disassemble
 from tests.support.configs import CONFIGS
-from tests.support.random_programs import random_program
+from tests.support.isa.random_programs import random_program
 
-PROGRAMS = Path(__file__).parent / "programs"
+PROGRAMS = Path(__file__).parent / "text" / "programs"
 EVERYTHING = """\
 .config LOG_BATCH=1
 .data A address=0x1000 type=int8 shape=2,3 1 2 3 4 5 6

@@ -36,7 +36,7 @@ from isa.instructions import (
 )
 from isa.layout import Field, instruction_layouts, uop_layout
 from tests.support.configs import CONFIGS
-from tests.support.random_words import random_words
+from tests.support.isa.random_words import random_words
 
 GOLDEN: list[tuple[Instruction, int, int]] = [
     (

@@ -7,9 +7,9 @@ from isa.footprint import Footprints, dram_hull, dram_rows
 from isa.index_sets import Elements
 from isa.instructions import Load, MemoryId, Store
 from isa.known_uops import KnownUops
+from tests.support.compiler.schedules import brute_footprints
 from tests.support.configs import CONFIGS
-from tests.support.random_programs import random_program
-from tests.support.schedules import brute_footprints
+from tests.support.isa.random_programs import random_program
 
 
 def _places(touched: tuple[tuple[MemoryId, Elements], ...]) -> set[tuple[str, int]]:

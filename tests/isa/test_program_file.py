@@ -17,7 +17,7 @@ from isa.origin import Origin
 from isa.program import Program, ProgramError
 from isa.program_file import MAGIC, load_program, program_from_bytes, program_to_bytes, save_program
 from tests.support.configs import CONFIGS
-from tests.support.random_programs import random_program
+from tests.support.isa.random_programs import random_program
 
 FORMAT_1 = "70820cab00c5eba446020a0c2944bcffd061b8e72622436f0e94ec78e8283c90"
 """Digest of a small file of format 1: whoever changes the format raises its version."""

@@ -5,14 +5,14 @@ from collections import deque
 import numpy as np
 import pytest
 
-from isa.checker import is_valid
+from isa.check.checker import is_valid
 from isa.instructions import Module
 from isa.program import Program
 from isa.reference import Reference, execute
 from isa.tokens import TokenQueue, pops, pushes, token_order
 from tests.support.configs import CONFIGS
+from tests.support.isa.random_programs import random_program
 from tests.support.odd_configs import ODD_CONFIGS
-from tests.support.random_programs import random_program
 
 PROGRAMS = 20
 ALL = {**CONFIGS, **ODD_CONFIGS}

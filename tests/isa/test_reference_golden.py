@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isa.reference import Reference
-from tests.support.golden import Case, case_names, load_case
+from tests.support.golden.golden import Case, case_names, load_case
 
 CASES = case_names("tut.", "insn.", "benchmark_gemm.")
 

@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from isa.assembler import assemble
 from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, Store
 from isa.program import Program
 from isa.reference import ExecutionError, Reference, execute, pack, unpack
+from isa.text.assembler import assemble
 from tests.support.configs import CONFIGS
 
 INT4 = VTAConfig(log_inp_width=2, log_wgt_width=1, log_inp_buff_size=14, log_wgt_buff_size=16)

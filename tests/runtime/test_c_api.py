@@ -13,17 +13,17 @@ import pytest
 from isa.config import VTAConfig
 from isa.instructions import AluOpcode
 from isa.origin import Origin
-from runtime.array import DeviceArray
 from runtime.c_api import CallError, functions, symbols
-from runtime.command_queue import DebugFlag, QueueError
-from runtime.handles import HandleError
-from runtime.instruction_queue import TokenError
-from runtime.launch import Launch
-from runtime.launcher import LauncherError
-from runtime.memory import DeviceMemoryError
+from runtime.memory.array import DeviceArray
+from runtime.memory.device_memory import DeviceMemoryError
+from runtime.memory.handles import HandleError
+from runtime.queue.command_queue import DebugFlag, QueueError
+from runtime.queue.instruction_queue import TokenError
+from runtime.queue.launch import Launch
+from runtime.queue.launcher import LauncherError
+from runtime.queue.transfer import TransferError
+from runtime.queue.uop_kernel import KernelError
 from runtime.session import Session, SessionError
-from runtime.transfer import TransferError
-from runtime.uop_kernel import KernelError
 
 NAMES = {
     "VTABufferAlloc",

@@ -8,7 +8,7 @@ import pytest
 
 from isa.config import VTAConfig
 from isa.instructions import AluOpcode, MemoryId, Module
-from runtime.array import DeviceArray
+from runtime.memory.array import DeviceArray
 from runtime.session import Session, SessionError
 
 CONFIG = VTAConfig()

@@ -5,10 +5,10 @@ import pytest
 
 from isa.config import VTAConfig
 from isa.instructions import AluOpcode, MemoryId, Module
-from runtime.command_queue import CommandQueue
+from runtime.queue.command_queue import CommandQueue
 from runtime.session import Session
-from tests.support.convolution import Convolution, fill, read
-from tests.support.streams import gemm_kernel, trace
+from tests.support.compiler.convolution import Convolution, fill, read
+from tests.support.hw.streams import gemm_kernel, trace
 
 LOAD, COMPUTE, STORE = Module.LOAD, Module.COMPUTE, Module.STORE
 

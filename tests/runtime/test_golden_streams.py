@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from runtime.command_queue import CommandQueue
 from runtime.devices.device import DeviceDebug
-from runtime.memory import Allocation
+from runtime.memory.device_memory import Allocation
+from runtime.queue.command_queue import CommandQueue
 from runtime.session import Session
-from tests.support.golden import Case, case_names, load_case
-from tests.support.replay import lay_out, make_calls, read_array, write_array
+from tests.support.golden.golden import Case, case_names, load_case
+from tests.support.runtime.replay import lay_out, make_calls, read_array, write_array
 
 CASES = [(folder, name) for folder, name in case_names() if load_case(folder, name).calls]
 

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from runtime.command_queue import DebugFlag, QueueError
-from runtime.launch import Launch, RelocationError
-from runtime.launcher import LauncherError
-from runtime.memory import Allocation
+from runtime.memory.device_memory import Allocation
 from runtime.program_run import ProgramRun, Recording, ReplayError
+from runtime.queue.command_queue import DebugFlag, QueueError
+from runtime.queue.launch import Launch, RelocationError
+from runtime.queue.launcher import LauncherError
+from runtime.queue.stream_cache import StreamCache
 from runtime.session import Session, SessionError
-from runtime.stream_cache import StreamCache
+from tests.support.compiler.convolution import Convolution, read
 from tests.support.configs import CONFIGS
-from tests.support.convolution import Convolution, read
-from tests.support.random_calls import RandomCalls
-from tests.support.streams import gemm_kernel
+from tests.support.hw.streams import gemm_kernel
+from tests.support.runtime.random_calls import RandomCalls
 
 
 def session(config: str = "default") -> Session:

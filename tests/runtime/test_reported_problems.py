@@ -9,12 +9,12 @@ import pytest
 
 from isa.config import ConfigError, VTAConfig
 from isa.instructions import AluOpcode, MemoryId, Module
-from runtime.command_queue import DebugFlag
-from runtime.memory import Allocation
+from runtime.memory.device_memory import Allocation
+from runtime.queue.command_queue import DebugFlag
+from runtime.queue.uop_kernel import KernelError
 from runtime.session import Session
-from runtime.uop_kernel import KernelError
-from tests.support.convolution import Convolution, fill, read
-from tests.support.streams import gemm_kernel
+from tests.support.compiler.convolution import Convolution, fill, read
+from tests.support.hw.streams import gemm_kernel
 
 LOAD, COMPUTE, STORE = Module.LOAD, Module.COMPUTE, Module.STORE
 

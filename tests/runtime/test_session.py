@@ -10,17 +10,17 @@ from isa.config import VTAConfig
 from isa.instructions import Alu, AluOpcode, Deps, Finish, Load, MemoryId, Module, Store
 from isa.origin import Origin
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program
-from runtime.command_queue import DebugFlag
 from runtime.devices.device import Device, DeviceError
 from runtime.devices.reference import ReferenceDevice
-from runtime.launch import Launch
-from runtime.launcher import LauncherError
-from runtime.memory import DeviceMemory, DeviceMemoryError
+from runtime.memory.device_memory import DeviceMemory, DeviceMemoryError
+from runtime.queue.command_queue import DebugFlag
+from runtime.queue.launch import Launch
+from runtime.queue.launcher import LauncherError
 from runtime.session import Session, SessionError
+from tests.support.compiler.convolution import Convolution
 from tests.support.configs import CONFIGS
-from tests.support.convolution import Convolution
-from tests.support.random_calls import RandomCalls
-from tests.support.streams import gemm_kernel
+from tests.support.hw.streams import gemm_kernel
+from tests.support.runtime.random_calls import RandomCalls
 
 CONFIG = VTAConfig()
 SIM, REFERENCE = "sim", "reference"

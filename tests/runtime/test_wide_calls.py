@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from runtime.command_queue import INSTRUCTION_LIMIT, DebugFlag
+from runtime.queue.command_queue import INSTRUCTION_LIMIT, DebugFlag
 from runtime.session import Session
 from tests.support.configs import CONFIGS
-from tests.support.wide_calls import WideCalls
+from tests.support.runtime.wide_calls import WideCalls
 
 
 def run(seed: int, length: int) -> int:

@@ -1,7 +1,6 @@
 """Bounds of expressions: constant ones, and symbolic ones that keep the outer variables (for bound inference).
 
-``eval_interval(i + o * 7, {i: [0, 6]})`` is ``[o * 7, o * 7 + 6]``.
-May import ``vta.tir`` and its siblings. Tests: tests/vta/arith/test_bounds.py.
+``eval_interval(i + o * 7, {i: [0, 6]})`` is ``[o * 7, o * 7 + 6]``. Tests: tests/vta/arith/test_bounds.py.
 """
 
 from __future__ import annotations

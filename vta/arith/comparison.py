@@ -3,7 +3,7 @@
 Normal form of a comparison of indices, with common factors divided out: ``p < 5`` or ``3 <= n`` with one side constant,
 ``p < n``, ``p <= n`` or ``p <= (n + 4)`` with positive terms on the left, negative ones on the right; the same for
 ``==`` and ``!=``. Comparisons of values (see ``vta.arith.const_bounds``) keep their sides.
-May import ``vta.arith.{sums,const_bounds}`` and ``vta.tir``. Tests: tests/vta/arith/test_simplify*.py.
+Tests: tests/vta/arith/test_simplify*.py.
 """
 
 from __future__ import annotations

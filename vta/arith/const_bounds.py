@@ -3,7 +3,7 @@
 Overflow. Integers are two's complement. A variable of int32 or int64 is an *index*: what is computed from indices and
 constants alone is taken not to overflow, as TVM takes it, unless their bounds show that it may. Everything else (narrow
 or unsigned variables, buffer elements, results of calls) is a *value*: it wraps unless its bounds show that it cannot.
-May import ``vta.tir``. Tests: tests/vta/arith/test_const_bounds.py.
+Tests: tests/vta/arith/test_const_bounds.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Intervals of integers, and arithmetic on them.
 
-Imports nothing of ours. Tests: tests/vta/arith/test_const_interval.py.
+Tests: tests/vta/arith/test_const_interval.py.
 """
 
 from __future__ import annotations

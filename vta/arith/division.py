@@ -2,7 +2,7 @@
 
 The rules reason about mathematical values, so they apply where a sum is ``exact`` (see ``vta.arith.sums``); a division
 of anything else keeps its operands. A division by zero is kept as it is.
-May import ``vta.arith.{sums,const_bounds,const_interval}`` and ``vta.tir``.
+
 Tests: tests/vta/arith/test_simplify*.py.
 """
 

@@ -1,6 +1,6 @@
 """Minimum and maximum of sums: operands that another one always beats go, constants come last.
 
-May import ``vta.arith.sums`` and ``vta.tir``. Tests: tests/vta/arith/test_simplify*.py.
+Tests: tests/vta/arith/test_simplify*.py.
 """
 
 from __future__ import annotations

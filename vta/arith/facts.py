@@ -1,6 +1,6 @@
 """What a condition says about sums: facts that hold where the condition does.
 
-May import ``vta.arith.{sums,const_interval}`` and ``vta.tir``. Tests: tests/vta/arith/test_simplify*.py.
+Tests: tests/vta/arith/test_simplify*.py.
 """
 
 from __future__ import annotations

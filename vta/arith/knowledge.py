@@ -1,6 +1,6 @@
 """What is known about variables: intervals, values, symbolic ranges and facts; bounds and proofs that follow.
 
-May import ``vta.tir`` and its siblings. Tests: tests/vta/arith/test_simplify*.py.
+Tests: tests/vta/arith/test_simplify*.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Linear forms of index expressions, and the bounds that a condition sets to loop variables.
 
-May import ``vta.tir`` and its siblings. Tests: tests/vta/arith/test_linear.py.
+Tests: tests/vta/arith/test_linear.py.
 """
 
 from __future__ import annotations

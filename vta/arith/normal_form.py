@@ -1,6 +1,6 @@
 """Sums of integer expressions, see ``vta.arith.sums``: the part of the analyser that knows arithmetic.
 
-May import ``vta.tir`` and its siblings. Tests: tests/vta/arith/test_simplify*.py.
+Tests: tests/vta/arith/test_simplify*.py.
 """
 
 from __future__ import annotations

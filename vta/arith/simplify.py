@@ -3,7 +3,7 @@
 What it assumes: an index (int32 or int64 arithmetic on variables and constants, see ``vta.arith.const_bounds``) whose
 bounds are not known does not overflow. Everything else wraps, and its simplified form has the same machine value.
 Results depend on the expression and on what was bound alone: sums keep the order in which their terms first appear.
-May import ``vta.tir`` and its siblings. Tests: tests/vta/arith/test_simplify.py and test_simplify_properties.py.
+Tests: tests/vta/arith/test_simplify.py and test_simplify_properties.py.
 """
 
 from __future__ import annotations

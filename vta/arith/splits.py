@@ -1,8 +1,7 @@
 """Putting the pieces of a split index together again: ``(x // 4) * 4 + x % 4`` is ``x``.
 
 A piece is ``(x % upper) // lower`` (``lower`` 1: no division, ``upper`` None: no remainder). All identities hold for
-machine values, because they compare pieces of one and the same ``x``.
-May import ``vta.arith.sums`` and ``vta.tir``. Tests: tests/vta/arith/test_simplify*.py.
+machine values, because they compare pieces of one and the same ``x``. Tests: tests/vta/arith/test_simplify*.py.
 """
 
 from __future__ import annotations

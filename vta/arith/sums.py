@@ -3,7 +3,7 @@
 An atom is what addition and multiplication by constants do not see through: a variable, a product of atoms, a division,
 a minimum, a buffer element. Re-association of +, - and * is exact modulo 2^n, so a ``Sum`` always has the machine value
 of the expression it came from. Its value over the mathematical integers is the same only if ``exact`` says so.
-May import ``vta.tir`` and ``vta.arith.{const_bounds,const_interval}``.
+
 Tests: tests/vta/arith/test_simplify*.py.
 """
 

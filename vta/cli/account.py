@@ -1,11 +1,11 @@
 """What each module of the hardware spent its cycles on, as a table.
 
-May import runtime and rich. Tests: tests/vta/cli/test_account.py.
+Tests: tests/vta/cli/test_account.py.
 """
 
 from rich.table import Table
 
-from runtime.accounting import WORK, CycleAccount
+from runtime.observe.accounting import WORK, CycleAccount
 
 __all__ = ["account_table"]
 

@@ -1,6 +1,6 @@
 """The list of commands. Each is a function in a module of its own; this one only names them.
 
-May import typer. Tests: tests/vta/cli.
+Tests: tests/vta/cli.
 """
 
 import io
@@ -12,17 +12,17 @@ from typing import Annotated, TextIO
 
 import typer
 
-from vta.cli.assembly import asm, disasm
-from vta.cli.check import check
-from vta.cli.config import config_app
-from vta.cli.debug import debug
-from vta.cli.diff import diff
-from vta.cli.explain import explain_trace
-from vta.cli.lower import lower
-from vta.cli.reduce import reduce
-from vta.cli.run import run
-from vta.cli.trace import trace
-from vta.cli.verilog import verilog
+from vta.cli.commands.assembly import asm, disasm
+from vta.cli.commands.check import check
+from vta.cli.commands.config import config_app
+from vta.cli.commands.debug import debug
+from vta.cli.commands.diff import diff
+from vta.cli.commands.explain import explain_trace
+from vta.cli.commands.lower import lower
+from vta.cli.commands.reduce import reduce
+from vta.cli.commands.run import run
+from vta.cli.commands.trace import trace
+from vta.cli.commands.verilog import verilog
 
 __all__ = ["app", "main"]
 

@@ -1,6 +1,6 @@
 """Capsules on the command line: packed by ``vta run``, on request and when a launch fails, and replayed by it.
 
-May import ``vta.capsule``, ``runtime`` and typer. Tests: tests/vta/cli/test_capsule_commands.py.
+Tests: tests/vta/cli/test_capsule_commands.py.
 """
 
 import tempfile
@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from runtime.session import Session
-from vta.capsule import Capture, load_capsule, replay, save_capsule
-from vta.capsule.file import MAGIC
 from vta.cli.reporting import UserError, counted, require_file
 from vta.cli.style import say
+from vta.inspect.capsule import Capture, load_capsule, replay, save_capsule
+from vta.inspect.capsule.file import MAGIC
 
 __all__ = ["is_capsule", "packing", "replay_capsule", "require_trace"]
 

@@ -1,6 +1,6 @@
 """A sign of life from simulations of the hardware that take long, on stderr.
 
-May import runtime and rich. Tests: tests/vta/cli/test_heartbeat.py.
+Tests: tests/vta/cli/test_heartbeat.py.
 """
 
 import time
@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.status import Status
 
-from runtime.devices.rtl import RtlSimulator
-from runtime.devices.rtl_core import Heartbeat
+from runtime.devices.tsim.core import Heartbeat
+from runtime.devices.tsim.device import RtlSimulator
 from runtime.session import Session
 
 __all__ = ["LaunchProgress", "heartbeat"]

@@ -1,12 +1,12 @@
 """The listing of a launch: one line an instruction, with its index and the schedule line that it came from.
 
-May import isa and runtime. Tests: tests/vta/cli/test_script_commands.py.
+Tests: tests/vta/cli/test_script_commands.py.
 """
 
-from isa.disassembler import format_instruction
 from isa.instructions import Instruction
 from isa.origin import Origin
-from runtime.launch import Launch
+from isa.text.disassembler import format_instruction
+from runtime.queue.launch import Launch
 
 __all__ = ["launch_listing"]
 

@@ -1,8 +1,7 @@
 """Options that several commands share, and what they mean.
 
 ``--config`` names a configuration file; without it, the environment variable VTA_CONFIG; without that, the default.
-Nothing below the command line reads the environment. May import isa and typer.
-Tests: tests/vta/cli/test_config_commands.py.
+Nothing below the command line reads the environment. Tests: tests/vta/cli/test_config_commands.py.
 """
 
 import os

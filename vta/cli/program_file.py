@@ -1,16 +1,16 @@
 """Reading a program from a file, whichever of its two forms the file has: text assembly or the binary form.
 
-May import isa and ``vta.trace``. Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_unusual_files.py.
+Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_unusual_files.py.
 """
 
 from pathlib import Path
 
-from isa.assembler import assemble_bytes
 from isa.config import VTAConfig
 from isa.program import Program
 from isa.program_file import MAGIC, program_from_bytes
+from isa.text.assembler import assemble_bytes
 from vta.cli.reporting import UserError
-from vta.trace.format import MAGIC as TRACE_MAGIC
+from vta.inspect.trace.format import MAGIC as TRACE_MAGIC
 
 __all__ = ["read_program"]
 

@@ -1,19 +1,19 @@
 """The programs in a file: the one that it holds, those in a capsule, or those that a Python script launches.
 
-May import isa, runtime, vta.capsule. Tests: tests/vta/cli/test_diff.py, tests/vta/cli/test_check.py.
+Tests: tests/vta/cli/test_diff.py, tests/vta/cli/test_check.py.
 """
 
 from pathlib import Path
 
 from isa.program import Program
-from runtime.launch import Launch
+from runtime.queue.launch import Launch
 from runtime.session import Session
-from vta.capsule import load_capsule
 from vta.cli.capsule import is_capsule
 from vta.cli.options import chosen_config, given_config
 from vta.cli.program_file import read_program
 from vta.cli.reporting import UserError, require_file
 from vta.cli.script import run_script
+from vta.inspect.capsule import load_capsule
 
 __all__ = ["one_program", "programs_of"]
 

@@ -1,7 +1,7 @@
 """How the command line speaks: results on stdout, one sentence on stderr for what went wrong, and exit codes.
 
 0: fine. 1: the input is at fault (a sentence says how). 2: the command was called wrongly (typer's code).
-May import rich, typer and ``vta.compat.script_errors``. Tests: tests/vta/cli/test_unusual_files.py.
+Tests: tests/vta/cli/test_unusual_files.py.
 """
 
 import os

@@ -1,16 +1,16 @@
 """``vta run --sanitize``: what the sanitizer finds in a program, or in each launch of a script.
 
-May import isa, runtime and typer. Tests: tests/vta/cli/test_sanitize.py.
+Tests: tests/vta/cli/test_sanitize.py.
 """
 
 from collections.abc import Sequence
 
+from isa.check.sanitizer import Sanitized, sanitize
 from isa.program import Program
-from isa.sanitizer import Sanitized, sanitize
-from runtime.launch import Launch
-from runtime.memory import FIRST_ADDRESS
+from runtime.memory.device_memory import FIRST_ADDRESS
+from runtime.queue.launch import Launch
 from runtime.session import Session
-from vta.cli.check import print_findings
+from vta.cli.commands.check import print_findings
 from vta.cli.reporting import counted
 from vta.cli.style import say
 

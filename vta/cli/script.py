@@ -1,6 +1,6 @@
 """Running a user's Python script inside this process, with an environment and a watch on what it compiles and launches.
 
-May import the front and the runtime. Tests: tests/vta/cli/test_script_commands.py.
+Tests: tests/vta/cli/test_script_commands.py.
 """
 
 import runpy
@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 from isa.config import VTAConfig
-from runtime.launch import Launch
+from runtime.observe.stats import Statistics
+from runtime.queue.launch import Launch
 from runtime.session import Session
-from runtime.stats import Statistics
 from vta.cli.reporting import reported
 from vta.environment import Environment
 from vta.transform import PassContext

@@ -2,7 +2,7 @@
 
 Patterns find what is worth a colour (verdicts, instructions, tokens, where they came from), so that no text is written
 twice and none depends on whether there are colours. The colours are the terminal's own, and an orange, so that they
-suit its background. May import rich and typer. Tests: tests/vta/cli/test_style.py.
+suit its background. Tests: tests/vta/cli/test_style.py.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Checking the arguments of a compiled function before anything runs, and turning them into machine values.
 
-May import ``isa``, ``runtime``, numpy and ``vta.codegen.metadata``. Tests: tests/vta/codegen/test_module.py.
+Tests: tests/vta/codegen/test_module.py.
 """
 
 import ctypes
@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from runtime.array import DeviceArray, HostArray
-from runtime.memory import Allocation
+from runtime.memory.array import DeviceArray, HostArray
+from runtime.memory.device_memory import Allocation
 from runtime.session import Session
 from vta.codegen.metadata import FunctionInfo, ParameterInfo
 from vta.tir.dtype import DType, Kind

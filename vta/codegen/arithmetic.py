@@ -1,7 +1,7 @@
 """Arithmetic of one operation in LLVM IR, with TIR's meaning: wrap-around, floor division, saturating float to integer.
 
-Every function takes the builder, the operands' type and their values. Divisors must be known not to be zero; the
-caller checks. May import llvmlite and ``vta.tir``. Tests: tests/vta/codegen/test_host_arithmetic.py.
+Every function takes the builder, the operands' type and their values. Divisors must be known not to be zero; the caller
+checks. Tests: tests/vta/codegen/test_host_arithmetic.py.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 The function gets its free variables in a packed struct, whose bytes are the kernel's signature: the runtime records one
 kernel for each place and signature. A variable that a let computed is computed again inside, where this captures no
 more: so the signature does not depend on what was hoisted out of the kernel.
-May import llvmlite, ``vta.tir`` and ``vta.codegen.{scope,llvm_types}``. Tests: tests/vta/codegen/test_host_kernels.py.
+Tests: tests/vta/codegen/test_host_kernels.py.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """One element of a buffer in memory: its address, loading it, storing it.
 
 Offsets are 64-bit values that count elements. Packed elements (1, 2 or 4 bits) are read and written inside their byte.
-May import llvmlite and ``vta.tir.dtype``. Tests: tests/vta/codegen/test_host_memory.py.
+Tests: tests/vta/codegen/test_host_memory.py.
 """
 
 from llvmlite import ir

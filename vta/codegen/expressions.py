@@ -2,7 +2,7 @@
 
 ``if_then_else``, ``and``, ``or`` and selects with a risky side evaluate what they need and nothing else. A division by
 zero, or an argument that its C parameter cannot hold, ends the function with a message.
-May import llvmlite, ``vta.tir`` and the rest of ``vta.codegen`` below it. Tests: tests/vta/codegen/test_host_*.py.
+Tests: tests/vta/codegen/test_host_*.py.
 """
 
 from collections.abc import Callable

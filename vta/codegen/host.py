@@ -3,7 +3,7 @@
 Every ``PrimFunc`` becomes ``int32 name(args..., open dimensions...)``: a tensor argument is a pointer (the opaque
 handle of a device array, or the address of host data), a scalar its value, and each dimension of a tensor that is not
 constant comes after them as an int32. The result is 0, or the code of a failure whose text the metadata has.
-May import llvmlite, ``isa``, ``vta.tir`` and the rest of ``vta.codegen``. Tests: tests/vta/codegen/test_host_*.py.
+Tests: tests/vta/codegen/test_host_*.py.
 """
 
 import re
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from isa.config import VTAConfig
+from runtime.native.host import host_triple
 from vta.codegen.expressions import emit_expr
 from vta.codegen.llvm_types import I8, I32, POINTER, CodegenError, LlvmType, Value, register_type
 from vta.codegen.metadata import FunctionInfo, Metadata, ParameterInfo, pack
-from vta.codegen.native import host_triple
 from vta.codegen.runtime_calls import C_LIBRARY, RUNTIME_CALLS
 from vta.codegen.scope import FunctionScope, Unit
 from vta.codegen.statements import emit_stmt

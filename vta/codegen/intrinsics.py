@@ -1,6 +1,6 @@
 """TIR's mathematical functions in LLVM IR: an LLVM intrinsic where there is one, else a function of the C library.
 
-May import llvmlite and ``vta.tir``. Tests: tests/vta/codegen/test_host_math.py.
+Tests: tests/vta/codegen/test_host_math.py.
 """
 
 from vta.codegen.arithmetic import float_intrinsic

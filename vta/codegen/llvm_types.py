@@ -2,7 +2,7 @@
 
 A bool is one bit in a register and a byte in memory. Integers of 1, 2 or 4 bits are packed in memory, element 0 in the
 low bits of a byte, as the accelerator stores them. A vector is LLVM's vector of its elements.
-May import llvmlite and ``vta.tir.dtype``. Tests: tests/vta/codegen/test_host_memory.py.
+Tests: tests/vta/codegen/test_host_memory.py.
 """
 
 from typing import Any, TypeAlias

@@ -1,8 +1,7 @@
 """What a compiled module knows about itself: configuration, functions with their arguments, origins, error texts.
 
 It lies in the object file as JSON between a magic word and a checksum, so that a file that was saved, moved or loaded
-again needs nothing beside it.
-May import ``isa``. Tests: tests/vta/codegen/test_metadata.py.
+again needs nothing beside it. Tests: tests/vta/codegen/test_metadata.py.
 """
 
 import hashlib

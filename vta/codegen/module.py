@@ -3,7 +3,7 @@
 The runtime functions that host code calls are given to the linker by address, so nothing is registered for the whole
 process, and any number of modules and devices live side by side. A function that ran once on a device replays its
 instruction stream with the new buffers' addresses, without its host code, unless that code looks at data.
-May import ``isa``, ``runtime`` and the rest of ``vta.codegen``. Tests: tests/vta/codegen/test_module.py.
+Tests: tests/vta/codegen/test_module.py.
 """
 
 import ctypes
@@ -17,13 +17,13 @@ from typing import Any
 from isa.config import VTAConfig
 from isa.origin import Origin
 from runtime import c_api
+from runtime.native.host import LinkedObject, Machine, assembly_of, compile_object, host_triple, link
 from runtime.program_run import ProgramRun
+from runtime.queue.stream_cache import StreamCache
 from runtime.session import Session
-from runtime.stream_cache import StreamCache
 from vta.codegen.arguments import Argument, BoundArguments, bind_arguments, c_signature
 from vta.codegen.host import HostProgram
 from vta.codegen.metadata import FunctionInfo, Metadata, MetadataError, unpack
-from vta.codegen.native import LinkedObject, Machine, assembly_of, compile_object, host_triple, link
 from vta.codegen.scope import ORIGIN_SYMBOL
 from vta.codegen.timing import Evaluator
 

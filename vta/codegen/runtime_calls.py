@@ -1,6 +1,6 @@
 """The C functions that host code calls: the runtime's API (`docs/runtime.md`) and the C library's allocator.
 
-May import llvmlite and ``vta.codegen.llvm_types``. Tests: tests/vta/codegen/test_runtime_calls.py.
+Tests: tests/vta/codegen/test_runtime_calls.py.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,5 @@
 """What code generation knows while it writes: the LLVM module (``Unit``) and the function it is in (``FunctionScope``).
 
-May import llvmlite, ``isa.origin``, ``vta.tir`` and the rest of ``vta.codegen`` below it.
 Tests: tests/vta/codegen/test_host_*.py.
 """
 

@@ -2,8 +2,7 @@
 
 Loops run in order whatever their kind; what is left to vectorise is LLVM's business. A temporary that a DMA call
 touches lives in device memory until the function ends; another one on the stack if it is small and constant, else on
-the heap.
-May import llvmlite, ``vta.tir`` and the rest of ``vta.codegen`` below it. Tests: tests/vta/codegen/test_host_*.py.
+the heap. Tests: tests/vta/codegen/test_host_*.py.
 """
 
 from typing import assert_never

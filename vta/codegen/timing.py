@@ -1,6 +1,6 @@
 """Timing a function as TVM's ``time_evaluator`` does.
 
-Imports the standard library alone. Tests: tests/vta/codegen/test_timing.py.
+Tests: tests/vta/codegen/test_timing.py.
 """
 
 import statistics

@@ -1,8 +1,7 @@
 """Vectors in LLVM IR: making them, and moving them between registers and memory.
 
 Neighbours in memory are one load or store, which needs no more than an element's alignment; other elements are moved
-one by one. May import llvmlite, ``vta.tir.dtype`` and ``vta.codegen.{element,llvm_types}``.
-Tests: tests/vta/codegen/test_host_vectors.py.
+one by one. Tests: tests/vta/codegen/test_host_vectors.py.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """``python -m vta.compat SCRIPT.py [ARGUMENTS]``: run a script that imports ``tvm``.
 
-May import ``vta.compat``. Tests: tests/vta/compat/test_scripts.py.
+Tests: tests/vta/compat/test_scripts.py.
 """
 
 import runpy

@@ -1,6 +1,6 @@
 """Stand-ins for modules of TVM: what this toolchain has under TVM's names, and a clear error for the rest.
 
-Imports the standard library alone. Tests: tests/vta/compat/test_answer.py.
+Tests: tests/vta/compat/test_answer.py.
 """
 
 import difflib

@@ -1,8 +1,7 @@
 """What a person reads when a script fails: one sentence for our errors, the script's own traceback for its own.
 
 Also the parts that ``vta run`` words differently: whose error it is, which line of the script led to it, and the
-traceback without the frames before the script. Imports the standard library alone.
-Tests: tests/vta/compat/test_script_errors.py.
+traceback without the frames before the script. Tests: tests/vta/compat/test_script_errors.py.
 """
 
 import os

@@ -1,6 +1,6 @@
 """``tvm.contrib.utils.tempdir``: a folder that goes away with its object.
 
-May import ``vta.temporary_folder``. Tests: tests/vta/compat/test_tempdir.py.
+Tests: tests/vta/compat/test_tempdir.py.
 """
 
 import os

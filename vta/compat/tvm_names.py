@@ -1,6 +1,6 @@
 """What ``import tvm`` gives to a script: TVM's names, answered by this toolchain.
 
-May import everything of ``vta`` but its command line. Tests: tests/vta/compat/test_tvm_names.py.
+Tests: tests/vta/compat/test_tvm_names.py.
 """
 
 from collections.abc import Callable

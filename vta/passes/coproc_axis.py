@@ -1,8 +1,7 @@
 """The axis that marks a statement as the accelerator's: how ``coproc_scope`` attributes are made and recognised.
 
 Every axis with thread tag "vta" is the same accelerator; there is no ambient singleton. Passes reuse the axis that a
-function already has, so that the printed program names one.
-May import ``vta.tir`` and ``isa.instructions``. Tests: tests/vta/passes/test_coproc_axis.py.
+function already has, so that the printed program names one. Tests: tests/vta/passes/test_coproc_axis.py.
 """
 
 from isa.instructions import Module

@@ -1,7 +1,6 @@
 """The error of the lowering passes: place, what was expected, what came, a hint.
 
-Each pass derives its own class, next to what raises it. May import ``isa.origin`` alone.
-Tests: tests/vta/passes/test_pass_errors.py.
+Each pass derives its own class, next to what raises it. Tests: tests/vta/passes/test_pass_errors.py.
 """
 
 from isa.origin import Origin

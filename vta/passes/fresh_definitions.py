@@ -1,7 +1,7 @@
 """Copies of a statement in which a variable has several values, each copy with its own variables.
 
 A variable is defined once in a program, so copies of a statement that defines some (loops, lets, allocations) must not
-share them. May import ``vta.tir``. Tests: tests/vta/passes/test_clean_up.py.
+share them. Tests: tests/vta/passes/generic/test_clean_up.py.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Index expressions as a person reads them: simplified, the term with the longest stride first, the constant last.
 
-May import ``vta.arith``, ``vta.tir``. Tests: tests/vta/passes/test_index_sum.py.
+Tests: tests/vta/passes/alu/test_index_sum.py.
 """
 
 from vta.arith.simplify import Analyzer

@@ -1,6 +1,6 @@
 """What the passes need to know about a memory scope: its element, its size, who fills it.
 
-May import ``isa`` and ``vta.tir``. Tests: tests/vta/passes/test_memory_info.py.
+Tests: tests/vta/passes/test_memory_info.py.
 """
 
 from dataclasses import dataclass

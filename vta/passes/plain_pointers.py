@@ -1,7 +1,7 @@
 """Memory that calls name by a plain pointer, not by an access pointer: which argument, which offset goes with it.
 
 DMA and cache barriers name DRAM like this: the pointer, and beside it an offset in units of their own.
-May import ``isa``, ``vta.passes.memory_info``, ``vta.tir``. Tests: tests/vta/passes/test_plain_pointers.py.
+Tests: tests/vta/passes/test_plain_pointers.py.
 """
 
 from collections.abc import Iterator

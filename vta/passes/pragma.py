@@ -1,6 +1,6 @@
 """Recognising the pragmas that a schedule put on a loop.
 
-May import ``vta.tir``. Tests: tests/vta/passes/test_skip_and_annotate.py.
+Tests: tests/vta/passes/dma/test_skip_and_annotate.py.
 """
 
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """What board scripts do before they run: configure the runtime, program the FPGA. A simulator needs neither.
 
-May import ``vta.environment`` and ``vta.rpc.local``. Tests: tests/vta/front/test_rpc.py.
+Tests: tests/vta/front/test_rpc.py.
 """
 
 from vta.environment import get_env

@@ -1,6 +1,6 @@
 """The session of a simulator in this process, with the interface of a remote one.
 
-May import ``runtime``, ``vta.codegen``, ``vta.environment``, ``vta.nd``. Tests: tests/vta/front/test_rpc.py.
+Tests: tests/vta/front/test_rpc.py.
 """
 
 from collections.abc import Callable

@@ -1,11 +1,12 @@
 """Tensor expressions and schedules, under TVM's names.
 
 Computations (``placeholder``, ``compute``, ``reduce_axis``, ``sum``, ...), their schedules (``create_schedule`` and the
-primitives of its stages), tensor intrinsics, and lowering to TIR (``vta.te.lower``).
+primitives of its stages), tensor intrinsics, and lowering to TIR (``vta.te.lowering.lower``).
 """
 
-from vta.te import lower, schedule
-from vta.te.lower import LowerError, schedule_to_func
+from vta.te import schedule
+from vta.te.lowering import lower
+from vta.te.lowering.lower import LowerError, schedule_to_func
 from vta.te.operation import (
     ComputeError,
     ComputeOp,
@@ -22,8 +23,8 @@ from vta.te.scalars import const, div, indexdiv, indexmod, size_var, var
 from vta.te.schedule import Schedule, create_schedule
 from vta.te.stage import ScheduleError, Stage
 from vta.te.tensor import Tensor, TensorError, TensorSlice
-from vta.te.tensor_intrin import TensorIntrin, TensorIntrinError, decl_tensor_intrin
-from vta.te.tensorize import TensorizeError
+from vta.te.tensorize.intrin import TensorIntrin, TensorIntrinError, decl_tensor_intrin
+from vta.te.tensorize.replace import TensorizeError
 from vta.tir.ops import (  # TVM's names
     abs,  # noqa: A004
     all,  # noqa: A004

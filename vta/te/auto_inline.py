@@ -1,6 +1,6 @@
 """Inlining of stages that only move or combine single elements.
 
-May import ``vta.tir`` and ``vta.te``'s operations. Tests: tests/vta/te/test_auto_inline.py.
+Tests: tests/vta/te/test_auto_inline.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Caches: a copy that readers read through, and a copy that a stage writes through.
 
-May import ``vta.tir``, ``vta.arith`` and ``vta.te``'s operations and stages. Tests: tests/vta/te/test_cache.py.
+Tests: tests/vta/te/test_cache.py.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from isa.origin import Origin
 from vta.arith.simplify import Analyzer
+from vta.te.lowering.predicates import split_guards
 from vta.te.operation import ComputeOp, domain
-from vta.te.predicates import split_guards
 from vta.te.relations import Role, extents_down, values_down, values_up
 from vta.te.source import user_line
 from vta.te.stage import ScheduleError, Stage

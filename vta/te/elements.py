@@ -2,8 +2,7 @@
 
 Operators and functions (``tir.max``, ``tir.select``) take tensor elements and Python numbers as they are; nodes that a
 person makes directly (``tir.Select(c, x[i], 0)``, ``tir.Cast("int32", x[i])``) keep what they were given, so it is
-settled here.
-May import ``vta.tir`` and ``vta.te``'s tensors. Tests: tests/vta/te/test_elements.py.
+settled here. Tests: tests/vta/te/test_elements.py.
 """
 
 from dataclasses import fields, replace

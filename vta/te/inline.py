@@ -1,6 +1,6 @@
 """Inlining: the bodies that remain when inlined stages have replaced the reads of their outputs.
 
-May import ``vta.tir`` and ``vta.te``'s operations and schedules. Tests: tests/vta/te/test_inline.py.
+Tests: tests/vta/te/test_inline.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The loops of one stage: their variables and extents, and the place in the tensor that they stand for.
 
-May import ``vta.tir``, ``vta.arith`` and ``vta.te``. Tests: tests/vta/te/test_infer_bound.py.
+Tests: tests/vta/te/test_infer_bound.py.
 """
 
 from __future__ import annotations

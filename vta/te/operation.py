@@ -1,8 +1,7 @@
 """Operations: placeholders and computations, and the functions that a program describes them with.
 
 An operation and its tensors are made together and never change; what a schedule does to a computation becomes a new
-operation with the same output tensors (``ComputeOp.redefined``). May import ``vta.tir`` and ``vta.te``'s tensors.
-Tests: tests/vta/te/test_operation.py.
+operation with the same output tensors (``ComputeOp.redefined``). Tests: tests/vta/te/test_operation.py.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy as np
 
 from isa.origin import Origin
 from vta.te.elements import ComputeError, as_element
-from vta.te.index_range import check_indices
+from vta.te.lowering.index_range import check_indices
 from vta.te.source import user_line
 from vta.te.tensor import Tensor, TensorError, as_index, as_range
 from vta.tir.dtype import DType

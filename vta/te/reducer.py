@@ -1,6 +1,6 @@
 """Reductions: ``te.sum``, ``te.max``, ``te.min`` and ``te.comm_reducer`` for others.
 
-May import ``vta.tir``. Tests: tests/vta/te/test_reducer.py.
+Tests: tests/vta/te/test_reducer.py.
 """
 
 from __future__ import annotations

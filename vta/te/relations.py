@@ -2,7 +2,7 @@
 
 The functions below carry extents down from the root axes to the leaves, and values, intervals and kinds up from the
 leaves to the roots. Every variable counts from zero here; where a root axis starts is added by whoever asks.
-May import ``vta.tir`` and ``vta.arith``. Tests: tests/vta/te/test_relations.py.
+Tests: tests/vta/te/test_relations.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Factoring a reduction: partial results along one of its loops first, then the reduction of these.
 
-May import ``vta.tir``, ``vta.arith`` and ``vta.te``'s operations and stages. Tests: tests/vta/te/test_rfactor.py.
+Tests: tests/vta/te/test_rfactor.py.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from isa.origin import Origin
 from vta.arith.simplify import Analyzer
+from vta.te.lowering.predicates import split_guards
 from vta.te.operation import ComputeOp, domain
-from vta.te.predicates import split_guards
 from vta.te.relations import Role, extents_down, parents_of, values_up
 from vta.te.stage import ScheduleError, Stage
 from vta.tir import ops

@@ -1,6 +1,6 @@
 """Scalars of tensor expressions: variables, constants, and the divisions that TVM has several names for.
 
-May import ``vta.tir``. Tests: tests/vta/te/test_scalars.py.
+Tests: tests/vta/te/test_scalars.py.
 """
 
 from __future__ import annotations

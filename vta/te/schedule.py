@@ -1,6 +1,6 @@
 """Schedules: the stages of a program in the order of their data flow, caches between them, factored reductions.
 
-May import ``vta.tir`` and ``vta.te``. Tests: tests/vta/te/test_schedule.py.
+Tests: tests/vta/te/test_schedule.py.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from vta.te.auto_inline import AutoInlineBroadcast, AutoInlineElemWise, AutoInlineInjective
 from vta.te.cache import cached_reader, cached_writer, read_cache
-from vta.te.infer_bound import InferBound
+from vta.te.lowering.infer_bound import InferBound
 from vta.te.operation import ComputeOp, Operation, PlaceholderOp
 from vta.te.relations import Role, children_of
 from vta.te.rfactor import factored

@@ -1,6 +1,6 @@
 """The line of the user's program that describes something: the part of an ``Origin`` that a person can open.
 
-Imports nothing of ours. Tests: tests/vta/te/test_origin.py.
+Tests: tests/vta/te/test_origin.py.
 """
 
 import os

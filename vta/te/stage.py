@@ -1,7 +1,6 @@
 """A stage: one operation of a schedule, and the primitives that say how its loops run.
 
-Every primitive checks its arguments at the call. May import ``vta.tir`` and ``vta.te``'s operations and relations.
-Tests: tests/vta/te/test_stage.py.
+Every primitive checks its arguments at the call. Tests: tests/vta/te/test_stage.py.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from vta.te.operation import ComputeOp, Operation
 from vta.te.relations import Fuse, Relation, Role, Singleton, Split, children_of, parents_of, roles_down
 from vta.te.tensor import TensorError, as_index
-from vta.te.tensor_intrin import TensorIntrin
+from vta.te.tensorize.intrin import TensorIntrin
 from vta.tir.expr import Expr, ExprLike, IntImm, IterKind, IterVar, StringImm, Var, convert
 from vta.tir.stmt import ForKind
 

@@ -1,6 +1,6 @@
 """Tensors: what operations produce and read, element by element.
 
-May import ``vta.tir``. Tests: tests/vta/te/test_tensor.py.
+Tests: tests/vta/te/test_tensor.py.
 """
 
 from __future__ import annotations

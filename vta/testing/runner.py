@@ -1,6 +1,6 @@
 """Calling a test function with an environment and a session.
 
-May import ``vta.environment`` and ``vta.rpc``. Tests: tests/vta/front/test_testing.py.
+Tests: tests/vta/front/test_testing.py.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """The counters of the simulator that the current environment runs on, under TVM-VTA's names.
 
-May import ``vta.environment``. Tests: tests/vta/front/test_testing.py.
+Tests: tests/vta/front/test_testing.py.
 """
 
 from vta.environment import get_env

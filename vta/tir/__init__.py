@@ -45,7 +45,7 @@ from vta.tir.expr import (
     convert,
 )
 from vta.tir.func import IRModule, PrimFunc
-from vta.tir.interpreter import run_func
+from vta.tir.interpreter.run import run_func
 from vta.tir.ops import (
     abs,  # noqa: A004
     all,  # noqa: A004

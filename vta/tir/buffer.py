@@ -1,6 +1,6 @@
 """Buffers: a piece of memory seen as a tensor, and views into it that tensor intrinsics declare.
 
-May import ``vta.tir.expr`` and ``vta.tir.dtype``. Tests: tests/vta/tir/test_buffer.py.
+Tests: tests/vta/tir/test_buffer.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Data types of TIR: ``DType("int8")``, a string that knows its kind, bits and lanes.
 
 A ``DType`` is a ``str``, so user code may compare and pass plain strings as it does with TVM.
-Imports nothing of ours. Tests: tests/vta/tir/test_dtype.py.
+Tests: tests/vta/tir/test_dtype.py.
 """
 
 import re

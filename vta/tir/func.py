@@ -1,6 +1,6 @@
 """Functions and modules of TIR.
 
-May import the other node modules of ``vta.tir``. Tests: tests/vta/tir/test_func.py.
+Tests: tests/vta/tir/test_func.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Functions that users build expressions with, under TVM's names: ``tir.all``, ``tir.if_then_else``, ``tir.exp``, ...
 
-They take whatever ``convert`` takes, bring operands to one type, and fold constants.
-May import ``vta.tir.{dtype,expr}``. Tests: tests/vta/tir/test_ops.py.
+They take whatever ``convert`` takes, bring operands to one type, and fold constants. Tests: tests/vta/tir/test_ops.py.
 """
 
 import sys

@@ -1,8 +1,7 @@
 """The text of TIR, in the style of TVM's listings.
 
 A variable or buffer shows its type or definition where it first appears; names are made unique with ``_1``, ``_2``.
-The text depends on the program alone, so it can be compared with golden files.
-May import the node modules of ``vta.tir``. Tests: tests/vta/tir/test_printer.py.
+The text depends on the program alone, so it can be compared with golden files. Tests: tests/vta/tir/test_printer.py.
 """
 
 from __future__ import annotations

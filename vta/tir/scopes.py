@@ -1,6 +1,6 @@
 """The memory scopes of the accelerator, and the names that tie TIR to the runtime.
 
-Imports nothing of ours. Tests: tests/vta/passes/test_memory_info.py.
+Tests: tests/vta/passes/test_memory_info.py.
 """
 
 __all__ = [

@@ -1,8 +1,7 @@
 """The statements of TIR: immutable nodes, closed by the union ``Stmt``.
 
 Any statement may carry its ``origin`` (schedule stage and source line); it takes no part in comparison, passes keep it,
-a statement without one inherits that of the statement around it.
-May import ``vta.tir.{dtype,expr,buffer}`` and ``isa.origin``. Tests: tests/vta/tir/test_stmt.py.
+a statement without one inherits that of the statement around it. Tests: tests/vta/tir/test_stmt.py.
 """
 
 from __future__ import annotations

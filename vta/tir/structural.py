@@ -1,7 +1,6 @@
 """Structural equality of programs, up to the names and identities of variables and buffers.
 
-Origins take no part. May import the node modules of ``vta.tir`` and the printer.
-Tests: tests/vta/tir/test_structural.py.
+Origins take no part. Tests: tests/vta/tir/test_structural.py.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 Expressions inside a statement are its loop bounds, conditions, values and indices. What a ``Buffer`` is made of (its
 data variable, shape, strides, offset) is not walked: a buffer is replaced as a whole, see ``substitute``.
-An unchanged subtree always comes back as the same object.
-May import the node modules of ``vta.tir``. Tests: tests/vta/tir/test_traverse.py.
+An unchanged subtree always comes back as the same object. Tests: tests/vta/tir/test_traverse.py.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
   dimension.
 * A sequence has at least two statements, none of them a sequence. Nothing of te is left (tensor reads, reductions).
 
-May import the node modules of ``vta.tir``, traversal and printer. Tests: tests/vta/tir/test_verify.py.
+Tests: tests/vta/tir/test_verify.py.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """Operators under TVM's names: ``topi.add``, ``topi.nn.pad``, ...
 
-Tests: tests/vta/front/test_topi_pad.py, tests/vta/topi/test_broadcast.py, tests/vta/topi/test_bitpack.py.
+Tests: tests/vta/front/test_topi_pad.py, tests/vta/topi/alu/test_broadcast.py, tests/vta/topi/core/test_bitpack.py.
 """
 
 from vta.topi import nn
-from vta.topi.alu_schedule import AluTiles
-from vta.topi.alu_template import schedule_alu
-from vta.topi.batch_matmul import BatchMatmul, Matmul
-from vta.topi.bitpack import bitpack, pack_bits, unpack_bits
-from vta.topi.broadcast import (
+from vta.topi.alu.alu_schedule import AluTiles
+from vta.topi.alu.alu_template import schedule_alu
+from vta.topi.alu.broadcast import (
     add,
     cast,
     clip,
@@ -22,18 +20,20 @@ from vta.topi.broadcast import (
     right_shift,
     subtract,
 )
-from vta.topi.conv2d import ConvTiles, conv2d, schedule_conv2d
-from vta.topi.conv2d_grouped import group_conv2d
-from vta.topi.conv2d_operator import Conv2d
-from vta.topi.conv2d_transpose import TransposeTemplate, conv2d_transpose, schedule_conv2d_transpose
-from vta.topi.conv2d_transpose_operator import Conv2dTranspose
-from vta.topi.dense import Dense, DenseTemplate, dense, schedule_dense
-from vta.topi.division import Rounding
-from vta.topi.elementwise import Binary, BinaryOperation, Elementwise
-from vta.topi.padding import Pad2d
-from vta.topi.pooling import AveragePool2d, MaxPool2d
-from vta.topi.requantise import channel_scales, requantise, scale_steps
-from vta.topi.resize import Upsample2d
+from vta.topi.alu.division import Rounding
+from vta.topi.alu.elementwise import Binary, BinaryOperation, Elementwise
+from vta.topi.alu.padding import Pad2d
+from vta.topi.alu.pooling import AveragePool2d, MaxPool2d
+from vta.topi.alu.requantise import channel_scales, requantise, scale_steps
+from vta.topi.alu.resize import Upsample2d
+from vta.topi.conv.conv2d import ConvTiles, conv2d, schedule_conv2d
+from vta.topi.conv.conv2d_grouped import group_conv2d
+from vta.topi.conv.conv2d_operator import Conv2d
+from vta.topi.core.bitpack import bitpack, pack_bits, unpack_bits
+from vta.topi.matmul.batch_matmul import BatchMatmul, Matmul
+from vta.topi.matmul.dense import Dense, DenseTemplate, dense, schedule_dense
+from vta.topi.transposed.conv2d_transpose import TransposeTemplate, conv2d_transpose, schedule_conv2d_transpose
+from vta.topi.transposed.conv2d_transpose_operator import Conv2dTranspose
 
 __all__ = [
     "AluTiles", "AveragePool2d", "BatchMatmul", "Binary", "BinaryOperation", "Conv2d", "Conv2dTranspose", "ConvTiles",

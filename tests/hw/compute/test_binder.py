@@ -8,7 +8,7 @@ from hw.compute.jobs import Unit
 from hw.sim import compile_design
 from isa.encoding import encode, encode_uop
 from isa.instructions import Alu, AluOpcode, Gemm, Load, MemoryId, MicroOp
-from tests.support.compute_rig import COMPUTE_CONFIGS
+from tests.support.hw.compute_rig import COMPUTE_CONFIGS
 
 CONFIG = COMPUTE_CONFIGS["block4"]
 

@@ -11,12 +11,12 @@ from hw.accumulator import loaded_tile_layout
 from hw.compute.acc_loader import AccLoader
 from hw.compute.uop_loader import UopLoader
 from hw.compute.uop_memory import UopMemory
-from hw.config import HardwareConfig
 from hw.sim import compile_design
 from isa.encoding import encode
 from isa.instructions import Load, MemoryId
+from isa.machine.hardware_config import HardwareConfig
 from isa.reference import Reference, pack
-from tests.support.compute_rig import COMPUTE_CONFIGS, MemoryPort, Stalls
+from tests.support.hw.compute_rig import COMPUTE_CONFIGS, MemoryPort, Stalls
 
 MEMORY = np.random.default_rng(0).bytes(1 << 15)
 

@@ -6,7 +6,7 @@ import pytest
 
 from hw.compute.mac_row import MacRow, dot_latency, dot_width
 from hw.sim import compile_design
-from tests.support.compute_rig import random_bits
+from tests.support.hw.compute_rig import random_bits
 
 
 def _pack(values, width):

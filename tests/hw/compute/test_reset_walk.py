@@ -6,7 +6,7 @@ import pytest
 
 from hw.compute.reset_walk import ResetWalk, reset_job_layout
 from hw.sim import compile_design
-from tests.support.compute_rig import COMPUTE_CONFIGS
+from tests.support.hw.compute_rig import COMPUTE_CONFIGS
 
 CONFIG = COMPUTE_CONFIGS["block4"]
 

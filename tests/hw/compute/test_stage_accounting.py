@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from hw.accounting import Cause
 from isa.instructions import Alu, AluOpcode, Gemm, Load, MemoryId, MicroOp
-from tests.support.compute_rig import COMPUTE_CONFIGS, ComputeRig, Stalls, load_uops, uop_image
+from isa.machine.causes import Cause
+from tests.support.hw.compute_rig import COMPUTE_CONFIGS, ComputeRig, Stalls, load_uops, uop_image
 
 CONFIG = COMPUTE_CONFIGS["block4"]
 

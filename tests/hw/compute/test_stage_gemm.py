@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from isa.instructions import Gemm, MicroOp
-from tests.support.compute_rig import COMPUTE_CONFIGS, ComputeRig, load_uops, uop_image
+from tests.support.hw.compute_rig import COMPUTE_CONFIGS, ComputeRig, load_uops, uop_image
 
 CONFIG = COMPUTE_CONFIGS["block4"]
 

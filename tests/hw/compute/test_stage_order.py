@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from hw.accounting import Cause
 from isa.instructions import Alu, AluOpcode, Deps, Finish, Gemm, Load, MemoryId, MicroOp
-from tests.support.compute_rig import COMPUTE_CONFIGS, ComputeRig, Stalls, load_uops, uop_image
+from isa.machine.causes import Cause
+from tests.support.hw.compute_rig import COMPUTE_CONFIGS, ComputeRig, Stalls, load_uops, uop_image
 
 CONFIG = COMPUTE_CONFIGS["block4"]
 LONG = Gemm(uop_end=1, iter_in=100, dst_factor_in=0)

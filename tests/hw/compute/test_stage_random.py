@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from tests.support.compute_rig import COMPUTE_CONFIGS, EDGE_CONFIGS, ComputeRig, Stalls, random_compute_program
+from isa.machine.hardware_config import HardwareConfig
+from tests.support.hw.compute_rig import COMPUTE_CONFIGS, EDGE_CONFIGS, ComputeRig, Stalls, random_compute_program
 
 SEEDS = range(100, 104)
 

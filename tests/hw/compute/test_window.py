@@ -11,7 +11,7 @@ from hw.compute.window import UNITS, Window
 from hw.sim import compile_design
 from isa.encoding import encode
 from isa.instructions import Alu, AluOpcode, Deps, Finish, Gemm, Load, MemoryId
-from tests.support.compute_rig import COMPUTE_CONFIGS
+from tests.support.hw.compute_rig import COMPUTE_CONFIGS
 
 CONFIG = COMPUTE_CONFIGS["block4"]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.support.amaranth_trace import assert_same_trace
-from tests.support.random_designs import (
+from tests.support.hw.amaranth_trace import assert_same_trace
+from tests.support.hw.random_designs import (
     Gated,
     Lanes,
     MemoryMix,

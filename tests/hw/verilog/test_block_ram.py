@@ -12,11 +12,11 @@ from amaranth.lib import wiring
 
 from hw.accumulator import Accumulator
 from hw.compute.uop_memory import UopMemory
-from hw.config import HardwareConfig
 from hw.core import Core
 from hw.scratchpad import Scratchpad
 from hw.verilog import component_to_verilog
 from isa.config import VTAConfig
+from isa.machine.hardware_config import HardwareConfig
 
 YOSYS = """
 import sys

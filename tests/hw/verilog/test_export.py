@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from hw.config import HardwareConfig
 from hw.load import LoadStage
 from hw.token_queue import TokenQueue
 from hw.verilog import VerilogError, component_to_verilog, to_verilog
+from isa.machine.hardware_config import HardwareConfig
 from tests.support.odd_configs import ODD_CONFIGS
 
 VTA = ODD_CONFIGS["single_lane"]

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from hw.config import HardwareConfig
 from hw.load import LoadStage
 from hw.verilog import Shell, component_to_verilog, to_verilog
 from hw.verilog.lint import WAIVED
 from isa.config import VTAConfig
+from isa.machine.hardware_config import HardwareConfig
 from tests.support.configs import CONFIGS
+from tests.support.hw.verilog_tools import compile_with_icarus, lint_with_verilator
 from tests.support.odd_configs import ODD_CONFIGS
-from tests.support.verilog_tools import compile_with_icarus, lint_with_verilator
 
 ROOT = Path(__file__).parents[3]
 
@@ -61,7 +61,7 @@ def test_every_configuration_compiles_passes_lint_and_is_the_same_in_another_pro
     vta, hardware = DESIGNS[name]
     assert to_verilog(vta, hardware, shell=shell) == file.read_text()
     code = (
-        "import sys; from hw.config import HardwareConfig; from hw.verilog import to_verilog;"
+        "import sys; from isa.machine.hardware_config import HardwareConfig; from hw.verilog import to_verilog;"
         f"from isa.config import VTAConfig; vta = VTAConfig.from_dict({vta.to_dict()!r});"
         f"sys.stdout.write(to_verilog(vta, {hardware!r}, shell={shell!r}))"
     )

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from tests.support.tir_eval import SMALL, Domain, X, Y, Z, domains, evaluate, integers
+from tests.support.compiler.tir_eval import SMALL, Domain, X, Y, Z, domains, evaluate, integers
 from vta.arith.const_bounds import const_bounds
 from vta.arith.const_interval import EVERYTHING, ConstInterval
 from vta.tir import expr as tir

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.tir_eval import Domain, X, Y, Z, domains, evaluate, integers
+from tests.support.compiler.tir_eval import Domain, X, Y, Z, domains, evaluate, integers
 from vta.arith.bounds import Interval, eval_interval
 from vta.arith.const_interval import ConstInterval
 from vta.arith.linear import detect_clip_bound, detect_linear_equation

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.tir_eval import SMALL, Domain, X, Y, Z, conditions, domains, evaluate, integers, widened
+from tests.support.compiler.tir_eval import SMALL, Domain, X, Y, Z, conditions, domains, evaluate, integers, widened
 from vta.arith.const_interval import ConstInterval
 from vta.arith.simplify import Analyzer
 from vta.tir.expr import EQ, LE, LT, NE, Expr, same

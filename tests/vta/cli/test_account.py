@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from runtime.accounting import CycleAccount
+from runtime.observe.accounting import CycleAccount
 from vta.cli.account import account_table
 
 

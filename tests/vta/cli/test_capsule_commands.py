@@ -9,11 +9,11 @@ from typer.testing import CliRunner, Result
 
 from isa.config import VTAConfig
 from isa.instructions import Alu
-from runtime.memory import DeviceMemory
+from runtime.memory.device_memory import DeviceMemory
 from runtime.session import Session
-from tests.support.engine_faults import EngineFault, FaultyDevice
-from vta.capsule import Machine, load_capsule, save_capsule
+from tests.support.faults.engine_faults import EngineFault, FaultyDevice
 from vta.cli.app import app
+from vta.inspect.capsule import Machine, load_capsule, save_capsule
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from isa.assembler import assemble
+from isa.text.assembler import assemble
 from runtime.session import Session
-from tests.support.recorded_runs import some_program
+from tests.support.runtime.recorded_runs import some_program
 from vta.cli.app import app
-from vta.trace import recording
+from vta.inspect.trace import recording
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from isa.assembler import assemble
-from runtime.devices.rtl import RtlSimulator
-from runtime.devices.rtl_core import Heartbeat
+from isa.text.assembler import assemble
+from runtime.devices.tsim.core import Heartbeat
+from runtime.devices.tsim.device import RtlSimulator
 from runtime.session import Session
 from vta.cli.heartbeat import LaunchProgress, heartbeat
 

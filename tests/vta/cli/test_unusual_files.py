@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from isa.assembler import assemble_file
 from isa.program_file import load_program
+from isa.text.assembler import assemble_file
 from vta.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
-from tests.support.vcd_values import read_vcd
+from tests.support.hw.vcd_values import read_vcd
 from vta.cli.app import app
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "add_three.vta"

@@ -7,10 +7,10 @@ import pytest
 
 from isa.config import VTAConfig
 from isa.origin import Origin
-from tests.support.host_call import FakeRuntime, call_host, defined_and_undefined, run_on
+from runtime.native.host import Machine, compile_object
+from tests.support.runtime.host_call import FakeRuntime, call_host, defined_and_undefined, run_on
 from vta.codegen.host import emit_host
 from vta.codegen.llvm_types import CodegenError
-from vta.codegen.native import Machine, compile_object
 from vta.tir.buffer import decl_buffer
 from vta.tir.dtype import HANDLE, INT32, INT64, DType
 from vta.tir.expr import Builtin, Call, Expr, IntImm, IterKind, IterVar, StringImm, Var, const

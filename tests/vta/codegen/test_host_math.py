@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isa.config import VTAConfig
-from tests.support.host_call import call_host
+from tests.support.runtime.host_call import call_host
 from vta.codegen.host import emit_host
 from vta.codegen.llvm_types import CodegenError
 from vta.tir.buffer import decl_buffer

@@ -5,7 +5,7 @@ import pytest
 
 from isa.config import VTAConfig
 from isa.origin import Origin
-from tests.support.host_call import FakeRuntime, call_host
+from tests.support.runtime.host_call import FakeRuntime, call_host
 from vta.codegen.host import emit_host
 from vta.codegen.llvm_types import CodegenError
 from vta.codegen.statements import STACK_LIMIT

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.support.host_call import call_host
+from tests.support.runtime.host_call import call_host
 from vta.tir.buffer import Buffer, decl_buffer
 from vta.tir.dtype import BOOL, HANDLE, DType
 from vta.tir.expr import (
@@ -36,7 +36,7 @@ from vta.tir.expr import (
     const,
 )
 from vta.tir.func import PrimFunc
-from vta.tir.interpreter import InterpreterError, run_func
+from vta.tir.interpreter.run import InterpreterError, run_func
 from vta.tir.stmt import BufferStore, For
 
 N = 24

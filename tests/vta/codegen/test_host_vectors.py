@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from isa.config import VTAConfig
-from tests.support.host_call import call_host
+from runtime.native.host import Machine, assembly_of
+from tests.support.runtime.host_call import call_host
 from vta import te
 from vta.codegen.host import emit_host
 from vta.codegen.llvm_types import CodegenError
-from vta.codegen.native import Machine, assembly_of
-from vta.passes import pipeline
+from vta.passes import pipelines as pipeline
 from vta.tir import ops
 from vta.tir.buffer import Buffer, decl_buffer
 from vta.tir.dtype import HANDLE, DType
 from vta.tir.expr import Broadcast, BufferLoad, Builtin, Call, Cast, Expr, FloorDiv, IntImm, Ramp, Select, Var, const
 from vta.tir.func import PrimFunc
-from vta.tir.interpreter import InterpreterError, run_func
+from vta.tir.interpreter.run import InterpreterError, run_func
 from vta.tir.stmt import BufferStore, For, IfThenElse
 from vta.tir.traverse import walk
 

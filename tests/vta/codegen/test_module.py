@@ -9,11 +9,11 @@ import pytest
 
 from isa.config import VTAConfig
 from isa.origin import Origin
-from runtime.array import DeviceArray, HostArray
+from runtime.memory.array import DeviceArray, HostArray
+from runtime.queue.transfer import TransferError
 from runtime.session import Session, SessionError
-from runtime.transfer import TransferError
 from tests.support.configs import CONFIGS
-from tests.support.host_call import defined_and_undefined
+from tests.support.runtime.host_call import defined_and_undefined
 from vta.codegen import (
     ArgumentError,
     CodegenError,

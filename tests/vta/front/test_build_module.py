@@ -12,12 +12,12 @@ import pytest
 import vta
 from isa.config import VTAConfig
 from tests.support.configs import CONFIGS
-from tests.support.golden import load_case
-from tests.support.host_call import defined_and_undefined
-from tests.support.spine_cases import matrix_multiply, schedule_case, vector_add
+from tests.support.golden.golden import load_case
+from tests.support.golden.spine_cases import matrix_multiply, schedule_case, vector_add
+from tests.support.runtime.host_call import defined_and_undefined
 from vta import te
 from vta.build_module import BuildError, build_generic, lower_generic
-from vta.passes.pipeline import PassNameError
+from vta.passes.pipelines import PassNameError
 from vta.target import Target, TargetError
 from vta.tir.expr import Var
 from vta.tir.func import PrimFunc

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import vta
-from runtime.array import ArrayError
+from runtime.memory.array import ArrayError
 from vta import nd, tir
 
 

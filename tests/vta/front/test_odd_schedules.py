@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import vta
-from tests.support.run_schedule import run_schedule
+from tests.support.compiler.run_schedule import run_schedule
 from vta import te
 
 ENV = vta.get_env()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from vta import te, topi
-from vta.te.lower import schedule_to_func
-from vta.tir.interpreter import run_func
+from vta.te.lowering.lower import schedule_to_func
+from vta.tir.interpreter.run import run_func
 from vta.topi.nn import PadError
 
 

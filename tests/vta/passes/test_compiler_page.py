@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from vta.passes.pipeline import PIPELINE
+from vta.passes.pipelines import PIPELINE
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "compiler.md"
 

@@ -2,7 +2,7 @@
 
 from isa.instructions import Module
 from isa.origin import Origin
-from tests.support.tir_build import AXIS, block, call, loop, on, thread
+from tests.support.compiler.tir_build import AXIS, block, call, loop, on, thread
 from vta.passes.coproc_axis import (
     coproc_axis,
     coproc_scope,

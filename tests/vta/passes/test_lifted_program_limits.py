@@ -8,8 +8,8 @@ import pytest
 
 import vta
 from isa.config import VTAConfig
+from tests.support.compiler.run_schedule import run_schedule
 from tests.support.configs import CONFIGS
-from tests.support.run_schedule import run_schedule
 from vta import te
 from vta.passes.errors import PassError
 from vta.tir.expr import Call, IntImm, StringImm

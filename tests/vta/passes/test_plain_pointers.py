@@ -6,9 +6,9 @@ import pytest
 
 from isa.config import VTAConfig
 from isa.instructions import MemoryId
-from tests.support.tir_build import buffer, call
-from vta.passes.coproc_calls import command_handle, read_barrier, write_barrier
+from tests.support.compiler.tir_build import buffer, call
 from vta.passes.plain_pointers import PlainPointer, plain_pointers, written_memory
+from vta.passes.sync.calls import command_handle, read_barrier, write_barrier
 from vta.tir.buffer import Buffer
 from vta.tir.expr import Call, Expr, IntImm, Var
 from vta.tir.scopes import ACC_SCOPE

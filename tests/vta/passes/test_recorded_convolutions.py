@@ -10,12 +10,12 @@ import pytest
 
 import vta
 from runtime.session import Session
-from tests.support.call_log import CallLog
-from tests.support.conv_cases import packed_convolution, schedule_beyond_spine
-from tests.support.golden import load_case
+from tests.support.golden.conv_cases import packed_convolution, schedule_beyond_spine
+from tests.support.golden.golden import load_case
+from tests.support.runtime.call_log import CallLog
 from vta import te
 from vta.nd import EXT_DEV, Device, empty
-from vta.topi.conv2d import ConvTiles
+from vta.topi.conv.conv2d import ConvTiles
 
 CASES = [
     "tut.convolution_opt",

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 import vta
-from tests.support.anonymous_ir import anonymous
-from tests.support.conv_cases import schedule_beyond_spine
-from tests.support.golden import load_case
-from tests.support.spine_cases import schedule_case
+from tests.support.compiler.anonymous_ir import anonymous
+from tests.support.golden.conv_cases import schedule_beyond_spine
+from tests.support.golden.golden import load_case
+from tests.support.golden.spine_cases import schedule_case
 from vta import te
-from vta.passes.annotate_alu_coproc_scope import annotate_alu_coproc_scope
-from vta.passes.inject_coproc_sync import inject_coproc_sync
-from vta.passes.inject_dma_intrin import inject_dma_intrin
-from vta.passes.inject_skip_copy import inject_skip_copy
-from vta.passes.lift_alloc_to_scope_begin import lift_alloc_to_scope_begin
-from vta.passes.lift_attr_scope import lift_attr_scope
-from vta.passes.storage_flatten import storage_flatten
+from vta.passes.alu.annotate_alu_coproc_scope import annotate_alu_coproc_scope
+from vta.passes.dma.inject_dma_intrin import inject_dma_intrin
+from vta.passes.dma.inject_skip_copy import inject_skip_copy
+from vta.passes.generic.lift_attr_scope import lift_attr_scope
+from vta.passes.storage.lift_alloc_to_scope_begin import lift_alloc_to_scope_begin
+from vta.passes.storage.storage_flatten import storage_flatten
+from vta.passes.sync.inject_coproc_sync import inject_coproc_sync
 from vta.tir.func import Pass, PrimFunc
 from vta.tir.printer import to_text
 from vta.tir.stmt import AttrKey, AttrStmt, Evaluate

@@ -7,8 +7,8 @@ import pytest
 
 import vta
 from isa.config import VTAConfig
+from tests.support.compiler.run_schedule import run_schedule
 from tests.support.configs import CONFIGS
-from tests.support.run_schedule import run_schedule
 from vta import te, topi
 
 DEFAULT = CONFIGS["default"]

@@ -3,8 +3,8 @@ import pytest
 from vta import te
 from vta.arith.bounds import Interval
 from vta.arith.simplify import Analyzer
-from vta.te.box import Box
 from vta.te.iteration import Loop
+from vta.te.lowering.box import Box
 from vta.tir.expr import Expr, IterVar, Range, Var, const
 
 

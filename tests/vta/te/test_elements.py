@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.support.te_run import run
+from tests.support.compiler.te_run import run
 from vta import te, tir
 from vta.te.elements import as_element
 from vta.tir.expr import EQ, Add, Cast, IntImm, Select, Var, same

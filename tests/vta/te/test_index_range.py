@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.te_run import run
+from tests.support.compiler.te_run import run
 from vta import te, tir
 
 

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from tests.support.te_run import loops, lowered, run, statements
+from tests.support.compiler.te_run import loops, lowered, run, statements
 from vta import te
-from vta.te.infer_bound import infer_bounds
+from vta.te.lowering.infer_bound import infer_bounds
 from vta.te.schedule import InferBound
 from vta.tir.expr import IterVar
-from vta.tir.interpreter import run_func
+from vta.tir.interpreter.run import run_func
 from vta.tir.stmt import BufferRealize
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from tests.support.te_run import loops, lowered, outputs, run
+from tests.support.compiler.te_run import loops, lowered, outputs, run
 from vta import te
 
 

@@ -6,7 +6,7 @@ import pytest
 from vta import te
 from vta.arith.simplify import Analyzer
 from vta.te.iteration import Loop
-from vta.te.largest import largest_value
+from vta.te.lowering.largest import largest_value
 from vta.tir.expr import Expr, IntImm, IterVar, Max, Min, Range, Var, binary, const
 from vta.tir.traverse import substitute
 

@@ -3,8 +3,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.golden_text import check_golden_text
-from tests.support.te_run import loops, lowered, outputs, run, statements
+from tests.support.compiler.te_run import loops, lowered, outputs, run, statements
+from tests.support.golden.golden_text import check_golden_text
 from vta import te
 from vta.tir.buffer import decl_buffer
 from vta.tir.expr import IterKind, IterVar

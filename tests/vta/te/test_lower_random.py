@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from tests.support.te_programs import lower_and_run, random_program, random_schedule
+from tests.support.compiler.te_programs import lower_and_run, random_program, random_schedule
 
 
 def check(seed: int) -> None:

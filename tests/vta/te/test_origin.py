@@ -1,7 +1,7 @@
 import sys
 
 from isa.origin import Origin
-from tests.support.te_run import lowered, statements
+from tests.support.compiler.te_run import lowered, statements
 from vta import te, topi
 from vta.te.source import user_line
 from vta.tir.stmt import AttrStmt, BufferRealize, BufferStore, For

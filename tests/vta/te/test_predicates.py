@@ -1,6 +1,6 @@
 from vta import te
-from vta.te.infer_bound import infer_bounds
-from vta.te.predicates import guards
+from vta.te.lowering.infer_bound import infer_bounds
+from vta.te.lowering.predicates import guards
 
 
 def conditions(s: te.Schedule, tensor: te.Tensor) -> list[str]:

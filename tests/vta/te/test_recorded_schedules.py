@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import vta
-from tests.support.golden import SPINE_PREFIXES, case_names, load_case
-from tests.support.golden_text import check_golden_text
-from tests.support.spine_cases import schedule_case
-from tests.support.te_run import lowered
+from tests.support.compiler.te_run import lowered
+from tests.support.golden.golden import SPINE_PREFIXES, case_names, load_case
+from tests.support.golden.golden_text import check_golden_text
+from tests.support.golden.spine_cases import schedule_case
 from vta import te
 
 GOLDEN = Path(__file__).parent / "golden"

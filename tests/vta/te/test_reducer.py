@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tests.support.te_run import run
+from tests.support.compiler.te_run import run
 from vta import te
 from vta.tir.expr import Max, Min, Reduce
 

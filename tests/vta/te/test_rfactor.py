@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tests.support.te_run import loops, lowered, outputs, run
+from tests.support.compiler.te_run import loops, lowered, outputs, run
 from vta import te
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.support.te_run import loops, lowered
+from tests.support.compiler.te_run import loops, lowered
 from vta import te
 
 

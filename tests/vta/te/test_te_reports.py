@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.support.te_run import loops, lowered, outputs, run_both, statements
+from tests.support.compiler.te_run import loops, lowered, outputs, run_both, statements
 from vta import te
 from vta.te.schedule import InferBound
 from vta.tir.buffer import decl_buffer

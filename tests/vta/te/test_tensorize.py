@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tests.support.te_run import loops, lowered, run, statements
+from tests.support.compiler.te_run import loops, lowered, run, statements
 from vta import te
 from vta.tir.buffer import Buffer
 from vta.tir.expr import Call

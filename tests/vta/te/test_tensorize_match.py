@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tests.support.te_run import lowered, run, statements
+from tests.support.compiler.te_run import lowered, run, statements
 from vta import te
 from vta.tir.stmt import AttrKey, AttrStmt, BufferStore, For
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.tir_eval import evaluate
+from tests.support.compiler.tir_eval import evaluate
 from vta.tir import expr as tir
 from vta.tir.buffer import decl_buffer
 from vta.tir.dtype import BOOL, FLOAT32, INT8, DType

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 
 from isa.origin import Origin
-from tests.support.tir_eval import SMALL, Domain, X, Y, Z, domains, evaluate, integers
+from tests.support.compiler.tir_eval import SMALL, Domain, X, Y, Z, domains, evaluate, integers
 from vta.tir import expr as tir
 from vta.tir import ops
 from vta.tir.buffer import Buffer, decl_buffer
 from vta.tir.dtype import FLOAT32, HANDLE, DType
 from vta.tir.expr import Builtin, Call, Expr, IntImm, IterKind, IterVar, PointerType, Range, StringImm, Var, const
 from vta.tir.func import PrimFunc
-from vta.tir.interpreter import InterpreterError, compile_func, run_func
+from vta.tir.interpreter.run import InterpreterError, compile_func, run_func
 from vta.tir.stmt import (
     Allocate,
     AssertStmt,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from isa.config import VTAConfig
-from tests.support.golden_text import check_golden_text
+from tests.support.golden.golden_text import check_golden_text
 from vta.tir import expr as tir
 from vta.tir import ops
 from vta.tir.buffer import Buffer, decl_buffer

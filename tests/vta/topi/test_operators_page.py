@@ -5,9 +5,9 @@ from pathlib import Path
 
 from bench import alu_operators, products
 from bench.layers import LAYERS, UPSTREAM
-from tests.support.random_operators import KINDS, Draw, draw
+from tests.support.compiler.random_operators import KINDS, Draw, draw
 from vta import topi
-from vta.topi.operator import Operator
+from vta.topi.core.operator import Operator
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "operators.md").read_text()
 

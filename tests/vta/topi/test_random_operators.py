@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.support.configs import CONFIGS
-from tests.support.random_operators import (
+from tests.support.compiler.random_operators import (
     KINDS,
     Draw,
     check,
@@ -15,9 +14,10 @@ from tests.support.random_operators import (
     random_operator,
     shrunk,
 )
-from vta.topi.elementwise import Elementwise
-from vta.topi.epilogue import Bias, Clip, Relu, ShiftRight
-from vta.topi.operator import Array
+from tests.support.configs import CONFIGS
+from vta.topi.alu.elementwise import Elementwise
+from vta.topi.core.epilogue import Bias, Clip, Relu, ShiftRight
+from vta.topi.core.operator import Array
 
 
 @pytest.mark.parametrize("index", range(30))

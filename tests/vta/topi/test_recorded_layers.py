@@ -8,9 +8,9 @@ import pytest
 
 import vta
 from runtime.session import Session
-from tests.support.conv_cases import schedule_beyond_spine
-from tests.support.golden import case_names, load_case
-from tests.support.golden_arrays import place_arrays
+from tests.support.golden.conv_cases import schedule_beyond_spine
+from tests.support.golden.golden import case_names, load_case
+from tests.support.golden.golden_arrays import place_arrays
 
 LAYERS = case_names("alu.", "conv2d.", "group_conv2d.")
 

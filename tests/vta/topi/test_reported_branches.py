@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import vta
-from vta.topi.conv2d_operator import Conv2d
-from vta.topi.epilogue import Bias, Clip, Epilogue, Requantise, Residual, RoundingShift
-from vta.topi.operator import compile  # noqa: A004
-from vta.topi.pooling import AveragePool2d
+from vta.topi.alu.pooling import AveragePool2d
+from vta.topi.conv.conv2d_operator import Conv2d
+from vta.topi.core.epilogue import Bias, Clip, Epilogue, Requantise, Residual, RoundingShift
+from vta.topi.core.operator import compile  # noqa: A004
 
 SHAPE = (1, 16, 8, 8)
 SCALE = 4 / 127

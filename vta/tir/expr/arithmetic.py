@@ -1,6 +1,6 @@
 """The nodes of arithmetic and comparison: two operands of one type.
 
-May import ``vta.tir.dtype`` and ``vta.tir.expr.operators``. Tests: tests/vta/tir/test_expr.py.
+Tests: tests/vta/tir/test_expr.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The intrinsics that a ``Call`` may name.
 
-Imports nothing of ours. Tests: tests/vta/tir/test_expr.py.
+Tests: tests/vta/tir/test_expr.py.
 """
 
 from enum import StrEnum

@@ -1,6 +1,6 @@
 """Python values to expressions, operands to one type, and the folding that every operator does.
 
-May import ``vta.tir.dtype`` and ``vta.tir.expr.{builtin,nodes,operators}``. Tests: tests/vta/tir/test_expr.py.
+Tests: tests/vta/tir/test_expr.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Ranges, axes and reductions' combiners: what an expression says of the loops around it.
 
-May import ``vta.tir.expr.operators``. Tests: tests/vta/tir/test_expr.py.
+Tests: tests/vta/tir/test_expr.py.
 """
 
 from __future__ import annotations

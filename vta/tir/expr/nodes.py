@@ -1,7 +1,6 @@
 """The expression nodes of TIR, closed by the union ``Expr``.
 
-Nodes compare by structure (``same``); ``Var`` and ``IterVar`` by identity.
-May import ``vta.tir.dtype`` and the modules of ``vta.tir.expr`` below it. Tests: tests/vta/tir/test_expr.py.
+Nodes compare by structure (``same``); ``Var`` and ``IterVar`` by identity. Tests: tests/vta/tir/test_expr.py.
 """
 
 from __future__ import annotations

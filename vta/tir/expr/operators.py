@@ -1,8 +1,7 @@
 """What every expression is: Python's operators, and what ``a == b`` gives.
 
 An operator builds a node, and every node has operators: so they reach the nodes through the package ``vta.tir.expr``,
-which is complete by the time that an operator is used.
-May import ``vta.tir.dtype`` and, like that, ``vta.tir.expr``. Tests: tests/vta/tir/test_expr.py.
+which is complete by the time that an operator is used. Tests: tests/vta/tir/test_expr.py.
 """
 
 from __future__ import annotations

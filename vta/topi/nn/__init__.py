@@ -1,10 +1,10 @@
 """Operators of neural networks.
 
-Tests: tests/vta/front/test_topi_pad.py, tests/vta/topi/test_dilate.py, tests/vta/topi/test_pool.py.
+Tests: tests/vta/front/test_topi_pad.py, tests/vta/topi/nn/test_dilate.py, tests/vta/topi/nn/test_pool.py.
 """
 
-from vta.topi.conv2d import conv2d, schedule_conv2d
-from vta.topi.conv2d_grouped import group_conv2d
+from vta.topi.conv.conv2d import conv2d, schedule_conv2d
+from vta.topi.conv.conv2d_grouped import group_conv2d
 from vta.topi.nn.dilate import DilateError, dilate
 from vta.topi.nn.pad import PadError, pad
 from vta.topi.nn.pool import global_pool, pool2d

@@ -1,6 +1,6 @@
 """Putting zeros between the elements of a tensor.
 
-May import ``vta.te`` and ``vta.tir``. Tests: tests/vta/topi/test_dilate.py.
+Tests: tests/vta/topi/nn/test_dilate.py.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Padding a tensor with a constant.
 
-May import ``vta.te`` and ``vta.tir``. Tests: tests/vta/front/test_topi_pad.py.
+Tests: tests/vta/front/test_topi_pad.py.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """TVM's ``pool2d`` and ``global_pool`` on packed images: windows reduced in the accumulator's type.
 
 ``vta.topi.schedule_alu`` puts them on the tensor ALU.
-May import ``vta.te``, ``vta.environment``, ``vta.topi.*``, numpy.
-Tests: tests/vta/topi/test_pool.py.
+
+Tests: tests/vta/topi/nn/test_pool.py.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ import numpy as np
 
 from vta import te
 from vta.environment import Environment, get_env
-from vta.topi.average import Average
-from vta.topi.division import Rounding
-from vta.topi.operator import OperatorError
-from vta.topi.pool_reduction import Combine, PoolReduction
-from vta.topi.pool_window import PoolAxis
-from vta.topi.sizes import sizes
+from vta.topi.alu.average import Average
+from vta.topi.alu.division import Rounding
+from vta.topi.alu.pool_reduction import Combine, PoolReduction
+from vta.topi.alu.pool_window import PoolAxis
+from vta.topi.core.operator import OperatorError
+from vta.topi.core.sizes import sizes
 
 __all__ = ["global_pool", "pool2d"]
 
@@ -44,7 +44,7 @@ def pool2d(
     if len(shape) != 6 or (layout and not {"n", "c"} <= set(layout)):
         raise OperatorError(
             f"pool2d takes packed images of six dimensions, not layout {layout or 'NCHW'!r} of {len(shape)}; pack them "
-            "(vta.topi.pack), or use vta.topi.MaxPool2d and AveragePool2d"
+            "(vta.topi.core.pack), or use vta.topi.MaxPool2d and AveragePool2d"
         )
     combine = _combine(pool_type)
     top, left, bottom, right = padding

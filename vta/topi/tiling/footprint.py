@@ -1,6 +1,6 @@
 """What a choice of tiles takes of each scratchpad, and the refusal of what does not fit.
 
-May import ``isa.config``. Tests: tests/vta/topi/test_footprint.py.
+Tests: tests/vta/topi/tiling/test_footprint.py.
 """
 
 from dataclasses import dataclass

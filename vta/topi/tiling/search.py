@@ -1,6 +1,6 @@
 """The search for tiles: the cheapest of an operator's candidates that fits.
 
-May import ``isa.config`` and its neighbours. Tests: tests/vta/topi/test_search.py.
+Tests: tests/vta/topi/tiling/test_search.py.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -1,0 +1,118 @@
+"""The front door: an Amaranth component in, a running simulation out. Tests: ``tests/hw/sim/run/test_design.py``."""
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from amaranth.lib import wiring
+
+from hw.sim.errors import SimulatorError
+from hw.sim.netlist import cells as n
+from hw.sim.netlist.frontend import PINNED_AMARANTH, build_netlist
+from hw.sim.netlist.simplify import simplify
+from hw.sim.run.cache import cached_image, source_digest, sources_are_loaded
+from hw.sim.run.design import CompiledDesign
+from hw.sim.run.entry_points import compile_object, host_key
+from hw.sim.run.image import Image, make_image
+from hw.sim.translate.hooks import Hook
+from hw.sim.translate.module import translate
+
+__all__ = ["cached_design", "compile_design", "signal_names"]
+
+_SOURCES = Path(__file__).parents[1]
+"""The folder of ``hw.sim``."""
+
+
+def compile_design(
+    component: wiring.Component,
+    *,
+    name: str = "top",
+    probes: Iterable[str] = (),
+    hooks: Sequence[Hook] = (),
+    cache: bool = True,
+) -> CompiledDesign:
+    """Return a simulation of ``component`` at power-on.
+
+    ``probes`` are dotted names below the top of combinational signals that shall be readable (registers and ports
+    always are). ``hooks`` are AXI memories and histograms. With ``cache``, object code is kept for the next time; its
+    key is the netlist, the versions, the processor and the sources of ``hw.sim`` (of which none may have changed while
+    this process runs). Raises SimulatorError for a design that cannot be simulated and for an unknown name.
+    """
+    netlist = build_netlist(component, name=name)
+    observed = _observed(netlist, probes, hooks)
+    if not cache or not sources_are_loaded([_SOURCES]):
+        return CompiledDesign(_build(netlist, observed, hooks), hooks)
+    key = "\n".join((_environment_key([_SOURCES]), _hooks_key(hooks), repr(observed), repr(netlist)))
+    return CompiledDesign(cached_image(key, lambda: _build(netlist, observed, hooks)), hooks)
+
+
+def cached_design(
+    key: str,
+    make: Callable[[], wiring.Component],
+    *,
+    sources: Iterable[Path],
+    probes: Iterable[str] = (),
+    hooks: Sequence[Hook] = (),
+) -> CompiledDesign:
+    """Return a simulation like ``compile_design``, without even elaborating the component if ``key`` is cached.
+
+    ``key`` must tell apart everything that ``make`` depends on beside the Python files below the directories
+    ``sources``. If one of these has changed while this process runs, nothing is kept.
+    """
+    probes = tuple(probes)
+    sources = (*sources, _SOURCES)
+
+    def build() -> Image:
+        netlist = build_netlist(make())
+        return _build(netlist, _observed(netlist, probes, hooks), hooks)
+
+    if not sources_are_loaded(sources):
+        return CompiledDesign(build(), hooks)
+    whole = "\n".join(("early", _environment_key(sources), _hooks_key(hooks), repr(probes), key))
+    return CompiledDesign(cached_image(whole, build), hooks)
+
+
+def signal_names(component: wiring.Component) -> tuple[str, ...]:
+    """Return the dotted names of all signals below the top, and of the ports: what probes and hooks may name."""
+    return tuple(build_netlist(component).signals)
+
+
+def _environment_key(sources: Iterable[Path]) -> str:
+    """Return what an image depends on beside the design."""
+    return f"{PINNED_AMARANTH} {host_key()} {source_digest(sources)}"
+
+
+def _hooks_key(hooks: Sequence[Hook]) -> str:
+    return repr([hook.key for hook in hooks])
+
+
+def _observed(netlist: n.Netlist, probes: Iterable[str], hooks: Sequence[Hook]) -> dict[str, bool]:
+    """Return the names of the signals to store, each with whether that is needed only while notes are taken.
+
+    Wide outputs that are registers or inputs are read where they lie. Raises SimulatorError for an unknown name.
+    """
+    names = [name for name, value in netlist.top.outputs.items() if len(value) <= 1 or not _is_stored(netlist, value)]
+    names += [*probes, *(name for hook in hooks for name in hook.signals)]
+    observed = dict.fromkeys((name for hook in hooks for name in hook.noted), True) | dict.fromkeys(names, False)
+    for name in netlist.top.inputs:
+        observed.pop(name, None)
+    for name in observed:
+        if name not in netlist.signals:
+            near = difflib.get_close_matches(name, netlist.signals, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise SimulatorError(f"the design has no signal {name!r}{hint}")
+    return observed
+
+
+def _is_stored(netlist: n.Netlist, value: n.Value) -> bool:
+    """Tell whether all bits are constants, inputs or registers."""
+    kinds = (n.Top, n.FlipFlop, n.SyncReadPort)
+    return all(run.cell is None or isinstance(netlist.cells[run.cell], kinds) for run in n.runs(value))
+
+
+def _build(netlist: n.Netlist, observed: Mapping[str, bool], hooks: Sequence[Hook]) -> Image:
+    """Translate and compile."""
+    netlist = simplify(netlist)
+    translation = translate(netlist, observed, hooks)
+    names = [cell.name for cell in netlist.cells if isinstance(cell, n.Memory)]
+    return make_image(netlist, translation, compile_object(translation.text), names)

@@ -1,0 +1,60 @@
+"""The scratchpads of the simulated core as numbers, read from the memories of its netlist.
+
+Tests: ``tests/runtime/devices/tsim/test_memories.py``.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from isa.config import VTAConfig
+from isa.instructions import MemoryId
+from isa.reference import unpack
+
+if TYPE_CHECKING:
+    from hw.sim import CompiledDesign
+
+__all__ = ["read_scratchpad"]
+
+_BANKS = 4
+"""Of the accumulator, or one for each element of a smaller one."""
+
+
+def read_scratchpad(
+    design: "CompiledDesign", config: VTAConfig, memory: MemoryId
+) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
+    """Return a copy of a scratchpad of an idle core, shaped as in ``isa.reference.Reference``."""
+    match memory:
+        case MemoryId.UOP:
+            halves = [design.memory(f"compute.uops.copy_0_{half}.memory") for half in range(2)]  # even and odd ones
+            return np.stack(halves, axis=1).reshape(-1).astype(np.uint32)
+        case MemoryId.INP:
+            rows = _element_bytes(design, "load.inp.memory", config.inp_elem_bits)
+            return unpack(rows, config.inp_width).reshape(-1, config.batch, config.block_in)
+        case MemoryId.WGT:
+            rows = _element_bytes(design, "load.wgt.memory", config.wgt_elem_bits)
+            return unpack(rows, config.wgt_width).reshape(-1, config.block_out, config.block_in)
+        case _:
+            return unpack(_accumulator(design, config), config.acc_width).reshape(-1, config.batch, config.block_out)
+
+
+def _accumulator(design: "CompiledDesign", config: VTAConfig) -> npt.NDArray[np.uint8]:
+    """Return the elements of the accumulator, which lie in banks, in order."""
+    banks = min(_BANKS, config.acc_depth)
+    stacked: npt.NDArray[np.uint8] = np.stack(
+        [
+            _element_bytes(design, f"compute.accumulator.bank_{bank}.memory", config.acc_elem_bits)
+            for bank in range(banks)
+        ]
+    )
+    address = np.arange(config.acc_depth)
+    mixed = address ^ address >> 4 ^ address >> 6 ^ address >> 8  # as hw.accumulator.bank_of
+    elements: npt.NDArray[np.uint8] = stacked[mixed % banks, address // banks]
+    return elements
+
+
+def _element_bytes(design: "CompiledDesign", name: str, bits: int) -> npt.NDArray[np.uint8]:
+    """Return the bytes of each element, shape (depth, bits / 8)."""
+    rows = np.ascontiguousarray(design.memory(name))
+    return np.ascontiguousarray(rows.view(np.uint8).reshape(len(rows), -1)[:, : bits // 8])

@@ -1,0 +1,5 @@
+"""LLVM for all of the toolchain: what code is made for, compiling it, linking it into this process.
+
+What any producer of LLVM text needs belongs here. What the text computes does not: host programs are ``vta.codegen``'s,
+the functional simulator's kernels ``runtime.sim``'s, a design's cells ``hw.sim``'s. Tests: tests/runtime/native.
+"""

@@ -1,0 +1,51 @@
+import dataclasses
+
+import pytest
+
+from isa.machine.hardware_config import HardwareConfig, HardwareConfigError
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"data_width": 96}, "data_width is 96, but it must be one of 64, 128, 256, 512"),
+        ({"addr_width": 20}, "addr_width is 20, but it must be 32 to 64"),
+        ({"inst_queue_depth": 0}, "inst_queue_depth is 0, but it must be 1 to 1024"),
+        ({"max_burst_beats": 48}, "max_burst_beats is 48, but it must be a power of two, such as 32"),
+        ({"fetch_buffer_depth": 12}, "fetch_buffer_depth is 12, but it must be a power of two, such as 8"),
+        ({"read_bursts": 0}, "read_bursts is 0, but it must be 1 to 256"),
+        ({"load_jobs": "4"}, "load_jobs is '4', but it must be a whole number"),
+        ({"store_jobs": True}, "store_jobs is True, but it must be a whole number"),
+    ],
+)
+def test_a_value_outside_its_rule_is_refused_with_a_sentence(change, text):
+    with pytest.raises(HardwareConfigError) as caught:
+        HardwareConfig(**change)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(("width", "beats"), [(64, 256), (128, 256), (256, 128), (512, 64)])
+def test_a_burst_never_spans_more_than_a_page(width, beats):
+    config = HardwareConfig(data_width=width, max_burst_beats=256)
+    assert config.burst_beats == beats
+    assert config.burst_beats * config.beat_bytes <= 4096
+
+
+def test_the_digest_tells_every_field_apart():
+    base = HardwareConfig()
+    changes = {
+        "addr_width": 40,
+        "data_width": 128,
+        "inst_queue_depth": 1,
+        "fetch_buffer_depth": 64,
+        "max_burst_beats": 16,
+        "read_bursts": 8,
+        "read_beats": 64,
+        "write_bursts": 8,
+        "load_jobs": 2,
+        "store_jobs": 2,
+    }
+    assert set(changes) == {field.name for field in dataclasses.fields(HardwareConfig)}
+    digests = {dataclasses.replace(base, **{name: value}).digest for name, value in changes.items()}
+    assert len(digests | {base.digest}) == len(changes) + 1
+    assert len(base.digest) == 16

@@ -1,0 +1,242 @@
+"""Device DRAM: addresses, the allocator against a byte-by-byte model, copies, and every error's
+text.
+"""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtime.memory.device_memory import FIRST_ADDRESS, PAGE_BYTES, Allocation, DeviceMemory, DeviceMemoryError
+
+SMALL = FIRST_ADDRESS + 16 * PAGE_BYTES
+
+
+def test_blocks_follow_each_other_page_by_page_from_0x1000() -> None:
+    memory = DeviceMemory()
+    addresses = [memory.alloc(n).address for n in (1, 4096, 4097, 1 << 25, 10)]
+    assert addresses == [0x1000, 0x2000, 0x3000, 0x5000, 0x2005000]
+    assert memory.nbytes == 0x2006000
+
+
+def test_a_freed_block_is_split_and_merged_again() -> None:
+    memory = DeviceMemory(SMALL)
+    a, b, c = (memory.alloc(4 * PAGE_BYTES) for _ in range(3))
+    memory.free(b)
+    small = memory.alloc(1)
+    assert small.address == b.address
+    rest = memory.alloc(3 * PAGE_BYTES)
+    assert rest.address == b.address + PAGE_BYTES
+    for block in (small, a, rest, c):
+        memory.free(block)
+    assert memory.alloc(16 * PAGE_BYTES).address == FIRST_ADDRESS
+
+
+def test_freed_memory_reads_as_zeros_when_it_is_handed_out_again() -> None:
+    memory = DeviceMemory(SMALL)
+    block = memory.alloc(PAGE_BYTES)
+    memory.view(block.address, block.nbytes)[:] = 7
+    memory.free(block)
+    again = memory.alloc(PAGE_BYTES)
+    assert again.address == block.address
+    assert not memory.view(again.address, again.nbytes).any()
+
+
+def test_views_share_the_memory_and_the_base_pointer_reaches_it() -> None:
+    memory = DeviceMemory()
+    block = memory.alloc(64)
+    memory.view(block.address, 64)[:] = np.arange(64)
+    pointer = memory.base_pointer
+    assert memory.view(block.address, 1).ctypes.data == pointer + block.address
+    memory.alloc(1 << 28)
+    assert memory.base_pointer == pointer
+    assert memory.view(block.address + 10, 3).tolist() == [10, 11, 12]
+
+
+def test_an_allocation_is_found_by_its_first_address_while_it_lives() -> None:
+    memory = DeviceMemory(SMALL)
+    a, b = memory.alloc(5000), memory.alloc(1)
+    assert memory.starting_at(a.address) is a
+    assert memory.starting_at(a.address + PAGE_BYTES) is None
+    memory.free(a)
+    assert memory.starting_at(a.address) is None
+    assert memory.allocations == (b,)
+    assert memory.allocated_bytes == PAGE_BYTES
+
+
+def test_claimed_blocks_lie_where_they_are_asked_for_and_leave_the_rest_free() -> None:
+    memory = DeviceMemory(SMALL)
+    far = memory.claim(8 * PAGE_BYTES, 2 * PAGE_BYTES)
+    assert memory.nbytes == 10 * PAGE_BYTES
+    assert memory.alloc(7 * PAGE_BYTES).address == FIRST_ADDRESS
+    assert memory.alloc(1).address == 10 * PAGE_BYTES
+    memory.free(far)
+    middle = memory.claim(9 * PAGE_BYTES, 1)
+    assert memory.alloc(1).address == 8 * PAGE_BYTES
+    memory.free(middle)
+    again = memory.claim(9 * PAGE_BYTES, PAGE_BYTES)
+    memory.write(again, 0, b"x")
+    assert memory.address_space()[9 * PAGE_BYTES] == ord("x")
+    message = "device memory: 8192 bytes cannot be claimed at 0x8000, because the block of 1 bytes at 0x8000 is in use"
+    with pytest.raises(DeviceMemoryError, match=_says(message)):
+        memory.claim(8 * PAGE_BYTES, 8192)
+
+
+@pytest.mark.parametrize(("address", "nbytes"), [(0, 1), (0x1010, 1), (0x1000, 0), (0x10000, 4097)])
+def test_a_claim_outside_of_the_pages_is_refused(address: int, nbytes: int) -> None:
+    message = (
+        f"device memory: {nbytes} bytes cannot be claimed at {address:#x}; a block begins a page and lies between "
+        "0x1000 and 0x11000 (the first page is never mapped)"
+    )
+    with pytest.raises(DeviceMemoryError, match=_says(message)):
+        DeviceMemory(SMALL).claim(address, nbytes)
+
+
+def test_claims_and_allocations_mix_without_overlap() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        memory = DeviceMemory(SMALL)
+        live: list[Allocation] = []
+        for _ in range(30):
+            kind, page, count = rng.integers(3), int(rng.integers(17)), int(rng.integers(1, 5))
+            try:
+                if kind == 0:
+                    live.append(memory.alloc(count * PAGE_BYTES))
+                elif kind == 1:
+                    live.append(memory.claim(page * PAGE_BYTES, count * PAGE_BYTES))
+                elif live:
+                    memory.free(live.pop(page % len(live)))
+            except DeviceMemoryError:
+                continue
+            used = sorted((block.address, block.end) for block in live)
+            assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(used))
+            assert memory.allocated_bytes == sum(end - begin for begin, end in used)
+        for block in live:
+            memory.free(block)
+        assert memory.alloc(16 * PAGE_BYTES).address == FIRST_ADDRESS
+
+
+def test_br_021_copies_at_an_offset_move_the_right_bytes_and_freed_space_is_reused() -> None:
+    memory = DeviceMemory()
+    block = memory.alloc(4096)
+    data = bytes(range(100))
+    memory.write(block, 1000, data)
+    assert memory.read(block, 1025, 50) == data[25:75]
+    assert memory.read(block, 998, 3) == b"\0\0\0"
+    memory.free(block)
+    assert memory.alloc(4096).address == block.address
+
+
+def test_copies_within_a_block_may_overlap() -> None:
+    memory = DeviceMemory()
+    block, other = memory.alloc(32), memory.alloc(32)
+    memory.write(block, 0, bytes(range(16)))
+    memory.copy(block, 0, block, 4, 16)
+    assert memory.read(block, 0, 20) == bytes(range(4)) + bytes(range(16))
+    memory.copy(block, 4, other, 16, 16)
+    assert memory.read(other, 15, 17) == b"\0" + bytes(range(16))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, 5 * PAGE_BYTES)), max_size=60))
+@settings(max_examples=60, deadline=None)
+def test_random_histories_never_overlap_and_always_find_what_fits(
+    history: list[tuple[bool, int]],
+) -> None:
+    memory = DeviceMemory(SMALL)
+    used = [False] * 16
+    live: list[Allocation] = []
+    for take, size in history:
+        if not take and live:
+            block = live.pop(size % len(live))
+            memory.free(block)
+            for page in _pages(block):
+                used[page] = False
+            continue
+        count = -(-size // PAGE_BYTES)
+        fits = [p for p in range(17 - count) if not any(used[p : p + count])]
+        if not fits:
+            with pytest.raises(DeviceMemoryError):
+                memory.alloc(size)
+            continue
+        block = memory.alloc(size)
+        live.append(block)
+        assert block.address == FIRST_ADDRESS + fits[0] * PAGE_BYTES
+        for page in _pages(block):
+            used[page] = True
+    assert memory.allocated_bytes == sum(used) * PAGE_BYTES
+
+
+def _pages(block: Allocation) -> range:
+    first = (block.address - FIRST_ADDRESS) // PAGE_BYTES
+    return range(first, first + -(-block.nbytes // PAGE_BYTES))
+
+
+def _says(text: str) -> str:
+    return f"^{re.escape(text)}$"
+
+
+def test_errors_name_the_place_and_the_numbers() -> None:
+    memory, other = DeviceMemory(SMALL), DeviceMemory(SMALL)
+    block = memory.alloc(100)
+    twin = other.alloc(100)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says(
+            "device memory: no block of 100 bytes at 0x1000 is allocated; it was freed before, "
+            "or belongs to another memory"
+        ),
+    ):
+        memory.free(twin)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says("device memory: 2 bytes from offset 99 do not lie in a block of 100 bytes"),
+    ):
+        memory.write(block, 99, b"xx")
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says("device memory: a block has at least one byte, not 0"),
+    ):
+        memory.alloc(0)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says(
+            "device memory: no 65536 bytes free: 4096 of 65536 bytes are allocated in 1 blocks; free some of them"
+        ),
+    ):
+        memory.alloc(16 * PAGE_BYTES)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says("device memory: 2 bytes from 0x1fff are outside of the mapped range 0x1000 to 0x2000"),
+    ):
+        memory.view(0x1FFF, 2)
+    memory.free(block)
+    with pytest.raises(DeviceMemoryError, match="freed before"):
+        memory.free(block)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says("device memory: the block at 0x1000 is not allocated (any more)"),
+    ):
+        memory.read(block, 0, 1)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=_says(
+            "device memory: the limit must be a multiple of 4096 above 0x1000 and at most 0x100000000, not 0x1001"
+        ),
+    ):
+        DeviceMemory(0x1001)
+
+
+def test_a_claim_may_end_at_the_limit() -> None:
+    memory = DeviceMemory(4 * PAGE_BYTES)
+    assert memory.claim(2 * PAGE_BYTES, 2 * PAGE_BYTES).end == memory.limit
+
+
+def test_a_block_of_another_memory_is_not_live() -> None:
+    one, other = DeviceMemory(), DeviceMemory()
+    block = one.alloc(8)
+    assert other.alloc(8).address == block.address
+    assert one.is_live(block)
+    assert not other.is_live(block)

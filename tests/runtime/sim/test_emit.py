@@ -1,0 +1,133 @@
+"""The emitter's arithmetic and control flow, compiled and run."""
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+from llvmlite import ir
+
+from runtime.sim.emit import I8, I32, Emitter, Num, vector
+
+LARGE = (1 << 64) - 1
+
+
+def run(write: Callable[[Emitter], Num | int], **arguments: int) -> int:
+    """Compile a function whose body is ``write`` and whose parameters are ``arguments``; return what it gives."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    module = ir.Module()
+    emit = Emitter(module, "f", tuple(arguments), returns=True, exported=True)
+    emit.finish(write(emit))
+    parsed = llvm.parse_assembly(str(module))
+    parsed.verify()
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    engine: Any = llvm.create_mcjit_compiler(parsed, machine)
+    engine.finalize_object()
+    kind = ctypes.CFUNCTYPE(ctypes.c_uint64, *[ctypes.c_uint64] * len(arguments))
+    result: int = kind(engine.get_function_address("f"))(*arguments.values())
+    return result
+
+
+@pytest.mark.parametrize(("a", "b"), [(7, 3), (3, 7), (5, 5), (0, LARGE), (LARGE, 0)])
+def test_numbers_compute_and_compare_without_sign(a: int, b: int) -> None:
+    def body(emit: Emitter) -> Num:
+        x, y = emit.arguments["a"], emit.arguments["b"]
+        bits = [x < y, x <= y, x > y, x >= y, x.equals(y), x.differs(y), ~(x < y), (x < y) | (x > y), (x < y) & (x > y)]
+        packed = emit.num(0)
+        for place, bit in enumerate(bits):
+            packed = packed | (bit.as_num() << place)
+        return packed
+
+    flags = [a < b, a <= b, a > b, a >= b, a == b, a != b, not a < b, a != b, False]
+    assert run(body, a=a, b=b) == sum(flag << place for place, flag in enumerate(flags))
+    assert run(lambda e: e.arguments["a"] - e.arguments["b"], a=a, b=b) == (a - b) & LARGE
+    assert run(lambda e: (e.arguments["a"] + e.arguments["b"]) * 3, a=a, b=b) == (a + b) * 3 & LARGE
+    assert run(lambda e: e.arguments["a"].maximum(e.arguments["b"]), a=a, b=b) == max(a, b)
+    assert run(lambda e: e.arguments["a"].minimum(e.arguments["b"]), a=a, b=b) == min(a, b)
+
+
+def test_fields_are_cut_and_sign_extended() -> None:
+    assert run(lambda e: (e.arguments["a"] >> 4) & 15, a=0xABC) == 0xB
+    assert run(lambda e: e.arguments["a"].sign_extended(4), a=0xABC) == LARGE - 3
+    assert run(lambda e: e.arguments["a"].negative().select(1, 2), a=LARGE) == 1
+    assert run(lambda e: e.arguments["a"].negative().select(1, 2), a=LARGE >> 1) == 2
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_a_loop_runs_its_count(count: int) -> None:
+    def body(emit: Emitter) -> Num:
+        total = emit.variable(100)
+        with emit.loop(emit.arguments["n"], begin=1, step=2) as index:
+            total.assign(total.num + index)
+        return total.num
+
+    assert run(body, n=count) == 100 + sum(range(1, count, 2))
+
+
+def test_a_loop_is_left_where_it_says() -> None:
+    def body(emit: Emitter) -> Num:
+        steps = emit.variable()
+        with emit.repeat() as loop:
+            loop.stop_if(steps.num.equals(3))
+            steps.assign(steps.num + 1)
+        return steps.num
+
+    assert run(body) == 3
+
+
+@pytest.mark.parametrize(("value", "expected"), [(1, 11), (2, 22), (3, 33)])
+def test_branches_choose(value: int, expected: int) -> None:
+    def body(emit: Emitter) -> int:
+        with emit.when(emit.arguments["v"].equals(1)):
+            emit.give(11)
+        with emit.choose(emit.arguments["v"].equals(2)) as (two, other):
+            with two:
+                emit.give(22)
+            with other:
+                emit.give(33)
+        return 0
+
+    def with_return(emit: Emitter) -> Num:
+        chosen = emit.variable()
+        with emit.choose(emit.arguments["v"].equals(2)) as (two, other):
+            with two:
+                chosen.assign(22)
+            with other:
+                chosen.assign(33)
+        with emit.when(emit.arguments["v"].equals(1)):
+            emit.give(11)
+        return chosen.num
+
+    del body
+    assert run(with_return, v=value) == expected
+
+
+def test_bytes_are_copied_and_filled() -> None:
+    data = np.arange(16, dtype=np.uint8)
+
+    def body(emit: Emitter) -> Num:
+        at = emit.arguments["at"]
+        emit.copy(at + 2, at, emit.num(8))
+        emit.fill(at + 12, 9, emit.num(3))
+        return emit.read(at, I32)
+
+    assert run(body, at=data.ctypes.data) == 0x01000100
+    assert data.tolist() == [0, 1, 0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 9, 9, 9, 15]
+
+
+def test_vectors_are_spread_shuffled_and_joined() -> None:
+    data = np.arange(1, 17, dtype=np.uint8)
+
+    def body(emit: Emitter) -> int:
+        at = emit.arguments["at"]
+        parts = [emit.load(at + 2 * i, vector(2, I8)) for i in range(4)]
+        joined = emit.joined(parts)
+        emit.store(at, emit.shuffle(joined, [7, 6, 5, 4, 3, 2, 1, 0]))
+        emit.store(at + 8, emit.splat(emit.load(at + 15, I8), vector(8, I8)))
+        return 0
+
+    run(body, at=data.ctypes.data)
+    assert data.tolist() == [8, 7, 6, 5, 4, 3, 2, 1, *[16] * 8]

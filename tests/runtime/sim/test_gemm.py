@@ -1,0 +1,141 @@
+"""GEMM of the functional simulator: every shape of loops and blocks, exact modulo 2^32."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from isa.config import VTAConfig
+from isa.instructions import Gemm, Load, MemoryId, MicroOp
+from runtime.sim.code_path import Machine
+from tests.support.configs import CONFIGS
+from tests.support.odd_configs import ODD_CONFIGS
+from tests.support.runtime.functional_rig import Rig
+
+SEED = 7
+ALL_CONFIGS = {**CONFIGS, **ODD_CONFIGS}
+UOPS = (MicroOp(), MicroOp(dst=1, src=2, wgt=1), MicroOp(dst=1, src=0, wgt=0), MicroOp(dst=3, src=1, wgt=1))
+
+
+def loaded_rig(config: VTAConfig, machine: Machine, *, extreme: bool = False) -> Rig:
+    """A rig whose scratchpads are full of numbers."""
+    rng = np.random.default_rng(SEED)
+    rig = Rig(config, machine)
+    loads: list[Load] = []
+    for memory in (MemoryId.INP, MemoryId.WGT, MemoryId.ACC):
+        count = min(config.depth(memory), 512)
+        nbytes = count * config.elem_bytes(memory)
+        raw = np.full(nbytes, 0x80, np.uint8) if extreme else rng.integers(0, 256, nbytes, dtype=np.uint8)
+        loads.append(Load(memory=memory, dram_base=rig.array(raw, memory), y_size=1, x_size=count))
+    rig.run(*loads, rig.micro_ops([u for u in UOPS if u.wgt < config.wgt_depth and u.src < config.inp_depth]))
+    return rig
+
+
+def room_for(config: VTAConfig, gemm: Gemm, micro_ops: int) -> bool:
+    depths = {"dst": config.acc_depth, "src": config.inp_depth, "wgt": config.wgt_depth}
+    for operand, depth in depths.items():
+        reach = max(getattr(uop, operand) for uop in UOPS[:micro_ops])
+        reach += (gemm.iter_out - 1) * getattr(gemm, f"{operand}_factor_out")
+        reach += (gemm.iter_in - 1) * getattr(gemm, f"{operand}_factor_in")
+        if reach >= min(depth, 512):
+            return False
+    return True
+
+
+def nest(outer: tuple[int, int, int, int], inner: tuple[int, int, int, int]) -> Gemm:
+    """Two loops, each as trip count and factors of dst, src and wgt."""
+    return Gemm(
+        iter_out=outer[0],
+        dst_factor_out=outer[1],
+        src_factor_out=outer[2],
+        wgt_factor_out=outer[3],
+        iter_in=inner[0],
+        dst_factor_in=inner[1],
+        src_factor_in=inner[2],
+        wgt_factor_in=inner[3],
+    )
+
+
+def loop_shapes() -> Iterator[Gemm]:
+    """Step and reduction loops in both places, and trip counts that need blocks of every size."""
+    for steps, trips in itertools.product((1, 2, 7, 9, 15), (1, 3)):
+        yield nest((steps, 1, 2, 0), (trips, 0, 1, 1))
+        yield nest((trips, 0, 1, 1), (steps, 1, 2, 0))
+        yield nest((steps, 1, 0, 2), (trips, 0, 1, 1))
+        yield nest((trips, 0, 0, 1), (steps, 2, 1, 1))
+        yield nest((steps, 4, 1, 0), (trips, 1, 3, 0))
+        yield nest((steps, 1, 0, 0), (trips, 1, 0, 1))
+        yield nest((steps, 0, 1, 1), (trips, 0, 1, 0))
+        yield nest((trips, 0, 1, 0), (steps, 0, 1, 1))
+        yield nest((steps, 0, 0, 0), (trips, 0, 0, 0))
+
+
+@pytest.mark.parametrize("name", ALL_CONFIGS)
+def test_every_shape_of_loops_equals_the_reference(name: str, machine: Machine) -> None:
+    config = ALL_CONFIGS[name]
+    rig = loaded_rig(config, machine)
+    available = sum(uop.wgt < config.wgt_depth and uop.src < config.inp_depth for uop in UOPS)
+    gemms = []
+    for number, shape in enumerate(loop_shapes()):
+        count = 1 + number % 4 if available == len(UOPS) else 1
+        if room_for(config, shape, count):
+            gemms.append(replace(shape, uop_end=count))
+    assert len(gemms) >= 20
+    rig.run(*gemms)
+
+
+def test_sums_wrap_at_32_bits(machine: Machine) -> None:
+    rig = loaded_rig(VTAConfig(), machine, extreme=True)
+    # (-128 * -128) * 16 lanes * 16383 steps = 4,294,705,152 per instruction, close to 2^32.
+    stats = rig.run(*[Gemm(uop_end=1, iter_in=16383, iter_out=1)] * 3).statistics
+    assert stats.gemm_counter == 3 * 16383
+
+
+def test_the_most_negative_numbers_multiply_exactly(machine: Machine) -> None:
+    for name in ("default", "b2k16", "block32"):
+        rig = loaded_rig(CONFIGS[name], machine, extreme=True)
+        rig.run(Gemm(uop_end=4, iter_out=9, dst_factor_out=1, src_factor_out=1, iter_in=3, wgt_factor_in=1))
+
+
+def test_reset_zeroes_what_the_loops_reach_and_nothing_else(machine: Machine) -> None:
+    rig = loaded_rig(VTAConfig(), machine)
+    before = rig.acc
+    stats = rig.run(Gemm(reset=True, uop_end=2, iter_out=3, dst_factor_out=10, iter_in=5, dst_factor_in=0)).statistics
+    wanted = before.copy()
+    wanted[[0, 1, 10, 11, 20, 21]] = 0
+    assert np.array_equal(rig.acc, wanted)
+    assert stats.gemm_counter == 0
+    assert stats.instructions.gemm_reset == 1
+
+
+def test_reset_looks_at_destinations_alone(machine: Machine) -> None:
+    rig = Rig(CONFIGS["in16out32"], machine)
+    # Input 2047 does not exist in a GEMM that reads inputs with this factor, but a reset reads none.
+    rig.run(
+        rig.micro_ops([MicroOp(src=rig.config.inp_depth - 1)]),
+        Gemm(reset=True, uop_end=1, iter_in=4, src_factor_in=9, dst_factor_in=1),
+    )
+
+
+@pytest.mark.parametrize(("outer", "inner"), [(0, 5), (5, 0), (0, 0)])
+def test_zero_iterations_do_no_work(outer: int, inner: int, machine: Machine) -> None:
+    rig = loaded_rig(VTAConfig(), machine)
+    before = rig.acc
+    gemm = Gemm(uop_end=1, iter_out=outer, iter_in=inner, dst_factor_in=2047, src_factor_out=2047)
+    stats = rig.run(gemm, replace(gemm, reset=True), Gemm(uop_bgn=3, uop_end=3), Gemm(uop_bgn=3, uop_end=1)).statistics
+    assert np.array_equal(rig.acc, before)
+    assert stats.gemm_counter == 0
+
+
+def test_several_micro_ops_on_one_accumulator_element_add_up(machine: Machine) -> None:
+    rig = loaded_rig(VTAConfig(), machine)
+    rig.run(rig.micro_ops([MicroOp(dst=5, src=i, wgt=i) for i in range(12)]), Gemm(uop_end=12, iter_in=2))
+
+
+def test_weights_of_a_pad_add_nothing_whatever_was_there_before(machine: Machine) -> None:
+    rig = loaded_rig(VTAConfig(), machine)
+    weights = rig.array(np.full(256, 3, np.uint8), MemoryId.WGT)
+    pad = Load(memory=MemoryId.WGT, sram_base=1, dram_base=weights, y_size=1, x_size=1, x_pad_0=2, x_pad_1=1)
+    rig.run(pad, rig.micro_ops([MicroOp(dst=i, src=i, wgt=i) for i in range(6)]), Gemm(uop_end=6))

@@ -1,0 +1,133 @@
+"""The hardware with a fault in the function that describes one of its parts, compiled apart from the right one."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import hw.sim
+from hw.compute import alu
+from hw.compute.acc_loader import AccLoader
+from hw.compute.alu import Alu
+from hw.compute.alu_lane import AluLane
+from hw.compute.gemm import Gemm
+from hw.compute.loop_nest import LoopNest
+from hw.compute.mac_row import MacRow
+from hw.compute.uop_loader import UopLoader
+from hw.compute.window import Window
+from hw.dma.writer import TileWriter
+from hw.load import LoadStage
+from hw.store import StoreStage
+from isa.program import Program
+from runtime.devices.tsim.device import RtlSimulator
+from runtime.memory.device_memory import DeviceMemory
+from tests.support.faults.source_faults import SourceFault
+from vta.inspect.diff.stepping import Engine
+
+__all__ = ["RTL_FAULTS", "faulty_hardware", "hardware_engine"]
+
+MEMORY_LIMIT = 1 << 29
+
+
+def _fault(text: str, owner: type, name: str, old: str, new: str) -> SourceFault:
+    return SourceFault(text, vars(owner)[name], old, new, owner)
+
+
+RTL_FAULTS: tuple[SourceFault, ...] = (
+    _fault("MAX and MIN change places", AluLane, "_plain", "AluOpcode.MAX", "AluOpcode.MIN"),
+    _fault("comparisons extend without the sign", AluLane, "_plain", "y[-1] ^ carry)", "carry)"),
+    _fault("MUL forgets a partial product", AluLane, "_product", "+ cross_x + cross_y", "+ cross_x"),
+    _fault("left shifts wrap at 32", AluLane, "_shifted", "above.eq(left & ~far)", "above.eq(left)"),
+    _fault("right shifts wrap at 32", AluLane, "_shifted", "below.eq(~left & ~far)", "below.eq(~left)"),
+    _fault("right shifts fill with zeros", AluLane, "_shifted", "fill.eq(self.x[-1] & ~left)", "fill.eq(0)"),
+    _fault(
+        "counts have four bits",
+        AluLane,
+        "_shifted",
+        "Mux(counts[0][4], wide[16 : 16 + len(coarse)], wide[: len(coarse)])",
+        "wide[: len(coarse)]",
+    ),
+    _fault(
+        "weights have no sign",
+        MacRow,
+        "elaborate",
+        "* self.wgt[lane]",
+        "* self.wgt[lane].as_unsigned()[: self.wgt_width - 1]",
+    ),
+    _fault("neighbouring weights change places", MacRow, "elaborate", "* self.wgt[lane]", "* self.wgt[lane ^ 1]"),
+    _fault("every second product is left out", MacRow, "_sums", "sum(terms[1:], terms[0])", "terms[-1]"),
+    _fault("no room for zeros to the right", TileWriter, "_walk_data", "+ job.x_pad_0 + job.x_pad_1", "+ job.x_pad_0"),
+    _fault("data begins at the left edge", TileWriter, "_walk_data", "new.y_pad_0) + new.x_pad_0", "new.y_pad_0)"),
+    _fault("rows of inputs and weights are dense", LoadStage, "_ask", "insn.x_stride << log", "insn.x_size << log"),
+    _fault("rows of results are dense", StoreStage, "_elaborate_jobs", "insn.x_stride << log", "insn.x_size << log"),
+    _fault(
+        "stores begin at odd tiles",
+        StoreStage,
+        "_elaborate_tiles",
+        "address.eq(insn.sram_base)",
+        "address.eq(insn.sram_base | 1)",
+    ),
+    _fault("rows of accumulators are dense", AccLoader, "_front", "insn.x_stride << log", "insn.x_size << log"),
+    _fault(
+        "8-bit loads forget the sign", AccLoader, "_take_part", "number[-1].replicate", "(number[-1] & 0).replicate"
+    ),
+    _fault(
+        "the sum just before is not forwarded",
+        Gemm,
+        "_accumulate",
+        "Mux(near, result[lane], Mux(far, older[lane], self.acc_data[lane]))",
+        "Mux(far, older[lane], self.acc_data[lane])",
+    ),
+    _fault(
+        "the sum two steps before is not forwarded",
+        Gemm,
+        "_accumulate",
+        "Mux(far, older[lane], self.acc_data[lane])",
+        "self.acc_data[lane]",
+    ),
+    _fault("inputs have even offsets", Gemm, "_front", "uop.src + offsets.src", "uop.src + (offsets.src & ~1)"),
+    _fault("weights have no offsets", Gemm, "_front", "uop.wgt + offsets.wgt", "uop.wgt"),
+    _fault(
+        "inner factors are odd",
+        LoopNest,
+        "_offset",
+        'inner + held[f"{name}_factor_in"]',
+        'inner + (held[f"{name}_factor_in"] | 1)',
+    ),
+    _fault("the ALU takes its source without an offset", Alu, "_front", "uop.src + fetched.offsets.src", "uop.src"),
+    _fault("a source that was overwritten is taken as it was", Alu, "_source_known", " & (x.dst != src)", ""),
+    SourceFault("the ALU does not wait for its own results", alu._in_flight, ").any()", ").any() & 0"),
+    _fault(
+        "one micro-op too many is loaded", UopLoader, "_front", "skip_last.eq(odd ^ insn.x_size[0])", "skip_last.eq(0)"
+    ),
+    _fault(
+        "instructions do not wait for the same tiles",
+        Window,
+        "_bind",
+        "(binding.low <= entry.high)",
+        "(binding.low < entry.low)",
+    ),
+)
+
+
+@contextmanager
+def faulty_hardware(fault: SourceFault, number: int, cache: Path) -> Iterator[None]:
+    """Have every hardware simulator that is made inside built with the fault, and kept in ``cache`` under ``number``.
+
+    Nothing of it gets into the user's cache.
+    """
+    right = hw.sim.cached_design
+
+    def design(key: str, *arguments: Any, **options: Any) -> Any:
+        return right(f"{key} fault {number}", *arguments, **options)
+
+    environment = {"XDG_CACHE_HOME": str(cache)}
+    with fault.planted(), mock.patch.dict(os.environ, environment), mock.patch.object(hw.sim, "cached_design", design):
+        yield
+
+
+def hardware_engine(program: Program) -> Engine:
+    """Return an engine for ``program``, to be called with the fault planted."""
+    return Engine(program, RtlSimulator(program.config, DeviceMemory(MEMORY_LIMIT)))

@@ -1,0 +1,87 @@
+"""What ``Conv2d`` chooses from: everything fits, nothing is left out that has to be there."""
+
+import numpy as np
+import pytest
+
+import vta
+from isa.config import VTAConfig
+from tests.support.compiler.random_operators import random_operator
+from tests.support.configs import CONFIGS
+from vta.topi.conv.conv2d import ConvTiles, Resident
+from vta.topi.conv.conv2d_operator import Conv2d
+from vta.topi.conv.conv2d_tiling import conv_candidates, conv_footprint, conv_work
+from vta.topi.core.epilogue import Bias, Clip, Epilogue, Residual, ShiftRight
+from vta.topi.core.operator import compile  # noqa: A004
+from vta.topi.tiling import Bus, Footprint, TilingError
+
+STEPS: Epilogue = (ShiftRight(8), Bias(), Clip(0, 127))
+RESNET = {
+    "C2": Conv2d(1, 64, 56, 56, 64, (3, 3), padding=(1, 1, 1, 1), epilogue=STEPS),
+    "C4": Conv2d(1, 64, 56, 56, 128, (1, 1), (2, 2), epilogue=STEPS),
+    "C9": Conv2d(1, 256, 14, 14, 512, (3, 3), (2, 2), (1, 1, 1, 1), epilogue=STEPS),
+    "C11": Conv2d(1, 512, 7, 7, 512, (3, 3), padding=(1, 1, 1, 1), epilogue=STEPS),
+}
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_candidate_of_a_random_convolution_fits(seed: int, config: str) -> None:
+    env = vta.Environment(CONFIGS[config])
+    operator = random_operator(np.random.default_rng(seed), "grouped_conv2d" if seed == 2 else "conv2d")
+    assert isinstance(operator, Conv2d)
+    capacity = Footprint.capacity(env.config)
+    candidates = list(conv_candidates(operator.shape_on(env)))
+    assert candidates
+    assert all(c.footprint.fits(capacity) for c in candidates)
+    assert len({c.tiles for c in candidates}) == len(candidates)
+
+
+@pytest.mark.parametrize("name", RESNET)
+def test_a_layer_of_resnet_18_is_bound_by_its_products(name: str) -> None:
+    operator, env = RESNET[name], vta.get_env()
+    tiles = operator.chosen(env)
+    work = conv_work(operator.shape_on(env), tiles, Bus())
+    assert work.tiles * work.steps * work.gemm * 256 == operator.macs
+    assert tiles.rotate_tiles > 1
+    assert tiles.tile_h * tiles.tile_w * tiles.tile_co >= 32
+
+
+def test_a_footprint_counts_copies_residents_and_what_the_epilogue_reads() -> None:
+    env = vta.get_env()
+    operator = Conv2d(1, 64, 28, 28, 64, (3, 3), padding=(1, 1, 1, 1), epilogue=(Bias(), Residual()))
+    shape = operator.shape_on(env)
+    plain = ConvTiles(tile_h=4, tile_w=14, tile_ci=2, tile_co=4, run=7)
+    accumulators = 2 * 4 * 14 * 4 + 4
+    kernel = 7 * 9 * 2 * 2  # the loops over blocks and rows, of four each, are the instruction's
+    assert conv_footprint(shape, plain) == Footprint(inp=2 * 6 * 16, wgt=4 * 2 * 9, acc=accumulators + 4, uops=kernel)
+    turning = ConvTiles(tile_h=4, tile_w=14, tile_ci=2, tile_co=4, run=7, rotate_tiles=2, rotate_steps=3)
+    assert conv_footprint(shape, turning) == Footprint(
+        inp=3 * 2 * 6 * 16, wgt=3 * 4 * 2 * 9, acc=2 * accumulators + 4, uops=kernel
+    )
+    resident = ConvTiles(
+        tile_h=4, tile_w=14, tile_ci=2, tile_co=4, run=7, rotate_tiles=2, rotate_steps=2, resident=Resident.KERNEL
+    )
+    assert conv_footprint(shape, resident).wgt == 4 * 4 * 9
+    assert conv_footprint(shape, resident).inp == 2 * 2 * 6 * 16
+
+
+def test_a_kernel_that_the_weight_buffer_does_not_hold_is_loaded_row_by_row() -> None:
+    env = vta.Environment(VTAConfig(log_block=6))  # 64 weights
+    operator = Conv2d(1, 100, 11, 12, 70, (9, 9), padding=(4, 4, 4, 4), epilogue=STEPS)
+    assert operator.chosen(env).tile_kh in (1, 3)
+    rng = np.random.default_rng(2)
+    arrays = [rng.integers(-99, 99, operand.shape).astype(operand.dtype) for operand in operator.inputs(env)]
+    np.testing.assert_array_equal(compile(operator, env)(*arrays), operator.reference(*arrays))
+
+
+def test_a_layer_that_cannot_fit_says_which_buffer_is_too_small() -> None:
+    env = vta.Environment(VTAConfig(log_block=6, log_inp_buff_size=10))  # 16 inputs
+    operator = Conv2d(1, 64, 40, 40, 64, (1, 9))
+    assert operator.chosen(env).tile_w < 40
+    wide = Conv2d(1, 64, 40, 40, 64, (1, 20))
+    with pytest.raises(TilingError) as caught:
+        wide.chosen(env)
+    assert str(caught.value) == (
+        f"{wide}: no tiles fit this configuration: even in the smallest ones the input buffer would need 20 elements "
+        "and has 16 (64 bytes each)"
+    )

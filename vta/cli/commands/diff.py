@@ -1,0 +1,106 @@
+"""``vta diff``: where engines, programs or traces differ first.
+
+Tests: tests/vta/cli/test_diff.py.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isa.instructions import Finish
+from isa.program import Program
+from vta.cli.options import ConfigOption
+from vta.cli.programs import one_program, programs_of
+from vta.cli.reporting import UserError, counted, reported
+from vta.cli.style import say
+from vta.inspect.diff.differ import diff_engines, engines_by_name
+from vta.inspect.diff.program_diff import diff_programs
+from vta.inspect.diff.trace_diff import diff_traces
+from vta.inspect.trace.format import MAGIC
+from vta.inspect.trace.reader import read_trace
+
+__all__ = ["diff"]
+
+
+def diff(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A program, a script, or a trace.")],
+    other: Annotated[
+        Path | None, typer.Argument(metavar="[OTHER]", help="A second one, to compare with instead of engines.")
+    ] = None,
+    engines: Annotated[
+        str, typer.Option("--engines", metavar="NAMES", help="Engines to compare; the first one is right.")
+    ] = "reference,sim,tsim",
+    launch: Annotated[int, typer.Option("--launch", min=0, help="Which launch of two scripts to compare.")] = 0,
+    config: ConfigOption = None,
+) -> None:
+    """Run engines (or two programs) in step and stop at the first difference; exit code 1 if there is one."""
+    with reported():
+        if other is None:
+            same = _engines(file, [name.strip() for name in engines.split(",")], config)
+        elif _is_trace(file) or _is_trace(other):
+            same = _traces(file, other)
+        else:
+            same = _programs(file, one_program(file, config, launch), other, one_program(other, config, launch))
+        if not same:
+            raise typer.Exit(1)
+
+
+def _engines(file: Path, names: list[str], config: Path | None) -> bool:
+    if _is_trace(file):
+        raise UserError(f"{file}: a trace is compared with another trace; name two")
+    programs = programs_of(file, config)
+    for number, program in enumerate(programs):
+        place = str(file) if len(programs) == 1 else f"{file}, launch {number}"
+        _require_end(program, place)
+        result = diff_engines(program, engines_by_name(program, names))
+        if result.difference is not None:
+            say(f"{place}: {result.difference}")
+            return False
+        agreed = f"{', '.join(names)} agree"
+        if result.stopped:
+            say(f"{place}: {agreed} up to where all of them stop: {result.stopped}")
+        else:
+            say(f"{place}: {agreed} on {counted(len(program.instructions), 'instruction')}")
+    return True
+
+
+def _require_end(program: Program, place: str) -> None:
+    """Raise ``UserError`` unless FINISH is the last instruction and no other one: no engine begins anything else."""
+    finishes = [index for index, entry in enumerate(program.instructions) if isinstance(entry, Finish)]
+    last = len(program.instructions) - 1
+    if finishes != [last]:
+        where = ", ".join(map(str, finishes[:3])) or "nowhere"
+        raise UserError(f"{place}: no engine runs it: FINISH must be the last instruction, and is at: {where}")
+
+
+def _programs(file: Path, first: Program, other: Path, second: Program) -> bool:
+    result = diff_programs(first, second)
+    if result.difference is not None:
+        say(f"{file} (the first) and {other} (the second): {result.difference}")
+        return False
+    count = len(result.unequal)
+    if not count:
+        text = "the same instructions"
+    else:
+        are = "instructions are" if count > 1 else "instruction is"
+        text = f"{count} {are} written differently, the first of them {result.unequal[0]}"
+    say(f"{file} and {other} do the same; {text}")
+    return True
+
+
+def _traces(file: Path, other: Path) -> bool:
+    with read_trace(file) as first, read_trace(other) as second:
+        found = diff_traces(first, second)
+    if found is None:
+        say(f"{file} and {other} hold the same launches at the same times")
+        return True
+    say(f"{file} (the first) and {other} (the second): {found}")
+    return False
+
+
+def _is_trace(file: Path) -> bool:
+    if not file.is_file():
+        return False
+    with file.open("rb") as stream:
+        return stream.read(len(MAGIC)) == MAGIC

@@ -1,0 +1,125 @@
+"""``vta explain``: what bounds a recorded run, and what would make it faster.
+
+Tests: tests/vta/cli/test_explain_command.py.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from vta.cli.account import account_table
+from vta.cli.capsule import require_trace
+from vta.cli.reporting import UserError, reported
+from vta.cli.style import say
+from vta.inspect.explain import Explanation, explain
+from vta.inspect.trace import Recorded, read_trace
+
+__all__ = ["explain_trace"]
+
+
+def explain_trace(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A trace of tsim: `vta run --target tsim --record FILE`.")
+    ],
+    launch: Annotated[int | None, typer.Option("--launch", metavar="N", help="Only launch N, counted from 0.")] = None,
+) -> None:
+    """Say what bounds each launch of a trace, and which parameter would change it, with the predicted gain.
+
+    A launch that failed gets a sentence, the others are explained.
+    """
+    with reported():
+        require_trace(file, "a trace that `vta run --target tsim --record FILE` wrote")
+        console, told, refused = Console(), list[tuple[str, Explanation]](), False
+        with read_trace(file) as reader:
+            for recorded in reader:
+                if launch is not None and recorded.number != launch:
+                    continue
+                try:
+                    found = explain(recorded, reader.header.hardware)
+                except ValueError as error:
+                    sentence = f"{file}: launch {recorded.number}: {error}"
+                    if recorded.timeline.error is None:  # a device without a clock: the others say the same
+                        raise UserError(sentence) from None
+                    say(f"error: {sentence}", err=True)
+                    refused = True
+                    continue
+                told.append((recorded.node, found))
+                _tell(console, recorded, found)
+            if len(told) > 1:
+                console.print(_summary(told))
+            if not told and not refused:
+                raise UserError(
+                    f"{file}: the trace has no launches"
+                    if launch is None
+                    else f"{file}: there is no launch {launch}; the trace has {reader.launches}"
+                )
+            if launch is None and not reader.whole:
+                say(f"{file}: the recording was cut off; this is what it had until then", err=True)
+            if refused:
+                raise typer.Exit(1)
+
+
+def _tell(console: Console, recorded: Recorded, found: Explanation) -> None:
+    """Print all about one launch."""
+    purpose = f" for {recorded.node}" if recorded.node else ""
+    cycles = f"{found.cycles:,} cycles"
+    say(f"launch {recorded.number}{purpose}: {cycles}, bound by {found.bound}: {found.because}")
+    assert recorded.timeline.account is not None, "what has no clock is not explained"
+    console.print(_path_table(found))
+    console.print(account_table(recorded.timeline.account, title="cycles by module and cause"))
+    _print_advice(console, found)
+
+
+def _summary(told: Sequence[tuple[str, Explanation]]) -> Table:
+    """Return a table with the cycles of all launches, by the node of the graph that they were run for."""
+    by_node: dict[str, list[Explanation]] = {}
+    for node, found in told:
+        by_node.setdefault(node, []).append(found)
+    everything = sum(found.cycles for _, found in told)
+    table = Table(title="all launches, by graph node", title_justify="left", show_footer=True)
+    table.add_column("node", footer="total")
+    table.add_column("launches", justify="right", footer=f"{len(told):,}")
+    table.add_column("cycles", justify="right", footer=f"{everything:,}")
+    table.add_column("share", justify="right", footer="100.0 %")
+    table.add_column("mostly bound by")
+    for node, launches in by_node.items():
+        cycles, bounds = sum(found.cycles for found in launches), Counter[str]()
+        for found in launches:
+            bounds[found.bound] += found.cycles
+        share = f"{100 * cycles / everything:.1f} %"
+        bound = bounds.most_common(1)[0][0]
+        table.add_row(Text(node or "(none)"), f"{len(launches):,}", f"{cycles:,}", share, bound)
+    return table
+
+
+def _path_table(found: Explanation) -> Table:
+    table = Table(title="the critical path", title_justify="left")
+    table.add_column("went to")
+    table.add_column("cycles", justify="right")
+    table.add_column("share", justify="right")
+    for share, cycles in found.path.items():
+        table.add_row(share.value, f"{cycles:,}", f"{100 * cycles / found.cycles:.1f} %")
+    return table
+
+
+def _print_advice(console: Console, found: Explanation) -> None:
+    """Print what would save at least one cycle in a thousand, and name the rest in a line."""
+    worth = [made for made in found.advice if found.cycles - made.cycles >= found.cycles / 1000]
+    table = Table(title="what would change it", title_justify="left")
+    table.add_column("if there were")
+    table.add_column("cycles", justify="right")
+    table.add_column("saved", justify="right", style="green")
+    table.add_column("what to turn", overflow="fold")
+    for made in worth:
+        table.add_row(made.name, f"{made.cycles:,}", f"{100 * (1 - made.cycles / found.cycles):.1f} %", made.turn)
+    if worth:
+        console.print(table)
+    others = [made.name for made in found.advice if made not in worth]
+    if others:
+        console.print(f"saves less than 0.1 %: {', '.join(others)}")

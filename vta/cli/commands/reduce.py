@@ -1,0 +1,39 @@
+"""``vta reduce``: the smallest capsule that still fails in the same way.
+
+Tests: tests/vta/cli/test_capsule_commands.py.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isa.text.disassembler import disassemble
+from vta.cli.reporting import UserError, reported, require_file
+from vta.cli.style import say
+from vta.inspect.capsule import load_capsule, reduce_capsule, save_capsule
+
+__all__ = ["reduce"]
+
+
+def reduce(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A capsule of a run that failed, or gave a wrong result.")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Where the small capsule goes.")],
+) -> None:
+    """Shrink a capsule while it fails in the same way, or computes the same wrong thing, and show what is left."""
+    with reported():
+        require_file(file, "a capsule that `vta run --capsule` wrote")
+        capsule = load_capsule(file)
+        try:
+            small = reduce_capsule(capsule, progress=lambda text: say(text, err=True))
+        except ValueError as error:
+            raise UserError(f"{file}: {error}") from None
+        save_capsule(small, output)
+        say(disassemble(small.programs[-1]))
+        before, after = len(capsule.programs[-1].instructions), len(small.programs[-1].instructions)
+        kept = (
+            small.outcomes[-1].message or f"another result on {small.machine.device} than on the reference interpreter"
+        )
+        say(f"{output}: {after} of {before} instructions; {kept}")

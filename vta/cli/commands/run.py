@@ -1,0 +1,244 @@
+"""``vta run``: a Python script, an assembly text or a binary program, on a device.
+
+Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_script_commands.py.
+"""
+
+import itertools
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+import typer
+from rich.console import Console
+
+from isa.config import VTAConfig
+from isa.program import Program
+from isa.text.disassembler import disassemble
+from runtime.devices.tsim.device import RtlSimulator
+from runtime.observe.stats import Statistics
+from runtime.queue.launch import Launch
+from runtime.session import Session
+from vta.cli.account import account_table
+from vta.cli.capsule import is_capsule, packing, replay_capsule
+from vta.cli.heartbeat import heartbeat
+from vta.cli.listing import launch_listing
+from vta.cli.options import ConfigOption, TargetOption, chosen_config, given_config
+from vta.cli.program_file import read_program
+from vta.cli.programs import programs_of
+from vta.cli.reporting import UserError, reported, require_file, require_outputs, stats_table
+from vta.cli.sanitizing import LaunchSanitizer, sanitize_programs
+from vta.cli.script import run_script
+from vta.cli.style import say
+from vta.inspect.trace import recording
+
+__all__ = ["run"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wishes:
+    """What to do beside running: where to list, record, pack and draw, whether to check everything."""
+
+    trace: str | None
+    record: Path | None
+    sanitize: bool
+    capsule: Path | None
+    vcd: Path | None
+    signals: tuple[str, ...]
+
+
+def run(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A script, program or capsule.")],
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...", help="Arguments of a script.")] = None,
+    target: TargetOption = None,
+    config: ConfigOption = None,
+    stats: Annotated[bool, typer.Option("--stats", help="Print the device's counters at the end.")] = False,
+    trace: Annotated[
+        str | None, typer.Option("--trace", metavar="FILE", help="Write each launch's instructions; - is the screen.")
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option("--record", metavar="FILE", help="Record what the device did, for `vta trace FILE`.")
+    ] = None,
+    sanitize: Annotated[
+        bool, typer.Option("--sanitize", help="Check every access and number first, on the reference interpreter.")
+    ] = False,
+    capsule: Annotated[
+        Path | None, typer.Option("--capsule", metavar="OUT", help="Pack all that the run depends on, to replay it.")
+    ] = None,
+    vcd: Annotated[
+        Path | None, typer.Option("--vcd", metavar="FILE", help="Write waveforms of the hardware (tsim).")
+    ] = None,
+    signals: Annotated[
+        list[str] | None,
+        typer.Option("--signals", metavar="PATTERN", help="What --vcd writes, as 'compute.*'; repeatable."),
+    ] = None,
+) -> None:
+    """Run a script or a program, and say what it computed or what went wrong."""
+    with reported():
+        require_file(file, "a .py script, a .vta assembly or a binary program")
+        wishes = _Wishes(trace, record, sanitize, capsule, vcd, tuple(signals or ()))
+        _require_places(file, wishes)
+        if is_capsule(file):
+            ignored = {"--target": target, "--config": config, "--stats": stats, "--trace": trace, "--capsule": capsule}
+            _require_replay(arguments, ignored)
+            _run_capsule(file, config, wishes)
+            return
+        counters = _counters_of(file, arguments or [], target, config, wishes)
+        if stats:
+            _print_statistics(counters)
+
+
+def _counters_of(
+    file: Path, arguments: list[str], target: str | None, config: Path | None, wishes: _Wishes
+) -> Statistics:
+    """Run a script or a program; return the counters of the device that it ran on."""
+    if file.suffix == ".py":
+        return _run_script(file, arguments, chosen_config(config, target), wishes)
+    if arguments:
+        raise typer.BadParameter(f"a program takes no arguments, got {' '.join(arguments)}")
+    return _run_program(file, read_program(file, config=given_config(config)), target, wishes)
+
+
+def _require_places(file: Path, wishes: _Wishes) -> None:
+    """Raise an error unless everything that is wished for can be written, and none of it over ``file``."""
+    if wishes.signals and wishes.vcd is None:
+        raise typer.BadParameter("--signals chooses what --vcd FILE writes, and there is no --vcd")
+    listing = None if wishes.trace in (None, "-") else Path(str(wishes.trace))
+    outputs = {"--trace": listing, "--record": wishes.record, "--capsule": wishes.capsule, "--vcd": wishes.vcd}
+    require_outputs(file, outputs)
+
+
+def _require_replay(arguments: list[str] | None, options: Mapping[str, object]) -> None:
+    """Raise typer's error if there is anything that replaying a capsule would have to ignore."""
+    given = [*(name for name, value in options.items() if value), *(arguments or ())]
+    if given:
+        raise typer.BadParameter(f"a capsule runs as it was packed, with its own machine; leave out {' '.join(given)}")
+
+
+def _run_capsule(file: Path, config: Path | None, wishes: _Wishes) -> None:
+    if wishes.sanitize and sanitize_programs(programs_of(file, config), str(file)):
+        raise typer.Exit(1)
+    replay_capsule(file, inside=lambda session: _watched(session, file, wishes))
+
+
+@contextmanager
+def _watched(session: Session, file: Path, wishes: _Wishes) -> Iterator[None]:
+    """Record and draw what is wished for, show a sign of life, and let Ctrl-C end it."""
+    with _recorded(session, file, wishes), _drawn(session, wishes), heartbeat(session), _killed_by_interrupt():
+        yield
+
+
+def _print_statistics(statistics: Statistics) -> None:
+    """Print the counters and, where there is a clock, what each module spent its cycles on."""
+    console = Console()
+    console.print(stats_table(statistics.as_dict(), title="statistics of the run"))
+    if statistics.account is not None:
+        console.print(account_table(statistics.account, title="cycles by module and cause"))
+
+
+def _run_script(file: Path, arguments: list[str], config: VTAConfig, wishes: _Wishes) -> Statistics:
+    with ExitStack() as stack:
+        listeners: list[Callable[[Launch, Session], None]] = []
+        if wishes.trace is not None:
+            listeners.append(_listing_to(stack.enter_context(_trace_file(wishes.trace))))
+        sanitizer = LaunchSanitizer()
+        if wishes.sanitize:
+            listeners.append(sanitizer.watch)
+
+        def on_launch(launch: Launch, session: Session) -> None:
+            for listener in listeners:
+                listener(launch, session)
+
+        inside = [
+            heartbeat,
+            lambda session: packing(session, file, wishes.capsule),
+            lambda session: _recorded(session, file, wishes),
+            lambda session: _drawn(session, wishes),
+        ]
+        counters = run_script(file, config, arguments, on_launch=on_launch if listeners else None, inside=inside)
+    if wishes.sanitize:
+        sanitizer.summary(str(file))
+        if sanitizer.errors:
+            raise typer.Exit(1)
+    return counters
+
+
+def _listing_to(write: Callable[[str], None]) -> Callable[[Launch, Session], None]:
+    """Return what writes the listing of one launch after the other."""
+    numbers = itertools.count()
+
+    return lambda launch, _: write(launch_listing(launch, next(numbers)))
+
+
+def _recorded(session: Session, file: Path, wishes: _Wishes) -> AbstractContextManager[None]:
+    return recording(session, wishes.record, program=file.name) if wishes.record else nullcontext()
+
+
+@contextmanager
+def _drawn(session: Session, wishes: _Wishes) -> Iterator[None]:
+    """Write waveforms, if they are wished for."""
+    if wishes.vcd is None:
+        yield
+        return
+    device = session.device
+    if not isinstance(device, RtlSimulator):
+        raise UserError(f"--vcd shows the signals of the hardware, and {device.name!r} has none; use --target tsim")
+    with open(wishes.vcd, "w", encoding="utf-8") as file, device.waves(file, wishes.signals):
+        yield
+
+
+def _run_program(file: Path, program: Program, target: str | None, wishes: _Wishes) -> Statistics:
+    if wishes.trace is not None:
+        with _trace_file(wishes.trace) as write:
+            write(disassemble(program))
+    if wishes.sanitize and sanitize_programs([program], str(file)):
+        raise typer.Exit(1)
+    session = Session(program.config, target or program.config.target)
+    with (
+        reported(program=file),
+        _watched(session, file, wishes),
+        packing(session, file, wishes.capsule) as capture,
+    ):
+        outputs = capture.run_program(program)
+    for name, array in outputs.items():
+        typer.echo(f"{name}: {array.dtype}{list(array.shape)}\n{_text(array)}")
+    if not outputs:
+        say(f"{file}: finished; the program names no output")
+    return session.device.stats
+
+
+@contextmanager
+def _killed_by_interrupt() -> Iterator[None]:
+    """Let Ctrl-C end the process at once: a single instruction in native code may take hours, and Python would wait."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _text(array: npt.NDArray[np.generic]) -> str:
+    return np.array2string(array, max_line_width=100, threshold=256)
+
+
+@contextmanager
+def _trace_file(name: str) -> Iterator[Callable[[str], None]]:
+    """Yield what writes a listing into the file, or onto the screen."""
+    if name == "-":
+        yield lambda listing: say(listing.removesuffix("\n"))
+        return
+    with open(name, "w", encoding="utf-8") as file:
+
+        def write(listing: str) -> None:
+            file.write(listing)
+            file.flush()
+
+        yield write

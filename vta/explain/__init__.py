@@ -1,6 +1,0 @@
-"""What bounds a run, and what would change it: predictions from a recorded launch. Tests: tests/vta/explain."""
-
-from vta.explain.advice import Advice, Explanation, explain
-from vta.explain.run_model import RunModel
-
-__all__ = ["Advice", "Explanation", "RunModel", "explain"]

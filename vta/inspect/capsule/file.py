@@ -1,0 +1,133 @@
+"""The file of a capsule: a ZIP archive with ``capsule.json`` and a program file a launch.
+
+``capsule.json``: ``format`` (1), ``name``, ``machine`` (device, hardware, latency, stall_seed), ``versions`` and
+``outcomes`` (kind, message, cycles, digest). ``launch-N.vtab`` is launch N as ``isa.program_file`` writes it, with the
+memory from before the launch. Tests: tests/vta/inspect/capsule/test_capsule.py.
+"""
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from types import NoneType
+from typing import Any
+
+from isa.program import Program, ProgramError
+from isa.program_file import program_from_bytes, program_to_bytes
+from isa.whole_file import write_whole
+from vta.inspect.capsule.model import Capsule, CapsuleError, Machine, Outcome
+
+__all__ = ["MAGIC", "load_capsule", "save_capsule"]
+
+MAGIC = b"PK\x03\x04"
+"""What the file begins with."""
+
+_FORMAT = 1
+_HEAD = "capsule.json"
+_DATE = (1980, 1, 1, 0, 0, 0)  # equal capsules are equal files
+
+_Kinds = Mapping[str, type | tuple[type, ...]]
+_PARTS: _Kinds = {"format": int, "machine": dict, "name": str, "outcomes": list, "versions": dict}
+_MACHINE: _Kinds = {"device": str, "hardware": dict, "latency": (int, NoneType), "stall_seed": (int, NoneType)}
+_OUTCOME: _Kinds = {"cycles": (int, NoneType), "digest": str, "kind": str, "message": str}
+
+
+class _DamageError(Exception):
+    """What is wrong with the contents of a file."""
+
+
+def save_capsule(capsule: Capsule, path: str | os.PathLike[str]) -> None:
+    """Write ``capsule`` to ``path``: the old file, if any, stays whole until the new one is."""
+    head = {
+        "format": _FORMAT,
+        "name": capsule.name,
+        "machine": asdict(capsule.machine),
+        "versions": dict(capsule.versions),
+        "outcomes": [asdict(outcome) for outcome in capsule.outcomes],
+    }
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(_entry(_HEAD), json.dumps(head, indent=1, sort_keys=True))
+        for number, program in enumerate(capsule.programs):
+            archive.writestr(_entry(_launch(number)), program_to_bytes(program))
+    write_whole(path, packed.getvalue())
+
+
+def load_capsule(path: str | os.PathLike[str]) -> Capsule:
+    """Return the capsule in ``path``; ``CapsuleError`` begins with the path, and ``OSError`` is the system's."""
+    where = os.fspath(path)
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        return _capsule(_entries(data), where)
+    except (_DamageError, ProgramError) as damage:
+        raise CapsuleError(f"{where}: this is no capsule, or a damaged one: {damage}") from None
+
+
+def _entries(data: bytes) -> dict[str, bytes]:
+    """Return what the archive holds, by name; every byte of it has been checked."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+    except Exception as error:  # a damaged archive raises whatever zipfile, zlib or struct stumble upon
+        raise _DamageError(str(error)) from None
+
+
+def _capsule(entries: Mapping[str, bytes], where: str) -> Capsule:
+    head = _head(entries)
+    if head.get("format") != _FORMAT:
+        raise CapsuleError(
+            f"{where}: the capsule has format {head.get('format')!r}, and this version reads format {_FORMAT}; replay "
+            "it with the version that wrote it, or pack it again"
+        )
+    checked = _fields(head, _PARTS, _HEAD)
+    machine = Machine(**_fields(checked["machine"], _MACHINE, "its machine"))
+    outcomes = tuple(Outcome(**_fields(entry, _OUTCOME, "an outcome")) for entry in checked["outcomes"])
+    programs = tuple(_program(entries, _launch(number)) for number in range(len(outcomes)))
+    if not programs:
+        raise CapsuleError(f"{where}: the capsule has no launch")
+    if {_HEAD, *map(_launch, range(len(programs)))} != entries.keys():
+        raise _DamageError(f"it has outcomes of {len(programs)} launches, and holds {', '.join(sorted(entries))}")
+    return Capsule(machine, programs, outcomes, checked["versions"], checked["name"])
+
+
+def _head(entries: Mapping[str, bytes]) -> Mapping[str, object]:
+    try:
+        head = json.loads(_entry_of(entries, _HEAD))
+    except (ValueError, RecursionError):
+        raise _DamageError(f"{_HEAD} is not JSON") from None
+    if not isinstance(head, dict):
+        raise _DamageError(f"{_HEAD} is not a JSON object")
+    return head
+
+
+def _fields(found: object, kinds: _Kinds, what: str) -> dict[str, Any]:
+    """Return the fields of a JSON object that must have these, of these kinds, and no others."""
+    if not isinstance(found, dict) or found.keys() != kinds.keys():
+        raise _DamageError(f"{what} needs exactly {', '.join(kinds)}")
+    for name, kind in kinds.items():
+        if not isinstance(found[name], kind):
+            raise _DamageError(f"{name!r} of {what} cannot be {found[name]!r}")
+    return found
+
+
+def _program(entries: Mapping[str, bytes], name: str) -> Program:
+    return program_from_bytes(_entry_of(entries, name), where=name)
+
+
+def _entry_of(entries: Mapping[str, bytes], name: str) -> bytes:
+    if name not in entries:
+        raise _DamageError(f"it holds no {name}")
+    return entries[name]
+
+
+def _launch(number: int) -> str:
+    return f"launch-{number}.vtab"
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _DATE)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry

@@ -1,0 +1,156 @@
+"""A trace as Chrome's trace event JSON, which https://ui.perfetto.dev opens: tracks, token arrows, counters.
+
+One process a launch. Tracks: each module's instructions (overlapping ones on further lanes) and what it waited for,
+the bursts of each memory client. Arrows lead from the instruction that pushed a token to the one that popped it.
+Counters: tokens in each queue, beats of memory that moved. One cycle is shown as one microsecond.
+Tests: tests/vta/inspect/trace/test_perfetto.py.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+import numpy as np
+
+from isa.text.disassembler import format_instruction
+from isa.tokens import TokenQueue
+from runtime.observe.accounting import WORK
+from runtime.observe.timeline import NEVER
+from vta.inspect.trace.lanes import end_of, instruction_lanes, lanes
+from vta.inspect.trace.model import Recorded
+from vta.inspect.trace.tokens import token_flows
+
+__all__ = ["trace_events", "write_perfetto"]
+
+_BUCKET = 64
+"""Cycles over which the bandwidth counter sums."""
+
+Event = dict[str, object]
+
+
+def write_perfetto(launches: Iterable[Recorded], file: IO[str]) -> int:
+    """Write the JSON of ``launches``; return the number of events."""
+    count = 0
+    file.write('{"displayTimeUnit":"ns","traceEvents":[\n')
+    for launch in launches:
+        for event in trace_events(launch):
+            file.write(",\n" if count else "")
+            file.write(json.dumps(event, separators=(",", ":")))
+            count += 1
+    file.write("\n]}\n")
+    return count
+
+
+def trace_events(launch: Recorded) -> Iterator[Event]:
+    """Yield the events of one launch."""
+    process = launch.number + 1
+    name = f"launch {launch.number} on {launch.timeline.device}" + (f": {launch.node}" if launch.node else "")
+    yield {"ph": "M", "name": "process_name", "pid": process, "args": {"name": name}}
+    tracks = _Tracks(process)
+    places = _instruction_places(launch)
+    yield from _instructions(launch, tracks, places)
+    yield from _waits(launch, tracks)
+    yield from _bursts(launch, tracks)
+    yield from _tokens(launch, tracks, places)
+    yield from _bandwidth(launch, process)
+    yield from tracks.names()
+
+
+class _Tracks:
+    """Numbers for the tracks of a process, in the order of their names' first use."""
+
+    def __init__(self, process: int) -> None:
+        self.process = process
+        self._numbers: dict[str, int] = {}
+
+    def event(self, track: str, phase: str, name: str, time: int, **more: object) -> Event:
+        number = self._numbers.setdefault(track, len(self._numbers) + 1)
+        return {"ph": phase, "name": name, "ts": time, "pid": self.process, "tid": number, **more}
+
+    def names(self) -> Iterator[Event]:
+        for name, number in self._numbers.items():
+            yield {"ph": "M", "name": "thread_name", "pid": self.process, "tid": number, "args": {"name": name}}
+            sort = {"sort_index": number}
+            yield {"ph": "M", "name": "thread_sort_index", "pid": self.process, "tid": number, "args": sort}
+
+
+def _instruction_places(launch: Recorded) -> dict[int, str]:
+    """Return the track of each instruction that began: module by module, lane by lane, as the tracks are to stand."""
+    found = sorted(instruction_lanes(launch).items(), key=lambda item: (launch.modules[item[0]], item[1], item[0]))
+    return {index: launch.modules[index].name.lower() + (f" {lane + 1}" if lane else "") for index, lane in found}
+
+
+def _instructions(launch: Recorded, tracks: _Tracks, places: dict[int, str]) -> Iterator[Event]:
+    timeline = launch.timeline
+    for index, track in places.items():
+        text = format_instruction(launch.instructions[index], launch.config)
+        begin, end = int(timeline.begun[index]), int(end_of(timeline, index))
+        detail: dict[str, object] = {"index": index, "text": text}
+        if timeline.ended[index] == NEVER:
+            detail["completed"] = False
+        if timeline.issued is not None:
+            detail["issued"] = int(timeline.issued[index])
+        origin = timeline.origins[index]
+        if origin is not None:
+            known = {"stage": origin.stage, "source": origin.source, "call": origin.call, "node": origin.node}
+            detail |= {name: text for name, text in known.items() if text}
+        yield tracks.event(track, "X", text.split(" ", 1)[0], begin, dur=end - begin + 1, args=detail)
+
+
+def _waits(launch: Recorded, tracks: _Tracks) -> Iterator[Event]:
+    for module, states in launch.timeline.states.items():
+        durations = states.durations(launch.timeline.duration).tolist()
+        for begin, duration, cause in zip(states.begins.tolist(), durations, states.causes, strict=True):
+            if cause != WORK:
+                yield tracks.event(f"{module} waits", "X", cause, begin, dur=duration)
+
+
+def _bursts(launch: Recorded, tracks: _Tracks) -> Iterator[Event]:
+    bursts = launch.timeline.bursts
+    for number, client in enumerate(bursts.clients):
+        chosen = np.flatnonzero((bursts.client == number) & (bursts.end != NEVER))
+        begins, ends = bursts.begin[chosen].tolist(), bursts.end[chosen].tolist()
+        where, sizes = bursts.address[chosen].tolist(), bursts.nbytes[chosen].tolist()
+        rows = zip(lanes(begins, ends), begins, ends, where, sizes, strict=True)
+        for lane, begin, end, address, nbytes in rows:
+            track = f"memory: {client}" + (f" {lane + 1}" if lane else "")
+            detail = {"address": f"{address:#x}", "bytes": nbytes}
+            yield tracks.event(track, "X", f"{nbytes} B", begin, dur=end - begin + 1, args=detail)
+
+
+def _tokens(launch: Recorded, tracks: _Tracks, places: dict[int, str]) -> Iterator[Event]:
+    """Yield the arrows, and the number of tokens in each queue whenever it changes."""
+    timeline = launch.timeline
+    changes: dict[TokenQueue, list[tuple[int, int]]] = {queue: [] for queue in TokenQueue}
+    for number, flow in enumerate(token_flows(launch)):
+        pushed = int(timeline.pushed(flow.queue)[flow.giver])
+        changes[flow.queue].append((pushed, 1))
+        if flow.taker is None:
+            continue
+        popped = int(timeline.begun[flow.taker])
+        changes[flow.queue].append((popped, -1))
+        key = launch.number * 10_000_000 + number
+        name = flow.queue.value
+        yield tracks.event(places[flow.giver], "s", name, pushed, cat="token", id=key)
+        yield tracks.event(places[flow.taker], "f", name, popped, cat="token", id=key, bp="e")
+    for queue, steps in changes.items():
+        count = 0
+        for time, step in sorted(steps):
+            count += step
+            args = {"tokens": count}
+            yield {"ph": "C", "name": f"tokens {queue.value}", "ts": time, "pid": tracks.process, "args": args}
+
+
+def _bandwidth(launch: Recorded, process: int) -> Iterator[Event]:
+    """Yield bytes that finished moving, per cycle, over buckets of cycles."""
+    bursts, duration = launch.timeline.bursts, launch.timeline.duration
+    if launch.timeline.cycles is None:
+        return
+    buckets = -(-duration // _BUCKET)
+    for kind, of_kind in (("read", False), ("written", True)):
+        numbers = [n for n, client in enumerate(bursts.clients) if (client in bursts.writers) is of_kind]
+        chosen = np.isin(bursts.client, numbers) & (bursts.end != NEVER) & (bursts.end < duration)
+        sums = np.bincount(bursts.end[chosen] // _BUCKET, bursts.nbytes[chosen], buckets)
+        for bucket, nbytes in enumerate(sums.tolist()):
+            args = {"bytes": nbytes / _BUCKET}
+            yield {"ph": "C", "name": f"bytes a cycle, {kind}", "ts": bucket * _BUCKET, "pid": process, "args": args}

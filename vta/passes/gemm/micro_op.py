@@ -1,0 +1,68 @@
+"""One micro-op of the GEMM core as a statement, and the views of the scratchpads that its operands are.
+
+Tests: tests/vta/front/test_environment.py, tests/vta/passes/gemm/test_inject_conv2d_transpose_skip.py.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from isa.config import VTAConfig
+from isa.instructions import Module
+from isa.origin import Origin
+from vta.passes.coproc_axis import coproc_axis, coproc_scope, uop_scope
+from vta.tir.buffer import Buffer, decl_buffer
+from vta.tir.dtype import INT32
+from vta.tir.expr import Builtin, Call, Expr, IntImm
+from vta.tir.scopes import ACC_SCOPE, GEMM_SYMBOL, INP_SCOPE, WGT_SCOPE
+from vta.tir.stmt import Evaluate, Stmt
+
+__all__ = ["GemmViews", "gemm_views", "reset_micro_op", "update_micro_op"]
+
+_NONE = IntImm(0)
+
+
+@dataclass(frozen=True, slots=True)
+class GemmViews:
+    """One element of each scratchpad: ``acc`` (batch, block_out), ``inp`` (batch, block_in), ``wgt`` (block_out,
+    block_in)."""
+
+    acc: Buffer
+    inp: Buffer
+    wgt: Buffer
+
+
+def gemm_views(config: VTAConfig) -> GemmViews:
+    """Return new views; a region that one is bound to must begin at a whole element."""
+    batch, block_in, block_out = config.batch, config.block_in, config.block_out
+    return GemmViews(
+        _view((batch, block_out), config.acc_dtype, ACC_SCOPE),
+        _view((batch, block_in), config.inp_dtype, INP_SCOPE),
+        _view((block_out, block_in), config.wgt_dtype, WGT_SCOPE),
+    )
+
+
+def _view(shape: tuple[int, int], dtype: str, scope: str) -> Buffer:
+    lanes = shape[0] * shape[1]
+    return decl_buffer(shape, dtype, scope, scope=scope, offset_factor=lanes, data_alignment=lanes)
+
+
+def update_micro_op(views: GemmViews, origin: Origin | None = None) -> Stmt:
+    """Return ``acc[i, j] += sum over k of inp[i, k] * wgt[j, k]``, in the compute module's scope."""
+    operands = [_pointer(views.acc, "rw"), _pointer(views.inp, "r"), _pointer(views.wgt, "r")]
+    return _micro_op(0, operands, origin)
+
+
+def reset_micro_op(views: GemmViews, origin: Origin | None = None) -> Stmt:
+    """Return ``acc[i, j] = 0``, in the compute module's scope."""
+    return _micro_op(1, [_pointer(views.acc, "rw"), _NONE, _NONE], origin)
+
+
+def _pointer(view: Buffer, access: str) -> Expr:
+    return view.access_ptr(access, "int32")
+
+
+def _micro_op(reset: int, operands: Sequence[Expr], origin: Origin | None) -> Stmt:
+    arguments = (_NONE, IntImm(reset), *operands, _NONE, _NONE, _NONE)
+    axis = coproc_axis()
+    push = Evaluate(Call(INT32, Builtin.UOP_PUSH, arguments), origin)
+    return coproc_scope(axis, Module.COMPUTE, uop_scope(axis, GEMM_SYMBOL, push, origin), origin)

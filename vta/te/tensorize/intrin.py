@@ -1,0 +1,109 @@
+"""Tensor intrinsics: a small computation, and the statements that do it on pieces of memory.
+
+Tests: tests/vta/te/test_tensor_intrin.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from vta.te.operation import ComputeOp, Operation
+from vta.te.tensor import Tensor
+from vta.tir.buffer import Buffer, decl_buffer
+from vta.tir.expr import Equality, Expr, Operators, Var, convert
+from vta.tir.stmt import Evaluate, Stmt
+
+__all__ = ["IntrinsicBody", "TensorIntrin", "TensorIntrinError", "decl_tensor_intrin"]
+
+IntrinsicBody: TypeAlias = Stmt | Expr
+_Generated: TypeAlias = IntrinsicBody | Sequence[IntrinsicBody | None] | None
+
+
+class TensorIntrinError(ValueError):
+    """A tensor intrinsic that is declared in a way that has no meaning."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorIntrin:
+    """``op`` says what is computed, ``body`` how: statements on ``buffers``, the inputs' and then the outputs'.
+
+    For a reduction, ``reduce_init`` sets the output to its start value and ``reduce_update`` adds one tile to it; they
+    are used where a loop of the reduction stays outside of the intrinsic, ``body`` where none does.
+    """
+
+    name: str
+    op: ComputeOp
+    inputs: tuple[Tensor, ...]
+    buffers: tuple[Buffer, ...]
+    body: Stmt | None
+    reduce_init: Stmt | None
+    reduce_update: Stmt | None
+
+    @property
+    def input_buffers(self) -> tuple[Buffer, ...]:
+        """The buffers of the inputs, in order."""
+        return self.buffers[: len(self.inputs)]
+
+    @property
+    def output_buffers(self) -> tuple[Buffer, ...]:
+        """The buffers of the outputs, in order."""
+        return self.buffers[len(self.inputs) :]
+
+
+def decl_tensor_intrin(
+    op: Operation,
+    fcompute: Callable[[list[Buffer], list[Buffer]], _Generated],
+    name: str = "tensor_intrin",
+    binds: Mapping[Tensor, Buffer] | None = None,
+    scalar_params: Sequence[Var] | None = None,
+    default_buffer_params: Mapping[str, object] | None = None,
+) -> TensorIntrin:
+    """Declare that ``fcompute(inputs, outputs)`` does what ``op`` describes.
+
+    ``fcompute`` gets the buffers and returns a statement (or expression), or three: body, reset, update. ``binds``
+    gives buffers with a scope, alignment or strides for tensors of ``op``; others are compact, may begin at any
+    element, and get ``default_buffer_params``.
+    """
+    if scalar_params:
+        raise TensorIntrinError(
+            f"tensor intrinsic {name!r}: scalar_params are for calls in a te.compute, which there are not"
+        )
+    if not isinstance(op, ComputeOp):
+        raise TensorIntrinError(f"tensor intrinsic {name!r}: expected the operation of a te.compute, got {op!r}")
+    inputs = op.input_tensors
+    buffers = tuple(_buffer(t, binds or {}, default_buffer_params or {}, name) for t in (*inputs, *op.outputs))
+    generated = fcompute(list(buffers[: len(inputs)]), list(buffers[len(inputs) :]))
+    parts = list(generated) if isinstance(generated, tuple | list) else [generated]
+    if not 1 <= len(parts) <= 3:
+        raise TensorIntrinError(
+            f"tensor intrinsic {name!r}: expected one statement, or body, reset and update, got {len(parts)} statements"
+        )
+    body, reset, update = ([_statement(p, name) for p in parts] + [None, None])[:3]
+    return TensorIntrin(name, op, inputs, buffers, body, reset, update)
+
+
+def _buffer(tensor: Tensor, binds: Mapping[Tensor, Buffer], params: Mapping[str, object], name: str) -> Buffer:
+    if tensor not in binds:
+        options = {"offset_factor": 1, **params}
+        return decl_buffer(tensor.shape, tensor.dtype, tensor.name, **options)  # type: ignore[arg-type]  # the caller's
+    buffer = binds[tensor]
+    if len(buffer.shape) != tensor.ndim or buffer.dtype != tensor.dtype:
+        raise TensorIntrinError(
+            f"tensor intrinsic {name!r}: buffer {buffer.name!r} ({len(buffer.shape)} dimensions of {buffer.dtype}) "
+            f"does not fit tensor {tensor.name!r} ({tensor.ndim} dimensions of {tensor.dtype})"
+        )
+    return buffer
+
+
+def _statement(part: object, name: str) -> Stmt | None:
+    match part:
+        case None:
+            return None
+        case Operators() | Equality():
+            return Evaluate(convert(part))
+        case _ if isinstance(part, Stmt):
+            return part
+        case _:
+            raise TensorIntrinError(f"tensor intrinsic {name!r}: expected statements or expressions, got {part!r}")

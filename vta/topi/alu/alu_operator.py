@@ -1,0 +1,172 @@
+"""What the operators of the tensor ALU share: packed images in and out, steps at the end, tiles from the search.
+
+Tests: tests/vta/topi/alu/test_alu_operator.py.
+"""
+
+import functools
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from vta import te
+from vta.environment import Environment
+from vta.topi.alu.alu_schedule import AluStages, AluTiles, alu_schedule
+from vta.topi.alu.alu_tiles import Demand, Inner, best_tiles, transfer
+from vta.topi.core.epilogue import Appended, Epilogue, append, operands, pack_operands
+from vta.topi.core.images import image_shape, pack_images, unpack_images
+from vta.topi.core.operand import Operand
+from vta.topi.core.operator import Array, Operator, OperatorError, Scheduled
+from vta.topi.core.parameters import is_number
+
+__all__ = ["AluOperator", "Head", "element_bytes", "require_dtype", "require_loads", "require_shape", "widened"]
+
+_DTYPES = ("int8", "int32")
+"""Types of numbers that the accumulator loads."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Head:
+    """What comes before the steps: the ``tensor`` that they go on from, and the ``stages`` that compute it.
+
+    ``inputs`` are the function's arguments so far; ``demand`` tells what a tile of the output takes.
+    """
+
+    tensor: te.Tensor
+    stages: AluStages
+    inputs: tuple[te.Tensor, ...]
+    demand: Callable[[Inner], Demand]
+
+
+def require_shape(operator: object) -> None:
+    """Settle the attribute ``shape`` of ``operator`` as that of a tensor; raises ``OperatorError``."""
+    shape = operator.shape  # type: ignore[attr-defined]  # an operator that has one
+    sizes = tuple(shape) if isinstance(shape, Iterable) else ()
+    if not 2 <= len(sizes) <= 4 or not all(is_number(size, 1) for size in sizes):
+        raise OperatorError(
+            f"{type(operator).__name__}: a shape is (N, C), (N, C, L) or (N, C, H, W) with sizes from 1, not {shape}"
+        )
+    object.__setattr__(operator, "shape", tuple(int(size) for size in sizes))
+
+
+def require_dtype(kind: str, dtype: object) -> None:
+    """Raise ``OperatorError`` unless ``kind`` can load numbers of ``dtype``."""
+    if dtype not in _DTYPES:
+        raise OperatorError(f"{kind}: the accumulator loads {' and '.join(_DTYPES)}, not {dtype!r}")
+
+
+def require_loads(env: Environment, operator: Operator) -> None:
+    """Raise ``OperatorError`` if ``operator`` has an int8 input that the accumulator of ``env`` does not load."""
+    for operand in operator.inputs(env):
+        if operand.dtype == "int8" and env.inp_dtype != "int8":
+            raise OperatorError(
+                f"{type(operator).__name__}: {operand.name} is int8, and the accumulator loads 8-bit numbers where "
+                f"inputs have 8 bits (LOG_INP_WIDTH 3), not {env.inp_dtype}; give int32"
+            )
+
+
+def widened(env: Environment, data: te.Tensor) -> tuple[te.Tensor, AluStages]:
+    """Return ``data`` as the ALU reads it, and how it gets into the accumulator: int8 is converted by its load."""
+    if data.dtype == env.acc_dtype:
+        return data, AluStages(direct=(data,))
+    cast = te.compute(data.shape, lambda *i: data(*i).astype(env.acc_dtype), name="T_cast", tag="elemwise")
+    return cast, AluStages(loads=(cast,))
+
+
+def element_bytes(env: Environment, dtype: str) -> int:
+    """Return the size in memory of an element whose numbers are ``dtype``."""
+    return env.ACC_ELEM_BYTES if dtype == env.acc_dtype else env.OUT_ELEM_BYTES
+
+
+class AluOperator(Operator):
+    """An operator without GEMM whose tensors are images (N, C), (N, C, L) or (N, C, H, W)."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def epilogue(self) -> Epilogue:
+        """What is done with every number at the end."""
+
+    @property
+    @abstractmethod
+    def output_shape(self) -> tuple[int, ...]:
+        """The plain shape of the result."""
+
+    @abstractmethod
+    def data(self) -> tuple[Operand, ...]:
+        """Return the inputs that are not those of the steps."""
+
+    @abstractmethod
+    def head(self, env: Environment) -> Head:
+        """Return what comes before the steps."""
+
+    def inputs(self, env: Environment) -> tuple[Operand, ...]:  # noqa: ARG002  # the same for all
+        """Return the data, then the tensors of the steps."""
+        return (*self.data(), *operands(self.epilogue, self.output_shape))
+
+    def output(self, env: Environment) -> Operand:
+        """Return the result."""
+        return Operand("res", self.output_shape, env.out_dtype)
+
+    def pack(self, env: Environment, *arrays: Array) -> tuple[Array, ...]:
+        """Return the arrays packed, every one with six dimensions."""
+        count = len(self.data())
+        steps = [array if array.ndim == 1 else array.reshape(image_shape(array.shape)) for array in arrays[count:]]
+        data = [pack_images(env, array) for array in arrays[:count]]
+        return (*data, *self.tables(env), *pack_operands(self.epilogue, env, steps, rank=6))
+
+    def tables(self, env: Environment) -> tuple[Array, ...]:  # noqa: ARG002  # for operators with tables
+        """Return the packed constants that the function takes behind the data."""
+        return ()
+
+    def unpack(self, env: Environment, packed: Array) -> Array:  # noqa: ARG002  # the same for all
+        """Return the plain result."""
+        return unpack_images(packed, self.output_shape)
+
+    def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
+        """Return the schedule with ``AluTiles``."""
+        if not isinstance(tiles, AluTiles | None):
+            raise OperatorError(f"{type(self).__name__}: tiles are AluTiles, not {type(tiles).__name__}")
+        require_loads(env, self)
+        head = self.head(env)
+        tail = append(head.tensor, self.epilogue, env)
+        if tiles is None:
+            extents = [int(extent) for extent in tail.result.shape[:4]]  # type: ignore[arg-type]  # constants
+            demand = functools.partial(_demand, env, head, tail)
+            tiles = best_tiles(env, extents, demand, repr(self))
+        schedule = alu_schedule(env, tail.result, _joined(env, head, tail), tiles)
+        return Scheduled(schedule, (*head.inputs, *tail.inputs, tail.result), tiles)
+
+    @property
+    def macs(self) -> int:
+        """None."""
+        return 0
+
+
+def _joined(env: Environment, head: Head, tail: Appended) -> AluStages:
+    return replace(
+        head.stages,
+        loads=(*head.stages.loads, *tail.widened),
+        elementwise=(*head.stages.elementwise, *tail.stages),
+        direct=(*head.stages.direct, *(tensor for tensor in tail.inputs if tensor.dtype == env.acc_dtype)),
+    )
+
+
+def _demand(env: Environment, head: Head, tail: Appended, inner: Inner) -> Demand:
+    """Return what a tile takes: the head, and beside it the tensors of the steps and an operation a stage."""
+    base = head.demand(inner)
+    elements, load = base.elements, base.load
+    for tensor in tail.inputs:
+        extents = [int(extent) for extent in tensor.shape[:4]]  # type: ignore[arg-type]  # constants
+        box = [min(size, extent) for size, extent in zip(inner, extents, strict=True)]
+        elements += math.prod(box)
+        load += transfer(box, extents, element_bytes(env, str(tensor.dtype)))
+    stages = len(tail.stages)
+    return Demand(
+        elements=elements,
+        load=load,
+        operations=base.operations + stages * math.prod(inner),
+        kernels=base.kernels + stages,
+        temporaries=base.temporaries + 1,
+    )

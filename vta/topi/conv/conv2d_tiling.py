@@ -1,0 +1,270 @@
+"""Tiles for ``Conv2d``: which there are, what they take of the scratchpads, and what they cost.
+
+Tests: tests/vta/topi/conv/test_conv2d_tiling.py.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from math import prod
+
+from vta.environment import Environment
+from vta.topi.conv.conv2d_tiles import ConvTiles, Resident
+from vta.topi.core.channel_blocks import ChannelBlocks
+from vta.topi.core.layout import blocks
+from vta.topi.core.window import Window
+from vta.topi.tiling import Bus, Candidate, Footprint, TilingError, Work, copies_in_turn, divisors, even_parts
+
+__all__ = ["ConvShape", "conv_candidates", "conv_footprint", "conv_work", "require_tiles"]
+
+_COPIES = (4, 3, 2, 7, 5, 1)
+_LONGEST_KERNEL = 512
+"""Micro-ops of a kernel that the search looks for; binding and loading take a cycle or half of one for each."""
+_SLACK = 4
+"""Accumulators for temporaries of the ALU's stages."""
+
+_SMALLEST = 64
+"""The smallest tile that the search looks at is this part of the accumulator, if there are larger ones."""
+
+_WIDTHS = 4
+"""How many widths of tiles the search looks at."""
+
+
+@dataclass(frozen=True)
+class ConvShape:
+    """A convolution as its loops see it: sizes in blocks, on one environment.
+
+    The epilogue does ``stages`` operations on every accumulator; it loads ``residuals`` tensors of the output's size
+    and ``by_channel`` ones of a value a channel. ``gathers`` says that rows and columns that nobody reads are left out,
+    and ``even`` that tiles must divide the output.
+    """
+
+    env: Environment
+    images: int
+    height: int
+    width: int
+    channels: ChannelBlocks
+    window: Window
+    stages: int
+    residuals: int
+    by_channel: int
+    gathers: bool = True
+    even: bool = False
+
+    @cached_property
+    def output(self) -> tuple[int, int]:
+        """Rows and columns of the result."""
+        return self.window.output(self.height, self.width)
+
+    @property
+    def blocks_out(self) -> int:
+        """Blocks of output channels."""
+        return len(self.channels.starts)
+
+    @property
+    def gaps(self) -> tuple[int, int]:
+        """How far apart the rows and columns are that are loaded."""
+        return self.window.gaps if self.gathers else (1, 1)
+
+    def parts(self, extent: int) -> list[int]:
+        """Return the sizes of parts into which ``extent`` may be cut, the largest first."""
+        return [part for part in even_parts(extent) if not self.even or extent % part == 0]
+
+    def fetched(self, tiles: ConvTiles) -> tuple[int, int, int]:
+        """Return blocks, rows and columns of data that a step loads, those in between left out."""
+        rows_of_kernel = tiles.tile_kh or self.window.kernel[0]
+        reach = (rows_of_kernel - 1) * self.window.dilation[0]
+        gap = self.gaps
+        rows = ((tiles.tile_h - 1) * self.window.strides[0] + reach) // gap[0] + 1
+        columns = (self.window.span(1, tiles.tile_w)[1] - 1) // gap[1] + 1
+        if tiles.resident is Resident.DATA:
+            rows = (self.window.span(tiles.tile_h, 1)[0] - 1) // gap[0] + 1
+            return self.channels.read(self.blocks_out), rows, columns
+        return self.channels.read(tiles.tile_co, tiles.tile_ci), rows, columns
+
+
+def require_tiles(shape: ConvShape, tiles: ConvTiles, what: str) -> None:
+    """Raise ``TilingError`` for tiles that the schedule cannot have; whether they fit is for ``require_fit``."""
+    rows = shape.window.kernel[0]
+    for name, value, extent, of in (
+        ("tile_co", tiles.tile_co, shape.blocks_out, "blocks of output channels"),
+        ("tile_ci", tiles.tile_ci, shape.channels.count, "blocks of input channels"),
+        ("tile_kh", tiles.tile_kh or rows, rows, "rows of the kernel"),
+        ("run", tiles.run or tiles.tile_w, tiles.tile_w, "places of a tile's row"),
+    ):
+        if value < 1 or extent % value:
+            raise TilingError(f"{what}: {name} divides the {extent} {of}, {value} does not")
+    for name, value in (("tile_h", tiles.tile_h), ("tile_w", tiles.tile_w)):
+        if value < 1:
+            raise TilingError(f"{what}: {name} is 1 or more, not {value}")
+    if not shape.channels.allows(tiles.tile_co):
+        raise TilingError(f"{what}: tile_co {tiles.tile_co} joins blocks whose groups read different channels; take 1")
+
+
+def conv_footprint(shape: ConvShape, tiles: ConvTiles) -> Footprint:
+    """Return what ``tiles`` take."""
+    threads = tiles.oc_nthread * tiles.h_nthread
+    operands = threads * (tiles.rotate_steps if tiles.rotate_steps > 1 else tiles.rotate_tiles)
+    rows = tiles.tile_kh or shape.window.kernel[0]
+    weights = tiles.tile_co * tiles.tile_ci * rows * shape.window.kernel[1]
+    if tiles.resident is Resident.KERNEL:
+        weights = tiles.tile_co * shape.channels.count * prod(shape.window.kernel)
+    places = tiles.tile_h * tiles.tile_w * tiles.tile_co
+    accumulators = places * (1 + shape.residuals) + shape.by_channel * tiles.tile_co
+    return Footprint(
+        inp=prod(shape.fetched(tiles)) * (threads if tiles.resident is Resident.DATA else operands),
+        wgt=weights * (threads if tiles.resident is Resident.KERNEL else operands),
+        acc=accumulators * threads * tiles.rotate_tiles + _SLACK,
+        uops=_kernel(shape, tiles),
+    )
+
+
+def _kernel(shape: ConvShape, tiles: ConvTiles) -> int:
+    """Return the micro-ops of a step's products: what the two longest loops do not take."""
+    rows = tiles.tile_kh or shape.window.kernel[0]
+    if not tiles.run:
+        return 1
+    loops = sorted((tiles.tile_co, tiles.tile_h, tiles.tile_w // tiles.run, tiles.tile_ci))
+    return loops[0] * loops[1] * rows * shape.window.kernel[1] * tiles.run
+
+
+def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
+    """Return what a schedule with ``tiles`` and without threads does."""
+    config = shape.env.config
+    rows = tiles.tile_kh or shape.window.kernel[0]
+    steps = shape.channels.count // tiles.tile_ci * (shape.window.kernel[0] // rows)
+    counts = _counts(shape, tiles)
+    places = tiles.tile_h * tiles.tile_w * tiles.tile_co
+    read, high, wide = shape.fetched(tiles)
+    gap = shape.gaps
+    runs = read * high * (wide if gap[1] > 1 else 1)
+    # Pads are not read.
+    seen = min(high, blocks(shape.height, gap[0])) * min(wide, blocks(shape.width, gap[1]))
+    data = bus.beats(read * seen, config.inp_elem_bytes, runs)
+    data_instructions = read * (high if gap[1] > 1 else 1)
+    taps = tiles.tile_co * tiles.tile_ci * rows * shape.window.kernel[1]
+    weights = bus.beats(taps, config.wgt_elem_bytes, tiles.tile_co)
+    residual = bus.beats(places * shape.residuals, config.out_elem_bytes)
+    channel = bus.beats(tiles.tile_co * shape.by_channel, config.acc_elem_bytes)
+    load = (0 if tiles.resident is Resident.DATA else data) + (0 if tiles.resident is Resident.KERNEL else weights)
+    whole = {Resident.NONE: 0, Resident.DATA: data, Resident.KERNEL: weights * steps}[tiles.resident]
+    per_kind = {Resident.NONE: 1, Resident.DATA: counts[0] * counts[2] * counts[3], Resident.KERNEL: counts[1]}
+    return Work(
+        tiles=prod(counts),
+        steps=steps,
+        tile_copies=tiles.rotate_tiles,
+        step_copies=tiles.rotate_steps,
+        load=load,
+        load_instructions=1 + (0 if tiles.resident is Resident.DATA else data_instructions),
+        gemm=places * tiles.tile_ci * rows * shape.window.kernel[1],
+        alu=places * shape.stages,
+        epilogue_load=residual + channel,
+        store=bus.beats(places, config.out_elem_bytes),
+        accumulators=places,
+        resident_load=whole,
+        resident_loads=per_kind[tiles.resident],
+        kernels=tiles.rotate_tiles * tiles.rotate_steps,
+        uops=_kernel(shape, tiles),
+        stages=shape.stages,
+    )
+
+
+def _counts(shape: ConvShape, tiles: ConvTiles) -> tuple[int, int, int, int]:
+    """Return how many tiles there are along batch, output channels, rows and columns."""
+    rows, columns = shape.output
+    return (
+        shape.images,
+        shape.blocks_out // tiles.tile_co,
+        blocks(rows, tiles.tile_h),
+        blocks(columns, tiles.tile_w),
+    )
+
+
+def conv_candidates(shape: ConvShape) -> Iterator[Candidate[ConvTiles]]:
+    """Yield the choices that the search looks at: if nothing fits, everything there is."""
+    found = False
+    for candidate in _candidates(shape, thorough=False):
+        found = True
+        yield candidate
+    if not found:
+        yield from _candidates(shape, thorough=True)
+
+
+def _candidates(shape: ConvShape, *, thorough: bool) -> Iterator[Candidate[ConvTiles]]:
+    bus, capacity = Bus(), Footprint.capacity(shape.env.config)
+    for plain in _inner_tiles(shape, thorough=thorough):
+        least = conv_footprint(shape, plain)
+        if not least.fits(capacity):
+            if thorough:
+                yield Candidate(plain, least, conv_work(shape, plain, bus))
+            continue
+        for resident, turning in _resident(shape, plain):
+            tiles = replace(plain, resident=resident)
+            work = conv_work(shape, tiles, bus)
+            for tile_copies, step_copies in _copies(shape, plain, turning):
+                turned = replace(tiles, rotate_tiles=tile_copies, rotate_steps=step_copies)
+                footprint = conv_footprint(shape, turned)
+                if footprint.fits(capacity):
+                    yield Candidate(turned, footprint, work.turned(tile_copies, step_copies))
+
+
+def _inner_tiles(shape: ConvShape, *, thorough: bool) -> Iterator[ConvTiles]:
+    """Yield tiles without copies: a few hundred, no small ones, unless ``thorough``."""
+    config = shape.env.config
+    rows, columns = shape.output
+    kernel_rows, taps = shape.window.kernel[0], prod(shape.window.kernel)
+    channels = [d for d in divisors(shape.blocks_out) if shape.channels.allows(d)]
+    sizes = sorted(
+        {
+            (tile_h * tile_w * tile_co, tile_h, tile_w, tile_co)
+            for tile_w in (shape.parts(columns) if thorough else _widths(shape, config.acc_depth))
+            for tile_h in shape.parts(rows)
+            for tile_co in channels
+            if tile_h * tile_w * tile_co <= config.acc_depth
+        },
+        reverse=True,
+    )
+    least = min(sizes[0][0] // 2, config.acc_depth // _SMALLEST) if sizes else 0
+    for places, tile_h, tile_w, tile_co in sizes or [(1, 1, 1, 1)]:
+        if places < least and not thorough:
+            break
+        for tile_ci in divisors(shape.channels.count):
+            if tile_ci > 1 and tile_ci * tile_co * taps > config.wgt_depth:
+                break
+            cut = tile_ci == 1 and (thorough or tile_co * taps > config.wgt_depth // 2)
+            for tile_kh in [0, *divisors(kernel_rows)[:-1]] if cut else [0]:
+                run = _run(shape, tile_w, tile_kh or kernel_rows)
+                yield ConvTiles(
+                    tile_h=tile_h, tile_w=tile_w, tile_ci=tile_ci, tile_co=tile_co, tile_kh=tile_kh, run=run
+                )
+
+
+def _widths(shape: ConvShape, acc_depth: int) -> list[int]:
+    """Return widths of tiles: whole rows and large parts of them, because the columns at their borders load twice."""
+    parts = shape.parts(shape.output[1])
+    fitting = [part for part in parts if part <= acc_depth // 2]
+    return (fitting or parts[-1:])[:_WIDTHS]
+
+
+def _run(shape: ConvShape, tile_w: int, rows: int) -> int:
+    """Return the longest run of places that keeps kernels short."""
+    taps = rows * shape.window.kernel[1]
+    return max((d for d in divisors(tile_w) if d * taps <= _LONGEST_KERNEL), default=1)
+
+
+def _resident(shape: ConvShape, plain: ConvTiles) -> Iterator[tuple[Resident, tuple[int, ...]]]:
+    """Yield what may be resident, with the trips of the loops that can use accumulators in turn then."""
+    batch, channels, rows, columns = _counts(shape, plain)
+    yield Resident.NONE, (columns, channels, rows, batch)
+    if channels > 1:
+        yield Resident.DATA, (channels,)
+    if batch * rows * columns > 1:
+        yield Resident.KERNEL, (columns, rows, batch)
+
+
+def _copies(shape: ConvShape, plain: ConvTiles, turning: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    """Yield numbers of copies, of tiles and of steps."""
+    steps = shape.channels.count // plain.tile_ci
+    kernel_steps = shape.window.kernel[0] // (plain.tile_kh or shape.window.kernel[0])
+    yield from product(copies_in_turn(turning, _COPIES), copies_in_turn((steps, kernel_steps), _COPIES))

@@ -1,0 +1,79 @@
+"""Parameters of operators: checked where an operator is made, and settled as plain Python numbers, tuples and enums.
+
+numpy's integers and lists are as good as int and tuple; every function replaces them in the operator at hand. All raise
+``OperatorError`` naming the operator, the parameter, what it takes and what it got.
+Tests: tests/vta/topi/core/test_parameters.py.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from numbers import Integral
+from typing import get_args
+
+from vta.topi.core.epilogue import Step
+from vta.topi.core.operator import OperatorError
+
+__all__ = [
+    "PADS", "PAIR", "is_number", "require_choice", "require_flags", "require_sizes", "require_steps", "require_tuple",
+]  # fmt: skip
+
+PAIR = ("rows", "columns")
+PADS = ("top", "left", "bottom", "right")
+_STEPS = get_args(Step)
+
+
+def require_sizes(operator: object, *names: str) -> None:
+    """Settle the attributes ``names`` as numbers from 1."""
+    for name in names:
+        value = getattr(operator, name)
+        if not is_number(value, 1):
+            raise OperatorError(f"{type(operator).__name__}: {name} takes a number from 1, not {value!r}")
+        object.__setattr__(operator, name, int(value))
+
+
+def require_tuple(operator: object, name: str, order: tuple[str, ...], *, least: int = 1) -> None:
+    """Settle attribute ``name`` as a tuple of numbers from ``least``, one for each word of ``order``."""
+    value = getattr(operator, name)
+    values = tuple(value) if isinstance(value, Iterable) else ()
+    if len(values) != len(order) or not all(is_number(item, least) for item in values):
+        raise OperatorError(
+            f"{type(operator).__name__}: {name} takes {len(order)} numbers from {least} ({', '.join(order)}), "
+            f"not {value!r}"
+        )
+    object.__setattr__(operator, name, tuple(int(item) for item in values))
+
+
+def require_flags(operator: object, *names: str) -> None:
+    """Refuse attributes ``names`` that are neither True nor False."""
+    for name in names:
+        value = getattr(operator, name)
+        if not isinstance(value, bool):
+            raise OperatorError(f"{type(operator).__name__}: {name} takes True or False, not {value!r}")
+
+
+def require_choice(operator: object, name: str, choices: type[StrEnum]) -> None:
+    """Settle attribute ``name`` as one of ``choices``; their texts are as good."""
+    value = getattr(operator, name)
+    if value not in [*choices]:
+        texts = ", ".join(repr(str(choice)) for choice in choices)
+        raise OperatorError(f"{type(operator).__name__}: {name} is one of {texts}, not {value!r}")
+    object.__setattr__(operator, name, choices(value))
+
+
+def require_steps(operator: object) -> None:
+    """Settle ``epilogue`` as a tuple of steps."""
+    steps, kind = operator.epilogue, type(operator).__name__  # type: ignore[attr-defined]  # an operator that has one
+    if isinstance(steps, _STEPS):
+        raise OperatorError(f"{kind}: epilogue takes a tuple of steps, not a step alone; write ({steps!r},)")
+    if not isinstance(steps, tuple | list):
+        raise OperatorError(f"{kind}: epilogue takes a tuple of steps, not {steps!r}")
+    for step in steps:
+        if not isinstance(step, _STEPS):
+            hint = f"write {step.__name__}(...)" if step in _STEPS else "vta.topi.core.epilogue has them"
+            raise OperatorError(f"{kind}: epilogue takes a tuple of steps, and {step!r} is none; {hint}")
+    object.__setattr__(operator, "epilogue", tuple(steps))
+
+
+def is_number(value: object, least: int) -> bool:
+    """Return whether ``value`` is a whole number from ``least``, of Python or numpy; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least

@@ -1,0 +1,196 @@
+"""Dense layers: every row of the data times every row of the weights, with an epilogue.
+
+``dense`` is TVM's computation on packed tensors, ``schedule_dense`` schedules it with the knobs of TVM's template.
+``Dense`` is one layer in its user's terms: any number of rows and channels, filled up to whole blocks.
+Tests: tests/vta/topi/matmul/test_dense.py,
+tests/vta/topi/transposed/test_recorded_dense_and_transposed.py.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vta import te
+from vta.environment import Environment
+from vta.topi import nn
+from vta.topi.core import epilogue
+from vta.topi.core.epilogue import Epilogue
+from vta.topi.core.layer_schedule import LayerSchedule
+from vta.topi.core.layout import blocks, pack_activations, pack_dense_weights, unpack_activations
+from vta.topi.core.operand import Operand
+from vta.topi.core.operator import Operator, OperatorError, Scheduled
+from vta.topi.core.parameters import require_sizes, require_steps
+from vta.topi.core.sizes import sizes
+from vta.topi.matmul.matmul_schedule import MatmulTiles, Product, schedule_matmul
+
+__all__ = ["Dense", "DenseError", "DenseTemplate", "dense", "schedule_dense"]
+
+Array = npt.NDArray[np.generic]
+
+
+class DenseError(ValueError):
+    """Tensors that do not fit a dense layer."""
+
+
+def dense(
+    data: te.Tensor,
+    weight: te.Tensor,
+    bias: te.Tensor | None = None,
+    out_dtype: str = "int32",
+    *,
+    groups: int = 1,
+) -> te.Tensor:
+    """Return packed data (N, I, batch, block_in) times packed weights (O, I, block_out, block_in).
+
+    The result is (N, O, batch, block_out). ``bias`` (1, O, batch, block_out) is added in a stage of its own. With
+    ``groups``, the weights are (groups * O, ...), and each group of N / groups rows has O of its own.
+    """
+    for tensor, what in ((data, "data"), (weight, "weight")):
+        if tensor.ndim != 4:
+            raise DenseError(f"dense: {what} {tensor.name!r} is packed, of 4 dimensions, not of {tensor.ndim}")
+    (n, i, batch, block_in), (o, i_w, block_out, block_w) = sizes(data), sizes(weight)
+    if (i, block_in) != (i_w, block_w):
+        raise DenseError(
+            f"dense: data {data.name!r} has {i} blocks of {block_in} channels, and weight {weight.name!r} takes "
+            f"{i_w} of {block_w}"
+        )
+    if n % groups or o % groups:
+        raise DenseError(f"dense: {n} rows of blocks and {o} of weights do not make {groups} groups")
+    rows, columns = n // groups, o // groups
+    k_o, k_i = te.reduce_axis((0, i), name="k_o"), te.reduce_axis((0, block_in), name="k_i")
+    shape = (n, columns, batch, block_out)
+    sums = te.compute(
+        shape,
+        lambda b_o, c_o, b_i, c_i: te.sum(
+            data[b_o, k_o, b_i, k_i].astype(out_dtype)
+            * weight[c_o if groups == 1 else b_o // rows * columns + c_o, k_o, c_i, k_i].astype(out_dtype),
+            axis=[k_o, k_i],
+        ),
+        name="res",
+        tag="dense_pack",
+    )
+    if bias is None:
+        return sums
+    return te.compute(shape, lambda *i: sums(*i) + bias(0, *i[1:]), name="T_add", tag="broadcast")
+
+
+@dataclass(frozen=True, slots=True)
+class DenseTemplate:
+    """The knobs of TVM's template: inner extents of the splits, in elements; threads over output channels, 1 or 2."""
+
+    tile_b: int = 1
+    tile_ci: int = 1
+    tile_co: int = 1
+    oc_nthread: int = 1
+
+
+def schedule_dense(
+    outs: te.Tensor | Sequence[te.Tensor], tiles: DenseTemplate | None = None, env: Environment | None = None
+) -> te.Schedule:
+    """Return TVM's schedule of a dense layer with its epilogue, whose last stage casts to ``env.out_dtype``.
+
+    ``tiles`` defaults to tiles of one, as TVM-VTA without a tuning log has it; ``env`` to the current environment.
+    """
+    made, tiles = LayerSchedule.of(outs, env), tiles or DenseTemplate()
+    result, sums = made.result, made.sums
+    b, co, _, _ = result.leaf_iter_vars
+    b0, b1 = result.split(b, factor=tiles.tile_b)
+    co0, co1 = result.split(co, factor=tiles.tile_co)
+    result.reorder(b0, co0, b1, co1)
+    made.compute_tile_in(co0)
+    made.take_turns(co0, tiles.oc_nthread)
+    x_b, x_co, x_bi, x_ci, k_o, k_i = sums.leaf_iter_vars
+    sums.reorder(x_b, k_o, x_co, x_bi, x_ci, k_i)
+    k0, _ = sums.split(k_o, factor=tiles.tile_ci)
+    made.load_operands_in(k0)
+    sums.tensorize(x_bi, made.env.gemm)
+    result.pragma(co1, made.env.dma_copy)
+    return made.s
+
+
+@dataclass(frozen=True, slots=True)
+class Dense(Operator):
+    """``rows`` of ``in_channels`` numbers times weights (out_channels, in_channels): data, weight, the epilogue's."""
+
+    rows: int
+    in_channels: int
+    out_channels: int
+    epilogue: Epilogue = ()
+
+    def __post_init__(self) -> None:
+        require_sizes(self, "rows", "in_channels", "out_channels")
+        require_steps(self)
+
+    def inputs(self, env: Environment) -> tuple[Operand, ...]:
+        """Return data (rows, in_channels), weight (out_channels, in_channels), and what the epilogue reads."""
+        return (
+            Operand("data", (self.rows, self.in_channels), env.inp_dtype),
+            Operand("weight", (self.out_channels, self.in_channels), env.wgt_dtype),
+            *epilogue.operands(self.epilogue, self._shape),
+        )
+
+    def output(self, env: Environment) -> Operand:
+        """Return the result (rows, out_channels)."""
+        return Operand("res", self._shape, env.out_dtype)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.rows, self.out_channels
+
+    def reference(self, *arrays: Array) -> Array:
+        """Return the product in int32, through the epilogue."""
+        data, weight, *rest = arrays
+        return epilogue.reference(product(data, weight.T), self.epilogue, rest)
+
+    def pack(self, env: Environment, *arrays: Array) -> tuple[Array, ...]:
+        """Return data (N, I, batch, block_in), weight (O, I, block_out, block_in), and what the epilogue reads."""
+        data, weight, *rest = arrays
+        return (
+            pack_activations(data, batch=env.BATCH, block=env.BLOCK_IN),
+            pack_dense_weights(weight, block_in=env.BLOCK_IN, block_out=env.BLOCK_OUT),
+            *epilogue.pack_operands(self.epilogue, env, rest, rank=4),
+        )
+
+    def unpack(self, env: Environment, packed: Array) -> Array:  # noqa: ARG002  # the array has the blocks' sizes
+        """Return the rows and channels that are no padding."""
+        return unpack_activations(packed, *self._shape)
+
+    def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
+        """Return the schedule for ``tiles``: ``MatmulTiles``, TVM's ``DenseTemplate``, or the best that were found."""
+        rows, inner = blocks(self.rows, env.BATCH), blocks(self.in_channels, env.BLOCK_IN)
+        columns = blocks(self.out_channels, env.BLOCK_OUT)
+        data = te.placeholder((rows, inner, env.BATCH, env.BLOCK_IN), env.inp_dtype, "data")
+        weight = te.placeholder((columns, inner, env.BLOCK_OUT, env.BLOCK_IN), env.wgt_dtype, "weight")
+        if isinstance(tiles, DenseTemplate):
+            appended = epilogue.append(dense(data, weight, out_dtype=env.acc_dtype), self.epilogue, env)
+            s = schedule_dense(appended.result, tiles, env)
+        else:
+            problem = Product(env, rows, inner, columns, self.epilogue)
+            tiles = problem.best_tiles(repr(self)) if tiles is None else tiles
+            if not isinstance(tiles, MatmulTiles):
+                raise OperatorError(f"Dense: tiles are MatmulTiles or a DenseTemplate, not {tiles!r}")
+            problem.require_tiles(tiles, repr(self))
+            whole = tiles.whole(rows, columns)
+            sums = dense(_padded(data, whole[0]), _padded(weight, whole[1]), out_dtype=env.acc_dtype)
+            appended = epilogue.append(sums, self.epilogue, env, (rows, columns, env.BATCH, env.BLOCK_OUT))
+            s = schedule_matmul(appended.result, tiles, env)
+        return Scheduled(s, (data, weight, *appended.inputs, appended.result), tiles)
+
+    @property
+    def macs(self) -> int:
+        """Multiplications of the product."""
+        return self.rows * self.in_channels * self.out_channels
+
+
+def _padded(tensor: te.Tensor, rows: int) -> te.Tensor:
+    """Return ``tensor`` with rows of zeros behind it, ``rows`` in all."""
+    behind = rows - sizes(tensor)[0]
+    return nn.pad(tensor, [0, 0, 0, 0], [behind, 0, 0, 0], name=f"pad_{tensor.name}") if behind else tensor
+
+
+def product(a: Array, b: Array) -> Array:
+    """Return the matrix product(s) of narrow integers, exact, in int64 (by way of float64, which BLAS is fast at)."""
+    exact: npt.NDArray[np.float64] = np.matmul(a.astype(np.float64), b.astype(np.float64))
+    return exact.astype(np.int64)
