@@ -11,6 +11,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hw.errors import ComponentError
 from hw.scratchpad import Scratchpad
 
 __all__ = ["RESET_LANES", "Accumulator", "bank_bits", "bank_of", "loaded_tile_layout", "tile_write_layout"]
@@ -100,7 +101,7 @@ class Accumulator(wiring.Component):
 
     def __init__(self, *, address_width: int, lanes: int, lane_width: int, out_width: int) -> None:
         if not 1 <= out_width <= lane_width:
-            raise ValueError(f"Accumulator keeps 1 to {lane_width} bits of a lane, not {out_width}")
+            raise ComponentError(f"Accumulator keeps 1 to {lane_width} bits of a lane, not {out_width}")
         self.address_width = address_width
         self.lanes = lanes
         self.lane_width = lane_width

@@ -11,6 +11,7 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
+from hw.errors import ComponentError
 from hw.interfaces import AXI4, ReadClient, WriteClient, burst_layout, write_data_layout
 from hw.skid import Skid
 
@@ -79,7 +80,7 @@ class MemoryEngine(wiring.Component):
         write_bursts: int,
     ) -> None:
         if not 0 <= urgent <= readers or readers < 1:
-            raise ValueError(f"MemoryEngine needs a reader and 0 to {readers} urgent ones, not {urgent}")
+            raise ComponentError(f"MemoryEngine needs a reader and 0 to {readers} urgent ones, not {urgent}")
         self.addr_width = addr_width
         self.data_width = data_width
         self.urgent = urgent

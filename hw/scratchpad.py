@@ -11,6 +11,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.errors import ComponentError
+
 __all__ = ["Scratchpad"]
 
 
@@ -49,9 +51,9 @@ class Scratchpad(wiring.Component):
     ) -> None:
         granularity = width if write_granularity is None else write_granularity
         if depth < 1 or width < 1:
-            raise ValueError(f"Scratchpad needs a depth and a width of at least 1, not {depth} and {width}")
+            raise ComponentError(f"Scratchpad needs a depth and a width of at least 1, not {depth} and {width}")
         if granularity < 1 or width % granularity:
-            raise ValueError(f"Scratchpad has elements of {width} bits, which parts of {granularity} do not divide")
+            raise ComponentError(f"Scratchpad has elements of {width} bits, which parts of {granularity} do not divide")
         self.depth = depth
         self.width = width
         self.write_granularity = granularity

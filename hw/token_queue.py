@@ -9,6 +9,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.errors import ComponentError
+
 __all__ = ["TOKEN_WIDTH", "TokenQueue"]
 
 TOKEN_WIDTH = 22
@@ -40,7 +42,7 @@ class TokenQueue(wiring.Component):
 
     def __init__(self, width: int = TOKEN_WIDTH) -> None:
         if width < 1:
-            raise ValueError(f"TokenQueue needs a counter of at least one bit, not {width}")
+            raise ComponentError(f"TokenQueue needs a counter of at least one bit, not {width}")
         self.width = width
         super().__init__({"push": In(1), "pop": In(1), "clear": In(1), "available": Out(1)})
 

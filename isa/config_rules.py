@@ -7,6 +7,8 @@ A rule that is broken is reported with one sentence: the key, the rule, and the 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from isa.errors import VTAError
+
 __all__ = ["DEFAULTS", "ConfigError", "Sizes", "check_values"]
 
 LOG_PAGE_BYTES = 12
@@ -28,7 +30,7 @@ DEFAULTS: Mapping[str, int] = {
 }
 
 
-class ConfigError(ValueError):
+class ConfigError(VTAError, ValueError):
     """A configuration that no program could be encoded for, or a configuration file that cannot be read."""
 
 

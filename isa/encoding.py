@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import assert_never
 
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from isa.instructions import (
     Alu,
     AluOpcode,
@@ -64,7 +65,7 @@ OPCODE_MASK = 7
 """The bits of every word that hold its opcode; the layouts begin with them."""
 
 
-class DecodingError(ValueError):
+class DecodingError(VTAError, ValueError):
     """A word that no engine may execute."""
 
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from isa.config import VTAConfig
+from isa.errors import VTAError
 
 __all__ = ["EncodingError", "Field", "Layout", "instruction_layouts", "uop_layout"]
 
 _HALF = 64
 
 
-class EncodingError(ValueError):
+class EncodingError(VTAError, ValueError):
     """A value that its field cannot hold, or an instruction that no engine may be given."""
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from isa.bulk import decode_all, encode_all
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from isa.instructions import Instruction
 from isa.origin import Origin
 
@@ -34,7 +35,7 @@ ADDRESS_LIMIT = 1 << 32
 """Physical addresses have 32 bits."""
 
 
-class ProgramError(ValueError):
+class ProgramError(VTAError, ValueError):
     """A program that contradicts itself, or a file that does not hold one."""
 
 

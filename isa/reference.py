@@ -13,6 +13,7 @@ import numpy.typing as npt
 from isa.bulk import encode_all
 from isa.config import VTAConfig
 from isa.encoding import DecodingError, EncodingError, decode, decode_uop
+from isa.errors import VTAError
 from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, Store
 from isa.program import Program
 
@@ -23,7 +24,7 @@ Int32 = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.uint8]
 
 
-class ExecutionError(RuntimeError):
+class ExecutionError(VTAError, RuntimeError):
     """An instruction that cannot be executed; the message names its index, the value and the limit."""
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from isa.errors import VTAError
 from isa.instructions import MemoryId, Module
 from runtime.devices.device import DeviceError
 from runtime.queue.command_queue import DebugFlag, QueueError
@@ -32,7 +33,7 @@ _KERNEL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 CFunction = Any  # a ctypes function object; its class is made at run time
 
 
-class CallError(ValueError):
+class CallError(VTAError, ValueError):
     """A runtime call with arguments that mean nothing."""
 
 

@@ -10,6 +10,7 @@ Tests: ``tests/runtime/test_replay.py``.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from isa.errors import VTAError
 from runtime.memory.device_memory import Allocation, DeviceMemory
 from runtime.queue.command_queue import DebugFlag
 from runtime.queue.launch import Launch, LaunchAddresses
@@ -17,7 +18,7 @@ from runtime.queue.launch import Launch, LaunchAddresses
 __all__ = ["ProgramRun", "Recording", "ReplayError", "alias_pattern"]
 
 
-class ReplayError(ValueError):
+class ReplayError(VTAError, ValueError):
     """Buffers that a recorded program cannot run on."""
 
 

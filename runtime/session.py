@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.config import TARGETS, VTAConfig
+from isa.errors import VTAError
 from isa.program import Program
 from runtime.devices.device import Device
 from runtime.devices.reference import ReferenceDevice
@@ -35,7 +36,7 @@ DEVICE_NAMES = ("sim", "reference", "tsim")
 _ACTIVE: ContextVar["Session | None"] = ContextVar("active session", default=None)
 
 
-class SessionError(RuntimeError):
+class SessionError(VTAError, RuntimeError):
     """A use of a session that is out of place, or a program for another configuration."""
 
 

@@ -24,6 +24,7 @@ PAGES = (
     "README.md",
     "CHANGELOG.md",
     "docs/architecture.md",
+    "docs/errors.md",
     "docs/isa.md",
     "docs/runtime.md",
     "docs/inspection.md",

@@ -8,6 +8,7 @@ Tests: tests/vta/front/test_build_module.py.
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
+from isa.errors import VTAError
 from vta import te
 from vta.codegen import Machine, Module, emit_host
 from vta.environment import get_env
@@ -42,7 +43,7 @@ _ACCELERATOR_PASSES = (
 _PARTITION = ("LoopPartition",)
 
 
-class BuildError(ValueError):
+class BuildError(VTAError, ValueError):
     """Something that cannot be lowered or built as it was asked for."""
 
 

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from isa.instructions import AluOpcode, MemoryId, Module
 from runtime.session import Session
 from vta import intrin, te
@@ -28,7 +29,7 @@ from vta.tir.scopes import ACC_SCOPE, GEMM_SYMBOL, INP_SCOPE, WGT_SCOPE
 __all__ = ["DevContext", "Environment", "EnvironmentTargetError", "get_env"]
 
 
-class EnvironmentTargetError(ValueError):
+class EnvironmentTargetError(VTAError, ValueError):
     """A TARGET that has no host to compile for."""
 
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from isa.errors import VTAError
 from runtime.memory.array import ArrayError, DeviceArray, HostArray
 from runtime.session import Session
 from vta.environment import get_env
@@ -22,7 +23,7 @@ CPU, EXT_DEV = 1, 12
 """Device types, with the numbers of TVM (and DLPack)."""
 
 
-class DeviceError(ValueError):
+class DeviceError(VTAError, ValueError):
     """A device that is not there."""
 
 

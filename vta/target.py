@@ -10,10 +10,12 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Self
 
+from isa.errors import VTAError
+
 __all__ = ["Target", "TargetError", "TargetKind", "arm_cpu", "ext_dev", "vta"]
 
 
-class TargetError(ValueError):
+class TargetError(VTAError, ValueError):
     """A target string that means nothing here."""
 
 

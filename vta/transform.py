@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
+from isa.errors import VTAError
 from vta.tir.func import Pass
 
 __all__ = ["ADD_LOWER_PASS", "DEBUG_FLAG", "PASSES_ELSEWHERE", "OptionError", "PassContext", "merge"]
@@ -53,7 +54,7 @@ PASSES_ELSEWHERE = frozenset(
 """Names of TVM's passes that lowering a function does not run here: leaving them out changes nothing."""
 
 
-class OptionError(ValueError):
+class OptionError(VTAError, ValueError):
     """An option that no pass has, or a value of the wrong type."""
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from docs.make_pages.errors_page import errors_page
 from docs.make_pages.hardware_page import component_page
 from docs.make_pages.isa_page import reference_page
 from docs.make_pages.registers_page import register_page
@@ -11,6 +12,7 @@ from isa.machine.hardware_config import HardwareConfig
 DOCS = Path(__file__).resolve().parents[1]
 
 PAGES = {
+    "errors.md": errors_page,
     "hardware-modules.md": component_page,
     "isa.md": reference_page,
     "registers.md": lambda: register_page(VTAConfig(), HardwareConfig()),

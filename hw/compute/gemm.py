@@ -14,6 +14,7 @@ from hw.accumulator import tile_write_layout
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.compute.loop_nest import LoopNest
 from hw.compute.mac_row import MacRow, dot_latency
+from hw.errors import ComponentError
 from hw.layouts import instruction_struct, uop_struct
 from isa.config import VTAConfig
 
@@ -74,7 +75,7 @@ class Gemm(wiring.Component):
         self.config = config
         self.latency = dot_latency(config.block_in)
         if not 0 <= ahead <= self.latency + 2:
-            raise ValueError(f"Gemm knows a destination up to {self.latency + 2} cycles ahead, not {ahead}")
+            raise ComponentError(f"Gemm knows a destination up to {self.latency + 2} cycles ahead, not {ahead}")
         self.ahead = ahead
         acc = config.log_acc_depth
         super().__init__(

@@ -10,6 +10,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.errors import ComponentError
+
 __all__ = ["ITER_WIDTH", "LoopNest", "loop_job_layout", "loop_step_layout"]
 
 ITER_WIDTH = 14
@@ -71,7 +73,7 @@ class LoopNest(wiring.Component):
 
     def __init__(self, *, uop_width: int, operands: Mapping[str, int], meta_width: int) -> None:
         if not operands:
-            raise ValueError("LoopNest needs at least one operand")
+            raise ComponentError("LoopNest needs at least one operand")
         self.uop_width = uop_width
         self.operands = dict(operands)
         self.meta_width = meta_width

@@ -10,6 +10,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from hw.errors import ComponentError
+
 __all__ = ["MacRow", "dot_latency", "dot_width"]
 
 
@@ -48,7 +50,7 @@ class MacRow(wiring.Component):
 
     def __init__(self, *, lanes: int, inp_width: int, wgt_width: int) -> None:
         if lanes < 1 or lanes & (lanes - 1):
-            raise ValueError(f"MacRow needs a power of two of lanes, not {lanes}")
+            raise ComponentError(f"MacRow needs a power of two of lanes, not {lanes}")
         self.lanes = lanes
         self.inp_width = inp_width
         self.wgt_width = wgt_width

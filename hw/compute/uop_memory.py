@@ -9,6 +9,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.errors import ComponentError
 from hw.scratchpad import Scratchpad
 
 __all__ = ["UOP_BITS", "UopMemory"]
@@ -40,9 +41,9 @@ class UopMemory(wiring.Component):
 
     def __init__(self, *, address_width: int, readers: int) -> None:
         if address_width < 1:
-            raise ValueError(f"UopMemory needs addresses of at least one bit, not {address_width}")
+            raise ComponentError(f"UopMemory needs addresses of at least one bit, not {address_width}")
         if readers < 1:
-            raise ValueError(f"UopMemory needs at least one reader, not {readers}")
+            raise ComponentError(f"UopMemory needs at least one reader, not {readers}")
         self.address_width = address_width
         self.readers = readers
         super().__init__(

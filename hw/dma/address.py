@@ -10,6 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from hw.errors import ComponentError
 from hw.interfaces import burst_layout
 
 __all__ = ["BurstWalker", "rows_layout"]
@@ -66,7 +67,7 @@ class BurstWalker(wiring.Component):
     ) -> None:
         beat_bytes = data_width // 8
         if burst_beats < 1 or burst_beats & (burst_beats - 1) or burst_beats * beat_bytes > 4096 or burst_beats > 256:
-            raise ValueError(
+            raise ComponentError(
                 f"BurstWalker needs bursts of a power of two of beats within 4096 bytes, "
                 f"not {burst_beats} beats of {beat_bytes} bytes"
             )

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from hw.dma.rows import RowPosition
+from hw.errors import ComponentError
 from hw.interfaces import write_data_layout
 
 __all__ = ["Packer", "packer_job_layout"]
@@ -53,7 +54,7 @@ class Packer(wiring.Component):
 
     def __init__(self, *, data_width: int, element_bytes: int) -> None:
         if element_bytes < 1 or element_bytes & (element_bytes - 1):
-            raise ValueError(f"Packer needs elements of a power of two of bytes, not {element_bytes}")
+            raise ComponentError(f"Packer needs elements of a power of two of bytes, not {element_bytes}")
         self.data_width = data_width
         self.element_bytes = element_bytes
         super().__init__(

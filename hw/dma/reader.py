@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
 from hw.dma.rows import RowPosition
+from hw.errors import ComponentError
 from hw.interfaces import read_data_layout
 
 __all__ = ["Reader", "part_layout", "reader_job_layout"]
@@ -76,7 +77,7 @@ class Reader(wiring.Component):
     def __init__(self, *, data_width: int, element_bytes: Sequence[int], x_width: int = 16, y_width: int = 16) -> None:
         for size in element_bytes:
             if size < 1 or size & (size - 1):
-                raise ValueError(f"Reader needs elements of a power of two of bytes, not {size}")
+                raise ComponentError(f"Reader needs elements of a power of two of bytes, not {size}")
         self.data_width = data_width
         self.element_bytes = tuple(element_bytes)
         job = reader_job_layout(data_width=data_width, kinds=len(self.element_bytes), x_width=x_width, y_width=y_width)

@@ -1,9 +1,11 @@
 """The errors of the hardware simulator. Tests: the test file of the module that raises them."""
 
+from isa.errors import VTAError
+
 __all__ = ["AxiError", "PropertyError", "SimulatorError"]
 
 
-class SimulatorError(Exception):
+class SimulatorError(VTAError):
     """A design, a name or a call that the simulator refuses; the text names the place and what to do."""
 
 

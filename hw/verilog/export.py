@@ -18,6 +18,7 @@ from hw.top import Top
 from hw.verilog.lint import waive
 from hw.verilog.netlist_text import component_to_rtlil
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from isa.machine.hardware_config import HardwareConfig
 
 __all__ = ["Shell", "VerilogError", "component_to_verilog", "to_verilog"]
@@ -41,7 +42,7 @@ for command in sys.stdin.read().splitlines():
 """
 
 
-class VerilogError(RuntimeError):
+class VerilogError(VTAError, RuntimeError):
     """The export cannot be done here."""
 
 

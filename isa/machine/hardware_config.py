@@ -8,6 +8,8 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
+from isa.errors import VTAError
+
 __all__ = ["DATA_WIDTHS", "HardwareConfig", "HardwareConfigError"]
 
 DATA_WIDTHS = (64, 128, 256, 512)
@@ -17,7 +19,7 @@ PAGE_BYTES = 4096
 """An AXI burst never crosses a multiple of this."""
 
 
-class HardwareConfigError(ValueError):
+class HardwareConfigError(VTAError, ValueError):
     """A hardware configuration that no hardware can be built for."""
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from isa.bulk import encode_all
 from isa.config import ConfigError, VTAConfig
 from isa.encoding import EncodingError, encode
+from isa.errors import VTAError
 from isa.instructions import Instruction
 from isa.origin import Origin
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program, ProgramError
@@ -25,7 +26,7 @@ __all__ = ["AssemblyError", "assemble", "assemble_bytes", "assemble_file", "pars
 _PAGE = 4096
 
 
-class AssemblyError(ValueError):
+class AssemblyError(VTAError, ValueError):
     """A line that is not assembly; the message has its place, what was expected and a hint."""
 
 

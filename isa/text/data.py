@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from isa.errors import VTAError
 from isa.program import DTYPES
 
 __all__ = ["LineError", "RegionHeader", "contents", "describe", "parse_header", "parse_number", "region_bytes"]
@@ -28,7 +29,7 @@ _LARGEST = 1 << 28
 """Elements of a region: enough for any network, and a slip of the finger does not fill the memory."""
 
 
-class LineError(ValueError):
+class LineError(VTAError, ValueError):
     """What is wrong with a line, without its place; the assembler adds that."""
 
 

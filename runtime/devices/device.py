@@ -13,6 +13,7 @@ from enum import IntFlag
 from typing import Protocol, runtime_checkable
 
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from isa.instructions import Module
 from isa.origin import Origin
 from runtime.memory.device_memory import DeviceMemory
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 
-class DeviceError(RuntimeError):
+class DeviceError(VTAError, RuntimeError):
     """A launch that a device cannot do."""
 
 

@@ -16,6 +16,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from isa.errors import VTAError
 from runtime.memory.device_memory import Allocation, DeviceMemory
 from runtime.session import Session
 
@@ -25,7 +26,7 @@ Array = npt.NDArray[np.generic]
 Bytes = npt.NDArray[np.uint8]
 
 
-class ArrayError(ValueError):
+class ArrayError(VTAError, ValueError):
     """An array that cannot be made, or copied from or to another one."""
 
 

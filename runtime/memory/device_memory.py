@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from isa.errors import VTAError
+
 __all__ = ["FIRST_ADDRESS", "PAGE_BYTES", "Allocation", "DeviceMemory", "DeviceMemoryError"]
 
 PAGE_BYTES = 4096
@@ -33,7 +35,7 @@ _ADDRESS_SPACE = 1 << 32
 _NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 
 
-class DeviceMemoryError(MemoryError):
+class DeviceMemoryError(VTAError, MemoryError):
     """An allocation, a release or an access of device memory that cannot be done."""
 
 

@@ -11,6 +11,7 @@ import mmap
 
 import numpy as np
 
+from isa.errors import VTAError
 from runtime.memory.device_memory import PAGE_BYTES, Allocation, DeviceMemory
 
 __all__ = ["HandleError", "Handles"]
@@ -18,7 +19,7 @@ __all__ = ["HandleError", "Handles"]
 _SPACING = 16
 
 
-class HandleError(ValueError):
+class HandleError(VTAError, ValueError):
     """A handle that does not stand for a live device buffer."""
 
 

@@ -13,10 +13,12 @@ from typing import Any
 
 from llvmlite import binding as llvm
 
+from isa.errors import VTAError
+
 __all__ = ["LinkedObject", "Machine", "NativeError", "assembly_of", "compile_object", "host_triple", "link", "optimise"]
 
 
-class NativeError(RuntimeError):
+class NativeError(VTAError, RuntimeError):
     """LLVM refused a program, a machine or an object."""
 
 

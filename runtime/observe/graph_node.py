@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 
+from isa.errors import VTAError
 from isa.origin import Origin
 
 __all__ = ["GraphNodeError", "current_node", "graph_node", "nodes_of", "with_node"]
@@ -17,7 +18,7 @@ __all__ = ["GraphNodeError", "current_node", "graph_node", "nodes_of", "with_nod
 _NODE: ContextVar[str] = ContextVar("graph node", default="")
 
 
-class GraphNodeError(ValueError):
+class GraphNodeError(VTAError, ValueError):
     """A name that is none."""
 
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from isa.config import VTAConfig
 from isa.encoding import INSTRUCTION_BYTES
+from isa.errors import VTAError
 from isa.instructions import AluOpcode, Finish, Load, MemoryId, MicroOp, Module, Store
 from isa.origin import Origin
 from runtime.devices.device import Device
@@ -43,7 +44,7 @@ _ENDING = 7
 """Instructions that a synchronise adds at most: two no-ops each for load and store, two for compute, FINISH."""
 
 
-class QueueError(RuntimeError):
+class QueueError(VTAError, RuntimeError):
     """A use of the queue that is not a program."""
 
 

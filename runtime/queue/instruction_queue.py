@@ -10,6 +10,7 @@ Tests: ``tests/runtime/queue/test_instruction_queue.py``.
 from dataclasses import dataclass
 from enum import IntFlag
 
+from isa.errors import VTAError
 from isa.instructions import Finish, Instruction, Load, MemoryId, Module, Store
 from isa.origin import Origin
 from runtime.memory.device_memory import Allocation
@@ -17,7 +18,7 @@ from runtime.memory.device_memory import Allocation
 __all__ = ["Entry", "InstructionQueue", "Target", "Token", "TokenError", "TokenStep", "nop", "token_steps"]
 
 
-class TokenError(ValueError):
+class TokenError(VTAError, ValueError):
     """A dependency between modules that no token queue joins."""
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from isa.bulk import array_to_words, decode_all, encode_all
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from isa.instructions import Instruction
 from isa.layout import instruction_layouts
 from isa.origin import Origin
@@ -26,7 +27,7 @@ from runtime.queue.uop_cache import Placement
 __all__ = ["Launch", "LaunchAddresses", "RelocationError", "Relocations", "build_launch", "dram_base"]
 
 
-class RelocationError(ValueError):
+class RelocationError(VTAError, ValueError):
     """A buffer that a launch cannot use in place of the one it was recorded with."""
 
 

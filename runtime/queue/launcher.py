@@ -9,6 +9,7 @@ Tests: ``tests/runtime/queue/test_launch.py``.
 from collections.abc import Callable
 
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from isa.instructions import MemoryId
 from runtime.devices.device import Device
 from runtime.memory.device_memory import Allocation, DeviceMemory, DeviceMemoryError
@@ -22,7 +23,7 @@ AREA_BYTES = 1 << 25
 """Bytes of the instruction area and of the micro-op area (upstream's VTA_MAX_XFER)."""
 
 
-class LauncherError(RuntimeError):
+class LauncherError(VTAError, RuntimeError):
     """A launch that does not belong to this device, or whose buffers are gone."""
 
 

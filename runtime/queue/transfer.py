@@ -17,13 +17,14 @@ from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from isa.instructions import MemoryId
 from isa.layout import instruction_layouts
 
 __all__ = ["Copy", "Piece", "TransferError", "TransferLimits", "split_load", "split_store"]
 
 
-class TransferError(ValueError):
+class TransferError(VTAError, ValueError):
     """A copy that reaches outside of its buffer or scratchpad, or that no instruction does."""
 
 

@@ -11,12 +11,13 @@ Tests: ``tests/runtime/queue/test_uop_kernel.py``. Rules: ``docs/runtime.md``.
 from dataclasses import dataclass
 from enum import IntEnum
 
+from isa.errors import VTAError
 from isa.instructions import AluOpcode, MicroOp
 
 __all__ = ["KernelError", "KernelMode", "KernelOperation", "KernelRecorder", "UopKernel", "UopLoop"]
 
 
-class KernelError(ValueError):
+class KernelError(VTAError, ValueError):
     """A micro-op kernel that means nothing, or that no sequence of instructions can express."""
 
 

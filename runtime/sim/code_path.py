@@ -11,6 +11,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from isa.errors import VTAError
 from runtime.sim.dot_unit import DotUnit
 from runtime.sim.gemm_avx2 import Avx2Unit
 from runtime.sim.gemm_generic import GenericUnit
@@ -22,7 +23,7 @@ _NEEDED = {"vnni": ("avx512vnni", "avx512vl", "avx512bw"), "avx2": ("avx2",), "g
 _FEWEST_LANES = {"vnni": 4, "avx2": 4, "generic": 1}
 
 
-class MachineError(ValueError):
+class MachineError(VTAError, ValueError):
     """A code path that this host cannot run."""
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from isa.errors import VTAError
 from vta.cli.style import say
 from vta.compat.script_errors import is_ours, place_in_script, script_traceback
 
@@ -27,7 +28,7 @@ __all__ = [
 ]
 
 
-class UserError(ValueError):
+class UserError(VTAError, ValueError):
     """Something about a file or an option that only the command line can see."""
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from isa.errors import VTAError
 from runtime.memory.array import DeviceArray, HostArray
 from runtime.memory.device_memory import Allocation
 from runtime.session import Session
@@ -22,7 +23,7 @@ __all__ = ["Argument", "ArgumentError", "BoundArguments", "bind_arguments", "c_s
 Argument: TypeAlias = DeviceArray | HostArray | npt.NDArray[np.generic] | int | float | np.generic
 
 
-class ArgumentError(TypeError):
+class ArgumentError(VTAError, TypeError):
     """Arguments that a compiled function cannot take."""
 
 

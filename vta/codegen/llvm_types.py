@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
+from isa.errors import VTAError
 from vta.tir.dtype import DType, Kind
 
 __all__ = [
@@ -34,7 +35,7 @@ _PACKED_BITS = (1, 2, 4)
 _WHOLE_BITS = (8, 16, 32, 64)
 
 
-class CodegenError(ValueError):
+class CodegenError(VTAError, ValueError):
     """A function that has no host code: a node that should have been lowered, a type without a machine form."""
 
 

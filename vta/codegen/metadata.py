@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from isa.origin import Origin
 
 __all__ = ["FunctionInfo", "Metadata", "MetadataError", "ParameterInfo", "pack", "unpack"]
@@ -19,7 +20,7 @@ _VERSION = 1
 _DIGEST_BYTES = 8
 
 
-class MetadataError(ValueError):
+class MetadataError(VTAError, ValueError):
     """Bytes that are not an object of this toolchain, or not a whole one."""
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from isa.origin import Origin
 from runtime import c_api
 from runtime.native.host import LinkedObject, Machine, assembly_of, compile_object, host_triple, link
@@ -30,11 +31,11 @@ from vta.codegen.timing import Evaluator
 __all__ = ["Function", "HostCodeError", "Module", "ModuleError", "load_module"]
 
 
-class ModuleError(ValueError):
+class ModuleError(VTAError, ValueError):
     """A module that cannot be saved, loaded or called the way it was asked for."""
 
 
-class HostCodeError(RuntimeError):
+class HostCodeError(VTAError, RuntimeError):
     """Host code ended with a failure: an assertion of the program, a division by zero, no memory."""
 
 

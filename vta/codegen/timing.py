@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["BenchmarkResult", "Evaluator"]
+from isa.errors import VTAError
+
+__all__ = ["BenchmarkResult", "Evaluator", "TimingError"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,10 @@ class BenchmarkResult:
         return statistics.pstdev(self.results)
 
 
+class TimingError(VTAError, ValueError):
+    """A measurement that would call nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evaluator:
     """Calls ``function`` once to warm up, then ``number`` times in a row, ``repeat`` times over.
@@ -57,7 +63,7 @@ class Evaluator:
 
     def __post_init__(self) -> None:
         if self.number < 1 or self.repeat < 1:
-            raise ValueError(f"number and repeat are at least 1, not {self.number} and {self.repeat}")
+            raise TimingError(f"number and repeat are at least 1, not {self.number} and {self.repeat}")
 
     def __call__(self, *arguments: object) -> BenchmarkResult:
         """Return the seconds for one call."""

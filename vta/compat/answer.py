@@ -11,13 +11,23 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TypeAlias
 
-__all__ = ["Answer", "Finder", "NotAnsweredError", "NotAnsweredModuleError", "NotAnsweredNameError", "install"]
+from isa.errors import VTAError
+
+__all__ = [
+    "AlreadyImportedError",
+    "Answer",
+    "Finder",
+    "NotAnsweredError",
+    "NotAnsweredModuleError",
+    "NotAnsweredNameError",
+    "install",
+]
 
 Tree: TypeAlias = Mapping[str, object]
 """Attributes of a module by name; a ``Mapping`` among them is a module below it."""
 
 
-class NotAnsweredError(Exception):
+class NotAnsweredError(VTAError):
     """Something of TVM's that this toolchain does not have."""
 
 
@@ -27,6 +37,10 @@ class NotAnsweredNameError(NotAnsweredError, AttributeError):
 
 class NotAnsweredModuleError(NotAnsweredError, ModuleNotFoundError):
     """A module. Without the attribute ``name``, so that ``from tvm import relay`` ends in this sentence too."""
+
+
+class AlreadyImportedError(VTAError, ImportError):
+    """Something else has the name already, so that nothing can answer for it."""
 
 
 class Answer(ModuleType):
@@ -82,10 +96,10 @@ def _below(module: ModuleType) -> list[tuple[str, ModuleType]]:
 def install(name: str, attributes: Tree) -> Finder:
     """Make ``import name`` and what is below it give stand-ins from now on; return the finder, to take it back.
 
-    Raises ``ImportError`` if another package of that name is imported already.
+    Raises ``AlreadyImportedError`` if another package of that name is imported already.
     """
     if name in sys.modules:
-        raise ImportError(f"{name} is imported already; run the script in a process of its own")
+        raise AlreadyImportedError(f"{name} is imported already; run the script in a process of its own")
     finder = Finder(Answer(name, attributes))
     sys.meta_path.insert(0, finder)
     return finder

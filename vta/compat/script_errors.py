@@ -8,9 +8,9 @@ import os
 import traceback
 from pathlib import Path
 
-__all__ = ["describe", "is_ours", "place_in_script", "script_traceback"]
+from isa.errors import VTAError
 
-_OURS = ("isa", "hw", "runtime", "vta")
+__all__ = ["describe", "is_ours", "place_in_script", "script_traceback"]
 
 
 def describe(error: BaseException, script: Path) -> str:
@@ -41,7 +41,7 @@ def script_traceback(error: BaseException, script: Path) -> str:
 
 def is_ours(error: BaseException) -> bool:
     """Whether an error is this project's: its message is the whole story."""
-    return type(error).__module__.partition(".")[0] in _OURS
+    return isinstance(error, VTAError)
 
 
 def _is_script(name: str, script: Path) -> bool:

@@ -3,6 +3,7 @@
 Each pass derives its own class, next to what raises it. Tests: tests/vta/passes/test_pass_errors.py.
 """
 
+from isa.errors import VTAError
 from isa.origin import Origin
 
 __all__ = ["PassError", "place"]
@@ -19,7 +20,7 @@ def place(origin: Origin | str | None) -> str:
             return "the function"
 
 
-class PassError(ValueError):
+class PassError(VTAError, ValueError):
     """A function that a pass cannot lower.
 
     The text is ``stage 'A_buf' (gemm.py:12): SUBJECT: expected EXPECTED, got GOT; HINT``; the parts are attributes.

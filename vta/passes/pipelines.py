@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from vta.passes.alu.annotate_alu_coproc_scope import annotate_alu_coproc_scope
 from vta.passes.alu.inject_alu_intrin import inject_alu_intrin
 from vta.passes.dma.inject_dma_intrin import inject_dma_intrin
@@ -46,7 +47,7 @@ _AFTER_EARLY_REWRITE = "EarlyRewrite"
 _SET_DEBUG_MODE = "SetDebugMode"
 
 
-class PassNameError(ValueError):
+class PassNameError(VTAError, ValueError):
     """A name that no pass has."""
 
 

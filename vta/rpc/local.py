@@ -6,6 +6,7 @@ Tests: tests/vta/front/test_rpc.py.
 from collections.abc import Callable
 from pathlib import Path
 
+from isa.errors import VTAError
 from runtime.session import Session
 from vta.codegen.module import Module, load_module
 from vta.environment import Environment, get_env
@@ -15,7 +16,7 @@ from vta.temporary_folder import TemporaryFolder
 __all__ = ["LocalSession", "RpcError"]
 
 
-class RpcError(ValueError):
+class RpcError(VTAError, ValueError):
     """Something that a session does not have: a file, a function."""
 
 

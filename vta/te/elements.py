@@ -7,6 +7,7 @@ settled here. Tests: tests/vta/te/test_elements.py.
 
 from dataclasses import fields, replace
 
+from isa.errors import VTAError
 from vta.te.tensor import Tensor
 from vta.tir.dtype import DType
 from vta.tir.expr import (
@@ -29,7 +30,7 @@ from vta.tir.expr import (
 __all__ = ["ComputeError", "as_element"]
 
 
-class ComputeError(ValueError):
+class ComputeError(VTAError, ValueError):
     """A computation that te cannot describe."""
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeAlias
 
+from isa.errors import VTAError
 from vta.te.operation import ComputeOp, Operation
 from vta.te.relations import Fuse, Relation, Role, Singleton, Split, children_of, parents_of, roles_down
 from vta.te.tensor import TensorError, as_index
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Attach", "AttachAt", "AttachKind", "AxisAttrs", "ScheduleError", "Stage", "root_axes"]
 
 
-class ScheduleError(ValueError):
+class ScheduleError(VTAError, ValueError):
     """A schedule primitive that does not apply where it was called."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from isa.errors import VTAError
 from vta.tir.dtype import INT32, DType
 from vta.tir.expr import Expr, ExprError, ExprLike, IntImm, Operators, ProducerLoad, Range, convert
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Tensor", "TensorError", "TensorSlice", "as_index", "as_range"]
 
 
-class TensorError(ValueError):
+class TensorError(VTAError, ValueError):
     """A tensor that is indexed or declared in a way that has no meaning."""
 
 

@@ -7,10 +7,12 @@ Tests: tests/vta/tir/test_dtype.py.
 import re
 from enum import StrEnum
 
+from isa.errors import VTAError
+
 __all__ = ["BOOL", "FLOAT32", "HANDLE", "INT8", "INT32", "INT64", "DType", "DTypeError", "Kind"]
 
 
-class DTypeError(ValueError):
+class DTypeError(VTAError, ValueError):
     """A data type that TIR does not have."""
 
 

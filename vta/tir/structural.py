@@ -11,6 +11,7 @@ from enum import Enum
 from itertools import zip_longest
 from typing import TypeAlias
 
+from isa.errors import VTAError
 from vta.tir.buffer import Buffer
 from vta.tir.expr import Expr, IterVar, Node, Var
 from vta.tir.func import PrimFunc
@@ -22,7 +23,7 @@ __all__ = ["StructuralDifferenceError", "first_difference", "require_equal", "st
 Program: TypeAlias = PrimFunc | Stmt | Expr
 
 
-class StructuralDifferenceError(AssertionError):
+class StructuralDifferenceError(VTAError, AssertionError):
     """Two programs that should be equal are not."""
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn, assert_never
 
+from isa.errors import VTAError
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import DType, Kind
 from vta.tir.expr import (
@@ -58,7 +59,7 @@ __all__ = ["VerifyError", "verify"]
 _SHIFTS = (Builtin.SHIFT_LEFT, Builtin.SHIFT_RIGHT, Builtin.BITWISE_AND, Builtin.BITWISE_OR, Builtin.BITWISE_XOR)
 
 
-class VerifyError(ValueError):
+class VerifyError(VTAError, ValueError):
     """A function that is not well-formed."""
 
 

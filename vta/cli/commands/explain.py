@@ -17,7 +17,7 @@ from vta.cli.account import account_table
 from vta.cli.capsule import require_trace
 from vta.cli.reporting import UserError, reported
 from vta.cli.style import say
-from vta.inspect.explain import Explanation, explain
+from vta.inspect.explain import ExplainError, Explanation, explain
 from vta.inspect.trace import Recorded, read_trace
 
 __all__ = ["explain_trace"]
@@ -42,7 +42,7 @@ def explain_trace(
                     continue
                 try:
                     found = explain(recorded, reader.header.hardware)
-                except ValueError as error:
+                except ExplainError as error:
                     sentence = f"{file}: launch {recorded.number}: {error}"
                     if recorded.timeline.error is None:  # a device without a clock: the others say the same
                         raise UserError(sentence) from None

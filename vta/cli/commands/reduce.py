@@ -11,7 +11,7 @@ import typer
 from isa.text.disassembler import disassemble
 from vta.cli.reporting import UserError, reported, require_file
 from vta.cli.style import say
-from vta.inspect.capsule import load_capsule, reduce_capsule, save_capsule
+from vta.inspect.capsule import CapsuleError, load_capsule, reduce_capsule, save_capsule
 
 __all__ = ["reduce"]
 
@@ -28,7 +28,7 @@ def reduce(
         capsule = load_capsule(file)
         try:
             small = reduce_capsule(capsule, progress=lambda text: say(text, err=True))
-        except ValueError as error:
+        except CapsuleError as error:
             raise UserError(f"{file}: {error}") from None
         save_capsule(small, output)
         say(disassemble(small.programs[-1]))

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from types import NoneType
 from typing import Any
 
+from isa.errors import VTAError
 from isa.program import Program, ProgramError
 from isa.program_file import program_from_bytes, program_to_bytes
 from isa.whole_file import write_whole
@@ -34,7 +35,7 @@ _MACHINE: _Kinds = {"device": str, "hardware": dict, "latency": (int, NoneType),
 _OUTCOME: _Kinds = {"cycles": (int, NoneType), "digest": str, "kind": str, "message": str}
 
 
-class _DamageError(Exception):
+class _DamageError(VTAError):
     """What is wrong with the contents of a file."""
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from isa.program import MemoryImage, Program
 from runtime.devices.device import Device
 from runtime.devices.tsim.device import DEFAULT_LATENCY, RtlSimulator
@@ -23,7 +24,7 @@ __all__ = ["Capsule", "CapsuleError", "Machine", "Outcome", "memory_digest"]
 FINISHED = "finished"
 
 
-class CapsuleError(ValueError):
+class CapsuleError(VTAError, ValueError):
     """A file that is no capsule, one that is damaged, or one that this version cannot run."""
 
 

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from isa.instructions import Alu, Gemm, Instruction
 from isa.program import MemoryImage, MemorySegment, Program
 from vta.inspect.capsule.failures import Fails, expected_outcomes, fails_alike, gives_wrong_result, wrong_launch
-from vta.inspect.capsule.model import Capsule
+from vta.inspect.capsule.model import Capsule, CapsuleError
 from vta.inspect.capsule.replay import run_launches
 
 __all__ = ["reduce_capsule", "reduce_program"]
@@ -24,14 +24,14 @@ def reduce_capsule(capsule: Capsule, *, progress: Progress | None = None) -> Cap
     """Return a smaller capsule whose last launch fails with the same signature.
 
     If all launches finish, one whose memory is not the reference interpreter's is what stays, and the outcome of the
-    small capsule has the right digest: it replays where the result is right. Raises ``ValueError`` if nothing fails.
+    small capsule has the right digest: it replays where the result is right. Raises ``CapsuleError`` if nothing fails.
     """
     if not capsule.outcomes[-1].failed:
         return _reduce_wrong_result(capsule, progress)
     earlier = capsule.programs[:-1]
     program = capsule.programs[-1]
     if not fails_alike(capsule, earlier)(program):
-        raise ValueError("the failure does not happen again on this machine, so nothing can be reduced")
+        raise CapsuleError("the failure does not happen again on this machine, so nothing can be reduced")
     for drop in (len(earlier), len(earlier) - 1):
         if drop > 0 and fails_alike(capsule, earlier[drop:])(program):
             earlier = earlier[drop:]
@@ -46,7 +46,7 @@ def _reduce_wrong_result(capsule: Capsule, progress: Progress | None) -> Capsule
     machine = capsule.machine
     at = wrong_launch(machine, capsule.programs)
     if at is None:
-        raise ValueError(
+        raise CapsuleError(
             "the capsule's launches all finish, with the memory that the reference interpreter leaves, so there is no "
             "failure to keep; reduce one that fails"
         )

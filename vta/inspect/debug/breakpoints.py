@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from isa.check.findings import Kind
+from isa.errors import VTAError
 from isa.index_sets import Elements, spans_text
 from isa.instructions import Alu, Gemm, Load, MemoryId
 from isa.program import Program
@@ -21,7 +22,7 @@ from vta.inspect.diff.state import names_of_dram
 __all__ = ["Breakpoint", "BreakpointError", "decimal", "parse_breakpoint", "parse_range"]
 
 
-class BreakpointError(ValueError):
+class BreakpointError(VTAError, ValueError):
     """A breakpoint that is not one."""
 
 

@@ -7,6 +7,7 @@ import cmd
 from collections.abc import Callable
 from typing import TextIO
 
+from isa.errors import VTAError
 from isa.instructions import MemoryId
 from isa.program import Program
 from vta.inspect.debug.breakpoints import Breakpoint, BreakpointError, decimal, parse_breakpoint, parse_range
@@ -23,7 +24,7 @@ _SHOWN = 40
 """Letters of an argument that an error repeats."""
 
 
-class _CommandError(ValueError):
+class _CommandError(VTAError, ValueError):
     """A command that cannot be done."""
 
 

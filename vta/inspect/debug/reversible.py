@@ -14,6 +14,7 @@ from isa.check.findings import Finding, Kind
 from isa.check.sanitizer import sanitize
 from isa.check.token_flow import Shortage, token_flow
 from isa.encoding import DecodingError, decode_uop
+from isa.errors import VTAError
 from isa.footprint import Footprint, Footprints, dram_rows
 from isa.instructions import Instruction, Load, Store
 from isa.known_uops import UopRange
@@ -31,7 +32,7 @@ _MOST = 64
 _PAGE = 4096
 
 
-class MachineError(RuntimeError):
+class MachineError(VTAError, RuntimeError):
     """An instruction that cannot be executed, and why."""
 
 

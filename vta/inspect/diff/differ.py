@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from isa.errors import VTAError
 from isa.program import Program
 from isa.text.disassembler import format_instruction
 from runtime.devices.device import DeadlockError, DeviceError, ExecutionError
@@ -23,7 +24,7 @@ _EVERY = 64
 EngineMaker = Callable[[], Engine]
 
 
-class DiffError(ValueError):
+class DiffError(VTAError, ValueError):
     """Programs or engines that cannot be compared."""
 
 

@@ -58,7 +58,7 @@ it. (Turns can never cost more than the longer of the two modules' work, so they
 def explain(launch: Recorded, hardware: Mapping[str, object]) -> Explanation:
     """Explain a recorded launch; ``hardware`` is that of the trace's header.
 
-    Raises ``ValueError`` for a device without a clock and for a launch that failed.
+    Raises ``ExplainError`` for a device without a clock and for a launch that failed.
     """
     width = hardware.get("data_width")
     model = RunModel.of(launch, beat_bytes=width // 8 if isinstance(width, int) else 8)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from isa.instructions import Alu, Gemm, Instruction, Module
 from isa.tokens import TokenQueue, pops, pushes
 from runtime.observe.timeline import NEVER
+from vta.inspect.explain.errors import ExplainError
 from vta.inspect.explain.network import Wait, network_of
 from vta.inspect.explain.schedule import Network, Times, asked, begun, issued, timed
 from vta.inspect.explain.traffic import Transfer, latency_of, transfers_of
@@ -64,12 +65,12 @@ class RunModel:
 
     @classmethod
     def of(cls, launch: Recorded, *, beat_bytes: int) -> "RunModel":
-        """Return the model of a launch that finished; ``ValueError`` for one without a clock or that failed."""
+        """Return the model of a launch that finished; ``ExplainError`` for one without a clock or that failed."""
         timeline = launch.timeline
         if timeline.error is not None or (timeline.ended == NEVER).any():
-            raise ValueError("the launch failed, so there is no whole run to explain")
+            raise ExplainError("the launch failed, so there is no whole run to explain")
         if timeline.issued is None:
-            raise ValueError(f"device {timeline.device!r} has no clock; record with --target tsim")
+            raise ExplainError(f"device {timeline.device!r} has no clock; record with --target tsim")
         givers: dict[TokenQueue, list[int]] = {queue: [] for queue in TokenQueue}
         takers: dict[TokenQueue, list[int]] = {queue: [] for queue in TokenQueue}
         for index, instruction in enumerate(launch.instructions):

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.config import ConfigError, VTAConfig
+from isa.errors import VTAError
 from isa.origin import Origin
 from runtime.observe.accounting import CycleAccount
 from runtime.observe.timeline import Bursts, States, Timeline
@@ -33,7 +34,7 @@ _LAUNCH: _Kinds = {
 _OF_BURSTS = ("burst.begin", "burst.end", "burst.address", "burst.nbytes", "burst.client")
 
 
-class TraceError(ValueError):
+class TraceError(VTAError, ValueError):
     """A file that is no trace, or one that is damaged."""
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from io import FileIO
 
+from isa.errors import VTAError
 from runtime.devices.device import Device
 from runtime.devices.tsim.device import RtlSimulator
 from runtime.observe.timeline import Timeline, TimelineHook
@@ -21,7 +22,7 @@ from vta.inspect.trace.writer import TraceWriter
 __all__ = ["RecordingError", "recording"]
 
 
-class RecordingError(RuntimeError):
+class RecordingError(VTAError, RuntimeError):
     """The recording could not go on, while what it records did."""
 
 

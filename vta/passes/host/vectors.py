@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from isa.errors import VTAError
 from vta.arith.const_bounds import is_index
 from vta.arith.const_interval import ConstInterval
 from vta.arith.simplify import Analyzer
@@ -61,7 +62,7 @@ _LANEWISE = frozenset({
 })  # fmt: skip
 
 
-class NotVectorError(Exception):
+class NotVectorError(VTAError):
     """A statement that no operation on vectors does; it never leaves the pass, whose loop then stays a loop."""
 
 

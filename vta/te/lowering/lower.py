@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from isa.errors import VTAError
 from vta.te.iteration import Loop
 from vta.te.lowering.body import StageBody
 from vta.te.lowering.infer_bound import Bounds, Placed, infer_bounds
@@ -39,7 +40,7 @@ __all__ = ["Argument", "LowerError", "schedule_to_func"]
 Argument: TypeAlias = Tensor | Var | Buffer
 
 
-class LowerError(ValueError):
+class LowerError(VTAError, ValueError):
     """A schedule and arguments that do not make a function."""
 
 

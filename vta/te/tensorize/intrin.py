@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from isa.errors import VTAError
 from vta.te.operation import ComputeOp, Operation
 from vta.te.tensor import Tensor
 from vta.tir.buffer import Buffer, decl_buffer
@@ -21,7 +22,7 @@ IntrinsicBody: TypeAlias = Stmt | Expr
 _Generated: TypeAlias = IntrinsicBody | Sequence[IntrinsicBody | None] | None
 
 
-class TensorIntrinError(ValueError):
+class TensorIntrinError(VTAError, ValueError):
     """A tensor intrinsic that is declared in a way that has no meaning."""
 
 

@@ -12,6 +12,7 @@ from itertools import permutations
 from math import prod
 from typing import TypeAlias
 
+from isa.errors import VTAError
 from vta.arith.bounds import Interval
 from vta.arith.simplify import Analyzer
 from vta.te.iteration import root_intervals
@@ -30,7 +31,7 @@ from vta.tir.traverse import map_children, substitute, uses_var
 __all__ = ["Match", "TensorizeError", "match_intrinsic"]
 
 
-class TensorizeError(ValueError):
+class TensorizeError(VTAError, ValueError):
     """Loops that a tensor intrinsic cannot stand for."""
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from isa.errors import VTAError
 from vta.tir import expr as expr_package
 from vta.tir.dtype import BOOL, DType
 from vta.tir.expr.builtin import Builtin
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Equality", "ExprError", "Node", "Operators"]
 
 
-class ExprError(TypeError):
+class ExprError(VTAError, TypeError):
     """Operands that do not make an expression."""
 
 

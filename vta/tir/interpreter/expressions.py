@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from isa.errors import VTAError
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import BOOL, DType, Kind
 from vta.tir.expr import (
@@ -48,7 +49,7 @@ from vta.tir.traverse import map_expr
 __all__ = ["Code", "Dimension", "ExprWriter", "InterpreterError", "Place", "lane"]
 
 
-class InterpreterError(RuntimeError):
+class InterpreterError(VTAError, RuntimeError):
     """A program that the interpreter cannot run, or that does something undefined."""
 
 

@@ -18,6 +18,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from isa.errors import VTAError
 from vta.tir.buffer import Buffer
 from vta.tir.expr import IntImm, Var
 from vta.tir.func import PrimFunc
@@ -33,7 +34,7 @@ Argument: TypeAlias = "Array | int"
 Arguments: TypeAlias = Sequence[Argument] | Mapping[str, Argument]
 
 
-class _FaultError(Exception):
+class _FaultError(VTAError):
     """What went wrong while the program ran; ``InterpreterError`` adds where."""
 
 

@@ -8,6 +8,7 @@ Tests: tests/vta/topi/alu/test_alu_schedule.py.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from isa.errors import VTAError
 from vta import te
 from vta.environment import Environment
 from vta.tir.expr import IterVar
@@ -20,7 +21,7 @@ MOST_THREADS = 4
 """Virtual threads that are of use: one tile is loaded, one computed, one stored, and one is ready."""
 
 
-class AluTilesError(ValueError):
+class AluTilesError(VTAError, ValueError):
     """Tiles that do not go with an output."""
 
 

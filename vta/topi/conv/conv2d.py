@@ -9,6 +9,7 @@ Tests: tests/vta/topi/conv/test_conv2d.py.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from isa.errors import VTAError
 from vta import te
 from vta.environment import Environment, get_env
 from vta.tir import ops
@@ -26,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Conv2dError(ValueError):
+class Conv2dError(VTAError, ValueError):
     """A convolution whose tensors do not go together, or a schedule that does not go with it."""
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import TypeAlias
 
+from isa.errors import VTAError
+
 __all__ = [
     "WORD", "Add", "Bias", "ChannelShift", "Clip", "Epilogue", "EpilogueError", "Multiply", "Primitive", "Relu",
     "Requantise", "Residual", "RoundingShift", "Scale", "ShiftLeft", "ShiftRight", "Step",
@@ -18,7 +20,7 @@ WORD = (-(1 << 31), (1 << 31) - 1)
 _RESIDUALS = ("int8", "int32")
 
 
-class EpilogueError(ValueError):
+class EpilogueError(VTAError, ValueError):
     """A step that cannot be done, or arrays that do not go with the steps."""
 
 

@@ -5,12 +5,13 @@ Tests: tests/vta/topi/core/test_fused.py.
 
 from dataclasses import dataclass
 
+from isa.errors import VTAError
 from vta import te
 
 __all__ = ["FusedError", "FusedLayer", "fused_layer", "producers_first"]
 
 
-class FusedError(ValueError):
+class FusedError(VTAError, ValueError):
     """An output that is not a layer: a reduction, elementwise stages, a cast."""
 
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from isa.errors import VTAError
+
 __all__ = [
     "LayoutError", "blocks", "pack_activations", "pack_channels", "pack_dense_weights", "pack_kernel",
     "pack_transposed_kernel", "unpack_activations",
@@ -18,7 +20,7 @@ __all__ = [
 Array = npt.NDArray[np.generic]
 
 
-class LayoutError(ValueError):
+class LayoutError(VTAError, ValueError):
     """An array whose shape does not go with a layout."""
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from isa.errors import VTAError
 from vta import te
 from vta.build_module import build
 from vta.codegen import Module
@@ -26,7 +27,7 @@ __all__ = ["Compiled", "Operand", "Operator", "OperatorError", "Scheduled", "com
 Array = npt.NDArray[np.generic]
 
 
-class OperatorError(ValueError):
+class OperatorError(VTAError, ValueError):
     """An instance that cannot be, or arrays that do not go with it."""
 
 

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from isa.errors import VTAError
+
 __all__ = ["Window", "WindowError"]
 
 _SIDES = "(top, left, bottom, right)"
 
 
-class WindowError(ValueError):
+class WindowError(VTAError, ValueError):
     """A window that cannot be, or that does not fit its image."""
 
 

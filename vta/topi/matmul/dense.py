@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from isa.errors import VTAError
 from vta import te
 from vta.environment import Environment
 from vta.topi import nn
@@ -30,7 +31,7 @@ __all__ = ["Dense", "DenseError", "DenseTemplate", "dense", "schedule_dense"]
 Array = npt.NDArray[np.generic]
 
 
-class DenseError(ValueError):
+class DenseError(VTAError, ValueError):
     """Tensors that do not fit a dense layer."""
 
 

@@ -5,6 +5,7 @@ Tests: tests/vta/topi/nn/test_dilate.py.
 
 from collections.abc import Sequence
 
+from isa.errors import VTAError
 from vta import te
 from vta.tir import ops
 from vta.tir.expr import Expr, IntImm, const, convert
@@ -12,7 +13,7 @@ from vta.tir.expr import Expr, IntImm, const, convert
 __all__ = ["DilateError", "dilate"]
 
 
-class DilateError(ValueError):
+class DilateError(VTAError, ValueError):
     """Strides that do not fit the tensor."""
 
 

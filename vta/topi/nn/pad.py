@@ -5,6 +5,7 @@ Tests: tests/vta/front/test_topi_pad.py.
 
 from collections.abc import Sequence
 
+from isa.errors import VTAError
 from vta import te
 from vta.tir import ops
 from vta.tir.expr import Equality, Expr, ExprLike, FloatImm, IntImm, Operators, const, convert
@@ -12,7 +13,7 @@ from vta.tir.expr import Equality, Expr, ExprLike, FloatImm, IntImm, Operators, 
 __all__ = ["PadError", "pad"]
 
 
-class PadError(ValueError):
+class PadError(VTAError, ValueError):
     """Pads that do not fit the tensor."""
 
 

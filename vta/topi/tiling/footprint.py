@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Self
 
 from isa.config import VTAConfig
+from isa.errors import VTAError
 
 __all__ = ["Footprint", "TilingError", "require_fit"]
 
 
-class TilingError(ValueError):
+class TilingError(VTAError, ValueError):
     """Tiles that do not fit the scratchpads, or an operator for which none do."""
 
 

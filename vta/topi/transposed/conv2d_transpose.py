@@ -10,6 +10,7 @@ tests/vta/topi/transposed/test_conv2d_transpose.py.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from isa.errors import VTAError
 from vta import te
 from vta.environment import Environment
 from vta.passes.gemm.inject_conv2d_transpose_skip import TRANSPOSE_PRAGMA
@@ -20,7 +21,7 @@ from vta.topi.core.sizes import sizes
 __all__ = ["TransposeError", "TransposeTemplate", "conv2d_transpose", "schedule_conv2d_transpose"]
 
 
-class TransposeError(ValueError):
+class TransposeError(VTAError, ValueError):
     """Tensors or sizes that do not make a transposed convolution."""
 
 
