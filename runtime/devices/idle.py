@@ -1,0 +1,51 @@
+"""A device that runs nothing: what the command queue collects for it can be kept and run elsewhere.
+
+Tests: tests/runtime/devices/test_idle.py.
+"""
+
+from collections.abc import Sequence
+
+from isa.config import VTAConfig
+from isa.origin import Origin
+from runtime.devices.device import TraceHook
+from runtime.memory.device_memory import DeviceMemory
+from runtime.observe.stats import LaunchStats, Statistics
+from runtime.observe.timeline import TimelineHook
+
+__all__ = ["IdleDevice"]
+
+
+class IdleDevice:
+    """Has memory and accepts launches, and leaves everything as it is; counters stay zero."""
+
+    name = "idle"
+
+    def __init__(self, config: VTAConfig, memory: DeviceMemory) -> None:
+        self.config = config
+        self.memory = memory
+        self.stats = Statistics()
+        self._timeline: TimelineHook | None = None
+
+    def clear_stats(self) -> None:
+        """Do nothing: the counters are zero."""
+
+    def debug_mode(self, flag: int) -> None:
+        """Do nothing: nothing is executed."""
+
+    def set_trace(self, hook: TraceHook | None) -> None:
+        """Do nothing: nothing is executed."""
+
+    def set_timeline(self, hook: TimelineHook | None) -> TimelineHook | None:
+        """Keep the hook, which never hears of anything: nothing happens that has a time."""
+        before, self._timeline = self._timeline, hook
+        return before
+
+    def launch(
+        self,
+        insn_address: int,  # noqa: ARG002
+        insn_count: int,  # noqa: ARG002
+        *,
+        origins: Sequence[Origin | None] | None = None,  # noqa: ARG002
+    ) -> LaunchStats:
+        """Return zeros."""
+        return LaunchStats(statistics=Statistics())
