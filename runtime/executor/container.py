@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.config import ConfigError, VTAConfig
+from isa.errors import VTAError
 from isa.origin import Origin
 from isa.whole_file import write_whole
 from runtime.executor.network import Attribute, DeviceStep, Home, HostStep, Network, NetworkError, Step, Tensor
@@ -42,7 +43,7 @@ _PREFIX = struct.Struct("<8sII32s")
 Array = npt.NDArray[np.generic]
 
 
-class ContainerError(ValueError):
+class ContainerError(VTAError, ValueError):
     """A file that is no compiled network, a damaged one, or one that this version cannot run."""
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from runtime.executor.stored_launch import StoredLaunch
 
 __all__ = [
@@ -40,7 +41,7 @@ _DTYPES = (
 )
 
 
-class NetworkError(ValueError):
+class NetworkError(VTAError, ValueError):
     """A network that cannot be run, or inputs that do not go with it."""
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from isa.bulk import decode_fields
 from isa.config import VTAConfig
 from isa.encoding import DecodingError
+from isa.errors import VTAError
 from isa.instructions import MemoryId
 from isa.layout import instruction_layouts
 from isa.origin import Origin
@@ -27,7 +28,7 @@ UOP_BYTES = 4
 Column = npt.NDArray[np.int64]
 
 
-class StoredLaunchError(ValueError):
+class StoredLaunchError(VTAError, ValueError):
     """A launch that cannot be kept without its addresses, or words that are none."""
 
 
