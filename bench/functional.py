@@ -29,7 +29,7 @@ from isa.instructions import Finish
 from runtime.devices.functional import FunctionalSimulator
 from runtime.memory.device_memory import DeviceMemory
 from runtime.sim.build import compile_kernels
-from runtime.sim.code_path import Machine, host_machines
+from runtime.sim.code_path import CodePath, host_code_paths
 from tests.support.golden.golden import load_case
 from tests.support.runtime.launching import encode_words, place_array, place_words
 
@@ -66,7 +66,7 @@ def medians(contestants: Contestants, rounds: int = ROUNDS) -> dict[str, float]:
     return {name: float(np.median(found)) for name, found in times.items()}
 
 
-def launch_of_gemm(machine: Machine, inp: Numbers, wgt: Numbers) -> Callable[[], object]:
+def launch_of_gemm(code_path: CodePath, inp: Numbers, wgt: Numbers) -> Callable[[], object]:
     """Return a function that launches the 512 cubed stream; its result was compared with numpy."""
     config = VTAConfig()
     memory = DeviceMemory()
@@ -85,7 +85,7 @@ def launch_of_gemm(machine: Machine, inp: Numbers, wgt: Numbers) -> Callable[[],
     words = np.array([encode_uop(micro_op, config) for micro_op in stream.micro_ops()], "<u4")
     memory.view(stream.uop * 4, words.nbytes)[:] = words.view(np.uint8)
     placed = place_words(memory, encode_words(stream.instructions(), config))
-    simulator = FunctionalSimulator(config, memory, machine=machine)
+    simulator = FunctionalSimulator(config, memory, code_path=code_path)
     simulator.launch(placed.address, placed.count)
     out = memory.view(stream.out * config.out_elem_bytes, SIZE * SIZE).view(np.int8).reshape(SIZE, SIZE)
     expected = np.clip((inp.astype(np.int32) @ wgt.astype(np.int32).T) >> 8, 0, 127)
@@ -93,7 +93,7 @@ def launch_of_gemm(machine: Machine, inp: Numbers, wgt: Numbers) -> Callable[[],
     return lambda: simulator.launch(placed.address, placed.count)
 
 
-def launch_of_tutorial(machine: Machine, inp: Numbers, wgt: Numbers) -> Callable[[], object]:
+def launch_of_tutorial(code_path: CodePath, inp: Numbers, wgt: Numbers) -> Callable[[], object]:
     """Return a function that launches the recorded stream of the tutorial; its result was compared with numpy."""
     case = load_case("default", "tut.matrix_multiply_opt")
     [launch] = case.record["launches"]
@@ -110,7 +110,7 @@ def launch_of_tutorial(machine: Machine, inp: Numbers, wgt: Numbers) -> Callable
         (launch["insn_phy"], words),
     ):
         memory.view(address, len(data))[:] = np.frombuffer(data, np.uint8)
-    simulator = FunctionalSimulator(case.config, memory, machine=machine)
+    simulator = FunctionalSimulator(case.config, memory, code_path=code_path)
     simulator.launch(launch["insn_phy"], len(launch["insns"]))
     out = memory.view(places["res"], 1024).view(np.int8)
     expected = np.clip((inp.astype(np.int32) @ wgt.astype(np.int32).T)[0] >> 8, 0, 127)
@@ -118,11 +118,11 @@ def launch_of_tutorial(machine: Machine, inp: Numbers, wgt: Numbers) -> Callable
     return lambda: simulator.launch(launch["insn_phy"], len(launch["insns"]))
 
 
-def empty_launch(machine: Machine) -> Callable[[], object]:
+def empty_launch(code_path: CodePath) -> Callable[[], object]:
     """Return a function that launches FINISH alone."""
     memory = DeviceMemory()
     placed = place_words(memory, encode_words([Finish()], VTAConfig()))
-    simulator = FunctionalSimulator(VTAConfig(), memory, machine=machine)
+    simulator = FunctionalSimulator(VTAConfig(), memory, code_path=code_path)
     return lambda: simulator.launch(placed.address, placed.count)
 
 
@@ -208,26 +208,26 @@ def main() -> int:
     """Measure and print everything."""
     restart_with_one_thread()
     describe_host()
-    machines = host_machines()
+    paths = host_code_paths()
     print("\nkernels of the default configuration, seconds to compile")
-    for machine in machines:
+    for code_path in paths:
         start = time.thread_time()
-        compile_kernels(VTAConfig(), machine)
-        print(f"{machine.value:28}{time.thread_time() - start:12.2f}")
+        compile_kernels(VTAConfig(), code_path)
+        print(f"{code_path.value:28}{time.thread_time() - start:12.2f}")
 
     inp, wgt = random_operands(SIZE, SIZE)
-    contestants: Contestants = {f"launch, {m.value}": launch_of_gemm(m, inp, wgt) for m in machines}
+    contestants: Contestants = {f"launch, {m.value}": launch_of_gemm(m, inp, wgt) for m in paths}
     contestants |= onnxruntime_contestants(inp, wgt)
     contestants["numpy float32"] = numpy_contestants(inp, wgt)["numpy float32"]
     report(f"{SIZE} x {SIZE} x {SIZE}", SIZE**3, medians(contestants), "numpy float32")
 
     inp, wgt = random_operands(1, 1024)
-    contestants = {f"launch, {m.value}": launch_of_tutorial(m, inp, wgt) for m in machines}
+    contestants = {f"launch, {m.value}": launch_of_tutorial(m, inp, wgt) for m in paths}
     contestants |= onnxruntime_contestants(inp, wgt) | numpy_contestants(inp, wgt)
     title = "blocked matrix multiply tutorial, 1 x 1024 x 1024 (weights loaded and packed in each launch)"
     report(title, 1 << 20, medians(contestants), "numpy int32")
 
-    empty = medians({m.value: empty_launch(m) for m in machines}, 500)
+    empty = medians({m.value: empty_launch(m) for m in paths}, 500)
     print("\nempty launch (FINISH alone), median us")
     for name, seconds in empty.items():
         print(f"{name:28}{seconds * 1e6:12.1f}")

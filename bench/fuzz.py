@@ -4,9 +4,9 @@
     python -m bench.fuzz --seed 1 --programs 500 --engines tsim
 
 Every configuration of ``tests/support/configs.py`` runs on every code path of ``sim`` that the host has (or those named
-with ``--machine``), and on ``tsim`` with a memory of random latency that stalls at random, if it is asked for. Program
-``i`` depends on the seed, the configuration and ``i`` alone, so ``--only i`` runs it again; the first difference is
-printed with the program's text, and the exit status is 1.
+with ``--code-path``), and on ``tsim`` with a memory of random latency that stalls at random, if it is asked for.
+Program ``i`` depends on the seed, the configuration and ``i`` alone, so ``--only i`` runs it again; the first
+difference is printed with the program's text, and the exit status is 1.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import numpy as np
 
 from isa.program import Program
 from isa.text.disassembler import disassemble
-from runtime.sim.code_path import Machine, host_machines
+from runtime.sim.code_path import CodePath, host_code_paths
 from tests.support.configs import CONFIGS
 from tests.support.hw.rtl_comparison import rtl_difference
 from tests.support.isa.random_programs import random_program
@@ -40,7 +40,7 @@ class Batch:
     begin: int
     end: int
     engines: tuple[str, ...]
-    machines: tuple[Machine, ...]
+    paths: tuple[CodePath, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ def _differences(batch: Batch, program: Program, index: int) -> Iterator[tuple[s
     """Yield the name of each engine and where it differs from the reference."""
     expected = run_reference(program)
     if "sim" in batch.engines:
-        for machine in batch.machines:
-            yield f"{machine.value} kernels", first_difference(program, machine, expected)
+        for code_path in batch.paths:
+            yield f"{code_path.value} kernels", first_difference(program, code_path, expected)
     if "tsim" in batch.engines:
         latency = int(np.random.default_rng([batch.seed, index]).integers(1, 64))
         stalls = index if index % 4 else None
@@ -86,12 +86,12 @@ def _differences(batch: Batch, program: Program, index: int) -> Iterator[tuple[s
 
 def _batches(config: str, arguments: argparse.Namespace) -> Iterator[Batch]:
     engines = tuple(arguments.engines)
-    machines = tuple(arguments.machine or host_machines())
+    paths = tuple(arguments.code_path or host_code_paths())
     begin, end = 0, arguments.programs
     if arguments.only is not None:
         begin, end = arguments.only, arguments.only + 1
     for first in range(begin, end, _BATCH):
-        yield Batch(config, arguments.seed, first, min(end, first + _BATCH), engines, machines)
+        yield Batch(config, arguments.seed, first, min(end, first + _BATCH), engines, paths)
 
 
 def _positive(text: str) -> int:
@@ -109,7 +109,7 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="run this one program of each configuration")
     parser.add_argument("--config", action="append", choices=list(CONFIGS), help="default: all")
     parser.add_argument("--engines", nargs="+", choices=["sim", "tsim"], default=["sim"])
-    parser.add_argument("--machine", action="append", type=Machine, help="vnni, avx2 or generic; default: all")
+    parser.add_argument("--code-path", action="append", type=CodePath, help="vnni, avx2 or generic; default: all")
     parser.add_argument("--jobs", type=_positive, default=os.cpu_count())
     arguments = parser.parse_args()
     with ProcessPoolExecutor(arguments.jobs) as pool:
@@ -123,7 +123,7 @@ def main() -> int:
             programs = sum(result.programs for result in results)
             instructions = sum(result.instructions for result in results)
             seconds = time.perf_counter() - start
-            kernels = [machine.value for machine in arguments.machine or host_machines()]
+            kernels = [path.value for path in arguments.code_path or host_code_paths()]
             paths = ", ".join(
                 engine if engine == "tsim" else f"sim: {' '.join(kernels)}" for engine in arguments.engines
             )

@@ -133,7 +133,7 @@ def test_every_folder_says_what_belongs_there(package: str) -> None:
         ("runtime.session", "vta.te", "runtime may not import vta.te, which is in vta.te"),
         ("runtime.session", "hw.core", "runtime may not import hw.core, which is in hw"),
         ("hw.sim.run.design", "isa.config", "hw.sim may not import isa.config, which is in isa"),
-        ("runtime.native.host", "isa.config", "runtime.native may not import isa.config, which is in isa"),
+        ("runtime.native.target", "isa.config", "runtime.native may not import isa.config, which is in isa"),
         (
             "vta.te.schedule",
             "vta.passes.pipelines",

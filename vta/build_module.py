@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from isa.errors import VTAError
 from vta import te
-from vta.codegen import Machine, Module, emit_host
+from vta.codegen import CodeTarget, Module, emit_host
 from vta.environment import get_env
 from vta.loop_options import passes_switched_off, with_options
 from vta.passes import pipelines as pipeline
@@ -187,10 +187,10 @@ def _build(
         lower_for = lower if target.is_accelerator else lower_generic
         module = lower_for(inputs, args, name, binds)
     host = target.host or (Target("llvm") if target.is_accelerator else target)
-    machine = _machine(host)
+    code_target = _code_target(host)
     functions = list(module.functions.values())
-    program = emit_host(functions, module.config, triple=machine.triple, on_device=target.is_accelerator)
-    return Module.compile(program, machine)
+    program = emit_host(functions, module.config, triple=code_target.triple, on_device=target.is_accelerator)
+    return Module.compile(program, code_target)
 
 
 def _check_model(target: Target) -> None:
@@ -203,8 +203,8 @@ def _check_model(target: Target) -> None:
         )
 
 
-def _machine(host: Target) -> Machine:
+def _code_target(host: Target) -> CodeTarget:
     if host.kind != "llvm":
         raise TargetError(f"host code is made with llvm, not {host.kind!r}; use target_host='llvm'")
     triple, cpu, features = (host.attrs.get(key, "") for key in ("mtriple", "mcpu", "mattr"))
-    return Machine(triple, cpu, features, min(PassContext.current().opt_level, 3))
+    return CodeTarget(triple, cpu, features, min(PassContext.current().opt_level, 3))

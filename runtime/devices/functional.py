@@ -31,7 +31,7 @@ from runtime.observe.stats import InstructionCounts, LaunchStats, Statistics, co
 from runtime.observe.timeline import TimelineHook, timed
 from runtime.sim.arena import Arena
 from runtime.sim.build import compile_kernels
-from runtime.sim.code_path import Machine, host_machine
+from runtime.sim.code_path import CodePath, host_code_path
 from runtime.sim.record import BYTE_COUNTERS, COUNTER_NAMES, KIND_NAMES, Status
 from runtime.sim.report import awaited_tokens, failure_text, head_of
 
@@ -51,17 +51,17 @@ _SLICE = 1 << 16
 class FunctionalSimulator(ObservedDevice):
     """A device that runs launches on the host's processor.
 
-    ``machine`` names the code path (best first: VNNI, AVX2, generic); by default the best that the host has. Raises
-    ``runtime.sim.code_path.MachineError`` if the host cannot run it.
+    ``code_path`` names the code path (best first: VNNI, AVX2, generic); by default the best that the host has. Raises
+    ``runtime.sim.code_path.CodePathError`` if the host cannot run it.
     """
 
     name = "sim"
 
-    def __init__(self, config: VTAConfig, memory: DeviceMemory, *, machine: Machine | None = None) -> None:
+    def __init__(self, config: VTAConfig, memory: DeviceMemory, *, code_path: CodePath | None = None) -> None:
         super().__init__()
         self.config = config
         self.memory = memory
-        self._kernels = compile_kernels(config, host_machine() if machine is None else machine)
+        self._kernels = compile_kernels(config, host_code_path() if code_path is None else code_path)
         self._arena = Arena(self._kernels.geometry)
         self._arena.put("dram", memory.base_pointer)
         self._counters = self._arena.record[: len(COUNTER_NAMES)]
@@ -72,9 +72,9 @@ class FunctionalSimulator(ObservedDevice):
         """Of the launch in progress, if it is timed."""
 
     @property
-    def machine(self) -> Machine:
+    def code_path(self) -> CodePath:
         """The code path in use."""
-        return self._kernels.machine
+        return self._kernels.path
 
     @property
     def stats(self) -> Statistics:

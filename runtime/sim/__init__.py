@@ -6,7 +6,7 @@ rules of legality from ``isa.legality``; the semantics are those of ``isa.refere
 is tested.
 
     emit        loops and arithmetic over llvmlite's builder
-    machine     which dot product unit the host has, and LLVM's options for it
+    code_path   which dot product unit the host has, and what LLVM makes the code for
     geometry    sizes, strides and places in the arena, derived from the configuration
     arena       the host memory of one simulator
     record      the numbers through which Python and native code speak: counters, heads, failures
@@ -18,6 +18,6 @@ is tested.
     loops       the loop nest of GEMM and ALU: micro-ops and bounds
     gemm        loop analysis and reset; ``gemm_block`` has the register-blocked inner loops
     alu         ALU
-    schedule    fetch, and the token scheduler
+    launch_loop fetch, and the token scheduler
     build       one LLVM module from all that, compiled and cached
 """

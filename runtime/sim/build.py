@@ -7,14 +7,14 @@ import ctypes
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-import llvmlite.binding as llvm
 from llvmlite import ir
 
 from isa.config import VTAConfig
+from runtime.native.compiling import Passes, compile_object
+from runtime.native.linking import LinkedObject, link
 from runtime.sim.alu import emit_alu
-from runtime.sim.code_path import Machine
+from runtime.sim.code_path import CodePath
 from runtime.sim.decode import emit_is_illegal, emit_module_of
 from runtime.sim.gemm import emit_gemm
 from runtime.sim.geometry import Geometry
@@ -28,50 +28,28 @@ _ADDRESS = ctypes.c_uint64
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """The native entry points; ``engine`` owns the code."""
+    """The native entry points; ``code`` owns the machine code."""
 
     geometry: Geometry
-    machine: Machine
+    path: CodePath
     fetch: Callable[[int, int], int]
     run: Callable[[int], int]
-    engine: Any
+    code: LinkedObject
 
 
 @functools.lru_cache(maxsize=64)
-def compile_kernels(config: VTAConfig, machine: Machine) -> Kernels:
-    """Return the kernels of ``config`` for a ``machine`` that this host must be able to run."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    cpu, features = machine.target()
-    target = llvm.Target.from_default_triple()
-    options = target.create_target_machine(cpu=cpu, features=features, opt=1)
-    module = llvm.parse_assembly(module_text(config, machine))
-    module.verify()
-    _optimise(module, options)
-    engine = llvm.create_mcjit_compiler(module, options, use_lmm=True)
-    engine.finalize_object()
-    fetch = ctypes.CFUNCTYPE(_ADDRESS, _ADDRESS, _ADDRESS)(engine.get_function_address(FETCH))
-    run = ctypes.CFUNCTYPE(_ADDRESS, _ADDRESS)(engine.get_function_address(RUN))
-    return Kernels(Geometry(config, machine.unit(config.block_out)), machine, fetch, run, engine)
+def compile_kernels(config: VTAConfig, path: CodePath) -> Kernels:
+    """Return the kernels of ``config`` on a ``path`` that this host must be able to run."""
+    code = compile_object(module_text(config, path), path.target(), Passes.TIDY)
+    linked = link(code, {}, [FETCH, RUN], where="the functional simulator")
+    fetch = ctypes.CFUNCTYPE(_ADDRESS, _ADDRESS, _ADDRESS)(linked.address[FETCH])
+    run = ctypes.CFUNCTYPE(_ADDRESS, _ADDRESS)(linked.address[RUN])
+    return Kernels(Geometry(config, path.unit(config.block_out)), path, fetch, run, linked)
 
 
-def _optimise(module: Any, options: Any) -> None:
-    """Clean the module up.
-
-    What is worth vectorising, unrolling or keeping in registers is written that way, so LLVM's full pipeline takes ten
-    times as long and gains nothing.
-    """
-    builder = llvm.create_pass_builder(options, llvm.create_pipeline_tuning_options(speed_level=1))
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    passes.run(module, builder)
-
-
-def module_text(config: VTAConfig, machine: Machine) -> str:
+def module_text(config: VTAConfig, path: CodePath) -> str:
     """Return the LLVM IR of all kernels, before optimisation."""
-    geometry = Geometry(config, machine.unit(config.block_out))
+    geometry = Geometry(config, path.unit(config.block_out))
     module = ir.Module(name=f"vta_{config.digest}")
     functions = {
         "is_illegal": emit_is_illegal(module, config),

@@ -1,34 +1,31 @@
-"""Which dot product unit a machine has, and what LLVM is told about the machine.
+"""Which dot product unit the functional simulator uses, and what code is made for.
 
-``Machine.host()`` looks at the processor; naming a lesser one runs its code path on a better host (tests and benchmarks
-do). Tests: ``tests/runtime/sim/test_build.py``.
+``host_code_path()`` looks at the processor; naming a lesser one runs its kernels on a better host (tests and benchmarks
+do). Tests: ``tests/runtime/sim/test_code_path.py``.
 """
 
-import functools
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
-
-import llvmlite.binding as llvm
 
 from isa.errors import VTAError
+from runtime.native.target import CodeTarget, feature_text, host_cpu, host_features
 from runtime.sim.dot_unit import DotUnit
 from runtime.sim.gemm_avx2 import Avx2Unit
 from runtime.sim.gemm_generic import GenericUnit
 from runtime.sim.gemm_vnni import VnniUnit
 
-__all__ = ["Machine", "MachineError", "host_machine", "host_machines"]
+__all__ = ["CodePath", "CodePathError", "host_code_path", "host_code_paths"]
 
 _NEEDED = {"vnni": ("avx512vnni", "avx512vl", "avx512bw"), "avx2": ("avx2",), "generic": ()}
 _FEWEST_LANES = {"vnni": 4, "avx2": 4, "generic": 1}
 
 
-class MachineError(VTAError, ValueError):
+class CodePathError(VTAError, ValueError):
     """A code path that this host cannot run."""
 
 
-class Machine(Enum):
-    """A class of processors, best first."""
+class CodePath(Enum):
+    """The kernels for a class of processors, best first."""
 
     VNNI = "vnni"
     AVX2 = "avx2"
@@ -43,52 +40,38 @@ class Machine(Enum):
         if block_out < _FEWEST_LANES[self.value]:
             return GenericUnit()
         match self:
-            case Machine.VNNI:
+            case CodePath.VNNI:
                 return VnniUnit()
-            case Machine.AVX2:
+            case CodePath.AVX2:
                 return Avx2Unit()
-            case Machine.GENERIC:
+            case CodePath.GENERIC:
                 return GenericUnit()
 
-    def target(self) -> tuple[str, str]:
-        """Return LLVM's names of the processor and its features; raises ``MachineError`` if the host lacks them."""
+    def target(self) -> CodeTarget:
+        """Return what LLVM makes the kernels for; raises ``CodePathError`` if the host cannot run them."""
         features = host_features()
         if not self.supported(features):
             needed = ", ".join(_NEEDED[self.value])
-            raise MachineError(f"this processor cannot run the {self.value} kernels: they need {needed}")
+            raise CodePathError(f"this processor cannot run the {self.value} kernels: they need {needed}")
         match self:
-            case Machine.VNNI:
-                return llvm.get_host_cpu_name(), _flatten(features)
-            case Machine.AVX2:
-                return llvm.get_host_cpu_name(), _flatten(_without_avx512(features))
-            case Machine.GENERIC:
-                return "", ""
+            case CodePath.VNNI:
+                return CodeTarget(cpu=host_cpu(), features=feature_text(features), level=1)
+            case CodePath.AVX2:
+                return CodeTarget(cpu=host_cpu(), features=feature_text(_without_avx512(features)), level=1)
+            case CodePath.GENERIC:
+                return CodeTarget(cpu="generic", level=1)
 
 
-def host_machines() -> tuple[Machine, ...]:
-    """Return every machine that this processor can be, best first."""
+def host_code_paths() -> tuple[CodePath, ...]:
+    """Return every path that this processor can run, best first."""
     features = host_features()
-    return tuple(machine for machine in Machine if machine.supported(features))
+    return tuple(path for path in CodePath if path.supported(features))
 
 
-def host_machine() -> Machine:
-    """Return the best machine that this processor is."""
-    return host_machines()[0]
-
-
-@functools.cache
-def host_features() -> Mapping[str, bool]:
-    """Return LLVM's features of this processor; none where LLVM cannot tell."""
-    try:
-        features: Any = llvm.get_host_cpu_features()
-    except RuntimeError:
-        return {}
-    return dict(features)
+def host_code_path() -> CodePath:
+    """Return the best path that this processor can run."""
+    return host_code_paths()[0]
 
 
 def _without_avx512(features: Mapping[str, bool]) -> dict[str, bool]:
     return {name: on and not name.startswith("avx512") for name, on in features.items()}
-
-
-def _flatten(features: Mapping[str, bool]) -> str:
-    return ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))

@@ -46,7 +46,7 @@ def replay_capsule(file: Path, *, inside: Callable[[Session], AbstractContextMan
     cycles = "" if last.cycles is None else f", {last.cycles} cycles"
     what = f"fails as it did: {last.message}" if last.failed else f"finishes with the same memory{cycles}"
     launches = counted(len(capsule.programs), "launch")
-    say(f"{file}: {launches} on {capsule.machine.device}: {what}")
+    say(f"{file}: {launches} on {capsule.spec.device}: {what}")
 
 
 @contextmanager

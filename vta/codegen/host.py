@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from isa.config import VTAConfig
-from runtime.native.host import host_triple
+from runtime.native.target import host_triple
 from vta.codegen.expressions import emit_expr
 from vta.codegen.llvm_types import I8, I32, POINTER, CodegenError, LlvmType, Value, register_type
 from vta.codegen.metadata import FunctionInfo, Metadata, ParameterInfo, pack

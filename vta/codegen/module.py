@@ -18,7 +18,9 @@ from isa.config import VTAConfig
 from isa.errors import VTAError
 from isa.origin import Origin
 from runtime import c_api
-from runtime.native.host import LinkedObject, Machine, assembly_of, compile_object, host_triple, link
+from runtime.native.compiling import assembly_of, compile_object
+from runtime.native.linking import LinkedObject, link
+from runtime.native.target import CodeTarget, host_triple
 from runtime.program_run import ProgramRun
 from runtime.queue.stream_cache import StreamCache
 from runtime.session import Session
@@ -96,22 +98,22 @@ class Module:
     code at every call. ``module(...)`` calls the first function, ``module["name"]`` is the one called so.
     """
 
-    def __init__(self, metadata: Metadata, source: str | None, machine: Machine, data: bytes | None) -> None:
+    def __init__(self, metadata: Metadata, source: str | None, target: CodeTarget, data: bytes | None) -> None:
         self.metadata = metadata
         self.replays = True
         self._source = source
-        self._machine = machine
+        self._target = target
         self._data = data
         self._functions = {info.name: Function(self, info) for info in metadata.functions}
         self._streams: tuple[Session, StreamCache] | None = None
 
     @classmethod
-    def compile(cls, program: HostProgram, machine: Machine | None = None) -> "Module":
+    def compile(cls, program: HostProgram, target: CodeTarget | None = None) -> "Module":
         """Return the module of a host program; its code is made when it is first called or saved.
 
-        ``machine`` without a processor means: this computer's own for calls, any of its kind for saved objects.
+        ``target`` without a processor means: this computer's own for calls, any of its kind for saved objects.
         """
-        return cls(program.metadata, program.source, machine or Machine(cpu=""), None)
+        return cls(program.metadata, program.source, target or CodeTarget(cpu=""), None)
 
     @property
     def config(self) -> VTAConfig:
@@ -153,8 +155,8 @@ class Module:
     @cached_property
     def linked(self) -> LinkedObject:
         """The machine code in this process."""
-        machine = self._for_this_computer
-        data = self._data if self._data is not None else compile_object(self._program, machine)
+        target = self._for_this_computer
+        data = self._data if self._data is not None else compile_object(self._program, target)
         exports = [*self._functions, ORIGIN_SYMBOL]
         return link(data, c_api.symbols(), exports, where=f"module {self.entry_name!r}")
 
@@ -220,22 +222,22 @@ class Module:
         return self._source
 
     @property
-    def _for_this_computer(self) -> Machine:
-        machine = self._machine
-        if machine.triple not in ("", host_triple()):
-            raise ModuleError(f"the module is for {machine.triple}; it can be saved here, but not called")
-        return machine if machine.cpu else Machine(machine.triple, "native", machine.features, machine.level)
+    def _for_this_computer(self) -> CodeTarget:
+        target = self._target
+        if target.triple not in ("", host_triple()):
+            raise ModuleError(f"the module is for {target.triple}; it can be saved here, but not called")
+        return target if target.cpu else CodeTarget(target.triple, "native", target.features, target.level)
 
     @property
-    def _for_saving(self) -> Machine:
-        machine = self._machine
-        if machine.cpu:
-            return machine
-        features = machine.features
-        if (machine.triple or host_triple()).startswith("x86_64") and "half" in self._program:
+    def _for_saving(self) -> CodeTarget:
+        target = self._target
+        if target.cpu:
+            return target
+        features = target.features
+        if (target.triple or host_triple()).startswith("x86_64") and "half" in self._program:
             # Without it, conversions of float16 become calls into the compiler's own library, which is not here.
             features = ",".join(part for part in (features, "+f16c") if part)
-        return Machine(machine.triple, "generic", features, machine.level)
+        return CodeTarget(target.triple, "generic", features, target.level)
 
 
 def _write_whole(target: Path, data: bytes) -> None:
@@ -264,4 +266,4 @@ def load_module(path: str | os.PathLike[str]) -> Module:
         raise ModuleError(str(error)) from None
     if not data.startswith((b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86")):
         raise ModuleError(f"{target}: is not an object file; save the module with the suffix .o to load it")
-    return Module(metadata, None, Machine(metadata.triple), data)
+    return Module(metadata, None, CodeTarget(metadata.triple), data)

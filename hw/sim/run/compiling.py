@@ -1,4 +1,4 @@
-"""The front door: an Amaranth component in, a running simulation out. Tests: ``tests/hw/sim/run/test_design.py``."""
+"""The front door: an Amaranth component in, a running simulation out. Tests: ``tests/hw/sim/run/test_compiling.py``."""
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,17 +10,22 @@ from hw.sim.errors import SimulatorError
 from hw.sim.netlist import cells as n
 from hw.sim.netlist.frontend import PINNED_AMARANTH, build_netlist
 from hw.sim.netlist.simplify import simplify
-from hw.sim.run.cache import cached_image, source_digest, sources_are_loaded
 from hw.sim.run.design import CompiledDesign
-from hw.sim.run.entry_points import compile_object, host_key
 from hw.sim.run.image import Image, make_image
+from hw.sim.run.sources import source_digest, sources_are_loaded
 from hw.sim.translate.hooks import Hook
 from hw.sim.translate.module import translate
+from runtime import native
+from runtime.native.cache import cached
+from runtime.native.compiling import compile_object
+from runtime.native.target import CodeTarget, host_key
 
 __all__ = ["cached_design", "compile_design", "signal_names"]
 
-_SOURCES = Path(__file__).parents[1]
-"""The folder of ``hw.sim``."""
+_CACHED_AS = "sim"
+
+_SOURCES = (Path(__file__).parents[1], *map(Path, native.__path__))
+"""The folders that make code of a netlist: ``hw.sim`` and ``runtime.native``."""
 
 
 def compile_design(
@@ -35,15 +40,16 @@ def compile_design(
 
     ``probes`` are dotted names below the top of combinational signals that shall be readable (registers and ports
     always are). ``hooks`` are AXI memories and histograms. With ``cache``, object code is kept for the next time; its
-    key is the netlist, the versions, the processor and the sources of ``hw.sim`` (of which none may have changed while
-    this process runs). Raises SimulatorError for a design that cannot be simulated and for an unknown name.
+    key is the netlist, the versions, the processor and the sources of ``hw.sim`` and ``runtime.native`` (of which none
+    may have changed while this process runs). Raises SimulatorError for a design that cannot be simulated and for an
+    unknown name.
     """
     netlist = build_netlist(component, name=name)
     observed = _observed(netlist, probes, hooks)
-    if not cache or not sources_are_loaded([_SOURCES]):
+    if not cache or not sources_are_loaded(_SOURCES):
         return CompiledDesign(_build(netlist, observed, hooks), hooks)
-    key = "\n".join((_environment_key([_SOURCES]), _hooks_key(hooks), repr(observed), repr(netlist)))
-    return CompiledDesign(cached_image(key, lambda: _build(netlist, observed, hooks)), hooks)
+    key = "\n".join((_environment_key(_SOURCES), _hooks_key(hooks), repr(observed), repr(netlist)))
+    return CompiledDesign(_cached(key, lambda: _build(netlist, observed, hooks)), hooks)
 
 
 def cached_design(
@@ -60,7 +66,7 @@ def cached_design(
     ``sources``. If one of these has changed while this process runs, nothing is kept.
     """
     probes = tuple(probes)
-    sources = (*sources, _SOURCES)
+    sources = (*sources, *_SOURCES)
 
     def build() -> Image:
         netlist = build_netlist(make())
@@ -69,12 +75,17 @@ def cached_design(
     if not sources_are_loaded(sources):
         return CompiledDesign(build(), hooks)
     whole = "\n".join(("early", _environment_key(sources), _hooks_key(hooks), repr(probes), key))
-    return CompiledDesign(cached_image(whole, build), hooks)
+    return CompiledDesign(_cached(whole, build), hooks)
 
 
 def signal_names(component: wiring.Component) -> tuple[str, ...]:
     """Return the dotted names of all signals below the top, and of the ports: what probes and hooks may name."""
     return tuple(build_netlist(component).signals)
+
+
+def _cached(key: str, make: Callable[[], Image]) -> Image:
+    """Return the image that is kept under ``key``; make and keep it if there is none."""
+    return Image.from_bytes(cached(_CACHED_AS, key, lambda: make().to_bytes()))
 
 
 def _environment_key(sources: Iterable[Path]) -> str:
@@ -115,4 +126,4 @@ def _build(netlist: n.Netlist, observed: Mapping[str, bool], hooks: Sequence[Hoo
     netlist = simplify(netlist)
     translation = translate(netlist, observed, hooks)
     names = [cell.name for cell in netlist.cells if isinstance(cell, n.Memory)]
-    return make_image(netlist, translation, compile_object(translation.text), names)
+    return make_image(netlist, translation, compile_object(translation.text, CodeTarget()), names)

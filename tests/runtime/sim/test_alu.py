@@ -10,7 +10,7 @@ import pytest
 
 from isa.config import VTAConfig
 from isa.instructions import Alu, AluOpcode, Load, MemoryId, MicroOp
-from runtime.sim.code_path import Machine
+from runtime.sim.code_path import CodePath
 from tests.support.configs import CONFIGS
 from tests.support.odd_configs import ODD_CONFIGS
 from tests.support.runtime.functional_rig import Rig
@@ -21,9 +21,9 @@ COUNTS = [0, 1, 5, 30, 31, 32, 33, 100, 2**31 - 1, -1, -5, -31, -32, -33, -100, 
 IMMEDIATES = [0, 1, -1, 8, 31, 32, 33, 127, 32767, -8, -31, -32, -33, -128, -32768]
 
 
-def rig_with(config: VTAConfig, machine: Machine, numbers: npt.NDArray[np.integer[Any]]) -> Rig:
+def rig_with(config: VTAConfig, code_path: CodePath, numbers: npt.NDArray[np.integer[Any]]) -> Rig:
     """A rig whose accumulator begins with ``numbers``, repeated up to whole elements."""
-    rig = Rig(config, machine)
+    rig = Rig(config, code_path)
     per_element = config.batch * config.block_out
     count = min(config.acc_depth, -(-len(numbers) // per_element))
     base = rig.array(np.resize(numbers, count * per_element).astype(np.int32), MemoryId.ACC)
@@ -32,29 +32,29 @@ def rig_with(config: VTAConfig, machine: Machine, numbers: npt.NDArray[np.intege
 
 
 @pytest.mark.parametrize("operation", AluOpcode)
-def test_immediates_are_sign_extended_and_every_count_shifts(operation: AluOpcode, machine: Machine) -> None:
-    rig = rig_with(VTAConfig(), machine, np.array(EXTREMES))
+def test_immediates_are_sign_extended_and_every_count_shifts(operation: AluOpcode, code_path: CodePath) -> None:
+    rig = rig_with(VTAConfig(), code_path, np.array(EXTREMES))
     rig.run(*[Alu(alu_opcode=operation, use_imm=True, imm=imm, uop_end=1) for imm in IMMEDIATES[:3]])
     for imm in IMMEDIATES:
-        rig = rig_with(VTAConfig(), machine, np.array(EXTREMES)) if operation is AluOpcode.SHR else rig
+        rig = rig_with(VTAConfig(), code_path, np.array(EXTREMES)) if operation is AluOpcode.SHR else rig
         rig.run(Alu(alu_opcode=operation, use_imm=True, imm=imm, uop_end=1))
 
 
 @pytest.mark.parametrize("operation", AluOpcode)
-def test_every_pair_of_operands_gives_what_the_reference_gives(operation: AluOpcode, machine: Machine) -> None:
+def test_every_pair_of_operands_gives_what_the_reference_gives(operation: AluOpcode, code_path: CodePath) -> None:
     pairs = list(itertools.product(EXTREMES, EXTREMES + COUNTS))
     half = -(-len(pairs) // 16)
     numbers = np.zeros((2, half * 16), np.int64)
     numbers[:, : len(pairs)] = np.array(pairs).T
-    rig = rig_with(VTAConfig(), machine, numbers.ravel().astype(np.int32))
+    rig = rig_with(VTAConfig(), code_path, numbers.ravel().astype(np.int32))
     rig.run(
         rig.micro_ops([MicroOp(dst=0, src=half)]),
         Alu(alu_opcode=operation, uop_end=1, iter_in=half, dst_factor_in=1, src_factor_in=1),
     )
 
 
-def test_a_shift_by_32_or_more_is_the_mathematical_one(machine: Machine) -> None:
-    rig = rig_with(VTAConfig(), machine, np.array([5, -5]))
+def test_a_shift_by_32_or_more_is_the_mathematical_one(code_path: CodePath) -> None:
+    rig = rig_with(VTAConfig(), code_path, np.array([5, -5]))
     rig.run(Alu(alu_opcode=AluOpcode.SHR, use_imm=True, imm=40, uop_end=1))
     assert rig.acc[0, 0, :2].tolist() == [0, -1]
     rig.run(Alu(alu_opcode=AluOpcode.SHR, use_imm=True, imm=-32, uop_end=1))
@@ -63,10 +63,10 @@ def test_a_shift_by_32_or_more_is_the_mathematical_one(machine: Machine) -> None
 
 @pytest.mark.parametrize("name", ALL_CONFIGS)
 @pytest.mark.parametrize("use_imm", [False, True])
-def test_every_operation_runs_on_every_shape_of_element(name: str, use_imm: bool, machine: Machine) -> None:
+def test_every_operation_runs_on_every_shape_of_element(name: str, use_imm: bool, code_path: CodePath) -> None:
     config = ALL_CONFIGS[name]
     rng = np.random.default_rng(11)
-    rig = rig_with(config, machine, rng.integers(-(2**31), 2**31, 4096).astype(np.int32))
+    rig = rig_with(config, code_path, rng.integers(-(2**31), 2**31, 4096).astype(np.int32))
     last = config.acc_depth - 1
     micro_ops = [MicroOp(), MicroOp(dst=min(3, last), src=min(2, last))]
     inner = min(3, config.acc_depth // 8)
@@ -77,8 +77,8 @@ def test_every_operation_runs_on_every_shape_of_element(name: str, use_imm: bool
     )
 
 
-def test_an_immediate_operation_reads_its_destination_and_ignores_the_source(machine: Machine) -> None:
-    rig = rig_with(VTAConfig(), machine, np.arange(64))
+def test_an_immediate_operation_reads_its_destination_and_ignores_the_source(code_path: CodePath) -> None:
+    rig = rig_with(VTAConfig(), code_path, np.arange(64))
     rig.run(
         rig.micro_ops([MicroOp(dst=1, src=2047)]),
         Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=1000, uop_end=1, iter_in=2, src_factor_in=2047),
@@ -86,8 +86,8 @@ def test_an_immediate_operation_reads_its_destination_and_ignores_the_source(mac
     assert rig.acc[1, 0].tolist() == [2000 + lane for lane in range(16, 32)]
 
 
-def test_steps_see_what_earlier_steps_wrote(machine: Machine) -> None:
-    rig = rig_with(VTAConfig(), machine, np.array([1]))
+def test_steps_see_what_earlier_steps_wrote(code_path: CodePath) -> None:
+    rig = rig_with(VTAConfig(), code_path, np.array([1]))
     # acc[i + 1] += acc[i], one after the other: the one at the start reaches every element.
     rig.run(
         rig.micro_ops([MicroOp(dst=1, src=0)]),
@@ -96,8 +96,8 @@ def test_steps_see_what_earlier_steps_wrote(machine: Machine) -> None:
     assert rig.acc[10, 0, 0] == 1
 
 
-def test_micro_ops_take_turns_within_each_step(machine: Machine) -> None:
-    rig = rig_with(VTAConfig(), machine, np.arange(16 * 8))
+def test_micro_ops_take_turns_within_each_step(code_path: CodePath) -> None:
+    rig = rig_with(VTAConfig(), code_path, np.arange(16 * 8))
     rig.run(
         rig.micro_ops([MicroOp(dst=1, src=0), MicroOp(dst=0, src=1), MicroOp(dst=2, src=1)]),
         Alu(
@@ -113,8 +113,8 @@ def test_micro_ops_take_turns_within_each_step(machine: Machine) -> None:
     )
 
 
-def test_zero_iterations_do_no_work(machine: Machine) -> None:
-    rig = rig_with(VTAConfig(), machine, np.arange(16))
+def test_zero_iterations_do_no_work(code_path: CodePath) -> None:
+    rig = rig_with(VTAConfig(), code_path, np.arange(16))
     before = rig.acc
     alu = functools.partial(Alu, alu_opcode=AluOpcode.ADD, use_imm=True, imm=1, dst_factor_in=2047, dst_factor_out=2047)
     stats = rig.run(alu(uop_end=1, iter_out=0, iter_in=9), alu(uop_end=1, iter_in=0), alu(uop_bgn=1, uop_end=1))
@@ -123,9 +123,9 @@ def test_zero_iterations_do_no_work(machine: Machine) -> None:
     assert stats.statistics.instructions.alu == 3
 
 
-def test_two_micro_ops_take_turns_inside_of_the_inner_loop(machine: Machine) -> None:
+def test_two_micro_ops_take_turns_inside_of_the_inner_loop(code_path: CodePath) -> None:
     # The second micro-op writes what the first one reads a turn later.
-    rig = Rig(VTAConfig(), machine)
+    rig = Rig(VTAConfig(), code_path)
     numbers = rig.array(np.arange(16 * 16, dtype="<i4"), MemoryId.ACC)
     rig.run(
         Load(memory=MemoryId.ACC, dram_base=numbers, y_size=1, x_size=16),

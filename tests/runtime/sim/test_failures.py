@@ -11,7 +11,7 @@ from isa.encoding import encode
 from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, MicroOp, Store
 from isa.origin import Origin
 from runtime.devices.device import DeviceError, ExecutionError
-from runtime.sim.code_path import Machine
+from runtime.sim.code_path import CodePath
 from tests.support.configs import CONFIGS
 from tests.support.runtime.functional_rig import Rig
 from tests.support.runtime.launching import encode_words, place_words
@@ -71,22 +71,22 @@ def refused(rig: Rig, *instructions: Instruction) -> ExecutionError:
         ),
     ],
 )
-def test_an_index_beyond_a_scratchpad_is_refused(instruction: Instruction, message: str, machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_an_index_beyond_a_scratchpad_is_refused(instruction: Instruction, message: str, code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     rig.array(np.zeros(4096, np.uint8), MemoryId.INP)
     error = refused(rig, rig.micro_ops([LAST]), instruction)
     assert str(error) == f"instruction 1: {message}"
 
 
 @pytest.mark.parametrize("instruction", [gemm(dst_factor_in=3, src_factor_in=8, wgt_factor_out=3)])
-def test_the_last_index_is_allowed(instruction: Instruction, machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_the_last_index_is_allowed(instruction: Instruction, code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     rig.launch(rig.micro_ops([LAST]), instruction)
 
 
 @pytest.mark.parametrize("store", [False, True])
-def test_a_row_beyond_dram_is_named(store: bool, machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_a_row_beyond_dram_is_named(store: bool, code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     placed = place_words(rig.memory, [0] * 3)
     end = rig.memory.nbytes
     base = end // 16 - 8
@@ -102,8 +102,8 @@ def test_a_row_beyond_dram_is_named(store: bool, machine: Machine) -> None:
     )
 
 
-def test_a_row_may_end_where_dram_ends(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_a_row_may_end_where_dram_ends(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     placed = place_words(rig.memory, [0] * 2)
     last = rig.memory.alloc(4096).end - 16
     assert last + 16 == rig.memory.nbytes
@@ -115,21 +115,21 @@ def test_a_row_may_end_where_dram_ends(machine: Machine) -> None:
     assert rig.simulator.scratchpad(MemoryId.INP)[0].tolist() == [[7] * 16]
 
 
-def test_the_page_of_address_zero_is_out_of_range(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_the_page_of_address_zero_is_out_of_range(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     error = refused(rig, Load(memory=MemoryId.INP, dram_base=255, y_size=1, x_size=2))
     assert str(error) == ("instruction 0: DRAM bytes 0xff0 to 0x100f are out of range, memory begins at 0x1000")
 
 
-def test_nothing_is_written_by_a_transfer_that_is_refused(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_nothing_is_written_by_a_transfer_that_is_refused(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     base = rig.array(np.full(16 * 64, 5, np.uint8), MemoryId.INP)
     refused(rig, Load(memory=MemoryId.INP, sram_base=2000, dram_base=base, y_size=1, x_size=64))
     assert not rig.simulator.scratchpad(MemoryId.INP).any()
 
 
-def test_a_micro_op_with_an_unused_bit_is_refused_where_it_is_used(machine: Machine) -> None:
-    rig = Rig(CONFIGS["b2k16"], machine)
+def test_a_micro_op_with_an_unused_bit_is_refused_where_it_is_used(code_path: CodePath) -> None:
+    rig = Rig(CONFIGS["b2k16"], code_path)
     base = rig.array(np.array([0, 0x80000000], "<u4"), MemoryId.UOP)
     load = Load(memory=MemoryId.UOP, dram_base=base, y_size=1, x_size=2)
     rig.launch(load, Gemm(uop_end=1))
@@ -137,8 +137,8 @@ def test_a_micro_op_with_an_unused_bit_is_refused_where_it_is_used(machine: Mach
     assert re.fullmatch(r"instruction 1: .*unused.*", str(error))
 
 
-def test_an_error_names_where_the_instruction_came_from(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_an_error_names_where_the_instruction_came_from(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     placed = place_words(rig.memory, encode_words([Gemm(uop_end=8193), Finish()], rig.config))
     with pytest.raises(ExecutionError) as caught:
         rig.simulator.launch(placed.address, placed.count, origins=[Origin("C", "gemm.py:12"), None])
@@ -148,8 +148,8 @@ def test_an_error_names_where_the_instruction_came_from(machine: Machine) -> Non
     )
 
 
-def test_a_launch_without_finish_at_its_end_is_refused(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_a_launch_without_finish_at_its_end_is_refused(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     placed = place_words(rig.memory, encode_words([Finish(), Gemm()], rig.config))
     with pytest.raises(ExecutionError) as caught:
         rig.simulator.launch(placed.address, 1 + 1)
@@ -159,8 +159,8 @@ def test_a_launch_without_finish_at_its_end_is_refused(machine: Machine) -> None
     assert str(caught.value) == "instruction 0: the last instruction of a launch must be FINISH, not GEMM"
 
 
-def test_a_launch_of_nothing_or_outside_of_memory_is_refused(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_a_launch_of_nothing_or_outside_of_memory_is_refused(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     placed = place_words(rig.memory, [encode(Finish(), rig.config)])
     with pytest.raises(DeviceError, match=re.escape("a launch has at least one instruction, FINISH, not 0")):
         rig.simulator.launch(placed.address, 0)
@@ -172,8 +172,8 @@ def test_a_launch_of_nothing_or_outside_of_memory_is_refused(machine: Machine) -
         rig.simulator.launch(0, 1)
 
 
-def test_the_simulator_goes_on_after_a_failure(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_the_simulator_goes_on_after_a_failure(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     refused(rig, Gemm(uop_end=8193))
     stats = rig.launch(Gemm(uop_end=1))
     assert stats.statistics.gemm_counter == 1

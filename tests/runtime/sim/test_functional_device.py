@@ -9,7 +9,7 @@ from runtime.devices import functional
 from runtime.devices.device import Device, DeviceDebug, DeviceError
 from runtime.devices.functional import FunctionalSimulator
 from runtime.memory.device_memory import DeviceMemory
-from runtime.sim.code_path import Machine, host_machine
+from runtime.sim.code_path import CodePath, host_code_path
 from tests.support.runtime.functional_rig import Rig
 from tests.support.runtime.launching import MEMORY_LIMIT, encode_words, place_words
 
@@ -19,11 +19,11 @@ def test_it_is_a_device_and_takes_the_best_kernels_of_the_host() -> None:
     simulator = FunctionalSimulator(VTAConfig(), memory)
     assert isinstance(simulator, Device)
     assert (simulator.name, simulator.config, simulator.memory) == ("sim", VTAConfig(), memory)
-    assert simulator.machine == host_machine()
+    assert simulator.code_path == host_code_path()
 
 
-def test_counters_add_up_over_launches_until_they_are_cleared(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_counters_add_up_over_launches_until_they_are_cleared(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     base = rig.array(np.zeros(1024, np.uint8), MemoryId.INP)
     out = rig.room(64, MemoryId.OUT)
     work = (
@@ -66,8 +66,8 @@ def test_counters_add_up_over_launches_until_they_are_cleared(machine: Machine) 
     assert rig.simulator.stats.launches == 0
 
 
-def test_skipping_execution_loads_micro_ops_and_counts_everything_else(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_skipping_execution_loads_micro_ops_and_counts_everything_else(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     numbers = rig.array(np.full(64, 0x55, np.uint8), MemoryId.INP)
     out = rig.array(np.full(16, 9, np.uint8), MemoryId.OUT)
     work = (
@@ -92,8 +92,8 @@ def test_skipping_execution_loads_micro_ops_and_counts_everything_else(machine: 
     assert rig.acc[1].tolist() == [[5] * 16]
 
 
-def test_memory_that_grows_after_the_simulator_was_made_can_be_reached(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_memory_that_grows_after_the_simulator_was_made_can_be_reached(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     rig.launch()
     base = rig.array(np.full(1 << 20, 3, np.uint8), MemoryId.INP)
     last = base + (1 << 16) - 1
@@ -101,8 +101,8 @@ def test_memory_that_grows_after_the_simulator_was_made_can_be_reached(machine: 
     assert rig.simulator.scratchpad(MemoryId.INP)[0].tolist() == [[3] * 16]
 
 
-def test_two_simulators_of_one_configuration_share_code_and_nothing_else(machine: Machine) -> None:
-    first, second = (Rig(VTAConfig(), machine) for _ in range(2))
+def test_two_simulators_of_one_configuration_share_code_and_nothing_else(code_path: CodePath) -> None:
+    first, second = (Rig(VTAConfig(), code_path) for _ in range(2))
     ones = first.array(np.ones(16, np.int32), MemoryId.ACC)
     first.launch(Load(memory=MemoryId.ACC, dram_base=ones, y_size=1, x_size=1))
     second.launch()
@@ -111,8 +111,8 @@ def test_two_simulators_of_one_configuration_share_code_and_nothing_else(machine
     assert second.simulator.stats.acc_load_nbytes == 0
 
 
-def test_a_launch_can_be_run_step_by_step(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_a_launch_can_be_run_step_by_step(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     ones = rig.array(np.ones(16, np.int32), MemoryId.ACC)
     add = Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=1, uop_end=1)
     program: list[Instruction] = [
@@ -139,8 +139,8 @@ def test_a_launch_can_be_run_step_by_step(machine: Machine) -> None:
     assert rig.simulator.stats.alu_counter == 6
 
 
-def test_there_is_nothing_to_advance_before_a_start_and_after_an_end(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_there_is_nothing_to_advance_before_a_start_and_after_an_end(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     message = "no launch is in progress: start one first"
     with pytest.raises(DeviceError, match=message):
         rig.simulator.advance()
@@ -153,8 +153,8 @@ def test_there_is_nothing_to_advance_before_a_start_and_after_an_end(machine: Ma
         rig.simulator.advance()
 
 
-def test_a_failed_launch_counts_what_it_executed(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_a_failed_launch_counts_what_it_executed(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     numbers = rig.array(np.zeros(64, np.uint8), MemoryId.INP)
     load = Load(memory=MemoryId.INP, dram_base=numbers, y_size=1, x_size=4)
     with pytest.raises(DeviceError):
@@ -163,9 +163,9 @@ def test_a_failed_launch_counts_what_it_executed(machine: Machine) -> None:
     assert (stats.inp_load_nbytes, stats.launches, stats.instructions.gemm, stats.instructions.total) == (64, 0, 1, 2)
 
 
-def test_long_launches_run_in_slices(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+def test_long_launches_run_in_slices(monkeypatch: pytest.MonkeyPatch, code_path: CodePath) -> None:
     monkeypatch.setattr(functional, "_SLICE", 3)
-    rig = Rig(VTAConfig(), machine)
+    rig = Rig(VTAConfig(), code_path)
     stats = rig.run(*[Load(memory=MemoryId.UOP)] * 10)
     assert stats.instruction_count == 11
     assert rig.simulator.stats == stats.statistics

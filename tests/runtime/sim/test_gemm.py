@@ -9,7 +9,7 @@ import pytest
 
 from isa.config import VTAConfig
 from isa.instructions import Gemm, Load, MemoryId, MicroOp
-from runtime.sim.code_path import Machine
+from runtime.sim.code_path import CodePath
 from tests.support.configs import CONFIGS
 from tests.support.odd_configs import ODD_CONFIGS
 from tests.support.runtime.functional_rig import Rig
@@ -19,10 +19,10 @@ ALL_CONFIGS = {**CONFIGS, **ODD_CONFIGS}
 UOPS = (MicroOp(), MicroOp(dst=1, src=2, wgt=1), MicroOp(dst=1, src=0, wgt=0), MicroOp(dst=3, src=1, wgt=1))
 
 
-def loaded_rig(config: VTAConfig, machine: Machine, *, extreme: bool = False) -> Rig:
+def loaded_rig(config: VTAConfig, code_path: CodePath, *, extreme: bool = False) -> Rig:
     """A rig whose scratchpads are full of numbers."""
     rng = np.random.default_rng(SEED)
-    rig = Rig(config, machine)
+    rig = Rig(config, code_path)
     loads: list[Load] = []
     for memory in (MemoryId.INP, MemoryId.WGT, MemoryId.ACC):
         count = min(config.depth(memory), 512)
@@ -73,9 +73,9 @@ def loop_shapes() -> Iterator[Gemm]:
 
 
 @pytest.mark.parametrize("name", ALL_CONFIGS)
-def test_every_shape_of_loops_equals_the_reference(name: str, machine: Machine) -> None:
+def test_every_shape_of_loops_equals_the_reference(name: str, code_path: CodePath) -> None:
     config = ALL_CONFIGS[name]
-    rig = loaded_rig(config, machine)
+    rig = loaded_rig(config, code_path)
     available = sum(uop.wgt < config.wgt_depth and uop.src < config.inp_depth for uop in UOPS)
     gemms = []
     for number, shape in enumerate(loop_shapes()):
@@ -86,21 +86,21 @@ def test_every_shape_of_loops_equals_the_reference(name: str, machine: Machine) 
     rig.run(*gemms)
 
 
-def test_sums_wrap_at_32_bits(machine: Machine) -> None:
-    rig = loaded_rig(VTAConfig(), machine, extreme=True)
+def test_sums_wrap_at_32_bits(code_path: CodePath) -> None:
+    rig = loaded_rig(VTAConfig(), code_path, extreme=True)
     # (-128 * -128) * 16 lanes * 16383 steps = 4,294,705,152 per instruction, close to 2^32.
     stats = rig.run(*[Gemm(uop_end=1, iter_in=16383, iter_out=1)] * 3).statistics
     assert stats.gemm_counter == 3 * 16383
 
 
-def test_the_most_negative_numbers_multiply_exactly(machine: Machine) -> None:
+def test_the_most_negative_numbers_multiply_exactly(code_path: CodePath) -> None:
     for name in ("default", "b2k16", "block32"):
-        rig = loaded_rig(CONFIGS[name], machine, extreme=True)
+        rig = loaded_rig(CONFIGS[name], code_path, extreme=True)
         rig.run(Gemm(uop_end=4, iter_out=9, dst_factor_out=1, src_factor_out=1, iter_in=3, wgt_factor_in=1))
 
 
-def test_reset_zeroes_what_the_loops_reach_and_nothing_else(machine: Machine) -> None:
-    rig = loaded_rig(VTAConfig(), machine)
+def test_reset_zeroes_what_the_loops_reach_and_nothing_else(code_path: CodePath) -> None:
+    rig = loaded_rig(VTAConfig(), code_path)
     before = rig.acc
     stats = rig.run(Gemm(reset=True, uop_end=2, iter_out=3, dst_factor_out=10, iter_in=5, dst_factor_in=0)).statistics
     wanted = before.copy()
@@ -110,8 +110,8 @@ def test_reset_zeroes_what_the_loops_reach_and_nothing_else(machine: Machine) ->
     assert stats.instructions.gemm_reset == 1
 
 
-def test_reset_looks_at_destinations_alone(machine: Machine) -> None:
-    rig = Rig(CONFIGS["in16out32"], machine)
+def test_reset_looks_at_destinations_alone(code_path: CodePath) -> None:
+    rig = Rig(CONFIGS["in16out32"], code_path)
     # Input 2047 does not exist in a GEMM that reads inputs with this factor, but a reset reads none.
     rig.run(
         rig.micro_ops([MicroOp(src=rig.config.inp_depth - 1)]),
@@ -120,8 +120,8 @@ def test_reset_looks_at_destinations_alone(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(("outer", "inner"), [(0, 5), (5, 0), (0, 0)])
-def test_zero_iterations_do_no_work(outer: int, inner: int, machine: Machine) -> None:
-    rig = loaded_rig(VTAConfig(), machine)
+def test_zero_iterations_do_no_work(outer: int, inner: int, code_path: CodePath) -> None:
+    rig = loaded_rig(VTAConfig(), code_path)
     before = rig.acc
     gemm = Gemm(uop_end=1, iter_out=outer, iter_in=inner, dst_factor_in=2047, src_factor_out=2047)
     stats = rig.run(gemm, replace(gemm, reset=True), Gemm(uop_bgn=3, uop_end=3), Gemm(uop_bgn=3, uop_end=1)).statistics
@@ -129,13 +129,13 @@ def test_zero_iterations_do_no_work(outer: int, inner: int, machine: Machine) ->
     assert stats.gemm_counter == 0
 
 
-def test_several_micro_ops_on_one_accumulator_element_add_up(machine: Machine) -> None:
-    rig = loaded_rig(VTAConfig(), machine)
+def test_several_micro_ops_on_one_accumulator_element_add_up(code_path: CodePath) -> None:
+    rig = loaded_rig(VTAConfig(), code_path)
     rig.run(rig.micro_ops([MicroOp(dst=5, src=i, wgt=i) for i in range(12)]), Gemm(uop_end=12, iter_in=2))
 
 
-def test_weights_of_a_pad_add_nothing_whatever_was_there_before(machine: Machine) -> None:
-    rig = loaded_rig(VTAConfig(), machine)
+def test_weights_of_a_pad_add_nothing_whatever_was_there_before(code_path: CodePath) -> None:
+    rig = loaded_rig(VTAConfig(), code_path)
     weights = rig.array(np.full(256, 3, np.uint8), MemoryId.WGT)
     pad = Load(memory=MemoryId.WGT, sram_base=1, dram_base=weights, y_size=1, x_size=1, x_pad_0=2, x_pad_1=1)
     rig.run(pad, rig.micro_ops([MicroOp(dst=i, src=i, wgt=i) for i in range(6)]), Gemm(uop_end=6))

@@ -6,7 +6,7 @@ import pytest
 from isa.layout import uop_layout
 from runtime.devices.functional import FunctionalSimulator
 from runtime.memory.device_memory import DeviceMemory
-from runtime.sim.code_path import Machine
+from runtime.sim.code_path import CodePath
 from tests.support.golden.golden import Case, case_names, load_case
 
 LIMIT = 1 << 28
@@ -50,10 +50,12 @@ CASES = [pytest.param(*case, marks=pytest.mark.long if case == SLOW else ()) for
 
 
 @pytest.mark.parametrize(("folder", "name"), CASES)
-def test_a_recorded_stream_gives_the_recorded_outputs_and_statistics(folder: str, name: str, machine: Machine) -> None:
+def test_a_recorded_stream_gives_the_recorded_outputs_and_statistics(
+    folder: str, name: str, code_path: CodePath
+) -> None:
     case = load_case(folder, name)
     memory = laid_out(case)
-    simulator = FunctionalSimulator(case.config, memory, machine=machine)
+    simulator = FunctionalSimulator(case.config, memory, code_path=code_path)
     [launch] = case.record["launches"]
     stats = simulator.launch(launch["insn_phy"], len(launch["insns"]))
     assert stats.statistics.as_dict() == moved_bytes(case)

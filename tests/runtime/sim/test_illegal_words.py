@@ -9,7 +9,7 @@ from isa.instructions import Alu, Finish, Gemm, Opcode
 from runtime.devices.device import DeviceError, ExecutionError
 from runtime.devices.functional import FunctionalSimulator
 from runtime.memory.device_memory import DeviceMemory
-from runtime.sim.code_path import host_machine
+from runtime.sim.code_path import host_code_path
 from tests.support.configs import CONFIGS
 from tests.support.odd_configs import ODD_CONFIGS
 from tests.support.runtime.launching import MEMORY_LIMIT, place_words
@@ -20,7 +20,7 @@ REASONS = ("out of range", "FINISH must be the last", "deadlock: ")
 
 
 def simulator(config: VTAConfig) -> FunctionalSimulator:
-    return FunctionalSimulator(config, DeviceMemory(MEMORY_LIMIT), machine=host_machine())
+    return FunctionalSimulator(config, DeviceMemory(MEMORY_LIMIT), code_path=host_code_path())
 
 
 def random_words(count: int) -> list[int]:

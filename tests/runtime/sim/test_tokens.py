@@ -8,7 +8,7 @@ from isa.instructions import Deps, Finish, Gemm, Instruction, Load, MemoryId, Mo
 from isa.origin import Origin
 from isa.tokens import token_order
 from runtime.devices.device import DeadlockError, TraceEvent
-from runtime.sim.code_path import Machine
+from runtime.sim.code_path import CodePath
 from runtime.sim.launch_loop import token_flags
 from tests.support.runtime.functional_rig import Rig
 from tests.support.runtime.launching import encode_words, place_words
@@ -34,14 +34,14 @@ def executed(rig: Rig, instructions: list[Instruction]) -> list[int]:
     return order
 
 
-def test_the_ready_instruction_with_the_smallest_index_goes_first(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_the_ready_instruction_with_the_smallest_index_goes_first(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     waiting = [compute(pop_prev=True), store(pop_prev=True), load(), load(push_next=True), compute(push_next=True)]
     assert executed(rig, waiting) == [2, 3, 0, 4, 1, 5]
 
 
-def test_an_instruction_waits_for_both_of_its_tokens(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_an_instruction_waits_for_both_of_its_tokens(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     both = [load(push_next=True), compute(pop_prev=True, pop_next=True), load(), store(push_prev=True)]
     assert executed(rig, both) == [0, 2, 3, 1, 4]
 
@@ -57,8 +57,8 @@ def random_tokens(rng: np.random.Generator) -> list[Instruction]:
     return found
 
 
-def test_any_order_and_any_deadlock_is_the_one_of_isa_tokens(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_any_order_and_any_deadlock_is_the_one_of_isa_tokens(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     rng = np.random.default_rng(13)
     deadlocks = 0
     for _ in range(300):
@@ -79,8 +79,8 @@ def test_any_order_and_any_deadlock_is_the_one_of_isa_tokens(machine: Machine) -
     assert 50 < deadlocks < 250
 
 
-def test_a_deadlock_names_every_head_and_the_token_it_waits_for(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_a_deadlock_names_every_head_and_the_token_it_waits_for(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     with pytest.raises(DeadlockError) as caught:
         rig.launch(
             load(push_next=True), compute(pop_prev=True), compute(pop_prev=True, pop_next=True), store(pop_prev=True)
@@ -92,8 +92,8 @@ def test_a_deadlock_names_every_head_and_the_token_it_waits_for(machine: Machine
     )
 
 
-def test_a_launch_after_a_deadlock_or_with_tokens_left_over_starts_clean(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_a_launch_after_a_deadlock_or_with_tokens_left_over_starts_clean(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     rig.launch(load(push_next=True), load(push_next=True))
     with pytest.raises(DeadlockError):
         rig.launch(compute(pop_prev=True))
@@ -102,8 +102,8 @@ def test_a_launch_after_a_deadlock_or_with_tokens_left_over_starts_clean(machine
     assert executed(rig, [load(push_next=True), compute(pop_prev=True)]) == [0, 1, 2]
 
 
-def test_finish_may_pop_and_waits_for_its_tokens(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_finish_may_pop_and_waits_for_its_tokens(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     finish = Finish(deps=Deps(pop_prev=True))
     placed = place_words(rig.memory, encode_words([finish], rig.config))
     with pytest.raises(DeadlockError, match="compute: instruction 0 waits for a token load->compute"):
@@ -112,15 +112,15 @@ def test_finish_may_pop_and_waits_for_its_tokens(machine: Machine) -> None:
     rig.simulator.launch(placed.address, placed.count)
 
 
-def test_more_tokens_than_any_hardware_queue_holds_are_kept(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_more_tokens_than_any_hardware_queue_holds_are_kept(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     many = 3000
     order = executed(rig, [*[load(push_next=True)] * many, *[compute(pop_prev=True)] * many])
     assert order == list(range(2 * many + 1))
 
 
-def test_the_trace_has_word_module_and_origin_of_each_instruction(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_the_trace_has_word_module_and_origin_of_each_instruction(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     instructions = [load(push_next=True), Gemm(deps=Deps(pop_prev=True)), store(), Finish()]
     words = encode_words(instructions, rig.config)
     placed = place_words(rig.memory, words)
@@ -133,8 +133,8 @@ def test_the_trace_has_word_module_and_origin_of_each_instruction(machine: Machi
     assert events == [TraceEvent(i, modules[i], words[i], origins[i]) for i in range(4)]
 
 
-def test_a_program_that_overwrites_its_instructions_runs_as_it_was_launched(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_a_program_that_overwrites_its_instructions_runs_as_it_was_launched(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     placed = place_words(rig.memory, [0] * 4)
     ones = rig.array(np.full(16, -1, np.int32), MemoryId.ACC)
     program: list[Instruction] = [

@@ -5,7 +5,7 @@ import pytest
 
 from isa.config import VTAConfig
 from isa.instructions import Load, MemoryId, Store
-from runtime.sim.code_path import Machine
+from runtime.sim.code_path import CodePath
 from tests.support.configs import CONFIGS
 from tests.support.odd_configs import ODD_CONFIGS
 from tests.support.runtime.functional_rig import Rig
@@ -25,9 +25,9 @@ def fits(config: VTAConfig, memory: MemoryId, count: int) -> bool:
 
 @pytest.mark.parametrize("memory", TILES)
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_padded_strided_load_fills_rows_and_zeros(name: str, memory: MemoryId, machine: Machine) -> None:
+def test_a_padded_strided_load_fills_rows_and_zeros(name: str, memory: MemoryId, code_path: CodePath) -> None:
     config = CONFIGS[name]
-    rig = Rig(config, machine)
+    rig = Rig(config, code_path)
     base = rig.array(any_bytes(64 * config.elem_bytes(memory)), memory)
     # Numbers everywhere first, so that a zero that was not written shows.
     fill = Load(memory=memory, dram_base=base, y_size=1, x_size=60, x_stride=60)
@@ -53,9 +53,9 @@ def test_a_padded_strided_load_fills_rows_and_zeros(name: str, memory: MemoryId,
 
 
 @pytest.mark.parametrize("name", ODD_CONFIGS)
-def test_every_load_and_store_of_odd_elements_equals_the_reference(name: str, machine: Machine) -> None:
+def test_every_load_and_store_of_odd_elements_equals_the_reference(name: str, code_path: CodePath) -> None:
     config = ODD_CONFIGS[name]
-    rig = Rig(config, machine)
+    rig = Rig(config, code_path)
     for memory in TILES:
         if fits(config, memory, 4):
             base = rig.array(any_bytes(16 * config.elem_bytes(memory)), memory)
@@ -66,9 +66,9 @@ def test_every_load_and_store_of_odd_elements_equals_the_reference(name: str, ma
     rig.run(Store(dram_base=out, y_size=2, x_size=2, x_stride=3))
 
 
-def test_numbers_of_four_bits_are_packed_from_the_lowest_bits_up(machine: Machine) -> None:
+def test_numbers_of_four_bits_are_packed_from_the_lowest_bits_up(code_path: CodePath) -> None:
     config = ODD_CONFIGS["four_bit"]
-    rig = Rig(config, machine)
+    rig = Rig(config, code_path)
     packed = np.array([0x21, 0x87, 0xF0], np.uint8)
     raw = np.zeros(config.inp_elem_bytes, np.uint8)
     raw[:3] = packed
@@ -76,16 +76,16 @@ def test_numbers_of_four_bits_are_packed_from_the_lowest_bits_up(machine: Machin
     assert rig.simulator.scratchpad(MemoryId.INP)[0, 0, :6].tolist() == [1, 2, 7, -8, 0, -1]
 
 
-def test_one_bit_is_zero_or_minus_one(machine: Machine) -> None:
+def test_one_bit_is_zero_or_minus_one(code_path: CodePath) -> None:
     config = ODD_CONFIGS["one_bit"]
-    rig = Rig(config, machine)
+    rig = Rig(config, code_path)
     raw = np.array([0b101, 0x80], np.uint8)
     rig.launch(Load(memory=MemoryId.INP, dram_base=rig.array(raw, MemoryId.INP), y_size=1, x_size=1))
     assert rig.simulator.scratchpad(MemoryId.INP)[0, 0].tolist() == [-1, 0, -1, *[0] * 12, -1]
 
 
-def test_a_store_keeps_the_low_bits_of_what_a_load_put_into_the_accumulator(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_a_store_keeps_the_low_bits_of_what_a_load_put_into_the_accumulator(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     numbers = np.array([0, 1, -1, 127, 128, 255, 256, -129, 2**31 - 1, -(2**31), 511, -256, 5, 6, 7, 8], np.int32)
     base = rig.array(numbers, MemoryId.ACC)
     out = rig.room(16, MemoryId.OUT)
@@ -97,8 +97,8 @@ def test_a_store_keeps_the_low_bits_of_what_a_load_put_into_the_accumulator(mach
     assert stored.tolist() == numbers.astype(np.int8).tolist()
 
 
-def test_rows_that_overlap_in_dram_are_stored_in_order(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_rows_that_overlap_in_dram_are_stored_in_order(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     base = rig.array(np.arange(16 * 12, dtype=np.int32), MemoryId.ACC)
     out = rig.room(16 * 16, MemoryId.OUT)
     rig.run(
@@ -108,8 +108,8 @@ def test_rows_that_overlap_in_dram_are_stored_in_order(machine: Machine) -> None
 
 
 @pytest.mark.parametrize(("y_size", "x_size"), [(0, 3), (3, 0)])
-def test_a_size_of_zero_moves_and_pads_nothing(y_size: int, x_size: int, machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_a_size_of_zero_moves_and_pads_nothing(y_size: int, x_size: int, code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     base = rig.array(any_bytes(64 * 16), MemoryId.INP)
     fill = Load(memory=MemoryId.INP, dram_base=base, y_size=1, x_size=64)
     empty = Load(memory=MemoryId.INP, sram_base=65535, y_size=y_size, x_size=x_size, y_pad_0=15, x_pad_1=15)
@@ -119,16 +119,16 @@ def test_a_size_of_zero_moves_and_pads_nothing(y_size: int, x_size: int, machine
     assert stats.out_store_nbytes == 0
 
 
-def test_the_last_element_of_every_scratchpad_can_be_loaded(machine: Machine) -> None:
+def test_the_last_element_of_every_scratchpad_can_be_loaded(code_path: CodePath) -> None:
     config = VTAConfig()
-    rig = Rig(config, machine)
+    rig = Rig(config, code_path)
     for memory in TILES:
         base = rig.array(any_bytes(config.elem_bytes(memory)), memory)
         rig.run(Load(memory=memory, sram_base=config.depth(memory) - 1, dram_base=base, y_size=1, x_size=1))
 
 
-def test_scratchpads_start_as_zeros_and_keep_their_contents_from_launch_to_launch(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_scratchpads_start_as_zeros_and_keep_their_contents_from_launch_to_launch(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     for memory in (MemoryId.UOP, MemoryId.INP, MemoryId.WGT, MemoryId.ACC):
         assert not rig.simulator.scratchpad(memory).any()
     base = rig.array(any_bytes(16), MemoryId.INP)
@@ -139,8 +139,8 @@ def test_scratchpads_start_as_zeros_and_keep_their_contents_from_launch_to_launc
     assert np.array_equal(rig.simulator.scratchpad(MemoryId.INP), held)
 
 
-def test_a_load_sees_what_an_earlier_store_of_the_launch_wrote(machine: Machine) -> None:
-    rig = Rig(VTAConfig(), machine)
+def test_a_load_sees_what_an_earlier_store_of_the_launch_wrote(code_path: CodePath) -> None:
+    rig = Rig(VTAConfig(), code_path)
     base = rig.array(np.arange(16, dtype=np.int32), MemoryId.ACC)
     out = rig.room(16, MemoryId.OUT)
     rig.run(

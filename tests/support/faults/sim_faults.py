@@ -16,7 +16,7 @@ from runtime.devices.functional import FunctionalSimulator
 from runtime.memory.device_memory import DeviceMemory
 from runtime.sim import alu, decode, gemm, memory_ops, packing
 from runtime.sim.build import compile_kernels
-from runtime.sim.code_path import Machine
+from runtime.sim.code_path import CodePath
 from runtime.sim.gemm_generic import GenericUnit
 from tests.support.faults.source_faults import SourceFault
 from vta.inspect.diff.stepping import Engine
@@ -173,5 +173,5 @@ def faulty_simulator(fault: SourceFault) -> Iterator[None]:
 
 def simulator_engine(program: Program, fault: SourceFault) -> Engine:
     """Return an engine for ``program``, to be called with the fault planted; portable code where the fault is there."""
-    machine = Machine.GENERIC if fault.owner is GenericUnit else None
-    return Engine(program, FunctionalSimulator(program.config, DeviceMemory(MEMORY_LIMIT), machine=machine))
+    code_path = CodePath.GENERIC if fault.owner is GenericUnit else None
+    return Engine(program, FunctionalSimulator(program.config, DeviceMemory(MEMORY_LIMIT), code_path=code_path))

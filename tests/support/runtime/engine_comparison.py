@@ -12,7 +12,7 @@ from isa.reference import Reference
 from runtime.devices.functional import FunctionalSimulator
 from runtime.memory.device_memory import DeviceMemory
 from runtime.observe.stats import Statistics, count_instructions
-from runtime.sim.code_path import Machine
+from runtime.sim.code_path import CodePath
 from tests.support.runtime.launching import MEMORY_LIMIT, place_program
 
 __all__ = ["first_difference", "run_reference"]
@@ -29,14 +29,14 @@ def run_reference(program: Program) -> Reference:
     return reference
 
 
-def first_difference(program: Program, machine: Machine, expected: Reference) -> str | None:
+def first_difference(program: Program, code_path: CodePath, expected: Reference) -> str | None:
     """Run a valid ``program`` on the functional simulator; say where it differs from ``expected``, or return None.
 
     Compared: all of DRAM, the four scratchpads, the counters, and that the order of execution is program order.
     """
     memory = DeviceMemory(MEMORY_LIMIT)
     placed = place_program(memory, program)
-    simulator = FunctionalSimulator(program.config, memory, machine=machine)
+    simulator = FunctionalSimulator(program.config, memory, code_path=code_path)
     order: list[int] = []
     simulator.set_trace(lambda event: order.append(event.index))
     launch = simulator.launch(placed.address, placed.count)

@@ -12,7 +12,7 @@ from isa.reference import Reference
 from runtime.devices.functional import FunctionalSimulator
 from runtime.memory.device_memory import DeviceMemory
 from runtime.observe.stats import LaunchStats
-from runtime.sim.code_path import Machine
+from runtime.sim.code_path import CodePath
 from tests.support.runtime.launching import MEMORY_LIMIT, encode_words, place_array, place_words
 
 __all__ = ["Rig"]
@@ -21,10 +21,10 @@ __all__ = ["Rig"]
 class Rig:
     """Device memory, a simulator on it, and a reference that executes the same instructions on a copy of the memory."""
 
-    def __init__(self, config: VTAConfig, machine: Machine) -> None:
+    def __init__(self, config: VTAConfig, code_path: CodePath) -> None:
         self.config = config
         self.memory = DeviceMemory(MEMORY_LIMIT)
-        self.simulator = FunctionalSimulator(config, self.memory, machine=machine)
+        self.simulator = FunctionalSimulator(config, self.memory, code_path=code_path)
         self.reference = Reference(config, np.zeros(0, np.uint8))
 
     def array(self, numbers: npt.NDArray[np.generic], memory: MemoryId) -> int:

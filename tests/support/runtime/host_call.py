@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from isa.config import VTAConfig
-from runtime.native.host import Machine, compile_object, link
+from runtime.native.compiling import compile_object
+from runtime.native.linking import link
+from runtime.native.target import CodeTarget
 from vta.codegen.host import HostProgram, emit_host
 from vta.codegen.runtime_calls import RUNTIME_CALLS
 from vta.tir.func import PrimFunc
@@ -88,7 +90,7 @@ def run_on(
 ) -> str | None:
     """Run one function; arrays go in by address, ints as int32, floats as float32; return a failure's text, if any."""
     runtime = runtime or FakeRuntime()
-    data = compile_object(program.source, Machine(level=level))
+    data = compile_object(program.source, CodeTarget(level=level))
     linked = link(data, runtime.symbols, [name, "__vta_origin"], where="test")
     runtime.origin = lambda: ctypes.c_int32.from_address(linked.address["__vta_origin"]).value
     info = next(f for f in program.metadata.functions if f.name == name)

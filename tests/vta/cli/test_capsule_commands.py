@@ -13,7 +13,7 @@ from runtime.memory.device_memory import DeviceMemory
 from runtime.session import Session
 from tests.support.faults.engine_faults import EngineFault, FaultyDevice
 from vta.cli.app import app
-from vta.inspect.capsule import Machine, load_capsule, save_capsule
+from vta.inspect.capsule import DeviceSpec, load_capsule, save_capsule
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -82,17 +82,17 @@ def test_a_wrong_result_is_reduced_and_what_is_right_goes_into_the_small_capsule
 ) -> None:
     capsule, small = tmp_path / "c", tmp_path / "small"
     assert vta("run", EXAMPLES / "add_three.vta", "--capsule", capsule).exit_code == 0
-    sound = Machine.session
+    sound = DeviceSpec.session
 
-    def session(machine: Machine, config: VTAConfig) -> Session:
+    def session(spec: DeviceSpec, config: VTAConfig) -> Session:
         """Make a sim whose ALU adds one too few."""
-        if machine.device == "reference":
-            return sound(machine, config)
+        if spec.device == "reference":
+            return sound(spec, config)
         fault = EngineFault("add", lambda entry: replace(entry, imm=2) if isinstance(entry, Alu) else entry)
         return Session(config, FaultyDevice(config, DeviceMemory(1 << 29), fault))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Machine, "session", session)
+        patch.setattr(DeviceSpec, "session", session)
         result = vta("reduce", capsule, "-o", small)
         assert (result.exit_code, result.stderr.splitlines()[0]) == (
             0,

@@ -7,7 +7,8 @@ import pytest
 
 from isa.config import VTAConfig
 from isa.origin import Origin
-from runtime.native.host import Machine, compile_object
+from runtime.native.compiling import compile_object
+from runtime.native.target import CodeTarget
 from tests.support.runtime.host_call import FakeRuntime, call_host, defined_and_undefined, run_on
 from vta.codegen.host import emit_host
 from vta.codegen.llvm_types import CodegenError
@@ -227,7 +228,7 @@ def test_a_saved_object_needs_exactly_the_runtime_functions_that_it_calls() -> N
     )
     program = emit_host([PrimFunc("my_gemm", (param := Var("A", HANDLE),), body, {param: a})], VTAConfig())
     for level in (0, 2):
-        defined, undefined = defined_and_undefined(compile_object(program.source, Machine(level=level)))
+        defined, undefined = defined_and_undefined(compile_object(program.source, CodeTarget(level=level)))
         assert defined == {"my_gemm", "__vta_origin", "__vta_metadata"}
         assert undefined == {
             "VTADepPop", "VTADepPush", "VTALoadBuffer2D", "VTAPushGEMMOp", "VTAStoreBuffer2D", "VTASynchronize",
@@ -239,7 +240,7 @@ def test_the_same_function_gives_the_same_bytes() -> None:
     def data() -> bytes:
         v = Var("v")
         body = For(v, IntImm(0), IntImm(2), kernel(push(v)), origin=Origin("C", "c.py:1"))
-        return compile_object(emit_host([function_of(body)], VTAConfig()).source, Machine())
+        return compile_object(emit_host([function_of(body)], VTAConfig()).source, CodeTarget())
 
     assert data() == data()
 

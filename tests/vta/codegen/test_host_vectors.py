@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from isa.config import VTAConfig
-from runtime.native.host import Machine, assembly_of
+from runtime.native.compiling import assembly_of
+from runtime.native.target import CodeTarget
 from tests.support.runtime.host_call import call_host
 from vta import te
 from vta.codegen.host import emit_host
@@ -169,7 +170,7 @@ VECTOR_REGISTER = re.compile(r"%[xyz]mm\d")
 )
 def test_a_vector_is_vector_instructions(dtype: str, instruction: str) -> None:
     func = program(lambda a, b: a + b, dtype, dtype)
-    machine = Machine(triple="x86_64-unknown-linux-gnu", cpu="haswell")
+    machine = CodeTarget(triple="x86_64-unknown-linux-gnu", cpu="haswell")
     text = assembly_of(emit_host([func], VTAConfig()).source, machine)
     assert instruction in text
     assert VECTOR_REGISTER.search(text)
@@ -200,7 +201,7 @@ def host_loop(dtype: str, result: str, value: Callable[[Expr, Expr], Expr], *, s
 def test_elementwise_loops_of_the_host_are_vector_instructions(
     dtype: str, result: str, value: Callable[[Expr, Expr], Expr], instruction: str, *, split: bool
 ) -> None:
-    machine = Machine(triple="x86_64-unknown-linux-gnu", cpu="haswell")
+    machine = CodeTarget(triple="x86_64-unknown-linux-gnu", cpu="haswell")
     text = assembly_of(emit_host([host_loop(dtype, result, value, split=split)], VTAConfig()).source, machine)
     assert re.search(rf"{instruction}\s.*%[xy]mm", text)
 

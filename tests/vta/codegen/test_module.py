@@ -17,8 +17,8 @@ from tests.support.runtime.host_call import defined_and_undefined
 from vta.codegen import (
     ArgumentError,
     CodegenError,
+    CodeTarget,
     HostCodeError,
-    Machine,
     Module,
     ModuleError,
     NativeError,
@@ -80,7 +80,7 @@ def increment(name: str = "increment") -> PrimFunc:
     return PrimFunc(name, params, body, dict(zip(params, (a, c), strict=False)))
 
 
-def module_of(*functions: PrimFunc, config: VTAConfig | None = None, machine: Machine | None = None) -> Module:
+def module_of(*functions: PrimFunc, config: VTAConfig | None = None, machine: CodeTarget | None = None) -> Module:
     return Module.compile(emit_host(functions, config or VTAConfig()), machine)
 
 
@@ -389,7 +389,7 @@ def test_scalars_of_every_type_arrive() -> None:
 def test_a_module_for_another_machine_is_saved_but_not_called(tmp_path: Path) -> None:
     triple = "armv7-none-linux-gnueabihf"
     program = emit_host([increment()], VTAConfig(), triple=triple)
-    module = Module.compile(program, Machine(triple, ""))
+    module = Module.compile(program, CodeTarget(triple, ""))
     module.save(tmp_path / "arm.o")
     data = (tmp_path / "arm.o").read_bytes()
     assert (data[4], data[18]) == (1, 40)  # ELF32, ARM
@@ -403,7 +403,7 @@ def test_a_module_for_another_machine_is_saved_but_not_called(tmp_path: Path) ->
 
 def test_machines_that_llvm_does_not_know_are_refused() -> None:
     program = emit_host([increment()], VTAConfig(), triple="vta-none-elf")
-    module = Module.compile(program, Machine("vta-none-elf"))
+    module = Module.compile(program, CodeTarget("vta-none-elf"))
     with pytest.raises(NativeError, match="target triple 'vta-none-elf' is not one that LLVM knows"):
         module.get_source("s")
 

@@ -33,7 +33,5 @@ def reduce(
         save_capsule(small, output)
         say(disassemble(small.programs[-1]))
         before, after = len(capsule.programs[-1].instructions), len(small.programs[-1].instructions)
-        kept = (
-            small.outcomes[-1].message or f"another result on {small.machine.device} than on the reference interpreter"
-        )
+        kept = small.outcomes[-1].message or f"another result on {small.spec.device} than on the reference interpreter"
         say(f"{output}: {after} of {before} instructions; {kept}")

@@ -5,7 +5,7 @@ Tests: tests/vta/inspect/capsule.
 
 from vta.inspect.capsule.capture import Capture
 from vta.inspect.capsule.file import load_capsule, save_capsule
-from vta.inspect.capsule.model import Capsule, CapsuleError, Machine, Outcome
+from vta.inspect.capsule.model import Capsule, CapsuleError, DeviceSpec, Outcome
 from vta.inspect.capsule.reduce import reduce_capsule
 from vta.inspect.capsule.replay import replay, run_launches
 
@@ -13,7 +13,7 @@ __all__ = [
     "Capsule",
     "CapsuleError",
     "Capture",
-    "Machine",
+    "DeviceSpec",
     "Outcome",
     "load_capsule",
     "reduce_capsule",

@@ -16,7 +16,7 @@ from isa.program import MemoryImage, Program
 from runtime.devices.device import DeviceError
 from runtime.queue.launch import Launch
 from runtime.session import Session
-from vta.inspect.capsule.model import Capsule, Machine, Outcome, memory_digest
+from vta.inspect.capsule.model import Capsule, DeviceSpec, Outcome, memory_digest
 from vta.inspect.capsule.replay import outcome_of
 
 __all__ = ["Capture"]
@@ -79,7 +79,7 @@ class Capture:
         if not done:
             return None
         return Capsule(
-            machine=Machine.of(self._session.device),
+            spec=DeviceSpec.of(self._session.device),
             programs=tuple(taken.program() for taken in done),
             outcomes=tuple(taken.outcome for taken in done if taken.outcome is not None),
             versions={"vta-toolchain": version("vta-toolchain"), "python": platform.python_version()},

@@ -10,7 +10,7 @@ from isa.check.checker import Kind, Severity, check
 from isa.encoding import EncodingError
 from isa.program import Program
 from runtime.memory.device_memory import FIRST_ADDRESS
-from vta.inspect.capsule.model import Capsule, Machine, Outcome
+from vta.inspect.capsule.model import Capsule, DeviceSpec, Outcome
 from vta.inspect.capsule.replay import run_launches
 
 __all__ = ["Fails", "expected_outcomes", "fails_alike", "gives_wrong_result", "wrong_launch"]
@@ -18,7 +18,7 @@ __all__ = ["Fails", "expected_outcomes", "fails_alike", "gives_wrong_result", "w
 Fails = Callable[[Program], bool]
 """Whether a program still shows the failure that is being reduced."""
 
-_REFERENCE = Machine("reference")
+_REFERENCE = DeviceSpec("reference")
 
 
 def fails_alike(capsule: Capsule, earlier: Sequence[Program]) -> Fails:
@@ -27,7 +27,7 @@ def fails_alike(capsule: Capsule, earlier: Sequence[Program]) -> Fails:
 
     def fails(program: Program) -> bool:
         try:
-            outcomes = run_launches(capsule.machine, (*earlier, program))
+            outcomes = run_launches(capsule.spec, (*earlier, program))
         except EncodingError:  # a smaller number can make an instruction illegal
             return False
         return len(outcomes) == len(earlier) + 1 and outcomes[-1].failed and outcomes[-1].signature == wanted
@@ -35,14 +35,14 @@ def fails_alike(capsule: Capsule, earlier: Sequence[Program]) -> Fails:
     return fails
 
 
-def wrong_launch(machine: Machine, programs: Sequence[Program]) -> int | None:
+def wrong_launch(spec: DeviceSpec, programs: Sequence[Program]) -> int | None:
     """Return the first launch after which memory is not what the reference interpreter has; None if there is none."""
-    pairs = zip(run_launches(_REFERENCE, programs), run_launches(machine, programs), strict=False)
+    pairs = zip(run_launches(_REFERENCE, programs), run_launches(spec, programs), strict=False)
     return next((number for number, (right, found) in enumerate(pairs) if _wrong(right, found)), None)
 
 
-def gives_wrong_result(machine: Machine, earlier: Sequence[Program], like: Program) -> Fails:
-    """Return the test whether a program, after ``earlier`` ones, finishes on ``machine`` with a wrong result.
+def gives_wrong_result(spec: DeviceSpec, earlier: Sequence[Program], like: Program) -> Fails:
+    """Return the test whether a program, after ``earlier`` ones, finishes on ``spec`` with a wrong result.
 
     It must be as good as ``like`` to the checker: an engine may do as it likes with a program that has a race.
     """
@@ -52,16 +52,16 @@ def gives_wrong_result(machine: Machine, earlier: Sequence[Program], like: Progr
         try:
             if not _errors(program) <= accepted:
                 return False
-            return wrong_launch(machine, (*earlier, program)) == len(earlier)
+            return wrong_launch(spec, (*earlier, program)) == len(earlier)
         except EncodingError:  # a smaller number can make an instruction illegal
             return False
 
     return fails
 
 
-def expected_outcomes(machine: Machine, programs: Sequence[Program]) -> tuple[Outcome, ...]:
-    """Return how launches end on ``machine``, with the memory that the reference interpreter leaves."""
-    pairs = zip(run_launches(_REFERENCE, programs), run_launches(machine, programs), strict=True)
+def expected_outcomes(spec: DeviceSpec, programs: Sequence[Program]) -> tuple[Outcome, ...]:
+    """Return how launches end on ``spec``, with the memory that the reference interpreter leaves."""
+    pairs = zip(run_launches(_REFERENCE, programs), run_launches(spec, programs), strict=True)
     return tuple(replace(found, digest=right.digest) for right, found in pairs)
 
 

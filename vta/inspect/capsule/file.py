@@ -18,7 +18,7 @@ from isa.errors import VTAError
 from isa.program import Program, ProgramError
 from isa.program_file import program_from_bytes, program_to_bytes
 from isa.whole_file import write_whole
-from vta.inspect.capsule.model import Capsule, CapsuleError, Machine, Outcome
+from vta.inspect.capsule.model import Capsule, CapsuleError, DeviceSpec, Outcome
 
 __all__ = ["MAGIC", "load_capsule", "save_capsule"]
 
@@ -44,7 +44,7 @@ def save_capsule(capsule: Capsule, path: str | os.PathLike[str]) -> None:
     head = {
         "format": _FORMAT,
         "name": capsule.name,
-        "machine": asdict(capsule.machine),
+        "machine": asdict(capsule.spec),
         "versions": dict(capsule.versions),
         "outcomes": [asdict(outcome) for outcome in capsule.outcomes],
     }
@@ -84,14 +84,14 @@ def _capsule(entries: Mapping[str, bytes], where: str) -> Capsule:
             "it with the version that wrote it, or pack it again"
         )
     checked = _fields(head, _PARTS, _HEAD)
-    machine = Machine(**_fields(checked["machine"], _MACHINE, "its machine"))
+    spec = DeviceSpec(**_fields(checked["machine"], _MACHINE, "its machine"))
     outcomes = tuple(Outcome(**_fields(entry, _OUTCOME, "an outcome")) for entry in checked["outcomes"])
     programs = tuple(_program(entries, _launch(number)) for number in range(len(outcomes)))
     if not programs:
         raise CapsuleError(f"{where}: the capsule has no launch")
     if {_HEAD, *map(_launch, range(len(programs)))} != entries.keys():
         raise _DamageError(f"it has outcomes of {len(programs)} launches, and holds {', '.join(sorted(entries))}")
-    return Capsule(machine, programs, outcomes, checked["versions"], checked["name"])
+    return Capsule(spec, programs, outcomes, checked["versions"], checked["name"])
 
 
 def _head(entries: Mapping[str, bytes]) -> Mapping[str, object]:

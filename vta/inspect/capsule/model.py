@@ -19,7 +19,7 @@ from runtime.devices.tsim.device import DEFAULT_LATENCY, RtlSimulator
 from runtime.memory.device_memory import DeviceMemory
 from runtime.session import Session
 
-__all__ = ["Capsule", "CapsuleError", "Machine", "Outcome", "memory_digest"]
+__all__ = ["Capsule", "CapsuleError", "DeviceSpec", "Outcome", "memory_digest"]
 
 FINISHED = "finished"
 
@@ -29,7 +29,7 @@ class CapsuleError(VTAError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class DeviceSpec:
     """A device by name, and for ``tsim`` the hardware's parameters, the memory's latency and the seed of its stalls."""
 
     device: str
@@ -38,7 +38,7 @@ class Machine:
     stall_seed: int | None = None
 
     @classmethod
-    def of(cls, device: Device) -> "Machine":
+    def of(cls, device: Device) -> "DeviceSpec":
         """Return the machine that ``device`` is."""
         if isinstance(device, RtlSimulator):
             return cls(device.name, asdict(device.hardware), device.latency, device.stall_seed)
@@ -92,7 +92,7 @@ class Outcome:
 class Capsule:
     """Launches on a machine one after the other, what came of each, and the versions that it was made with."""
 
-    machine: Machine
+    spec: DeviceSpec
     programs: tuple[Program, ...]
     outcomes: tuple[Outcome, ...]
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -38,25 +38,25 @@ def reduce_capsule(capsule: Capsule, *, progress: Progress | None = None) -> Cap
             break
     _tell(progress, f"{len(earlier) + 1} of {len(capsule.programs)} launches are needed")
     program = reduce_program(program, fails_alike(capsule, earlier), progress=progress)
-    outcomes = tuple(run_launches(capsule.machine, (*earlier, program)))
+    outcomes = tuple(run_launches(capsule.spec, (*earlier, program)))
     return replace(capsule, programs=(*earlier, program), outcomes=outcomes)
 
 
 def _reduce_wrong_result(capsule: Capsule, progress: Progress | None) -> Capsule:
-    machine = capsule.machine
-    at = wrong_launch(machine, capsule.programs)
+    spec = capsule.spec
+    at = wrong_launch(spec, capsule.programs)
     if at is None:
         raise CapsuleError(
             "the capsule's launches all finish, with the memory that the reference interpreter leaves, so there is no "
             "failure to keep; reduce one that fails"
         )
     earlier, program = capsule.programs[:at], capsule.programs[at]
-    if earlier and gives_wrong_result(machine, (), program)(program):
+    if earlier and gives_wrong_result(spec, (), program)(program):
         earlier = ()
     _tell(progress, f"launch {at} leaves another memory than on the reference interpreter")
-    program = reduce_program(program, gives_wrong_result(machine, earlier, program), progress=progress)
+    program = reduce_program(program, gives_wrong_result(spec, earlier, program), progress=progress)
     programs = (*earlier, program)
-    return replace(capsule, programs=programs, outcomes=expected_outcomes(machine, programs))
+    return replace(capsule, programs=programs, outcomes=expected_outcomes(spec, programs))
 
 
 def reduce_program(program: Program, fails: Fails, *, progress: Progress | None = None) -> Program:

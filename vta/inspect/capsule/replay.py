@@ -12,7 +12,7 @@ import numpy.typing as npt
 from isa.program import Program
 from runtime.devices.device import DeviceError
 from runtime.session import Session
-from vta.inspect.capsule.model import FINISHED, Capsule, Machine, Outcome, memory_digest
+from vta.inspect.capsule.model import FINISHED, Capsule, DeviceSpec, Outcome, memory_digest
 
 __all__ = ["differences", "outcome_of", "replay", "run_launches"]
 
@@ -21,9 +21,9 @@ Inside = Callable[[Session], AbstractContextManager[object]]
 """Makes of a session what its launches run in: a recording, say."""
 
 
-def run_launches(machine: Machine, programs: Sequence[Program], *, inside: Inside = nullcontext) -> list[Outcome]:
+def run_launches(spec: DeviceSpec, programs: Sequence[Program], *, inside: Inside = nullcontext) -> list[Outcome]:
     """Run ``programs`` one after the other on a fresh machine, up to the first that fails; return how each ended."""
-    session = machine.session(programs[-1].config)
+    session = spec.session(programs[-1].config)
     outcomes = []
     with inside(session):
         for program in programs:
@@ -35,7 +35,7 @@ def run_launches(machine: Machine, programs: Sequence[Program], *, inside: Insid
 
 def replay(capsule: Capsule, *, inside: Inside = nullcontext) -> list[str]:
     """Run a capsule again; return a sentence for each difference from its outcomes, none if it is the same."""
-    return list(differences(capsule.outcomes, run_launches(capsule.machine, capsule.programs, inside=inside)))
+    return list(differences(capsule.outcomes, run_launches(capsule.spec, capsule.programs, inside=inside)))
 
 
 def differences(expected: Sequence[Outcome], found: Sequence[Outcome]) -> Iterator[str]:

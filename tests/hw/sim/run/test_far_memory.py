@@ -5,7 +5,9 @@ import sys
 
 import pytest
 
-from hw.sim.run.entry_points import compile_object, load_object
+from hw.sim.run.entry_points import load_object
+from runtime.native.compiling import compile_object
+from runtime.native.target import CodeTarget
 
 NUMBERS = 60_000
 CODE = f"""
@@ -27,7 +29,7 @@ define i64 @run(i64 %at, i64 %cycles) uwtable {{
 @pytest.mark.skipif(sys.platform != "linux", reason="reserves address space as Linux does")
 def test_code_reaches_its_constants_among_large_mappings() -> None:
     no_reserve = 0x4000
-    code = compile_object(CODE)
+    code = compile_object(CODE, CodeTarget())
     held: list[mmap.mmap] = []
     loaded = []
     for count in range(30):

@@ -15,7 +15,7 @@ from runtime.session import Session
 from tests.support.compiler.convolution import Convolution
 from tests.support.configs import CONFIGS
 from tests.support.runtime.recorded_runs import some_program
-from vta.inspect.capsule import Capsule, CapsuleError, Capture, Machine, Outcome, load_capsule, replay, save_capsule
+from vta.inspect.capsule import Capsule, CapsuleError, Capture, DeviceSpec, Outcome, load_capsule, replay, save_capsule
 from vta.inspect.capsule.replay import differences
 
 CONFIG = CONFIGS["default"]
@@ -61,10 +61,10 @@ def test_the_hardwares_parameters_and_stalls_are_part_of_it(tmp_path: Path) -> N
         CONFIG, DeviceMemory(1 << 32), hardware=HardwareConfig(data_width=128), latency=7, stall_seed=11
     )
     capsule = capsule_of(Session(CONFIG, device), some_program(3))
-    assert (capsule.machine.latency, capsule.machine.stall_seed) == (7, 11)
-    assert capsule.machine.hardware["data_width"] == 128
+    assert (capsule.spec.latency, capsule.spec.stall_seed) == (7, 11)
+    assert capsule.spec.hardware["data_width"] == 128
     assert replay(capsule) == []
-    other = replace(capsule, machine=replace(capsule.machine, stall_seed=12))
+    other = replace(capsule, spec=replace(capsule.spec, stall_seed=12))
     [difference] = replay(other)
     assert difference.startswith(f"launch 0: expected {capsule.outcomes[0].cycles} cycles, and now ")
 
@@ -135,4 +135,4 @@ def test_a_file_that_is_no_capsule_is_refused(tmp_path: Path) -> None:
 
 def test_nothing_launched_is_no_capsule() -> None:
     assert Capture(Session(CONFIG, "sim")).capsule() is None
-    assert Machine.of(Session(CONFIG, "sim").device) == Machine("sim")
+    assert DeviceSpec.of(Session(CONFIG, "sim").device) == DeviceSpec("sim")

@@ -112,15 +112,15 @@ def test_an_archive_with_other_contents_is_refused(tmp_path: Path) -> None:
 
 def test_hardware_that_this_version_does_not_know_is_named(tmp_path: Path) -> None:
     capsule = load_capsule(RECORDED / "product.tsim.capsule")
-    hardware = dict(capsule.machine.hardware)
-    odd = replace(capsule, machine=replace(capsule.machine, hardware=hardware | {"lanes": 2}))
+    hardware = dict(capsule.spec.hardware)
+    odd = replace(capsule, spec=replace(capsule.spec, hardware=hardware | {"lanes": 2}))
     with pytest.raises(CapsuleError) as caught:
         replay(odd)
     assert str(caught.value) == (
         "the capsule's hardware has the unknown lanes; replay it with the version that wrote it, or pack it again"
     )
     hardware.pop("read_beats")  # as of a version that did not have it yet: the default
-    assert replay(replace(capsule, machine=replace(capsule.machine, hardware=hardware))) == []
+    assert replay(replace(capsule, spec=replace(capsule.spec, hardware=hardware))) == []
 
 
 def test_the_command_line_says_it_in_one_line(tmp_path: Path) -> None:

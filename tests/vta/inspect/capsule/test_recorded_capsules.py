@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from runtime.devices import functional
-from runtime.sim.code_path import Machine, host_machines
+from runtime.sim.code_path import CodePath, host_code_paths
 from vta.cli.app import app
 from vta.inspect.capsule import Capsule, load_capsule, replay
 
@@ -68,22 +68,22 @@ def test_a_recorded_capsule_replays_to_the_same_outcome(program: str, device: st
     assert replay(capsule) == []
 
 
-@pytest.mark.parametrize("machine", list(Machine), ids=lambda machine: machine.value)
+@pytest.mark.parametrize("code_path", list(CodePath), ids=lambda code_path: code_path.value)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_replay_does_not_depend_on_the_processor(
-    program: str, machine: Machine, monkeypatch: pytest.MonkeyPatch
+    program: str, code_path: CodePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if machine not in host_machines():
-        pytest.skip(f"this processor cannot run the {machine.value} kernels")
+    if code_path not in host_code_paths():
+        pytest.skip(f"this processor cannot run the {code_path.value} kernels")
     capsule, used = capsule_of(program, "sim"), []
 
-    def host_machine() -> Machine:
-        used.append(machine)
-        return machine
+    def host_code_path() -> CodePath:
+        used.append(code_path)
+        return code_path
 
-    monkeypatch.setattr(functional, "host_machine", host_machine)
+    monkeypatch.setattr(functional, "host_code_path", host_code_path)
     assert replay(capsule) == []
-    assert used == [machine]
+    assert used == [code_path]
 
 
 def test_both_devices_recorded_the_same_digest() -> None:

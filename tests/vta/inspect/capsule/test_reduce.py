@@ -17,15 +17,15 @@ from tests.support.faults.engine_faults import EngineFault, FaultyDevice
 from tests.support.golden.golden import load_case
 from tests.support.golden.golden_program import golden_program
 from tests.support.runtime.recorded_runs import some_program
-from vta.inspect.capsule import Capsule, Machine, reduce_capsule, replay, run_launches
+from vta.inspect.capsule import Capsule, DeviceSpec, reduce_capsule, replay, run_launches
 from vta.inspect.capsule.failures import fails_alike
 from vta.inspect.capsule.reduce import reduce_program
 
-MACHINE = Machine("sim")
+SPEC = DeviceSpec("sim")
 
 
 @dataclass(frozen=True, slots=True)
-class FaultyMachine(Machine):
+class FaultySpec(DeviceSpec):
     """A machine whose engine has a fault."""
 
     fault: EngineFault = field(kw_only=True)
@@ -48,8 +48,8 @@ def big() -> Program:
     return program
 
 
-def capsule_of(machine: Machine, *programs: Program) -> Capsule:
-    return Capsule(machine, programs, tuple(run_launches(machine, programs)))
+def capsule_of(spec: DeviceSpec, *programs: Program) -> Capsule:
+    return Capsule(spec, programs, tuple(run_launches(spec, programs)))
 
 
 def deadlock(program: Program) -> Program:
@@ -92,14 +92,14 @@ def test_a_planted_failure_ends_under_ten_instructions(
     big: Program, plant: Callable[[Program], Program], message: str
 ) -> None:
     program = plant(big)
-    capsule = capsule_of(MACHINE, some_program(2), program)
+    capsule = capsule_of(SPEC, some_program(2), program)
     said: list[str] = []
     small = reduce_capsule(capsule, progress=said.append)
     assert len(small.programs) == 1
     assert len(small.programs[-1].instructions) < 10
     assert re.match(message, small.outcomes[-1].message)
     assert small.outcomes[-1].signature == capsule.outcomes[-1].signature
-    assert run_launches(MACHINE, small.programs)[-1] == small.outcomes[-1]
+    assert run_launches(SPEC, small.programs)[-1] == small.outcomes[-1]
     assert said[0] == "1 of 2 launches are needed"
     assert sum(len(s.data) for s in small.programs[-1].memory.segments) <= 64
 
@@ -128,8 +128,8 @@ def stride_fault() -> EngineFault:
 
 @pytest.mark.parametrize("fault", [shift_fault(), stride_fault()], ids=lambda fault: fault.text)
 def test_a_wrong_result_ends_under_ten_instructions(layer: Program, fault: EngineFault) -> None:
-    machine = FaultyMachine("faulty", fault=fault)
-    capsule = capsule_of(machine, some_program(2), layer)
+    spec = FaultySpec("faulty", fault=fault)
+    capsule = capsule_of(spec, some_program(2), layer)
     assert not capsule.outcomes[-1].failed
     said: list[str] = []
     small = reduce_capsule(capsule, progress=said.append)
@@ -140,12 +140,12 @@ def test_a_wrong_result_ends_under_ten_instructions(layer: Program, fault: Engin
     assert sum(len(s.data) for s in program.memory.segments) < 1 << 15
     [difference] = replay(small)
     assert difference.startswith("launch 0: memory differs afterwards: expected digest ")
-    assert replay(replace(small, machine=MACHINE)) == []  # a sound engine gives what the small capsule expects
+    assert replay(replace(small, spec=SPEC)) == []  # a sound engine gives what the small capsule expects
     assert check(program, first_address=FIRST_ADDRESS) == []
 
 
 def test_what_does_not_fail_is_refused() -> None:
-    capsule = capsule_of(MACHINE, some_program(1))
+    capsule = capsule_of(SPEC, some_program(1))
     with pytest.raises(ValueError, match="no failure to keep") as caught:
         reduce_capsule(capsule)
     assert str(caught.value) == (
@@ -159,7 +159,7 @@ def test_what_does_not_fail_is_refused() -> None:
 
 def test_the_numbers_of_a_message_do_not_tell_failures_apart() -> None:
     program = some_program(1)
-    [outcome] = run_launches(MACHINE, (program,))
+    [outcome] = run_launches(SPEC, (program,))
     a = replace(outcome, kind="ExecutionError", message="instruction 7: bytes 0x10 to 0x1f are out of range")
     b = replace(outcome, kind="ExecutionError", message="instruction 0: bytes 0x400 to 0x41f are out of range")
     assert a.signature == b.signature == "ExecutionError: instruction N: bytes N to N are out of range"
@@ -168,7 +168,7 @@ def test_the_numbers_of_a_message_do_not_tell_failures_apart() -> None:
 
 def test_an_interrupted_reduction_gives_the_smallest_program_so_far(layer: Program) -> None:
     wrong, tries = deadlock(layer), 0
-    capsule = capsule_of(MACHINE, wrong)
+    capsule = capsule_of(SPEC, wrong)
     fails = fails_alike(capsule, ())
 
     def impatient(program: Program) -> bool:

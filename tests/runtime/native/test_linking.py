@@ -1,4 +1,4 @@
-"""LLVM assembly to machine code, without anything of TIR."""
+"""Objects in this process: what they need comes from given addresses; what is missing is a sentence."""
 
 import ctypes
 import platform
@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-from runtime.native.host import Machine, NativeError, assembly_of, compile_object, host_triple, link
+from runtime.native.compiling import compile_object
+from runtime.native.linking import link
+from runtime.native.target import CodeTarget, NativeError
 
 SUM = """
 declare i32 @given(i32)
@@ -21,51 +23,15 @@ define i32 @twice(i32 %x) {
 def test_undefined_functions_come_from_the_given_addresses_alone() -> None:
     callback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(lambda x: x + 100)
     other = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(lambda x: x + 5)
-    data = compile_object(SUM, Machine())
+    data = compile_object(SUM, CodeTarget())
     for function, expected in ((callback, 206), (other, 16)):
         address = ctypes.cast(function, ctypes.c_void_p).value or 0
         linked = link(data, {"given": address}, ["twice"], where="test")
         assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(linked.address["twice"])(3) == expected
 
 
-@pytest.mark.parametrize("level", [0, 1, 2, 3])
-def test_every_level_of_optimisation_compiles(level: int) -> None:
-    text = assembly_of(SUM, Machine(level=level))
-    assert "twice" in text
-    assert "given" in text
-
-
-def test_code_is_made_for_the_machine_that_is_asked_for() -> None:
-    arm = compile_object(SUM, Machine("aarch64-linux-gnu", cpu="generic"))
-    assert arm[:4] == b"\x7fELF"
-    assert arm[18] == 183  # AArch64
-    assert host_triple()
-
-
-def test_a_processor_that_llvm_does_not_know_is_an_error_and_ends_nothing() -> None:
-    with pytest.raises(NativeError) as error:
-        compile_object(SUM, Machine("aarch64-linux-gnu", cpu="skylake"))
-    assert str(error.value) == ("processor 'skylake' is not one that LLVM knows for aarch64-linux-gnu; -mcpu names it")
-    with pytest.raises(NativeError) as error:
-        compile_object(SUM, Machine("aarch64-linux-gnu", features="+neon,+avx2"))
-    assert str(error.value) == "feature '+avx2' is not one that LLVM knows for aarch64-linux-gnu; -mattr names it"
-    with pytest.raises(NativeError) as error:
-        compile_object(SUM, Machine(features="avx2"))
-    assert str(error.value) == "processor feature 'avx2': expected a sign before it, '+avx2' or '-avx2'"
-
-
-def test_a_processor_and_features_that_llvm_knows_are_used() -> None:
-    text = assembly_of(SUM, Machine("armv7-none-linux-gnueabihf", cpu="cortex-a9", features="+neon"))
-    assert "cortex-a9" in text
-
-
-def test_a_program_that_llvm_refuses_is_an_error() -> None:
-    with pytest.raises(NativeError, match="LLVM refused the host program: "):
-        compile_object("define i32 @f() { ret i64 0 }", Machine())
-
-
 def test_what_is_missing_is_an_error() -> None:
-    data = compile_object(SUM, Machine())
+    data = compile_object(SUM, CodeTarget())
     with pytest.raises(NativeError) as error:
         link(data, {}, ["twice"], where="sum.o")
     assert str(error.value) == (
@@ -104,7 +70,7 @@ def test_code_reaches_functions_and_data_beyond_two_gibibytes() -> None:
         ctypes.memmove(far, b"\x8d\x47\x05\xc3", 4)  # lea eax, [rdi + 5]; ret
         ctypes.c_int32.from_address(far + 64).value = 100
         symbols = {"far_function": far, "far_number": far + 64}
-        linked = link(compile_object(FAR_CALLS, Machine()), symbols, ["go"], where="far calls")
+        linked = link(compile_object(FAR_CALLS, CodeTarget()), symbols, ["go"], where="far calls")
         assert abs(linked.address["go"] - far) > 1 << 31
         assert ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(linked.address["go"])(2) == 107
     finally:

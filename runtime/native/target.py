@@ -1,0 +1,125 @@
+"""What code is made for: a computer, a processor, features and a level of optimisation; and what this computer is.
+
+Tests: tests/runtime/native/test_target.py.
+"""
+
+import functools
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite
+from llvmlite import binding as llvm
+
+from isa.errors import VTAError
+
+__all__ = [
+    "CodeTarget", "NativeError", "feature_text", "host_cpu", "host_features", "host_key", "host_triple",
+    "target_machine",
+]  # fmt: skip
+
+
+class NativeError(VTAError, RuntimeError):
+    """LLVM refused a program, a target or an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeTarget:
+    """What code is made for.
+
+    Empty ``triple``: this computer. ``cpu`` "native": with everything that this processor has; empty or "generic": any
+    of its kind. ``features`` are LLVM's, each with a sign, between commas. ``level`` 0 to 3 is that of optimisation.
+    """
+
+    triple: str = ""
+    cpu: str = "native"
+    features: str = ""
+    level: int = 2
+
+
+def host_triple() -> str:
+    """Return LLVM's name of this computer."""
+    return str(llvm.get_process_triple())
+
+
+def host_cpu() -> str:
+    """Return LLVM's name of this processor."""
+    return str(llvm.get_host_cpu_name())
+
+
+@functools.cache
+def host_features() -> Mapping[str, bool]:
+    """Return LLVM's features of this processor, and whether it has each; none where LLVM cannot tell."""
+    try:
+        return dict(llvm.get_host_cpu_features())
+    except RuntimeError:
+        return {}
+
+
+def feature_text(features: Mapping[str, bool]) -> str:
+    """Return features as a ``CodeTarget`` has them."""
+    return ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
+
+
+def host_key() -> str:
+    """Return what object code for this processor depends on beside its source: LLVM, processor and features."""
+    return f"{llvmlite.__version__} {llvm.llvm_version_info} {host_cpu()} {feature_text(host_features())}"
+
+
+def target_machine(target: CodeTarget) -> Any:
+    """Return LLVM's target machine; raises ``NativeError`` for a name that LLVM does not know."""
+    if target.triple in ("", host_triple()):
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+    else:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    try:
+        made_for = llvm.Target.from_triple(target.triple or host_triple())
+    except RuntimeError as error:
+        raise NativeError(f"target triple {target.triple!r} is not one that LLVM knows: {error}") from None
+    _check_names(target)
+    cpu, features = target.cpu, target.features
+    if cpu == "native":
+        cpu, features = host_cpu(), features or feature_text(host_features())
+    return made_for.create_target_machine(
+        cpu="" if cpu == "generic" else cpu, features=features, opt=target.level, reloc="pic", codemodel="default"
+    )
+
+
+_PROBE = """
+import sys
+from llvmlite import binding as llvm
+llvm.initialize_all_targets()
+triple, cpu, features = sys.argv[1:]
+llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features)
+"""
+"""Makes LLVM say what it does not know, in a process of its own: it prints that, and later ends the process."""
+
+_GENERAL = ("", "generic", "native")
+_OWN_FEATURES = {"f16c"}
+
+
+def _check_names(target: CodeTarget) -> None:
+    """Refuse a processor or a feature that LLVM does not know, which it would pass over or die of."""
+    features = [feature for feature in target.features.split(",") if feature]
+    for feature in features:
+        if feature[0] not in "+-":
+            raise NativeError(f"processor feature {feature!r}: expected a sign before it, '+{feature}' or '-{feature}'")
+    for_host = target.triple in ("", host_triple())
+    names = _OWN_FEATURES | host_features().keys() if for_host else _OWN_FEATURES
+    cpus = (*_GENERAL, host_cpu()) if for_host else _GENERAL
+    if target.cpu in cpus and all(feature[1:] in names for feature in features):
+        return
+    triple, cpu = target.triple or host_triple(), "" if target.cpu in _GENERAL else target.cpu
+    done = subprocess.run(
+        [sys.executable, "-c", _PROBE, triple, cpu, target.features], capture_output=True, text=True, check=False
+    )
+    unknown = re.search(r"'(\S+)' is not a recognized (processor|feature)", done.stderr)
+    if unknown is not None:
+        name, kind = unknown.groups()
+        option = "-mcpu" if kind == "processor" else "-mattr"
+        raise NativeError(f"{kind} {name!r} is not one that LLVM knows for {triple}; {option} names it")

@@ -1,0 +1,70 @@
+"""LLVM assembly to machine code, without anything of TIR."""
+
+import ctypes
+
+import pytest
+
+from runtime.native.compiling import Passes, assembly_of, compile_object
+from runtime.native.linking import link
+from runtime.native.target import CodeTarget, NativeError
+
+SUM = """
+declare i32 @given(i32)
+define i32 @twice(i32 %x) {
+  %a = call i32 @given(i32 %x)
+  %b = add i32 %a, %a
+  ret i32 %b
+}
+"""
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_every_level_of_optimisation_compiles(level: int) -> None:
+    text = assembly_of(SUM, CodeTarget(level=level))
+    assert "twice" in text
+    assert "given" in text
+
+
+def test_a_program_that_llvm_refuses_is_an_error() -> None:
+    with pytest.raises(NativeError, match="LLVM refused the program: "):
+        compile_object("define i32 @f() { ret i64 0 }", CodeTarget())
+
+
+SLOTS = """
+define i32 @sum(ptr %numbers) {
+  %total = alloca i32
+  %at = alloca i32
+  store i32 0, ptr %total
+  store i32 0, ptr %at
+  br label %loop
+loop:
+  %i = load i32, ptr %at
+  %place = getelementptr i32, ptr %numbers, i32 %i
+  %number = load i32, ptr %place
+  %before = load i32, ptr %total
+  %after = add i32 %before, %number
+  store i32 %after, ptr %total
+  %next = add i32 %i, 1
+  store i32 %next, ptr %at
+  %more = icmp slt i32 %next, 64
+  br i1 %more, label %loop, label %leave
+leave:
+  %result = load i32, ptr %total
+  ret i32 %result
+}
+"""
+
+
+@pytest.mark.parametrize("passes", Passes)
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_every_way_of_optimising_keeps_what_is_computed(passes: Passes, level: int) -> None:
+    linked = link(compile_object(SLOTS, CodeTarget(level=level), passes), {}, ["sum"], where="slots")
+    numbers = (ctypes.c_int32 * 64)(*range(64))
+    total = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(linked.address["sum"])
+    assert total(ctypes.addressof(numbers)) == 2016
+
+
+def test_tidying_vectorises_nothing() -> None:
+    haswell = CodeTarget("x86_64-unknown-linux-gnu", cpu="haswell")
+    assert "ymm" in assembly_of(SLOTS, haswell)
+    assert "ymm" not in assembly_of(SLOTS, haswell, Passes.TIDY)
