@@ -3,18 +3,23 @@
 Tests: tests/vta/cli/test_capsule_commands.py.
 """
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from isa.whole_file import write_new
 from runtime.session import Session
-from vta.cli.reporting import UserError, counted, require_file
+from vta.cli.reporting import UserError, counted, require_file, sentence_of
 from vta.cli.style import say
 from vta.inspect.capsule import Capture, load_capsule, replay, save_capsule
-from vta.inspect.capsule.file import MAGIC
+from vta.inspect.capsule.file import MAGIC, capsule_to_bytes
 
 __all__ = ["is_capsule", "packing", "replay_capsule", "require_trace"]
+
+_MOST_OF_NAME = 60
+"""Letters of a file's name in that of its capsule."""
 
 
 def is_capsule(file: Path) -> bool:
@@ -60,12 +65,13 @@ def packing(session: Session, file: Path, output: Path | None) -> Iterator[Captu
         with capture.watching():
             yield capture
     except (Exception, SystemExit):  # errors of a script are an exit by now
-        if output is None:
-            _pack_failure(capture, file)
+        try:
+            _pack_failure(capture, file, output)
+        except (OSError, ValueError) as error:  # what went wrong before is worth more than this
+            say(f"the launch that failed could not be packed: {sentence_of(error)}", err=True)
         raise
-    finally:
-        if output is not None:
-            _pack(capture, output)
+    if output is not None:
+        _pack(capture, output)
 
 
 def _pack(capture: Capture, output: Path) -> None:
@@ -77,10 +83,14 @@ def _pack(capture: Capture, output: Path) -> None:
     say(f"{output}: packed; `vta run {output}` replays it", err=True)
 
 
-def _pack_failure(capture: Capture, file: Path) -> None:
+def _pack_failure(capture: Capture, file: Path, output: Path | None) -> None:
+    """Pack what failed: into ``output``, or, if a device did it, into a file of its own among the temporary ones."""
+    if output is not None:
+        _pack(capture, output)
+        return
     capsule = capture.capsule()
     if capsule is None or not capsule.outcomes[-1].failed:
-        return  # nothing that a device did
-    output = Path(tempfile.gettempdir()) / f"vta-{file.stem}-{capsule.outcomes[-1].digest[:8]}.capsule"
-    save_capsule(capsule, output)
-    say(f"the launch that failed is packed in {output}: `vta run` replays it, `vta reduce` shrinks it", err=True)
+        return
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", file.stem)[:_MOST_OF_NAME]
+    packed = write_new(tempfile.gettempdir(), f"vta-{name}", ".capsule", capsule_to_bytes(capsule))
+    say(f"the launch that failed is packed in {packed}: `vta run` replays it, `vta reduce` shrinks it", err=True)

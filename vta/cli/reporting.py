@@ -24,6 +24,7 @@ __all__ = [
     "require_file",
     "require_outputs",
     "require_place",
+    "sentence_of",
     "stats_table",
 ]
 
@@ -94,7 +95,7 @@ def reported(script: Path | None = None, *, program: Path | None = None) -> Iter
         raise SystemExit(1) from None
     except Exception as error:
         if is_ours(error) or isinstance(error, OSError):
-            raise fail(_place(error, script, program) + _sentence(error)) from None
+            raise fail(_place(error, script, program) + sentence_of(error)) from None
         if script is None:
             raise
         sys.stderr.write(script_traceback(error, script))
@@ -109,8 +110,8 @@ def _place(error: Exception, script: Path | None, program: Path | None) -> str:
     return place and f"{place}: "
 
 
-def _sentence(error: Exception) -> str:
-    """Return what an error says; the system's without its number, the file in front."""
+def sentence_of(error: Exception) -> str:
+    """Return what an error says; one of the system without its number, the file in front."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"

@@ -8,7 +8,6 @@ Tests: tests/vta/codegen/test_module.py.
 
 import ctypes
 import os
-import tempfile
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 from isa.config import VTAConfig
 from isa.errors import VTAError
 from isa.origin import Origin
+from isa.whole_file import write_whole
 from runtime import c_api
 from runtime.native.compiling import assembly_of, compile_object
 from runtime.native.linking import LinkedObject, link
@@ -199,7 +199,7 @@ class Module:
                 data = self.get_source(text).encode()
             case other:
                 raise ModuleError(f"{target}: cannot save as {other or 'a file without suffix'!r}; use .o, .ll or .s")
-        _write_whole(target, data)
+        write_whole(target, data)
 
     def time_evaluator(
         self,
@@ -238,19 +238,6 @@ class Module:
             # Without it, conversions of float16 become calls into the compiler's own library, which is not here.
             features = ",".join(part for part in (features, "+f16c") if part)
         return CodeTarget(target.triple, "generic", features, target.level)
-
-
-def _write_whole(target: Path, data: bytes) -> None:
-    """Write a file so that nobody ever sees half of it."""
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=target.name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def load_module(path: str | os.PathLike[str]) -> Module:

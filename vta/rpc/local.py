@@ -3,6 +3,7 @@
 Tests: tests/vta/front/test_rpc.py.
 """
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from vta.nd import CPU, EXT_DEV, Device
 from vta.temporary_folder import TemporaryFolder
 
 __all__ = ["LocalSession", "RpcError"]
+
+_LONGEST_NAME = 255
+"""Bytes of a file's name, on every system that there is."""
 
 
 class RpcError(VTAError, ValueError):
@@ -87,7 +91,7 @@ class LocalSession:
         return functions[name]
 
     def _path(self, name: str) -> Path:
-        if Path(name).name != name:
+        if not _is_plain(name):
             raise RpcError(f"{name!r}: files of a session have plain names, without folders")
         return self._folder.path / name
 
@@ -97,3 +101,12 @@ class LocalSession:
             uploaded = ", ".join(sorted(p.name for p in path.parent.iterdir())) or "nothing"
             raise RpcError(f"no file {name!r} was uploaded to this session; there is {uploaded}")
         return path
+
+
+def _is_plain(name: str) -> bool:
+    """Whether ``name`` can be that of a file, and of nothing but a file in a folder."""
+    try:
+        encoded = os.fsencode(name)
+    except (TypeError, UnicodeEncodeError):
+        return False
+    return Path(name).name == name and name not in ("", "..") and b"\0" not in encoded and len(encoded) <= _LONGEST_NAME

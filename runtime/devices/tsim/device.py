@@ -128,6 +128,13 @@ class RtlSimulator(CountedDevice):
         """Tell ``hook`` now and then how far a launch is, for launches that take long."""
         self._heartbeat = hook
 
+    def signals(self, patterns: Sequence[str] = ()) -> list[str]:
+        """Return the names of the signals that ``waves`` writes for these patterns, raising what that raises."""
+        from hw.sim import matching_signals
+
+        names = self._core.signals
+        return matching_signals(names, patterns) if patterns else [name for name in names if "." not in name]
+
     @contextmanager
     def waves(self, file: TextIO, patterns: Sequence[str] = ()) -> Iterator[None]:
         """Write a waveform (VCD) of the launches inside to ``file``.
@@ -135,11 +142,10 @@ class RtlSimulator(CountedDevice):
         ``patterns`` choose signals by their dotted names, ``*`` for anything: ``compute.*``; without any, those of the
         top. A pattern that fits no signal is a SimulatorError. Such a simulation is compiled for the signals chosen.
         """
-        from hw.sim import VcdLog, matching_signals
+        from hw.sim import VcdLog
 
-        plain, names = self._core, self._core.signals
-        chosen = matching_signals(names, patterns) if patterns else [name for name in names if "." not in name]
-        log = VcdLog(chosen, file)
+        plain = self._core
+        log = VcdLog(self.signals(patterns), file)
         self._core = self._make_core(log)
         self._core.take_memories(plain)
         try:

@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 import importlib.util
 import re
+import tempfile
 
 import pytest
 
@@ -58,3 +59,11 @@ def test_a_failure_of_yosys_is_reported_with_its_last_line(monkeypatch):
     monkeypatch.setattr("hw.verilog.export._YOSYS_PROGRAM", "raise SystemExit('no such pass')")
     with pytest.raises(VerilogError, match=r"^Verilog export: yosys failed with code 1: no such pass$"):
         component_to_verilog(TokenQueue(), name="token_queue")
+
+
+def test_the_folder_of_temporary_files_may_have_any_name(tmp_path, monkeypatch):
+    folder = tmp_path / 'a b; "c"'
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    assert "module token_queue" in component_to_verilog(TokenQueue(), name="token_queue")
+    assert list(folder.iterdir()) == []

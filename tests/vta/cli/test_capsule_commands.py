@@ -172,3 +172,59 @@ def test_an_output_is_never_written_over_what_is_read_or_another_output(tmp_path
 def test_a_recording_that_fails_is_no_failure_of_the_launch(tmp_path: Path) -> None:
     result = vta("run", EXAMPLES / "add_three.vta", "--record", "/dev/full")
     assert result.stderr == "error: /dev/full: No space left on device\n"
+
+
+def stuck_in(folder: Path, value: int) -> Path:
+    """Return a program called ``stuck`` in a folder of its own; it leaves the same memory for every ``value``."""
+    folder.mkdir()
+    path = stuck(folder)
+    path.write_text(path.read_text().replace("imm=3", f"imm={value}"))
+    return path
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of temporary files, with a blank in its name."""
+    folder = tmp_path / "for all"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_programs_of_one_name_have_capsules_of_their_own(tmp_path: Path, temporary: Path) -> None:
+    for program in (stuck_in(tmp_path / "a", 3), stuck_in(tmp_path / "b", 4), tmp_path / "a" / "stuck.vta"):
+        vta("run", program)
+    assert len(list(temporary.iterdir())) == 2
+
+
+def test_a_link_in_the_place_of_a_capsule_is_not_followed(tmp_path: Path, temporary: Path) -> None:
+    program = stuck(tmp_path)
+    vta("run", program)
+    [first] = temporary.iterdir()
+    data = first.read_bytes()
+    first.unlink()
+    (tmp_path / "victim").write_bytes(b"mine")
+    first.symlink_to(tmp_path / "victim")
+    said = vta("run", program).stderr.splitlines()[0]
+    second = temporary / f"{first.stem}-2.capsule"
+    assert said == f"the launch that failed is packed in {second}: `vta run` replays it, `vta reduce` shrinks it"
+    assert (second.read_bytes(), (tmp_path / "victim").read_bytes()) == (data, b"mine")
+
+
+def test_the_name_of_a_capsule_is_plain_and_short(tmp_path: Path, temporary: Path) -> None:
+    path = tmp_path / ("a \x1b[1m" + "b" * 240 + ".vta")
+    path.write_text(stuck(tmp_path).read_text())
+    assert vta("run", path).exit_code == 1
+    [capsule] = temporary.iterdir()
+    assert capsule.name.startswith("vta-a___1m" + "b" * 54 + "-")
+
+
+def test_a_capsule_that_cannot_be_written_hides_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    said, error = vta("run", stuck(tmp_path)).stderr.splitlines()
+    assert said.startswith(f"the launch that failed could not be packed: {tmp_path / 'nowhere' / 'vta-stuck-'}")
+    assert said.endswith(".capsule: No such file or directory")
+    assert error.startswith("error: ")
+    said, error = vta("run", stuck(tmp_path), "--capsule", "/dev/full").stderr.splitlines()
+    assert said == "the launch that failed could not be packed: /dev/full: No space left on device"
+    assert "deadlock" in error

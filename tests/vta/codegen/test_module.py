@@ -1,6 +1,7 @@
 """Compiled modules: calling, saving, loading, replaying. BR-046: a program for another configuration is refused."""
 
 import ctypes
+import errno
 from dataclasses import replace
 from pathlib import Path
 
@@ -216,7 +217,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     path.write_bytes(b"old")
 
     def fail(source: object, target: object) -> None:
-        raise OSError("disk full")
+        raise OSError(errno.ENOSPC, "disk full")
 
     monkeypatch.setattr("os.replace", fail)
     with pytest.raises(OSError, match="disk full"):

@@ -1,5 +1,6 @@
 """Local sessions: files, modules, devices, functions."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +78,11 @@ def test_uploads_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     for action, text in (
         (lambda: remote.upload(b"data"), "upload of bytes: give the file a name with target="),
         (lambda: remote.upload(tmp_path / "no.o"), f"upload: {tmp_path / 'no.o'} is not a file"),
-        (lambda: remote.upload(b"", "../x"), "'../x': files of a session have plain names, without folders"),
+        *(
+            (partial(action, name), f"{name!r}: files of a session have plain names, without folders")
+            for name in ("../x", "", ".", "..", "a/", "a/b", "a\0b", "\ud800", "x" * 256, "é" * 128)
+            for action in (partial(remote.upload, b""), remote.download, remote.remove, remote.load_module)
+        ),
     ):
         with pytest.raises(rpc.RpcError) as error:
             action()
@@ -113,3 +118,11 @@ def test_a_simulator_needs_no_preparation() -> None:
         vta.program_fpga(remote, bitstream="nowhere.bit")
     with pytest.raises(SessionError, match="the current environment is for"):
         vta.reconfig_runtime(remote)
+
+
+def test_odd_names_are_names(tmp_path: Path) -> None:
+    remote = rpc.LocalSession()
+    for name in ("x" * 255, "é" * 127, " ", "a\nb", "-", "...", "\udcff"):
+        remote.upload(b"data", name)
+        assert remote.download(name) == bytearray(b"data")
+        remote.remove(name)

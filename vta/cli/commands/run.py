@@ -20,6 +20,7 @@ from rich.console import Console
 from isa.config import VTAConfig
 from isa.program import Program
 from isa.text.disassembler import disassemble
+from isa.whole_file import open_growing_text
 from runtime.devices.tsim.device import RtlSimulator
 from runtime.observe.stats import Statistics
 from runtime.queue.launch import Launch
@@ -188,7 +189,8 @@ def _drawn(session: Session, wishes: _Wishes) -> Iterator[None]:
     device = session.device
     if not isinstance(device, RtlSimulator):
         raise UserError(f"--vcd shows the signals of the hardware, and {device.name!r} has none; use --target tsim")
-    with open(wishes.vcd, "w", encoding="utf-8") as file, device.waves(file, wishes.signals):
+    device.signals(wishes.signals)  # before there is a file
+    with open_growing_text(wishes.vcd) as file, device.waves(file, wishes.signals):
         yield
 
 
@@ -235,7 +237,7 @@ def _trace_file(name: str) -> Iterator[Callable[[str], None]]:
     if name == "-":
         yield lambda listing: say(listing.removesuffix("\n"))
         return
-    with open(name, "w", encoding="utf-8") as file:
+    with open_growing_text(name) as file:
 
         def write(listing: str) -> None:
             file.write(listing)

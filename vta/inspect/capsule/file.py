@@ -20,7 +20,7 @@ from isa.program_file import program_from_bytes, program_to_bytes
 from isa.whole_file import write_whole
 from vta.inspect.capsule.model import Capsule, CapsuleError, DeviceSpec, Outcome
 
-__all__ = ["MAGIC", "load_capsule", "save_capsule"]
+__all__ = ["MAGIC", "capsule_to_bytes", "load_capsule", "save_capsule"]
 
 MAGIC = b"PK\x03\x04"
 """What the file begins with."""
@@ -41,6 +41,11 @@ class _DamageError(VTAError):
 
 def save_capsule(capsule: Capsule, path: str | os.PathLike[str]) -> None:
     """Write ``capsule`` to ``path``: the old file, if any, stays whole until the new one is."""
+    write_whole(path, capsule_to_bytes(capsule))
+
+
+def capsule_to_bytes(capsule: Capsule) -> bytes:
+    """Return the contents of the file; equal capsules have equal ones."""
     head = {
         "format": _FORMAT,
         "name": capsule.name,
@@ -53,7 +58,7 @@ def save_capsule(capsule: Capsule, path: str | os.PathLike[str]) -> None:
         archive.writestr(_entry(_HEAD), json.dumps(head, indent=1, sort_keys=True))
         for number, program in enumerate(capsule.programs):
             archive.writestr(_entry(_launch(number)), program_to_bytes(program))
-    write_whole(path, packed.getvalue())
+    return packed.getvalue()
 
 
 def load_capsule(path: str | os.PathLike[str]) -> Capsule:

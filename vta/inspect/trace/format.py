@@ -9,7 +9,7 @@ import struct
 import zlib
 from typing import IO
 
-__all__ = ["END", "HEAD", "LAUNCH", "MAGIC", "VERSION", "read_record", "write_record"]
+__all__ = ["END", "HEAD", "LAUNCH", "MAGIC", "VERSION", "read_record", "write_all", "write_record"]
 
 MAGIC = b"VTATRAC\n"
 VERSION = 1
@@ -21,8 +21,13 @@ _PIECE = 1 << 24
 
 
 def write_record(file: IO[bytes], kind: bytes, payload: bytes) -> None:
-    """Append a record; ``file`` may be one without a buffer, which takes a part at a time."""
-    rest = memoryview(_RECORD.pack(kind, len(payload), zlib.crc32(payload)) + payload)
+    """Append a record."""
+    write_all(file, _RECORD.pack(kind, len(payload), zlib.crc32(payload)) + payload)
+
+
+def write_all(file: IO[bytes], data: bytes) -> None:
+    """Append ``data``; ``file`` may be one without a buffer, which takes a part at a time."""
+    rest = memoryview(data)
     while rest:
         rest = rest[file.write(rest) :]
 

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from io import FileIO
 
 from isa.errors import VTAError
+from isa.whole_file import open_growing
 from runtime.devices.device import Device
 from runtime.devices.tsim.device import RtlSimulator
 from runtime.observe.timeline import Timeline, TimelineHook
@@ -34,7 +35,7 @@ def recording(session: Session, path: str | os.PathLike[str], *, program: str = 
     it cannot be written any more (a full disk), the launches go on without it, and ``RecordingError`` says so at the
     end; ``OSError`` where it cannot even be begun.
     """
-    with open(path, "wb", buffering=0) as file:  # a buffer would keep, and write later, what could not be written
+    with open_growing(path) as file:
         recorder = _Recorder(session, file, os.fspath(path), program)
         recorder.outer = session.device.set_timeline(recorder.add)
         try:
@@ -55,10 +56,7 @@ class _Recorder:
         self._session = session
         self._where = where
         self._uops = UopReader()
-        try:
-            self._writer = TraceWriter(file, _header(session, program))
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, where) from None  # a full disk gives no name
+        self._writer = TraceWriter(file, _header(session, program))
 
     def add(self, timeline: Timeline) -> None:
         """Write a launch, if the one before it could be written, and tell whoever listened before."""

@@ -3,6 +3,7 @@
 Tests: tests/vta/inspect/trace/test_trace_file.py.
 """
 
+import contextlib
 from collections.abc import Mapping
 from typing import IO, Any
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from isa.origin import Origin
 from runtime.observe.timeline import Timeline
 from vta.inspect.trace.columns import pack
-from vta.inspect.trace.format import END, HEAD, LAUNCH, MAGIC, VERSION, write_record
+from vta.inspect.trace.format import END, HEAD, LAUNCH, MAGIC, VERSION, write_all, write_record
 from vta.inspect.trace.model import TraceHeader
 
 __all__ = ["TraceWriter"]
@@ -24,14 +25,15 @@ class TraceWriter:
     """Writes to an open binary file; ``close`` marks the end, and leaves the file open.
 
     ``launches`` were written, whole. Where that is interrupted, or fails (``OSError``), the end is not marked: the file
-    counts as cut off.
+    counts as cut off. What was written of a record when the disk was full is taken back, if ``file`` can do that.
     """
 
     def __init__(self, file: IO[bytes], header: TraceHeader) -> None:
         self._file = file
         self.launches = 0
         self._whole = True
-        file.write(MAGIC)
+        self._end: int | None = None  # of what is whole, in a file that can be cut
+        write_all(file, MAGIC)
         head = {
             "version": VERSION,
             "device": header.device,
@@ -40,7 +42,7 @@ class TraceWriter:
             "program": header.program,
             "versions": dict(header.versions),
         }
-        write_record(file, HEAD, pack(head, {}))
+        self._append(HEAD, pack(head, {}))
 
     def add(self, timeline: Timeline, uops: Mapping[int, npt.NDArray[np.uint32]]) -> None:
         """Append a launch and the micro-op words that its loads brought, by instruction."""
@@ -58,17 +60,27 @@ class TraceWriter:
             "causes": _causes(timeline),
             "uop_loads": {str(index): len(words) for index, words in uops.items()},
         }
-        payload = pack(head, _columns(timeline, places, uops))
-        self._whole = False
-        write_record(self._file, LAUNCH, payload)
-        self._whole = True
+        self._append(LAUNCH, pack(head, _columns(timeline, places, uops)))
         self.launches += 1
 
     def close(self) -> None:
         """Mark the end, if all before it is whole."""
         if not self._whole:
             return
-        write_record(self._file, END, pack({"launches": self.launches}, {}))
+        self._append(END, pack({"launches": self.launches}, {}))
+
+    def _append(self, kind: bytes, payload: bytes) -> None:
+        self._whole = False
+        try:
+            write_record(self._file, kind, payload)
+        except OSError:
+            if self._end is not None:
+                with contextlib.suppress(OSError):
+                    self._file.truncate(self._end)
+            raise
+        self._whole = True
+        if self._file.seekable():
+            self._end = self._file.tell()
 
 
 def _causes(timeline: Timeline) -> list[str]:
