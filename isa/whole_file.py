@@ -111,7 +111,7 @@ def write_new(folder: str | os.PathLike[str], name: str, suffix: str, data: byte
         except FileExistsError:
             continue
         return path
-    raise FileExistsError(errno.EEXIST, f"there are {_MOST_OF_ONE_NAME} files of this name already", path)
+    raise OSError(errno.EEXIST, f"there are {_MOST_OF_ONE_NAME} files of this name already", path)
 
 
 class _NewFile:
@@ -229,7 +229,7 @@ def _behind_links(path: str) -> str:
         folder = os.stat(os.path.dirname(behind) or os.curdir)
         shared = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
         if shared and link.st_uid not in (os.geteuid(), folder.st_uid):
-            raise PermissionError(errno.EACCES, "a link of another user in a folder that all may write to", path)
+            raise OSError(errno.EACCES, "a link of another user in a folder that all may write to", path)
         behind = os.path.join(os.path.dirname(behind), os.readlink(behind))
     else:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
