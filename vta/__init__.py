@@ -2,12 +2,15 @@
 
 The names are TVM's and TVM-VTA's: ``te``, ``topi``, ``lower``, ``build``, ``build_config``, ``get_env``, ``nd``,
 ``rpc``, ``target``, ``testing.simulator``. They are imported when they are first used, so that a tool that needs a
-part of the toolchain does not wait for all of it.
+part of the toolchain does not wait for all of it. A user's file with the name of a package of ours is told at once.
 """
 
 import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from vta import uncaught
+from vta.own_packages import require_own_packages
 
 if TYPE_CHECKING:
     from runtime.observe.graph_node import graph_node
@@ -41,6 +44,9 @@ _HOME: Mapping[str, str] = {
     "reconfig_runtime": "vta.rpc.hardware",
 }
 """Name -> the module that defines it."""
+
+uncaught.install()
+require_own_packages()
 
 
 def __getattr__(name: str) -> object:

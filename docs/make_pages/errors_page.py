@@ -22,8 +22,9 @@ from `isa.errors.VTAError`, whose message is one sentence: the place, what was e
 `except VTAError` catches all that this project says, and nothing else. Most classes are one of Python's own kinds too,
 so that scripts which catch `ValueError` or `RuntimeError`, as those for TVM do, keep working.
 
-The command line prints the sentence and ends with exit code 1. An error of another kind that comes out of the
-toolchain's own code is a bug in it.
+The `vta` command, `python -m vta.compat` and a plain `python script.py` that imports `vta` print the sentence, with the
+line of the script that led to it, and end with exit code 1. The environment variable `VTA_TRACEBACK`, set to anything,
+keeps Python's traceback. An error of another kind that comes out of the toolchain's own code is a bug in it.
 """
 
 

@@ -14,7 +14,8 @@ from rich.table import Table
 
 from isa.errors import VTAError
 from vta.cli.style import say
-from vta.compat.script_errors import is_ours, place_in_script, script_traceback
+from vta.script_errors import hidden_file_note, is_ours, place_in_script, script_traceback
+from vta.uncaught import traceback_wanted
 
 __all__ = [
     "UserError",
@@ -83,7 +84,7 @@ def reported(script: Path | None = None, *, program: Path | None = None) -> Iter
 
     With ``script``, the sentence starts with the line of the script that led to the error, and an error of the script's
     own ends in its traceback from the script downwards, as Python would print it. With ``program``, the sentence starts
-    with that file's name.
+    with that file's name. The environment variable VTA_TRACEBACK keeps the traceback of any error.
     """
     try:
         yield
@@ -94,11 +95,13 @@ def reported(script: Path | None = None, *, program: Path | None = None) -> Iter
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
     except Exception as error:
+        if traceback_wanted():
+            raise
         if is_ours(error) or isinstance(error, OSError):
             raise fail(_place(error, script, program) + sentence_of(error)) from None
         if script is None:
             raise
-        sys.stderr.write(script_traceback(error, script))
+        sys.stderr.write(script_traceback(error, script) + hidden_file_note(error, script))
         raise SystemExit(1) from None
 
 

@@ -15,6 +15,7 @@ from runtime.queue.launch import Launch
 from runtime.session import Session
 from vta.cli.reporting import reported
 from vta.environment import Environment
+from vta.own_packages import import_own_packages
 from vta.transform import PassContext
 
 __all__ = ["run_script"]
@@ -66,6 +67,7 @@ def _listening(env: Environment, on_launch: Callable[[Launch, Session], None]) -
 def _as_main(path: Path, arguments: Sequence[str]) -> Iterator[None]:
     """Give the script the arguments and the import path that ``python SCRIPT`` would."""
     argv, search = sys.argv, sys.path
+    import_own_packages()
     sys.argv, sys.path = [str(path), *arguments], [str(path.resolve().parent), *search]
     try:
         yield

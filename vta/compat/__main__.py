@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vta.compat.answer import install
-from vta.compat.script_errors import describe
 from vta.compat.tvm_names import tvm_names
+from vta.own_packages import import_own_packages
+from vta.script_errors import describe, hidden_file_note
+from vta.uncaught import traceback_wanted
 
 __all__ = ["main", "run_script"]
 
@@ -21,6 +23,7 @@ def run_script(path: Path, arguments: Sequence[str]) -> None:
     """Run the script as the main program, with its folder on the path and ``tvm`` answered by this toolchain."""
     finder = install("tvm", tvm_names())
     argv, search = sys.argv, sys.path[:]
+    import_own_packages()
     try:
         sys.argv = [str(path), *arguments]
         sys.path.insert(0, str(path.resolve().parent))
@@ -44,7 +47,10 @@ def main(arguments: Sequence[str]) -> int:
     try:
         run_script(path, arguments[1:])
     except Exception as error:
+        if traceback_wanted():
+            raise
         sys.stderr.write(describe(error, path))
+        sys.stderr.write(hidden_file_note(error, path))
         return 1
     return 0
 

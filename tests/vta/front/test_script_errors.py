@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vta.compat.script_errors import describe
+from vta.script_errors import describe
 from vta.te import TensorError
 
 

@@ -1,7 +1,7 @@
 """What a person reads when a script fails: one sentence for our errors, the script's own traceback for its own.
 
 Also the parts that ``vta run`` words differently: whose error it is, which line of the script led to it, and the
-traceback without the frames before the script. Tests: tests/vta/compat/test_script_errors.py.
+traceback without the frames before the script. Tests: tests/vta/front/test_script_errors.py.
 """
 
 import os
@@ -9,8 +9,9 @@ import traceback
 from pathlib import Path
 
 from isa.errors import VTAError
+from vta.own_packages import file_in_the_way
 
-__all__ = ["describe", "is_ours", "place_in_script", "script_traceback"]
+__all__ = ["describe", "hidden_file_note", "is_ours", "place_in_script", "script_traceback"]
 
 
 def describe(error: BaseException, script: Path) -> str:
@@ -37,6 +38,14 @@ def script_traceback(error: BaseException, script: Path) -> str:
     while frames is not None and not _is_script(frames.tb_frame.f_code.co_filename, script):
         frames = frames.tb_next
     return "".join(traceback.format_exception(type(error), error, frames))
+
+
+def hidden_file_note(error: BaseException, script: Path) -> str:
+    """Return a line about a file beside the script that a package of ours hides, if ``error`` may be due to that."""
+    hidden = file_in_the_way(script.resolve().parent)
+    if hidden is None or not isinstance(error, ImportError | AttributeError):
+        return ""
+    return f"note: {hidden} was not imported: its name is that of a package of this toolchain\n"
 
 
 def is_ours(error: BaseException) -> bool:
