@@ -1,4 +1,4 @@
-"""A user's file with the name of a package of ours: a sentence where it hides the package, a note where it is hidden."""
+"""A user's file with the name of a package of ours: a sentence where it hides that, a note where it is hidden."""
 
 import subprocess
 import sys
