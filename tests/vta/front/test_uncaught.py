@@ -55,9 +55,9 @@ def test_an_error_of_the_script_is_pythons_traceback(tmp_path: Path) -> None:
 def test_an_error_that_the_script_made_of_ours_is_its_own(tmp_path: Path) -> None:
     path = tmp_path / "script.py"
     path.write_text(
-        "from vta import te\ntry:\n    te.placeholder((0.5,))\nexcept ValueError as e:\n    raise KeyError('mine') from e\n"
+        "from vta import te\ntry:\n    te.placeholder((0.5,))\nexcept ValueError as e:\n    raise OSError from e\n"
     )
-    assert python(path).stderr.splitlines()[-1] == "KeyError: 'mine'"
+    assert python(path).stderr.splitlines()[-1] == "OSError"
 
 
 def test_another_hook_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
