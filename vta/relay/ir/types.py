@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from isa.errors import VTAError
 from vta.tir.dtype import DType, DTypeError
 
 __all__ = [
@@ -30,7 +31,7 @@ ELEMENT_TYPES = (
 """What a tensor may consist of."""
 
 
-class RelayError(ValueError):
+class RelayError(VTAError, ValueError):
     """A graph that cannot be: the message names the node, what was expected and what came."""
 
 
