@@ -13,7 +13,8 @@ from vta import te
 from vta.codegen import CodeTarget, Module, emit_host
 from vta.environment import get_env
 from vta.loop_options import passes_switched_off, with_options
-from vta.passes import pipelines as pipeline
+from vta.passes import pipelines
+from vta.passes.pipelines import PassScope
 from vta.target import Target, TargetError
 from vta.te.lowering.lower import Argument, schedule_to_func
 from vta.tir.buffer import Buffer
@@ -23,22 +24,6 @@ from vta.transform import DEBUG_FLAG, PASSES_ELSEWHERE, PassContext
 __all__ = ["BuildError", "build", "build_config", "build_generic", "lower", "lower_generic"]
 
 Lowerable: TypeAlias = te.Schedule | PrimFunc | IRModule
-
-_ACCELERATOR_PASSES = (
-    "InjectConv2DTransposeSkip",
-    "InjectDMAIntrin",
-    "InjectSkipCopy",
-    "AnnotateALUCoProcScope",
-    "LiftAttrScope",
-    "LiftAllocToScopeBegin",
-    "InjectCoProcSync",
-    "EarlyRewrite",
-    "InjectALUIntrin",
-    "LowerDeviceStorageAccessInfo",
-    "FoldUopLoop",
-    "CPUAccessRewrite",
-)
-"""Passes that only a program of the accelerator needs."""
 
 _PARTITION = ("LoopPartition",)
 
@@ -78,7 +63,7 @@ def lower(
     ``args`` are the function's arguments: tensors, variables, buffers. ``simple_mode`` keeps loops whole that would be
     split where their conditions change. Raises the errors of the schedule and of the passes, which name the stage.
     """
-    return _lowered(inp, args, name, binds, skipped=_PARTITION if simple_mode else ())
+    return _lowered(inp, args, name, binds, PassScope.ACCELERATOR, skipped=_PARTITION if simple_mode else ())
 
 
 def lower_generic(
@@ -89,8 +74,7 @@ def lower_generic(
     simple_mode: bool = False,
 ) -> IRModule:
     """Return the program of a schedule after the passes that every target needs: what TVM's own ``lower`` shows."""
-    skipped = (*_ACCELERATOR_PASSES, *(_PARTITION if simple_mode else ()))
-    return _lowered(inp, args, name, binds, skipped=skipped, debug_flag=0)
+    return _lowered(inp, args, name, binds, PassScope.ANY, skipped=_PARTITION if simple_mode else ())
 
 
 def _lowered(
@@ -98,8 +82,8 @@ def _lowered(
     args: Sequence[Argument] | None,
     name: str,
     binds: Mapping[te.Tensor, Buffer] | None,
+    scope: PassScope,
     skipped: Collection[str],
-    debug_flag: int | None = None,
 ) -> IRModule:
     config, context = get_env().config, PassContext.current()
     functions = _functions(inp, args, name, binds)
@@ -110,11 +94,16 @@ def _lowered(
         for instrument in context.instruments:
             instrument(pass_name, func)
 
-    flag = context.debug_flag if debug_flag is None else debug_flag
-
     def one(func: PrimFunc) -> PrimFunc:
-        prepared, added = with_options(func, context), context.lower_passes
-        return pipeline.run(prepared, config, disabled=disabled, after_each=after_each, debug_flag=flag, added=added)
+        return pipelines.run(
+            with_options(func, context),
+            config,
+            scope=scope,
+            disabled=disabled,
+            after_each=after_each,
+            debug_flag=context.debug_flag,
+            added=context.lower_passes,
+        )
 
     done = [one(func) for func in functions]
     return IRModule({func.name: func for func in done}, config)

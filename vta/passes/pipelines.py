@@ -7,6 +7,7 @@ Tests: tests/vta/passes/test_pipelines.py.
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from enum import Enum
 
 from isa.config import VTAConfig
 from isa.errors import VTAError
@@ -37,7 +38,7 @@ from vta.passes.vthread.inject_virtual_thread import inject_virtual_thread
 from vta.tir.func import Pass, PrimFunc
 from vta.tir.stmt import AttrKey
 
-__all__ = ["PIPELINE", "AfterEach", "NamedPass", "PassNameError", "pass_names", "passes", "run"]
+__all__ = ["PIPELINE", "AfterEach", "NamedPass", "PassNameError", "PassScope", "pass_names", "passes", "run"]
 
 AfterEach = Callable[[str, PrimFunc], None]
 """Called with a pass's name and its result: to print, to time, to verify."""
@@ -51,46 +52,56 @@ class PassNameError(VTAError, ValueError):
     """A name that no pass has."""
 
 
+class PassScope(Enum):
+    """Which programs a pass is for."""
+
+    ANY = "any program"
+    ACCELERATOR = "programs of the accelerator"
+
+
 @dataclass(frozen=True, slots=True)
 class NamedPass:
-    """A pass and the name under which it is disabled, printed and timed (TVM's, without ``tir.``)."""
+    """A pass, the name under which it is disabled, printed and timed (TVM's, without ``tir.``), and what it is for."""
 
     name: str
     func: Pass
+    scope: PassScope
 
+
+_ANY, _ACCELERATOR = PassScope.ANY, PassScope.ACCELERATOR
 
 PIPELINE: tuple[NamedPass, ...] = (
-    NamedPass("InjectConv2DTransposeSkip", inject_conv2d_transpose_skip),
-    NamedPass("StorageFlatten", storage_flatten),
-    NamedPass("NarrowDataType", narrow_data_type),
-    NamedPass("Simplify", simplify),
-    NamedPass("InjectDMAIntrin", inject_dma_intrin),
-    NamedPass("InjectSkipCopy", inject_skip_copy),
-    NamedPass("AnnotateALUCoProcScope", annotate_alu_coproc_scope),
-    NamedPass("LiftAttrScope", lift_attr_scope(AttrKey.COPROC_UOP_SCOPE)),
-    NamedPass("LiftAllocToScopeBegin", lift_alloc_to_scope_begin),
-    NamedPass("LiftAttrScope", lift_attr_scope(AttrKey.COPROC_SCOPE)),
-    NamedPass("InjectCoProcSync", inject_coproc_sync),
-    NamedPass(_AFTER_EARLY_REWRITE, early_rewrite),
-    NamedPass("LoopPartition", loop_partition),
-    NamedPass("VectorizeLoop", vectorize_loop),
-    NamedPass("InjectVirtualThread", inject_virtual_thread),
-    NamedPass("StorageRewrite", storage_rewrite),
-    NamedPass("UnrollLoop", unroll_loop),
-    NamedPass("InjectALUIntrin", inject_alu_intrin),
-    NamedPass("Simplify", simplify),
-    NamedPass("RemoveNoOp", remove_no_op),
-    NamedPass("HoistIfThenElse", hoist_if_then_else),
-    NamedPass("LowerDeviceStorageAccessInfo", lower_device_storage_access_info),
-    NamedPass("FoldUopLoop", fold_uop_loop),
-    NamedPass("CPUAccessRewrite", cpu_access_rewrite),
-    NamedPass("CommonSubexprElimTIR", common_subexpr_elim),
+    NamedPass("InjectConv2DTransposeSkip", inject_conv2d_transpose_skip, _ACCELERATOR),
+    NamedPass("StorageFlatten", storage_flatten, _ANY),
+    NamedPass("NarrowDataType", narrow_data_type, _ANY),
+    NamedPass("Simplify", simplify, _ANY),
+    NamedPass("InjectDMAIntrin", inject_dma_intrin, _ACCELERATOR),
+    NamedPass("InjectSkipCopy", inject_skip_copy, _ACCELERATOR),
+    NamedPass("AnnotateALUCoProcScope", annotate_alu_coproc_scope, _ACCELERATOR),
+    NamedPass("LiftAttrScope", lift_attr_scope(AttrKey.COPROC_UOP_SCOPE), _ACCELERATOR),
+    NamedPass("LiftAllocToScopeBegin", lift_alloc_to_scope_begin, _ACCELERATOR),
+    NamedPass("LiftAttrScope", lift_attr_scope(AttrKey.COPROC_SCOPE), _ACCELERATOR),
+    NamedPass("InjectCoProcSync", inject_coproc_sync, _ACCELERATOR),
+    NamedPass(_AFTER_EARLY_REWRITE, early_rewrite, _ACCELERATOR),
+    NamedPass("LoopPartition", loop_partition, _ANY),
+    NamedPass("VectorizeLoop", vectorize_loop, _ANY),
+    NamedPass("InjectVirtualThread", inject_virtual_thread, _ANY),
+    NamedPass("StorageRewrite", storage_rewrite, _ANY),
+    NamedPass("UnrollLoop", unroll_loop, _ANY),
+    NamedPass("InjectALUIntrin", inject_alu_intrin, _ACCELERATOR),
+    NamedPass("Simplify", simplify, _ANY),
+    NamedPass("RemoveNoOp", remove_no_op, _ANY),
+    NamedPass("HoistIfThenElse", hoist_if_then_else, _ANY),
+    NamedPass("LowerDeviceStorageAccessInfo", lower_device_storage_access_info, _ACCELERATOR),
+    NamedPass("FoldUopLoop", fold_uop_loop, _ACCELERATOR),
+    NamedPass("CPUAccessRewrite", cpu_access_rewrite, _ACCELERATOR),
+    NamedPass("CommonSubexprElimTIR", common_subexpr_elim, _ANY),
 )
 """From the scheduled loop nests to host code that calls the runtime. A name may stand at several places."""
 
 
 _PHASE_ENDS: tuple[str | None, ...] = (None, _AFTER_EARLY_REWRITE, "InjectALUIntrin", "CPUAccessRewrite")
-"""TVM's four phases: the pass behind which those go that a user adds to a phase; to phase 0, before all others."""
+"""TVM's four phases: the pass after which those go that a user adds to a phase; to phase 0, before all others."""
 
 
 def passes(debug_flag: int = 0, added: Sequence[tuple[int, Pass]] = ()) -> tuple[NamedPass, ...]:
@@ -103,11 +114,11 @@ def passes(debug_flag: int = 0, added: Sequence[tuple[int, Pass]] = ()) -> tuple
         return PIPELINE
     extra: dict[str | None, list[NamedPass]] = {}
     if debug_flag:
-        extra[_AFTER_EARLY_REWRITE] = [NamedPass(_SET_DEBUG_MODE, set_debug_mode(debug_flag))]
+        extra[_AFTER_EARLY_REWRITE] = [NamedPass(_SET_DEBUG_MODE, set_debug_mode(debug_flag), _ACCELERATOR)]
     for phase, func in added:
         if phase not in range(len(_PHASE_ENDS)):
             raise PassNameError(f"added pass {_name_of(func)!r}: there are phases 0 to 3, not {phase}")
-        extra.setdefault(_PHASE_ENDS[phase], []).append(NamedPass(_name_of(func), func))
+        extra.setdefault(_PHASE_ENDS[phase], []).append(NamedPass(_name_of(func), func, _ANY))
     whole = list(extra.get(None, []))
     for entry in PIPELINE:
         whole += [entry, *extra.get(entry.name, [])]
@@ -127,6 +138,7 @@ def run(
     func: PrimFunc,
     config: VTAConfig,
     *,
+    scope: PassScope = PassScope.ACCELERATOR,
     disabled: Collection[str] = (),
     after_each: AfterEach | None = None,
     debug_flag: int = 0,
@@ -134,13 +146,14 @@ def run(
 ) -> PrimFunc:
     """Return ``func`` lowered to host code for ``config``.
 
-    ``disabled`` names passes to leave out, with or without TVM's prefix "tir."; ``after_each`` sees every result;
+    With ``scope`` ANY the accelerator's passes are left out: what they look for is not in a CPU's program.
+    ``disabled`` names more passes to leave out, with or without TVM's prefix "tir."; ``after_each`` sees every result;
     ``added`` are passes of the user's own, see ``passes``.
     Raises ``PassNameError`` for an unknown name, and the error of the pass that cannot lower the function.
     """
     left_out = {_known_name(name) for name in disabled}
     for entry in passes(debug_flag, added):
-        if entry.name in left_out:
+        if entry.name in left_out or (scope is PassScope.ANY and entry.scope is PassScope.ACCELERATOR):
             continue
         func = entry.func(func, config)
         if after_each is not None:

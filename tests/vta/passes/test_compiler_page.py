@@ -8,6 +8,7 @@ from vta.passes.pipelines import PIPELINE
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "compiler.md"
 
 
-def test_the_table_has_the_passes_in_order() -> None:
+def test_the_table_has_the_passes_in_order_and_what_they_are_for() -> None:
     section = PAGE.read_text().split("## The passes, in order")[1].split("\n## ")[0]
-    assert re.findall(r"^\| `(\w+)`", section, re.MULTILINE) == [entry.name for entry in PIPELINE]
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \|", section, re.MULTILINE)
+    assert rows == [(entry.name, entry.scope.value) for entry in PIPELINE]

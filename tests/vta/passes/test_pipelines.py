@@ -4,7 +4,7 @@ import pytest
 
 from isa.config import VTAConfig
 from tests.support.compiler.tir_build import block, buffer, function, loop, outline, pragma, realize, store
-from vta.passes.pipelines import PIPELINE, PassNameError, pass_names, passes, run
+from vta.passes.pipelines import PIPELINE, PassNameError, PassScope, pass_names, passes, run
 from vta.tir.expr import Var
 from vta.tir.func import PrimFunc
 from vta.tir.printer import to_text
@@ -75,6 +75,22 @@ def test_a_name_disables_every_place_where_it_stands() -> None:
     run(function(block()), CONFIG, disabled=["tir.vta.LiftAttrScope"], after_each=lambda n, _: seen.append(n))
     assert "LiftAttrScope" not in seen
     assert sum(entry.name == "LiftAttrScope" for entry in PIPELINE) == 2
+
+
+def test_a_cpus_program_runs_the_passes_for_any_program_alone() -> None:
+    seen: list[str] = []
+    run(function(block()), CONFIG, scope=PassScope.ANY, debug_flag=3, after_each=lambda n, _: seen.append(n))
+    assert seen == [entry.name for entry in PIPELINE if entry.scope is PassScope.ANY]
+    assert {"InjectDMAIntrin", "InjectCoProcSync", "SetDebugMode"}.isdisjoint(seen)
+
+
+def test_a_pass_of_the_users_runs_where_a_pass_of_the_accelerator_would_stand() -> None:
+    def mine(func: PrimFunc, config: VTAConfig) -> PrimFunc:  # every pass has this signature
+        return func
+
+    seen: list[str] = []
+    run(function(block()), CONFIG, scope=PassScope.ANY, added=[(1, mine)], after_each=lambda n, _: seen.append(n))
+    assert seen[seen.index("mine") + 1] == "LoopPartition"
 
 
 def test_an_unknown_name_is_refused_with_a_suggestion() -> None:

@@ -7,23 +7,23 @@ Tests: tests/vta/topi/conv/test_conv2d.py.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import assert_never
 
 from isa.errors import VTAError
 from vta import te
-from vta.environment import Environment, get_env
+from vta.environment import Environment
 from vta.tir import ops
 from vta.tir.expr import Expr, IntImm, IterVar
 from vta.topi.conv.conv2d_search import searched_tiles, window_attributes
-from vta.topi.conv.conv2d_tiles import ConvTiles, Resident
-from vta.topi.core.fused import FusedLayer, fused_layer
+from vta.topi.conv.conv2d_tiles import ConvTiles
+from vta.topi.core.layer_schedule import LayerSchedule, use_in_turn
 from vta.topi.core.layout import blocks
+from vta.topi.core.resident import Resident
+from vta.topi.core.sizes import sizes
 from vta.topi.core.window import Window
-from vta.topi.tiling import turning_loop
 
 __all__ = [
-    "Channel", "Conv2dError", "ConvTiles", "Resident", "conv2d", "convolution", "require_packed", "schedule_conv2d",
-    "size_of",
+    "Channel", "Conv2dError", "ConvTiles", "conv2d", "convolution", "require_packed", "schedule_conv2d", "size_of",
 ]  # fmt: skip
 
 
@@ -149,130 +149,59 @@ def schedule_conv2d(
     Without ``tiles`` the best ones are searched; what TVM-VTA takes without a tuning log is ``ConvTiles()``, tiles of
     one. ``env`` defaults to the current environment. Raises ``TilingError`` where nothing fits.
     """
-    [output] = [outs] if isinstance(outs, te.Tensor) else outs
-    layer, chosen = fused_layer(output), env or get_env()
-    found = searched_tiles(layer, chosen) if tiles is None else tiles
-    return _Template(layer, te.create_schedule(output.op), found, chosen).build()
+    made = LayerSchedule.of(outs, env)
+    chosen = searched_tiles(made.layer, made.env) if tiles is None else tiles
+    tile, outside = _tile_result(made, chosen)
+    made.compute_tile_in(tile)
+    step = _order_sums(made, chosen)
+    made.load_operands_in(step, resident=chosen.resident, outside=outside)
+    return made.s
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Template:
-    layer: FusedLayer
-    s: te.Schedule
-    tiles: ConvTiles
-    env: Environment
+def _tile_result(made: LayerSchedule, tiles: ConvTiles) -> tuple[IterVar, IterVar]:
+    """Tile the result, bind threads; return the loop in which a tile is computed, and that of resident loads."""
+    result = made.result
+    x_bo, x_co, x_i, x_j, x_bi, x_ci = result.leaf_iter_vars
+    co0, co1 = result.split(x_co, factor=tiles.tile_co)
+    i0, i1 = result.split(x_i, factor=tiles.tile_h)
+    j0, j1 = result.split(x_j, factor=tiles.tile_w)
+    match tiles.resident:
+        case Resident.NONE:
+            order, turning, outside = [x_bo, i0, co0, j0], [j0, co0, i0, x_bo], j0
+        case Resident.DATA:
+            order, turning, outside = [x_bo, i0, j0, co0], [co0], j0
+        case Resident.KERNEL:
+            order, turning, outside = [co0, x_bo, i0, j0], [j0, i0, x_bo], co0
+        case _:
+            assert_never(tiles.resident)
+    result.reorder(*order, co1, i1, j1, x_bi, x_ci)
+    for threads, axis in ((tiles.oc_nthread, co0), (tiles.h_nthread, i0)):
+        made.take_turns(axis, threads, swapped_with=x_bo)
+    result.pragma(co1, made.env.dma_copy)
+    if tiles.rotate_tiles == 1:
+        return order[-1], outside
+    sides = (1, tiles.tile_co, tiles.tile_h, tiles.tile_w)
+    extents = zip((x_bo, co0, i0, j0), sizes(made.layer.output)[:4], sides, strict=True)
+    counts = {axis: blocks(extent, side) for axis, extent, side in extents}
+    return use_in_turn(result, order, {axis: counts[axis] for axis in turning}, tiles.rotate_tiles), outside
 
-    def build(self) -> te.Schedule:
-        """Put the loops in order and map them onto the accelerator."""
-        loads = self._epilogue_loads()
-        data, kernel = self._operands()
-        place, outside = self._output()
-        for tensor in (self.layer.reduction, *self.layer.stages, *loads):
-            self._compute_at(tensor, self.env.acc_scope, self.layer.output, place)
-        for tensor in self.layer.stages:
-            self._pragma(tensor, self.env.alu)
-        for tensor in loads:
-            self._pragma(tensor, self.env.dma_copy)
-        step = self._reduction()
-        for tensor, scope, kind in (
-            (data, self.env.inp_scope, Resident.DATA),
-            (kernel, self.env.wgt_scope, Resident.KERNEL),
-        ):
-            if self.tiles.resident is kind:
-                self._compute_at(tensor, scope, self.layer.output, outside)
-            else:
-                self._compute_at(tensor, scope, self.layer.reduction, step)
-            self._pragma(tensor, self.env.dma_copy)
-        return self.s
 
-    def _operands(self) -> tuple[te.Tensor, te.Tensor]:
-        """Return the stages that bring data and kernel onto the chip."""
-        reduction = self.layer.reduction
-        data, kernel = reduction.op.input_tensors
-        return tuple(  # type: ignore[return-value]  # two of them
-            t if isinstance(t.op, te.ComputeOp) else self.s.cache_read(t, scope, [reduction])
-            for t, scope in ((data, self.env.inp_scope), (kernel, self.env.wgt_scope))
-        )
-
-    def _epilogue_loads(self) -> list[te.Tensor]:
-        caches = [
-            self.s.cache_read(tensor, self.env.acc_scope, self.layer.readers(tensor))
-            for tensor in self.layer.placeholders
-        ]
-        return [*caches, *self.layer.loads]
-
-    def _compute_at(self, tensor: te.Tensor, scope: str, consumer: te.Tensor, axis: IterVar) -> None:
-        self.s[tensor].set_scope(scope)
-        self.s[tensor].compute_at(self.s[consumer], axis)
-
-    def _pragma(self, tensor: te.Tensor, name: str) -> None:
-        self.s[tensor].pragma(self.s[tensor].leaf_iter_vars[0], name)
-
-    def _output(self) -> tuple[IterVar, IterVar]:
-        """Tile the output, bind threads; return the loop in which a tile is computed, and that of resident loads."""
-        stage, tiles = self.s[self.layer.output], self.tiles
-        x_bo, x_co, x_i, x_j, x_bi, x_ci = stage.leaf_iter_vars
-        co0, co1 = stage.split(x_co, factor=tiles.tile_co)
-        i0, i1 = stage.split(x_i, factor=tiles.tile_h)
-        j0, j1 = stage.split(x_j, factor=tiles.tile_w)
-        match tiles.resident:
-            case Resident.NONE:
-                order, turning, outside = [x_bo, i0, co0, j0], [j0, co0, i0, x_bo], j0
-            case Resident.DATA:
-                order, turning, outside = [x_bo, i0, j0, co0], [co0], j0
-            case Resident.KERNEL:
-                order, turning, outside = [co0, x_bo, i0, j0], [j0, i0, x_bo], co0
-        stage.reorder(*order, co1, i1, j1, x_bi, x_ci)
-        for threads, axis in ((tiles.oc_nthread, co0), (tiles.h_nthread, i0)):
-            if threads > 1:
-                _, thread = stage.split(axis, factor=threads)
-                stage.reorder(thread, x_bo)
-                stage.bind(thread, te.thread_axis("cthread"))
-        stage.pragma(co1, self.env.dma_copy)
-        if tiles.rotate_tiles == 1:
-            return order[-1], outside
-        sizes = dict(zip((x_bo, co0, i0, j0), self._tile_counts(), strict=True))
-        return self._rotated(stage, order, {axis: sizes[axis] for axis in turning}, tiles.rotate_tiles), outside
-
-    def _tile_counts(self) -> tuple[int, int, int, int]:
-        """Return how many tiles there are along batch, output channels, rows, columns."""
-        extents = [size_of(self.layer.output, dimension) for dimension in range(4)]
-        inner = (1, self.tiles.tile_co, self.tiles.tile_h, self.tiles.tile_w)
-        batch, channels, rows, columns = (blocks(extent, tile) for extent, tile in zip(extents, inner, strict=True))
-        return batch, channels, rows, columns
-
-    def _rotated(self, stage: te.Stage, order: list[IterVar], counts: dict[IterVar, int], copies: int) -> IterVar:
-        """Let part of a loop be the innermost one, of ``copies`` that use memory in turn."""
-        chosen = turning_loop(counts, copies)
-        if chosen is None:
-            raise Conv2dError(
-                f"stage {stage.name!r}: no loop around its tiles or steps has {copies} trips or more, as buffers "
-                f"that are used in turn need: {', '.join(str(count) for count in counts.values())}"
-            )
-        outer, inner = stage.split(chosen, factor=copies)
-        stage.reorder(*(outer if axis is chosen else axis for axis in order), inner)
-        stage.bind(inner, te.thread_axis("rotate"))
-        return inner
-
-    def _reduction(self) -> IterVar:
-        """Order the loops of the products; return the one around the loads of a step."""
-        stage, tiles = self.s[self.layer.reduction], self.tiles
-        b_o, c_o, i, j, b_i, c_i, k_o, d_i, d_j, k_i = stage.leaf_iter_vars
-        stage.reorder(b_o, k_o, j, d_j, d_i, c_o, i, b_i, c_i, k_i)
-        step, k_inner = stage.split(k_o, factor=tiles.tile_ci)
-        steps, rows = [step], d_i
-        if tiles.tile_kh:
-            outer, rows = stage.split(d_i, factor=tiles.tile_kh)
-            stage.reorder(step, outer, k_inner, j, d_j, rows, c_o, i)
-            steps.append(outer)
-        if tiles.run:
-            j_outer, j_inner = stage.split(j, factor=tiles.run)
-            sizes = {c_o: tiles.tile_co, i: tiles.tile_h, j_outer: tiles.tile_w // tiles.run, k_inner: tiles.tile_ci}
-            stage.reorder(*sorted(sizes, key=lambda axis: -sizes[axis]), rows, d_j, j_inner)
-        stage.tensorize(b_i, self.env.gemm)
-        if tiles.rotate_steps == 1:
-            return steps[-1]
-        kernel = self.layer.reduction.op.input_tensors[1]
-        channels, height = size_of(kernel, 1), size_of(kernel, 2)
-        counts = (blocks(channels, tiles.tile_ci), blocks(height, tiles.tile_kh or height))
-        return self._rotated(stage, steps, dict(zip(steps, counts, strict=False)), tiles.rotate_steps)
+def _order_sums(made: LayerSchedule, tiles: ConvTiles) -> IterVar:
+    """Order the loops of the products; return the one around the loads of a step."""
+    sums = made.sums
+    b_o, c_o, i, j, b_i, c_i, k_o, d_i, d_j, k_i = sums.leaf_iter_vars
+    sums.reorder(b_o, k_o, j, d_j, d_i, c_o, i, b_i, c_i, k_i)
+    step, k_inner = sums.split(k_o, factor=tiles.tile_ci)
+    steps, rows = [step], d_i
+    if tiles.tile_kh:
+        outer, rows = sums.split(d_i, factor=tiles.tile_kh)
+        sums.reorder(step, outer, k_inner, j, d_j, rows, c_o, i)
+        steps.append(outer)
+    if tiles.run:
+        j_outer, j_inner = sums.split(j, factor=tiles.run)
+        extents = {c_o: tiles.tile_co, i: tiles.tile_h, j_outer: tiles.tile_w // tiles.run, k_inner: tiles.tile_ci}
+        sums.reorder(*sorted(extents, key=lambda axis: -extents[axis]), rows, d_j, j_inner)
+    sums.tensorize(b_i, made.env.gemm)
+    channels, height = sizes(made.layer.reduction.op.input_tensors[1])[1:3]
+    trips = (blocks(channels, tiles.tile_ci), blocks(height, tiles.tile_kh or height))
+    return use_in_turn(sums, steps, dict(zip(steps, trips, strict=False)), tiles.rotate_steps)

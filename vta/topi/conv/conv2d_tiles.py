@@ -4,19 +4,10 @@ Tests: tests/vta/topi/conv/test_conv2d_operator.py.
 """
 
 from dataclasses import dataclass
-from enum import StrEnum
 
-__all__ = ["ConvTiles", "Resident"]
+from vta.topi.core.resident import Resident
 
-
-class Resident(StrEnum):
-    """What stays on the chip while tiles change."""
-
-    NONE = "none"
-    DATA = "data"
-    """The data of a tile's places, while output channels change."""
-    KERNEL = "kernel"
-    """The weights of a tile's output channels, while places change."""
+__all__ = ["ConvTiles"]
 
 
 @dataclass(frozen=True, slots=True)

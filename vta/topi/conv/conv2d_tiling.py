@@ -10,9 +10,10 @@ from itertools import product
 from math import prod
 
 from vta.environment import Environment
-from vta.topi.conv.conv2d_tiles import ConvTiles, Resident
+from vta.topi.conv.conv2d_tiles import ConvTiles
 from vta.topi.core.channel_blocks import ChannelBlocks
 from vta.topi.core.layout import blocks
+from vta.topi.core.resident import Resident
 from vta.topi.core.window import Window
 from vta.topi.tiling import Bus, Candidate, Footprint, TilingError, Work, copies_in_turn, divisors, even_parts
 

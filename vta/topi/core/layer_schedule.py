@@ -10,9 +10,9 @@ from typing import Self
 from vta import te
 from vta.environment import Environment, get_env
 from vta.tir.expr import IterVar
-from vta.topi.conv.conv2d import Resident
-from vta.topi.core.fused import FusedLayer, fused_layer
+from vta.topi.core.fused import FusedError, FusedLayer, fused_layer
 from vta.topi.core.operator import OperatorError
+from vta.topi.core.resident import Resident
 from vta.topi.tiling import turning_loop
 
 __all__ = ["LayerSchedule", "use_in_turn"]
@@ -34,14 +34,21 @@ class LayerSchedule:
         """Begin with the layer that ends in ``outs``, whose reduction reads data, then weights.
 
         Operands and what the epilogue reads get a cache on the chip, unless a stage of their own pads or converts them.
+        Raises ``FusedError`` for another reduction.
         """
         [output] = [outs] if isinstance(outs, te.Tensor) else outs
         env = env or get_env()
         layer = fused_layer(output)
+        operands = layer.reduction.op.input_tensors
+        if len(operands) != 2:
+            raise FusedError(
+                f"stage {layer.reduction.name!r}: the sums of a layer read data and weights, not "
+                f"{', '.join(repr(t.name) for t in operands) or 'nothing'}"
+            )
         s = te.create_schedule(output.op)
         data, weights = (
             t if isinstance(t.op, te.ComputeOp) else s.cache_read(t, scope, [layer.reduction])
-            for t, scope in zip(layer.reduction.op.input_tensors, (env.inp_scope, env.wgt_scope), strict=True)
+            for t, scope in zip(operands, (env.inp_scope, env.wgt_scope), strict=True)
         )
         caches = [s.cache_read(t, env.acc_scope, layer.readers(t)) for t in layer.placeholders]
         return cls(layer, s, env, data, weights, (*caches, *layer.loads))
@@ -84,12 +91,17 @@ class LayerSchedule:
     def _first_loop(self, tensor: te.Tensor, pragma: str) -> None:
         self.s[tensor].pragma(self.s[tensor].leaf_iter_vars[0], pragma)
 
-    def take_turns(self, loop: IterVar, threads: int) -> IterVar:
-        """Let ``threads`` neighbouring iterations of the result's ``loop`` run in turn; return what is left of it."""
+    def take_turns(self, loop: IterVar, threads: int, *, swapped_with: IterVar | None = None) -> IterVar:
+        """Let ``threads`` neighbouring iterations of the result's ``loop`` run in turn; return what is left of it.
+
+        The loop of the threads becomes the outermost one, or changes places with ``swapped_with``, as TVM-VTA's
+        convolution has it.
+        """
         if threads == 1:
             return loop
         outer, thread = self.result.split(loop, factor=threads)
-        self.result.reorder(thread, *(axis for axis in self.result.leaf_iter_vars if axis is not thread))
+        others = [axis for axis in self.result.leaf_iter_vars if axis is not thread]
+        self.result.reorder(thread, *(others if swapped_with is None else [swapped_with]))
         self.result.bind(thread, te.thread_axis("cthread"))
         return outer
 

@@ -12,11 +12,11 @@ from itertools import product
 
 from vta import te
 from vta.environment import Environment
-from vta.topi.conv.conv2d import Resident
 from vta.topi.core import epilogue
 from vta.topi.core.epilogue import Epilogue, Residual
 from vta.topi.core.layer_schedule import LayerSchedule, use_in_turn
 from vta.topi.core.layout import blocks
+from vta.topi.core.resident import Resident
 from vta.topi.core.sizes import sizes
 from vta.topi.tiling import Bus, Candidate, Footprint, Work, cheapest, copies_in_turn, divisors, even_parts, require_fit
 

@@ -16,9 +16,10 @@ from vta.environment import Environment
 from vta.tir import ops
 from vta.tir.expr import Expr, IterVar
 from vta.topi import nn
-from vta.topi.conv.conv2d import Channel, Resident
+from vta.topi.conv.conv2d import Channel
 from vta.topi.core.layer_schedule import LayerSchedule, use_in_turn
 from vta.topi.core.layout import blocks
+from vta.topi.core.resident import Resident
 from vta.topi.core.sizes import sizes
 from vta.topi.transposed.transposed_window import TransposedWindow
 

@@ -10,11 +10,11 @@ from itertools import product
 from math import prod
 
 from vta.environment import Environment
-from vta.topi.conv.conv2d import Resident
 from vta.topi.conv.conv2d_grouped import ChannelBlocks
 from vta.topi.core import epilogue
 from vta.topi.core.epilogue import Epilogue, Residual
 from vta.topi.core.layout import blocks
+from vta.topi.core.resident import Resident
 from vta.topi.tiling import (
     Bus,
     Candidate,

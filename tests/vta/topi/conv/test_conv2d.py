@@ -120,8 +120,11 @@ def test_the_search_knows_a_layer_as_the_operator_knows_it() -> None:
 def test_tiles_of_a_computation_that_is_not_the_librarys_have_to_be_given() -> None:
     env = vta.get_env()
     data = te.placeholder((1, 1, 4, 4, 1, 16), name="data", dtype="int32")
+    taps = te.placeholder((3,), name="taps", dtype="int32")
     k = te.reduce_axis((0, 3), name="k")
-    total = te.compute((1, 1, 4, 2, 1, 16), lambda *i: te.sum(data(*i[:3], i[3] + k, *i[4:]), axis=k), name="total")
+    total = te.compute(
+        (1, 1, 4, 2, 1, 16), lambda *i: te.sum(data(*i[:3], i[3] + k, *i[4:]) * taps[k], axis=k), name="total"
+    )
     result = te.compute(total.shape, lambda *i: total(*i).astype("int8"), name="result")
     with pytest.raises(TilingError) as caught:
         schedule_conv2d(result, env=env)

@@ -12,12 +12,13 @@ from tests.support.configs import CONFIGS
 from tests.support.odd_configs import ODD_CONFIGS
 from vta.nd import EXT_DEV, Device, empty
 from vta.tir.dtype import DType
-from vta.topi.conv.conv2d import Conv2dError, ConvTiles, Resident
+from vta.topi.conv.conv2d import ConvTiles
 from vta.topi.conv.conv2d_operator import Conv2d, conv2d_sums
 from vta.topi.conv.conv2d_tiling import conv_work
 from vta.topi.core.epilogue import Bias, Clip, Residual, ShiftRight
 from vta.topi.core.operand import Operand
 from vta.topi.core.operator import OperatorError, compile  # noqa: A004
+from vta.topi.core.resident import Resident
 from vta.topi.core.window import Window, WindowError
 from vta.topi.tiling import Bus, TilingError, cycles
 
@@ -181,11 +182,11 @@ def test_tiles_of_another_operator_are_refused() -> None:
 
 
 def test_copies_for_which_no_loop_is_long_enough_are_refused() -> None:
-    with pytest.raises(Conv2dError) as caught:
+    with pytest.raises(OperatorError) as caught:
         OPERATOR.schedule(vta.get_env(), ConvTiles(tile_h=12, tile_w=10, rotate_tiles=7))
     assert str(caught.value) == (
-        "stage 'res': no loop around its tiles or steps has 7 trips or more, as buffers that are used in turn "
-        "need: 1, 3, 1, 1"
+        "stage 'res': no loop around its tiles or steps has 7 trips or more, as memory that is used in turn "
+        "needs: 1, 3, 1, 1"
     )
 
 

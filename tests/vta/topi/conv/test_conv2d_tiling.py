@@ -7,11 +7,12 @@ import vta
 from isa.config import VTAConfig
 from tests.support.compiler.random_operators import random_operator
 from tests.support.configs import CONFIGS
-from vta.topi.conv.conv2d import ConvTiles, Resident
+from vta.topi.conv.conv2d import ConvTiles
 from vta.topi.conv.conv2d_operator import Conv2d
 from vta.topi.conv.conv2d_tiling import conv_candidates, conv_footprint, conv_work
 from vta.topi.core.epilogue import Bias, Clip, Epilogue, Residual, ShiftRight
 from vta.topi.core.operator import compile  # noqa: A004
+from vta.topi.core.resident import Resident
 from vta.topi.tiling import Bus, Footprint, TilingError
 
 STEPS: Epilogue = (ShiftRight(8), Bias(), Clip(0, 127))

@@ -6,6 +6,7 @@ import pytest
 import vta
 from vta import te
 from vta.nd import array, empty, ext_dev
+from vta.topi.core.fused import FusedError
 from vta.topi.core.layer_schedule import LayerSchedule, use_in_turn
 from vta.topi.core.operator import OperatorError
 from vta.topi.matmul.dense import dense
@@ -69,3 +70,13 @@ def test_memory_is_used_in_turn_in_the_first_loop_that_the_copies_divide() -> No
     assert str(error.value) == (
         "stage 'result': no loop around its tiles or steps has 5 trips or more, as memory that is used in turn needs: 4"
     )
+
+
+def test_sums_of_other_than_two_operands_are_refused() -> None:
+    data = te.placeholder((4, 3, 1, 16), "int32", "data")
+    k = te.reduce_axis((0, 3), "k")
+    total = te.compute((4, 1, 16), lambda i, b, c: te.sum(data[i, k, b, c], axis=k), "total")
+    result = te.compute(total.shape, lambda *i: total(*i).astype("int8"), "result")
+    with pytest.raises(FusedError) as error:
+        LayerSchedule.of(result)
+    assert str(error.value) == "stage 'total': the sums of a layer read data and weights, not 'data'"

@@ -6,9 +6,9 @@ import pytest
 import vta
 from isa.config import VTAConfig
 from tests.support.configs import CONFIGS
-from vta.topi.conv.conv2d import Resident
 from vta.topi.core.epilogue import Bias, Clip, Residual, ShiftRight
 from vta.topi.core.operator import Operator, OperatorError, compile  # noqa: A004
+from vta.topi.core.resident import Resident
 from vta.topi.matmul.batch_matmul import BatchMatmul, Matmul
 from vta.topi.matmul.matmul_schedule import MatmulTiles
 

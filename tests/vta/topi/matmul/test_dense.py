@@ -9,9 +9,9 @@ import vta
 from isa.config import VTAConfig
 from tests.support.configs import CONFIGS
 from vta import te
-from vta.topi.conv.conv2d import Resident
 from vta.topi.core.epilogue import Bias, Clip, Epilogue, Relu, Residual, ShiftRight
 from vta.topi.core.operator import Compiled, OperatorError, compile  # noqa: A004
+from vta.topi.core.resident import Resident
 from vta.topi.matmul.dense import Dense, DenseError, DenseTemplate, dense
 from vta.topi.matmul.matmul_schedule import MatmulTiles
 

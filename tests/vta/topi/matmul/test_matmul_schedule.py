@@ -5,8 +5,8 @@ import pytest
 import vta
 from isa.config import VTAConfig
 from tests.support.configs import CONFIGS
-from vta.topi.conv.conv2d import Resident
 from vta.topi.core.epilogue import Bias, Clip, Residual, ShiftRight, Step
+from vta.topi.core.resident import Resident
 from vta.topi.matmul.matmul_schedule import MatmulTiles, Product
 from vta.topi.tiling import TilingError
 

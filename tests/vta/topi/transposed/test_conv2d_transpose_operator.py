@@ -8,9 +8,9 @@ import pytest
 import vta
 from isa.config import VTAConfig
 from tests.support.configs import CONFIGS
-from vta.topi.conv.conv2d import Resident
 from vta.topi.core.epilogue import Bias, Clip, Relu, Residual, ShiftRight
 from vta.topi.core.operator import Compiled, OperatorError, compile  # noqa: A004
+from vta.topi.core.resident import Resident
 from vta.topi.core.window import WindowError
 from vta.topi.tiling import TilingError
 from vta.topi.transposed.conv2d_transpose_operator import Conv2dTranspose, conv2d_transpose_sums
