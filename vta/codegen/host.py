@@ -33,11 +33,6 @@ METADATA_SYMBOL = "__vta_metadata"
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.$]*")
 
-_DEVICE_OPERATIONS = {
-    Builtin.UOP_PUSH, Builtin.COPROC_SYNC, Builtin.COPROC_DEP_PUSH, Builtin.COPROC_DEP_POP, Builtin.COMMAND_HANDLE,
-    Builtin.COPROC_READ_BARRIER, Builtin.COPROC_WRITE_BARRIER,
-}  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class HostProgram:
@@ -143,7 +138,7 @@ def _describe(param: Var, buffer: Buffer | None) -> ParameterInfo:
 def _uses_device(function: PrimFunc) -> bool:
     for node in walk(function.body):
         match node:
-            case Call(op=op) if op in _DEVICE_OPERATIONS:
+            case Call(op=op) if op.is_ordered or op is Builtin.COMMAND_HANDLE:
                 return True
             case Call(op=Builtin.CALL_EXTERN, args=(StringImm(value=name), *_)) if name in RUNTIME_CALLS:
                 return True

@@ -1,5 +1,6 @@
 """Expressions: what operators build and fold, equality, types of operands, and what is refused."""
 
+import pickle
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +15,7 @@ from vta.tir.dtype import BOOL, FLOAT32, INT8, DType
 from vta.tir.expr import (
     Add,
     Binary,
+    Builtin,
     Cast,
     Compare,
     Expr,
@@ -266,3 +268,19 @@ def test_similar_nodes_of_different_kinds_differ() -> None:
     assert not same((x, y), (x,))
     assert not same("x", x)
     assert same((x, 1, "a"), (x, 1, "a"))
+
+
+def test_what_gives_a_value_alone_is_no_work_of_the_accelerator() -> None:
+    for op in Builtin:
+        assert not (op.is_pure and op.is_ordered), op
+        assert op.is_pure or not op.is_lanewise, op
+    assert [op for op in Builtin if not op.is_pure and not op.is_ordered] == [Builtin.CALL_EXTERN]
+    assert not Builtin.IF_THEN_ELSE.is_lanewise, "a vector's lanes would take different ways"
+
+
+def test_an_intrinsic_is_its_printed_name_and_survives_pickling() -> None:
+    for op in Builtin:
+        assert op == op.value
+        assert str(op) == f"{op}" == op.value
+        assert Builtin(op.value) is op
+        assert pickle.loads(pickle.dumps(op)) is op

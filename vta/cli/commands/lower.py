@@ -35,7 +35,7 @@ def lower(
         require_file(file, "a script that calls vta.lower or vta.build")
         if file.suffix in (".vta", ".vtab"):
             raise UserError(f"{file}: only scripts are lowered; `vta disasm` prints a program")
-        printer = _Printer(_known_pass(after))
+        printer = _PassPrinter(_known_pass(after))
         try:
             with contextlib.redirect_stdout(sys.stderr):
                 run_script(file, chosen_config(config, None), arguments or [], after_pass=printer.see)
@@ -45,7 +45,7 @@ def lower(
             raise UserError(f"{file}: nothing was lowered; the script calls neither vta.lower nor vta.build")
 
 
-class _Printer:
+class _PassPrinter:
     """Prints functions on the real stdout as passes finish with them."""
 
     def __init__(self, after: str | None) -> None:

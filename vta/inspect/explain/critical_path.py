@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from enum import Enum
 
 from isa.instructions import Alu, Gemm, Instruction, Load, MemoryId, Store
+from vta.inspect.explain.events import begun, ended
 from vta.inspect.explain.run_model import RunModel
-from vta.inspect.explain.schedule import begun, ended
 
 __all__ = ["Share", "critical_path"]
 

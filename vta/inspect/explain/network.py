@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isa.encoding import INSTRUCTION_BYTES
-from vta.inspect.explain.schedule import Burst, Network, asked, begun, came, ended, issued
+from vta.inspect.explain.events import Burst, Network, asked, begun, came, ended, issued
 from vta.inspect.explain.traffic import Transfer
 
 __all__ = ["Wait", "network_of"]

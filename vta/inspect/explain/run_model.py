@@ -19,12 +19,12 @@ from isa.instructions import Alu, Gemm, Instruction, Module
 from isa.tokens import TokenQueue, pops, pushes
 from runtime.observe.timeline import NEVER
 from vta.inspect.explain.errors import ExplainError
+from vta.inspect.explain.events import Network, Times, asked, begun, issued, timed
 from vta.inspect.explain.network import Wait, network_of
-from vta.inspect.explain.schedule import Network, Times, asked, begun, issued, timed
 from vta.inspect.explain.traffic import Transfer, latency_of, transfers_of
 from vta.inspect.trace import Recorded
 
-__all__ = ["RunModel", "Schedule"]
+__all__ = ["InstructionTimes", "RunModel"]
 
 Column = npt.NDArray[np.int64]
 
@@ -36,7 +36,7 @@ _INSIDE = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Schedule:
+class InstructionTimes:
     """When each instruction of a run is issued, starts and completes, in cycles."""
 
     issued: Column
@@ -105,10 +105,10 @@ class RunModel:
         """Return how many cycles the launch takes."""
         return int(self.schedule().ended.max()) + 1
 
-    def schedule(self) -> Schedule:
+    def schedule(self) -> InstructionTimes:
         """Return when everything happens."""
         times = np.array(self.times().times[: 3 * len(self.instructions)], np.int64)
-        return Schedule(times[0::3], times[1::3], times[2::3])
+        return InstructionTimes(times[0::3], times[1::3], times[2::3])
 
     def times(self) -> Times:
         """Return when everything happens, and what each event waited for."""

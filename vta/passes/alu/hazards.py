@@ -31,7 +31,7 @@ from vta.passes.alu.nest import AluNest
 from vta.tir.expr import Add, Expr, IntImm, Min, Range, Var
 from vta.tir.traverse import substitute
 
-__all__ = ["Form", "Plan", "plan_order"]
+__all__ = ["Form", "OrderPlan", "plan_order"]
 
 
 _MOST_BOUNDS = 16
@@ -47,7 +47,7 @@ class Form(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class OrderPlan:
     """How to execute a stage; ``host`` are the loops that must go to the host first (``Form.SPLIT``).
 
     ``needs_order``: an operand may be what an earlier iteration stored.
@@ -65,7 +65,7 @@ class _Relation(Enum):
     UNKNOWN = "unknown"
 
 
-def plan_order(nest: AluNest, name: str, analyzer: Analyzer, origin: Origin | None) -> Plan:
+def plan_order(nest: AluNest, name: str, analyzer: Analyzer, origin: Origin | None) -> OrderPlan:
     """Return how ``nest``, the stage into buffer ``name``, is executed; raises ``AluError`` if no order is right."""
     renamed = _other_iteration(nest, analyzer)
     unknown: list[str] = []
@@ -82,7 +82,7 @@ def plan_order(nest: AluNest, name: str, analyzer: Analyzer, origin: Origin | No
     update = _accumulation(tree)
     if unknown:
         if update is not None and isinstance(update.b, Tile) and update.kind in _IN_ORDER and nest.keeps_order:
-            return Plan(Form.ACCUMULATE, update, needs_order=True)
+            return OrderPlan(Form.ACCUMULATE, update, needs_order=True)
         raise AluError(
             f"ALU stage into {name!r}",
             expected="operands that are the result's own elements, or other memory",
@@ -92,11 +92,11 @@ def plan_order(nest: AluNest, name: str, analyzer: Analyzer, origin: Origin | No
         )
     if _is_injective(nest.result.steps, [loop.size for loop in nest.loops]):
         if nest.keeps_order or _stores_each_once(nest, analyzer):
-            return Plan(Form.STORE, tree)
-        return Plan(Form.SPLIT, tree, tuple(loop.var for loop in nest.loops))
+            return OrderPlan(Form.STORE, tree)
+        return OrderPlan(Form.SPLIT, tree, tuple(loop.var for loop in nest.loops))
     if update is not None:
-        return Plan(Form.ACCUMULATE, update)
-    return Plan(Form.SPLIT, tree, _loops_to_host(nest))
+        return OrderPlan(Form.ACCUMULATE, update)
+    return OrderPlan(Form.SPLIT, tree, _loops_to_host(nest))
 
 
 _IN_ORDER = (AluKind.ADD, AluKind.MUL, AluKind.MIN, AluKind.MAX, AluKind.SHR)

@@ -36,7 +36,7 @@ from isa.config import VTAConfig
 from isa.origin import Origin
 from vta.arith.simplify import Analyzer
 from vta.passes.alu.expression import AluError, Operation
-from vta.passes.alu.hazards import Form, Plan, plan_order
+from vta.passes.alu.hazards import Form, OrderPlan, plan_order
 from vta.passes.alu.micro_op_kernels import alu_kernel
 from vta.passes.alu.nest import AluNest, Level, analyse_nest
 from vta.passes.alu.select import Selector, Temporaries
@@ -71,7 +71,7 @@ __all__ = ["inject_alu_intrin"]
 def inject_alu_intrin(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     """Return ``func`` with its ALU stages as kernels; raises ``AluError``, ``CapacityError``."""
     temporaries = Temporaries(_elements_in_use(func, config))
-    body = _Injector(config, temporaries, Analyzer()).visit(func.body)
+    body = _AluInjector(config, temporaries, Analyzer()).visit(func.body)
     if temporaries.peak:
         body = _enlarge(body, config, temporaries)
     return func if body is func.body else replace(func, body=body)
@@ -119,7 +119,7 @@ def _enlarge(body: Stmt, config: VTAConfig, temporaries: Temporaries) -> Stmt:
     return map_stmt(body, enlarge)
 
 
-class _Injector:
+class _AluInjector:
     """The walk over a function: ``analyzer`` knows the loops around the stage at hand."""
 
     def __init__(self, config: VTAConfig, temporaries: Temporaries, analyzer: Analyzer) -> None:
@@ -226,7 +226,7 @@ class _Injector:
             body = _around(loop, body)
         return body
 
-    def _planned(self, store: BufferStore, levels: Sequence[Level], origin: Origin | None) -> tuple[AluNest, Plan]:
+    def _planned(self, store: BufferStore, levels: Sequence[Level], origin: Origin | None) -> tuple[AluNest, OrderPlan]:
         """Return the nest with as many loops left to the host as a right order needs."""
         host: list[Var] = []
         name = store.buffer.name

@@ -71,7 +71,7 @@ def have_own_blocks(levels: Sequence[Level], nests: Sequence[StoreNest], analyze
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class _Touched:
     """What one iteration touches: from ``start``, which moves by ``steps``, ``span`` numbers further."""
 
     steps: tuple[int, ...]
@@ -87,7 +87,7 @@ class _Block:
         return first, last
 
 
-def _accesses(nest: StoreNest, other: StoreNest, outer: Sequence[For], analyzer: Analyzer) -> Iterator[_Block | None]:
+def _accesses(nest: StoreNest, other: StoreNest, outer: Sequence[For], analyzer: Analyzer) -> Iterator[_Touched | None]:
     """Yield what ``other`` touches of the memory that ``nest`` stores to; None for what is not known."""
     loads = [node for node in walk(other.store.value) if isinstance(node, BufferLoad)]
     nodes: list[BufferStore | BufferLoad] = [other.store, *loads]
@@ -96,7 +96,7 @@ def _accesses(nest: StoreNest, other: StoreNest, outer: Sequence[For], analyzer:
             yield _block(outer, other, node.indices, analyzer)
 
 
-def _keeps_out(block: _Block, access: _Block | None, outer: Sequence[For], analyzer: Analyzer) -> bool:
+def _keeps_out(block: _Touched, access: _Touched | None, outer: Sequence[For], analyzer: Analyzer) -> bool:
     """Whether ``access`` touches what ``block`` stores in the same iteration, or nothing that it stores."""
     if access is None:
         return False
@@ -108,7 +108,7 @@ def _keeps_out(block: _Block, access: _Block | None, outer: Sequence[For], analy
     return analyzer.can_prove(first > block_last) or analyzer.can_prove(last < block_first)
 
 
-def _block(outer: Sequence[For], nest: StoreNest, indices: Sequence[Expr], analyzer: Analyzer) -> _Block | None:
+def _block(outer: Sequence[For], nest: StoreNest, indices: Sequence[Expr], analyzer: Analyzer) -> _Touched | None:
     if len(indices) != 1:
         return None
     form = detect_linear_equation(indices[0], [loop.loop_var for loop in outer], analyzer)
@@ -119,10 +119,10 @@ def _block(outer: Sequence[For], nest: StoreNest, indices: Sequence[Expr], analy
     within = analyzer.const_bounds(form[-1] - start)
     if within.lo != 0 or within.hi is None:
         return None
-    return _Block(tuple(step.value for step in form[:-1] if isinstance(step, IntImm)), start, within.hi)
+    return _Touched(tuple(step.value for step in form[:-1] if isinstance(step, IntImm)), start, within.hi)
 
 
-def _is_apart(block: _Block, outer: Sequence[For]) -> bool:
+def _is_apart(block: _Touched, outer: Sequence[For]) -> bool:
     reach = block.span
     moves: list[tuple[int, int]] = []
     for step, loop in zip(block.steps, outer, strict=True):

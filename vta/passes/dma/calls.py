@@ -13,7 +13,7 @@ from isa.instructions import MemoryId
 from isa.origin import Origin
 from vta.arith.simplify import Analyzer
 from vta.passes.dma.copies import Copy
-from vta.passes.dma.patterns import Dimension, Transfer
+from vta.passes.dma.patterns import DmaDimension, DmaTransfer
 from vta.passes.index_sum import index_sum
 from vta.passes.sync.calls import command_handle
 from vta.tir.buffer import Access, Buffer
@@ -31,7 +31,7 @@ class TransferCalls:
     """Writes one transfer: ``lanes`` numbers in an element, ``memory`` as LOAD and STORE number it."""
 
     copy: Copy
-    transfer: Transfer
+    transfer: DmaTransfer
     lanes: int
     memory: MemoryId
     analyzer: Analyzer
@@ -50,7 +50,7 @@ class TransferCalls:
             body = For(var, _ZERO, extent, body, origin=self.origin)
         return body
 
-    def _nest(self, loops: Sequence[Dimension], dram: Expr, sram: Expr) -> Stmt:
+    def _nest(self, loops: Sequence[DmaDimension], dram: Expr, sram: Expr) -> Stmt:
         """Return the loops around the call that moves data."""
         if not loops:
             return self._move(dram, sram)
@@ -78,7 +78,7 @@ class TransferCalls:
         some = self.analyzer.simplify(reduce(lambda a, b: binary(And, a, b), uncertain))
         return IfThenElse(some, call, without, origin=self.origin)
 
-    def _clear(self, loops: Sequence[Dimension], sram: Expr) -> Stmt:
+    def _clear(self, loops: Sequence[DmaDimension], sram: Expr) -> Stmt:
         """Return the loops around the call that writes zeros alone."""
         if loops:
             dim, *rest = loops
@@ -94,12 +94,12 @@ class TransferCalls:
     def _either(self, condition: Expr, with_data: Stmt, without: Stmt) -> Stmt:
         return IfThenElse(self.analyzer.simplify(condition), with_data, without, origin=self.origin)
 
-    def _variable(self, dim: Dimension) -> Var:
+    def _variable(self, dim: DmaDimension) -> Var:
         var = Var(dim.name, INT32)
         self.analyzer.bind(var, Range(_ZERO, dim.total))
         return var
 
-    def _call(self, x: Dimension, y: Dimension, dram: Expr, sram: Expr) -> Stmt:
+    def _call(self, x: DmaDimension, y: DmaDimension, dram: Expr, sram: Expr) -> Stmt:
         offset = index_sum(dram, self.analyzer)
         sizes = (x.extent, y.extent, self.transfer.stride)
         memory = IntImm(int(self.memory))
@@ -110,7 +110,7 @@ class TransferCalls:
         pads = (x.pad_before, y.pad_before, x.pad_after, y.pad_after)
         return self._runtime("VTALoadBuffer2D", self.copy.source.data, offset, *sizes, *pads, place, memory)
 
-    def _place(self, buffer: Buffer, x: Dimension, y: Dimension, sram: Expr) -> Expr:
+    def _place(self, buffer: Buffer, x: DmaDimension, y: DmaDimension, sram: Expr) -> Expr:
         """Return the access pointer to the elements of the scratchpad that a call covers."""
         start = index_sum(sram * self.lanes, self.analyzer)
         count = self.analyzer.simplify(x.total * y.total * self.lanes)

@@ -65,12 +65,12 @@ _USE_ACC = "compute the result in the accumulator"
 
 def inject_dma_intrin(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     """Return ``func`` with its copies as calls of the runtime; raises ``DmaError`` for a copy that is none."""
-    injector = _Injector(config, find_coproc_axis(func.body), Analyzer())
+    injector = _DmaInjector(config, find_coproc_axis(func.body), Analyzer())
     return replace(func, body=injector.visit(func.body))
 
 
 @dataclass(frozen=True, slots=True)
-class _Injector:
+class _DmaInjector:
     config: VTAConfig
     axis: IterVar
     analyzer: Analyzer

@@ -22,13 +22,13 @@ from vta.passes.memory_info import MemoryInfo
 from vta.tir.expr import Expr, ExprLike, IntImm
 from vta.tir.printer import to_text
 
-__all__ = ["Dimension", "Transfer", "plan_transfer"]
+__all__ = ["DmaDimension", "DmaTransfer", "plan_transfer"]
 
 _ZERO, _ONE = IntImm(0), IntImm(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
+class DmaDimension:
     """One dimension of a transfer: ``extent`` elements of the scratchpad, ``dram`` and ``sram`` elements apart.
 
     ``pad_before`` and ``pad_after`` positions in the scratchpad around them are filled with zeros.
@@ -53,33 +53,33 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class DmaTransfer:
     """``y`` rows of ``x`` elements, for each position of ``loops`` (from the outside in); offsets count elements."""
 
-    loops: tuple[Dimension, ...]
-    y: Dimension
-    x: Dimension
+    loops: tuple[DmaDimension, ...]
+    y: DmaDimension
+    x: DmaDimension
     stride: Expr
     dram_offset: Expr
     sram_offset: Expr
 
 
-def plan_transfer(copy: Copy, memory: MemoryInfo, analyzer: Analyzer, *, load: bool) -> Transfer:
+def plan_transfer(copy: Copy, memory: MemoryInfo, analyzer: Analyzer, *, load: bool) -> DmaTransfer:
     """Return how a load into ``memory`` (or a store from it) does ``copy``; raises ``DmaError`` if none can."""
-    return _Planner(copy, memory, analyzer, load).plan()
+    return _TransferPlanner(copy, memory, analyzer, load).plan()
 
 
 @dataclass(frozen=True, slots=True)
-class _Planner:
+class _TransferPlanner:
     copy: Copy
     memory: MemoryInfo
     analyzer: Analyzer
     load: bool
 
-    def plan(self) -> Transfer:
+    def plan(self) -> DmaTransfer:
         dims = self._in_elements(self._without_element(self._dimensions()))
         dims = self._merged([d for d in dims if d.is_padded or not self._equal(d.extent, 1)])
-        x = y = Dimension("", _ONE, _ONE, _ONE)
+        x = y = DmaDimension("", _ONE, _ONE, _ONE)
         if dims and self._equal(dims[-1].dram, 1) and self._equal(dims[-1].sram, 1):
             x = dims.pop()
         stride = x.extent
@@ -88,7 +88,7 @@ class _Planner:
             stride = y.dram
         source, target = self.copy.source_offset, self.copy.target_offset
         dram, sram = (source, target) if self.load else (target, source)
-        return Transfer(
+        return DmaTransfer(
             loops=tuple(dims),
             y=y,
             x=x,
@@ -97,16 +97,16 @@ class _Planner:
             sram_offset=self._elements(sram, f"the offset in {self.memory.scope}"),
         )
 
-    def _dimensions(self) -> list[Dimension]:
+    def _dimensions(self) -> list[DmaDimension]:
         """Return the axes from the outside in, as they lie in the scratchpad."""
         dims = []
         for axis in self.copy.axes:
             dram, sram = (axis.source, axis.target) if self.load else (axis.target, axis.source)
-            dims.append(Dimension(axis.name, axis.extent, dram, sram, axis.pad_before, axis.pad_after))
+            dims.append(DmaDimension(axis.name, axis.extent, dram, sram, axis.pad_before, axis.pad_after))
         dims = [d for d in dims if d.is_padded or not self._equal(d.extent, 1)]
         return sorted(dims, key=_depth) if all(isinstance(d.sram, IntImm) for d in dims) else dims
 
-    def _without_element(self, dims: list[Dimension]) -> list[Dimension]:
+    def _without_element(self, dims: list[DmaDimension]) -> list[DmaDimension]:
         """Return ``dims`` without the innermost part that makes one element."""
         found, lanes = 1, self.memory.lanes
         while found < lanes:
@@ -142,7 +142,7 @@ class _Planner:
                 dims.append(rest)
         return dims
 
-    def _check_contiguous(self, inner: Dimension, stride: int) -> None:
+    def _check_contiguous(self, inner: DmaDimension, stride: int) -> None:
         for where, actual in (("DRAM", inner.dram), (self.memory.scope, inner.sram)):
             if not self._equal(actual, stride):
                 raise self._error(
@@ -157,7 +157,7 @@ class _Planner:
         memory = self.memory
         return f"elements of {memory.scope}, which are {memory.rows} x {memory.columns} numbers"
 
-    def _in_elements(self, dims: Sequence[Dimension]) -> list[Dimension]:
+    def _in_elements(self, dims: Sequence[DmaDimension]) -> list[DmaDimension]:
         """Return ``dims`` with strides that count elements."""
         return [
             replace(
@@ -176,9 +176,9 @@ class _Planner:
             )
         return index_sum(count // lanes, self.analyzer)
 
-    def _merged(self, dims: Sequence[Dimension]) -> list[Dimension]:
+    def _merged(self, dims: Sequence[DmaDimension]) -> list[DmaDimension]:
         """Return ``dims`` with those that continue each other on both sides made one."""
-        merged: list[Dimension] = []
+        merged: list[DmaDimension] = []
         for outer in reversed(dims):
             inner = merged[-1] if merged else None
             if inner is None or not self._continues(outer, inner):
@@ -188,7 +188,7 @@ class _Planner:
             merged[-1] = replace(inner, name=f"{outer.name}.{inner.name}", extent=extent)
         return merged[::-1]
 
-    def _continues(self, outer: Dimension, inner: Dimension) -> bool:
+    def _continues(self, outer: DmaDimension, inner: DmaDimension) -> bool:
         return (
             not (outer.is_padded or inner.is_padded)
             and self._equal(outer.dram, inner.dram * inner.extent)
@@ -202,12 +202,12 @@ class _Planner:
         return DmaError(f"dma_copy: {subject}", expected=expected, got=got, hint=hint, origin=self.copy.origin)
 
 
-def _depth(dim: Dimension) -> tuple[bool, int]:
+def _depth(dim: DmaDimension) -> tuple[bool, int]:
     """Sort key: what repeats one place first (its last round counts), then longer strides before shorter ones."""
     assert isinstance(dim.sram, IntImm)
     return dim.sram.value != 0, -abs(dim.sram.value)
 
 
-def _size(dim: Dimension) -> str:
+def _size(dim: DmaDimension) -> str:
     pads = f", padded by {to_text(dim.pad_before)} and {to_text(dim.pad_after)}" if dim.is_padded else ""
     return f"an extent of {to_text(dim.extent)}{pads}"

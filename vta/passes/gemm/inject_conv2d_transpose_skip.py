@@ -66,7 +66,7 @@ def inject_conv2d_transpose_skip(func: PrimFunc, config: VTAConfig) -> PrimFunc:
 def _visit(stmt: Stmt, config: VTAConfig, origin: Origin | None) -> Stmt:
     origin = stmt.origin or origin
     if isinstance(stmt, AttrStmt) and is_pragma(stmt, TRANSPOSE_PRAGMA):
-        return _Step(config, origin).micro_op(stmt.body)
+        return _NestReader(config, origin).micro_op(stmt.body)
     return map_stmt_children(stmt, lambda child: _visit(child, config, origin), lambda expr: expr)
 
 
@@ -83,7 +83,7 @@ class _Product:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _NestReader:
     """Reads one marked nest."""
 
     config: VTAConfig
@@ -156,7 +156,7 @@ class _Step:
 class _Lanes:
     """The lanes of one element of each scratchpad, as the marked loops walk over them: ``extents`` by variable."""
 
-    step: _Step
+    step: _NestReader
     extents: dict[Var, Expr]
     views: GemmViews
 

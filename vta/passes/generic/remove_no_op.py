@@ -19,7 +19,7 @@ Tests: tests/vta/passes/generic/test_clean_up.py.
 from dataclasses import replace
 
 from isa.config import VTAConfig
-from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm
+from vta.tir.expr import BufferLoad, Call, Expr, IntImm
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import (
     Allocate,
@@ -41,18 +41,10 @@ __all__ = ["has_effect", "is_index_arithmetic", "remove_no_op"]
 
 _NOTHING = Evaluate(IntImm(0))
 
-_WITHOUT_EFFECT = {
-    Builtin.LIKELY, Builtin.IF_THEN_ELSE, Builtin.SHIFT_LEFT, Builtin.SHIFT_RIGHT, Builtin.BITWISE_AND,
-    Builtin.BITWISE_OR, Builtin.BITWISE_XOR, Builtin.BITWISE_NOT, Builtin.ABS, Builtin.EXP, Builtin.LOG, Builtin.SQRT,
-    Builtin.TANH, Builtin.SIGMOID, Builtin.POW, Builtin.FLOOR, Builtin.CEIL, Builtin.ROUND, Builtin.TRUNC,
-    Builtin.ACCESS_PTR, Builtin.ADDRESS_OF, Builtin.TYPE_ANNOTATION, Builtin.TUPLE, Builtin.COMMAND_HANDLE,
-    Builtin.THREAD_CONTEXT,
-}  # fmt: skip
-
 
 def has_effect(expr: Expr) -> bool:
     """Whether computing ``expr`` may change anything: it calls something that is not known to be pure."""
-    return any(isinstance(node, Call) and node.op not in _WITHOUT_EFFECT for node in walk(expr))
+    return any(isinstance(node, Call) and not node.op.is_pure for node in walk(expr))
 
 
 def is_index_arithmetic(expr: Expr) -> bool:

@@ -38,7 +38,7 @@ class HostAccessError(PassError):
 
 def check_host_access(body: Stmt, config: VTAConfig) -> None:
     """Raise ``HostAccessError`` for the first access of the host to a scratchpad."""
-    _Check(config, frozenset(_written_by_accelerator(body))).visit(body)
+    _AccessCheck(config, frozenset(_written_by_accelerator(body))).visit(body)
 
 
 def _written_by_accelerator(body: Stmt) -> Iterator[Var]:
@@ -48,7 +48,7 @@ def _written_by_accelerator(body: Stmt) -> Iterator[Var]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Check:
+class _AccessCheck:
     config: VTAConfig
     written: frozenset[Var]
     origin: Origin | None = None

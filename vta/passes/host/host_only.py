@@ -13,11 +13,6 @@ from vta.tir.traverse import TirNode, walk
 
 __all__ = ["is_accelerator_scope", "is_host_only"]
 
-_DEVICE_CALLS = frozenset({
-    Builtin.CALL_EXTERN, Builtin.UOP_PUSH, Builtin.COPROC_SYNC, Builtin.COPROC_DEP_PUSH, Builtin.COPROC_DEP_POP,
-    Builtin.COPROC_READ_BARRIER, Builtin.COPROC_WRITE_BARRIER,
-})  # fmt: skip
-
 
 def is_accelerator_scope(stmt: object) -> bool:
     """Whether ``stmt`` marks what is below it as the accelerator's work."""
@@ -32,7 +27,7 @@ def is_host_only(stmt: Stmt) -> bool:
 def _is_foreign(node: TirNode) -> bool:
     match node:
         case Call(op=op):
-            return op in _DEVICE_CALLS
+            return op is Builtin.CALL_EXTERN or op.is_ordered
         case AttrStmt(key=AttrKey.VIRTUAL_THREAD | AttrKey.THREAD_EXTENT):
             return True
         case AttrStmt():

@@ -43,7 +43,7 @@ def lanes_are_private(loop: For, lanes: int, analyzer: Analyzer) -> bool:
                     stored.add(node.buffer.data)
             case _:
                 continue
-    check = _Check(loop.loop_var, lanes, ranges, lets, analyzer)
+    check = _LaneCheck(loop.loop_var, lanes, ranges, lets, analyzer)
     return all(check.is_private(accesses[data]) for data in stored)
 
 
@@ -54,7 +54,7 @@ class _Form:
 
 
 @dataclass(frozen=True, slots=True)
-class _Check:
+class _LaneCheck:
     var: Var
     lanes: int
     ranges: Mapping[Var, ConstInterval]

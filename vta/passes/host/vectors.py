@@ -55,12 +55,6 @@ from vta.tir.traverse import walk
 
 __all__ = ["NotVectorError", "has_vectors", "vectorized"]
 
-_LANEWISE = frozenset({
-    Builtin.LIKELY, Builtin.SHIFT_LEFT, Builtin.SHIFT_RIGHT, Builtin.BITWISE_AND, Builtin.BITWISE_OR,
-    Builtin.BITWISE_XOR, Builtin.BITWISE_NOT, Builtin.ABS, Builtin.EXP, Builtin.LOG, Builtin.SQRT, Builtin.TANH,
-    Builtin.SIGMOID, Builtin.POW, Builtin.FLOOR, Builtin.CEIL, Builtin.ROUND, Builtin.TRUNC,
-})  # fmt: skip
-
 
 class NotVectorError(VTAError):
     """A statement that no operation on vectors does; it never leaves the pass, whose loop then stays a loop."""
@@ -239,7 +233,7 @@ class _Vectorizer:
                 return Select(condition, *self._alike(first, second, vectors=True))
             first, second = self._alike(first, second, vectors=False)
             return Call(first.dtype, expr.op, (condition, first, second))
-        if expr.op not in _LANEWISE:
+        if not expr.op.is_lanewise:
             raise NotVectorError(f"{expr.op} has no form for vectors")
         if all(arg.dtype.lanes == 1 for arg in args):
             return replace(expr, args=tuple(args))

@@ -41,10 +41,10 @@ class DeviceStorageError(PassError):
 
 def lower_device_storage_access_info(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     """Return ``func`` with scratchpad indices; raises ``DeviceStorageError`` and ``MemoryScopeError``."""
-    return replace(func, body=_Lowering(config).lower(func.body))
+    return replace(func, body=_AccessLowering(config).lower(func.body))
 
 
-class _Lowering:
+class _AccessLowering:
     """The walk: the scratchpads that are allocated, and what is known about the loop variables."""
 
     def __init__(self, config: VTAConfig) -> None:

@@ -16,7 +16,7 @@ from vta.tir.dtype import DType
 from vta.tir.expr import IntImm, Var
 from vta.tir.stmt import Allocate
 
-__all__ = ["ROOT", "Place", "Sharing", "constant_bits", "is_tagged", "plan_places"]
+__all__ = ["ROOT", "Sharing", "StoragePlace", "constant_bits", "is_tagged", "plan_places"]
 
 ROOT = 0
 """The attach scope that is the whole function; the others count from 1 in the order of their statements."""
@@ -34,7 +34,7 @@ class Sharing:
 
 
 @dataclass(slots=True)
-class Place:
+class StoragePlace:
     """A piece of memory ``scope``, ``bits`` large, in attach scope ``attach``, that serves ``allocations`` in turn."""
 
     scope: str
@@ -62,28 +62,28 @@ def constant_bits(stmt: Allocate) -> int | None:
     return elements * stmt.dtype.bits * stmt.dtype.lanes
 
 
-def plan_places(live: Liveness, sharing: Sharing) -> list[Place]:
+def plan_places(live: Liveness, sharing: Sharing) -> list[StoragePlace]:
     """Return the places that the allocations of a function need, in order of their first use.
 
     Left out are allocations that are never used, and those whose place is not ours to choose: DRAM, host memory of a
     size that is not constant, and host memory whose address is handed out.
     """
-    planner = _Planner(live, sharing)
+    planner = _PlacePlanner(live, sharing)
     for point in live.points:
         planner.step(point)
     return planner.places
 
 
-class _Planner:
+class _PlacePlanner:
     """The state of the walk: where memory is, which places are free, which attach scope is open."""
 
     def __init__(self, live: Liveness, sharing: Sharing) -> None:
-        self.places: list[Place] = []
+        self.places: list[StoragePlace] = []
         self._live = live
         self._sharing = sharing
-        self._of: dict[Var, Place] = {}
+        self._of: dict[Var, StoragePlace] = {}
         self._taken_over: set[Var] = set()
-        self._free: list[tuple[int, int, Place]] = []
+        self._free: list[tuple[int, int, StoragePlace]] = []
         self._freed = 0
         self._open_scopes = [ROOT]
         self._scope_count = 0
@@ -117,13 +117,13 @@ class _Planner:
         if place is None and self._sharing.reuse:
             place = self._free_place(stmt, bits)
         if place is None:
-            place = Place(stmt.scope, stmt.dtype.element, self._open_scopes[-1], bits)
+            place = StoragePlace(stmt.scope, stmt.dtype.element, self._open_scopes[-1], bits)
             self.places.append(place)
         place.bits = max(place.bits, bits)
         place.allocations.append(stmt)
         self._of[stmt.buffer_var] = place
 
-    def _operand_place(self, stmt: Allocate, bits: int, point: Point) -> Place | None:
+    def _operand_place(self, stmt: Allocate, bits: int, point: Point) -> StoragePlace | None:
         """Return the place of an operand that dies in this statement and may be overwritten."""
         if len(point.begins) > _MAX_BEGINS_IN_PLACE:
             return None
@@ -136,11 +136,11 @@ class _Planner:
                 return place
         return None
 
-    def _fits(self, place: Place, stmt: Allocate, *, any_type: bool = False) -> bool:
+    def _fits(self, place: StoragePlace, stmt: Allocate, *, any_type: bool = False) -> bool:
         same_type = any_type or place.dtype == stmt.dtype.element
         return place.scope == stmt.scope and place.attach == self._open_scopes[-1] and same_type
 
-    def _free_place(self, stmt: Allocate, bits: int) -> Place | None:
+    def _free_place(self, stmt: Allocate, bits: int) -> StoragePlace | None:
         begin = bisect_left(self._free, (bits // _MATCH_RANGE,))
         middle = bisect_left(self._free, (bits,))
         end = bisect_right(self._free, (bits * _MATCH_RANGE + 1,))
@@ -150,6 +150,6 @@ class _Planner:
                 return self._free.pop(at)[2]
         return None
 
-    def _release(self, place: Place) -> None:
+    def _release(self, place: StoragePlace) -> None:
         self._freed += 1
         insort(self._free, (place.bits, self._freed, place), key=lambda item: item[:2])

@@ -32,7 +32,7 @@ from isa.config import VTAConfig
 from vta.passes.errors import PassError
 from vta.passes.storage.liveness import is_attach_scope, liveness
 from vta.passes.storage.reuse import ROOT, Sharing, constant_bits, is_tagged, plan_places
-from vta.passes.storage.tagged_merge import Block, check_capacity, index_constant, lay_out
+from vta.passes.storage.tagged_merge import StorageBlock, check_capacity, index_constant, lay_out
 from vta.passes.vthread.inject_virtual_thread import VIRTUAL_THREADS
 from vta.tir.buffer import Buffer
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, Var
@@ -58,14 +58,14 @@ def storage_rewrite(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     return replace(func, body=body)
 
 
-def rewrite_storage(body: Stmt, config: VTAConfig, sharing: Sharing) -> tuple[Stmt, list[Block]]:
+def rewrite_storage(body: Stmt, config: VTAConfig, sharing: Sharing) -> tuple[Stmt, list[StorageBlock]]:
     """Return ``body`` with its memory in the places that ``sharing`` allows, and the blocks; checks no limits."""
     live = liveness(body)
     for stmt in live.allocations.values():
         if is_tagged(stmt.scope):
             _check_tagged(stmt, is_addressed=stmt.buffer_var in live.addressed)
     places = plan_places(live, sharing)
-    attached: dict[int, list[Block]] = {}
+    attached: dict[int, list[StorageBlock]] = {}
     for attach in dict.fromkeys(place.attach for place in places):
         attached[attach] = lay_out([p for p in places if p.attach == attach], config)
     blocks = [block for group in attached.values() for block in group]
@@ -97,11 +97,11 @@ def _check_tagged(stmt: Allocate, *, is_addressed: bool) -> None:
 class _Location:
     """Where an allocation went: ``offset_bits`` into ``block``."""
 
-    block: Block
+    block: StorageBlock
     offset_bits: int
 
 
-def _locations(blocks: Sequence[Block]) -> dict[Var, _Location]:
+def _locations(blocks: Sequence[StorageBlock]) -> dict[Var, _Location]:
     return {
         stmt.buffer_var: _Location(block, offset)
         for block in blocks
@@ -113,7 +113,7 @@ def _locations(blocks: Sequence[Block]) -> dict[Var, _Location]:
 @dataclass(slots=True)
 class _Rewriter:
     locations: Mapping[Var, _Location]
-    attached: Mapping[int, Sequence[Block]]
+    attached: Mapping[int, Sequence[StorageBlock]]
     unused: set[Var]
     scope_count: int = ROOT
     buffers: dict[Buffer, Buffer] = field(default_factory=dict)
@@ -198,12 +198,12 @@ def _elements(bits: int, unit: int, var: Var) -> Expr:
     return index_constant(bits // unit)
 
 
-def _allocate(block: Block, body: Stmt) -> Allocate:
+def _allocate(block: StorageBlock, body: Stmt) -> Allocate:
     first = block.places[0].allocations[0]
     if len(block.places) == 1 and block.bits == constant_bits(first):
         return replace(first, body=body)
     return Allocate(block.var, block.dtype, (_extent(block),), body, IntImm(1, first.condition.dtype), first.origin)
 
 
-def _extent(block: Block) -> Expr:
+def _extent(block: StorageBlock) -> Expr:
     return index_constant(-(-block.bits // block.dtype.bits))

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from isa.config import VTAConfig
 from vta.passes.errors import PassError
 from vta.passes.memory_info import find_memory
-from vta.passes.storage.reuse import Place, is_tagged
+from vta.passes.storage.reuse import StoragePlace, is_tagged
 from vta.tir.dtype import INT32, INT64, DType
 from vta.tir.expr import Expr, IntImm, Var
 
-__all__ = ["Block", "CapacityError", "check_capacity", "index_constant", "lay_out"]
+__all__ = ["CapacityError", "StorageBlock", "check_capacity", "index_constant", "lay_out"]
 
 _DEFAULT_ALIGNMENT_BITS = 32
 _NAMES_SHOWN = 6
@@ -25,10 +25,10 @@ class CapacityError(PassError):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class StorageBlock:
     """One allocation: its places and the bit at which each starts; ``bits`` is the whole size."""
 
-    places: tuple[Place, ...]
+    places: tuple[StoragePlace, ...]
     offsets: tuple[int, ...]
     bits: int
 
@@ -48,22 +48,22 @@ class Block:
         return self.places[0].dtype
 
 
-def lay_out(places: Sequence[Place], config: VTAConfig) -> list[Block]:
+def lay_out(places: Sequence[StoragePlace], config: VTAConfig) -> list[StorageBlock]:
     """Return the allocations for ``places`` of one attach scope: one a special memory, one a place of other memory."""
-    blocks: list[Block] = []
+    blocks: list[StorageBlock] = []
     done: set[str] = set()
     for place in places:
         if not is_tagged(place.scope):
-            blocks.append(Block((place,), (0,), place.bits))
+            blocks.append(StorageBlock((place,), (0,), place.bits))
         elif place.scope not in done:
             done.add(place.scope)
             blocks.append(_merge([p for p in places if p.scope == place.scope], config))
     return blocks
 
 
-def _merge(places: Sequence[Place], config: VTAConfig) -> Block:
+def _merge(places: Sequence[StoragePlace], config: VTAConfig) -> StorageBlock:
     if len(places) == 1:
-        return Block((places[0],), (0,), places[0].bits)
+        return StorageBlock((places[0],), (0,), places[0].bits)
     info = find_memory(config, places[0].scope)
     alignment = info.max_simd_bits if info is not None else _DEFAULT_ALIGNMENT_BITS
     offsets: list[int] = []
@@ -71,10 +71,10 @@ def _merge(places: Sequence[Place], config: VTAConfig) -> Block:
     for place in places:
         offsets.append(end)
         end += -(-place.bits // alignment) * alignment
-    return Block(tuple(places), tuple(offsets), end)
+    return StorageBlock(tuple(places), tuple(offsets), end)
 
 
-def check_capacity(blocks: Sequence[Block], config: VTAConfig) -> None:
+def check_capacity(blocks: Sequence[StorageBlock], config: VTAConfig) -> None:
     """Raise ``CapacityError`` if the blocks of one scratchpad do not fit, naming buffers, need and limit."""
     for scope in dict.fromkeys(block.scope for block in blocks):
         info = find_memory(config, scope)
@@ -92,7 +92,7 @@ def check_capacity(blocks: Sequence[Block], config: VTAConfig) -> None:
         )
 
 
-def _names(blocks: Sequence[Block], unit_bits: int) -> str:
+def _names(blocks: Sequence[StorageBlock], unit_bits: int) -> str:
     """Return "'A' (12 elements), 'B' (3)", each place under the names that share it."""
     parts: list[str] = []
     for place in (place for block in blocks for place in block.places):

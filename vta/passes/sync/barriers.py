@@ -52,7 +52,7 @@ def plan_barriers(
     """
     shared = frozenset(_host_memory(body, config))
     if shared:
-        _Planner(config, extents, synced, plan, shared, Analyzer()).visit(body)
+        _BarrierPlanner(config, extents, synced, plan, shared, Analyzer()).visit(body)
 
 
 def _host_memory(stmt: Stmt, config: VTAConfig) -> Iterator[Var]:
@@ -103,7 +103,7 @@ class _Touches:
 
 
 @dataclass(frozen=True, slots=True)
-class _Planner:
+class _BarrierPlanner:
     config: VTAConfig
     extents: Mapping[Var, Extent]
     synced: Collection[int]

@@ -61,7 +61,7 @@ class QueueError(PassError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _QueueStep:
     """A statement (a scope's body, a loop, a condition) as its neighbours see it.
 
     ``enter`` and ``leave`` are the queues that may run its first and last part; ``pops`` are tokens that it takes
@@ -77,25 +77,25 @@ class _Step:
 
 def plan_dependencies(body: Stmt, synced: Collection[int], plan: Insertions) -> None:
     """Add the pushes and pops of ``body`` to ``plan``; ``synced`` holds the ids of statements that a sync follows."""
-    planner = _Planner(synced, plan)
+    planner = _TokenPlanner(synced, plan)
     planner.close(*planner.chain(planner.steps(body)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Planner:
+class _TokenPlanner:
     synced: Collection[int]
     plan: Insertions
 
-    def steps(self, stmt: Stmt) -> list[_Step | None]:
+    def steps(self, stmt: Stmt) -> list[_QueueStep | None]:
         """Return the steps of ``stmt`` in program order; None stands for a synchronise."""
         found = self._own_steps(stmt)
         return [*found, None] if id(stmt) in self.synced or is_sync(stmt) else found
 
-    def _own_steps(self, stmt: Stmt) -> list[_Step | None]:
+    def _own_steps(self, stmt: Stmt) -> list[_QueueStep | None]:
         match stmt:
             case AttrStmt() if is_coproc_scope(stmt):
                 queue = frozenset({_queue(stmt)})
-                return [_Step(stmt.body, queue, queue)]
+                return [_QueueStep(stmt.body, queue, queue)]
             case AttrStmt(key=AttrKey.VIRTUAL_THREAD):
                 return self._threads(stmt)
             case SeqStmt():
@@ -111,7 +111,7 @@ class _Planner:
             case _:
                 assert_never(stmt)
 
-    def _loop(self, loop: For) -> list[_Step | None]:
+    def _loop(self, loop: For) -> list[_QueueStep | None]:
         inner = self.steps(loop.body)
         body = [step for step in inner if step is not None]
         if not body:
@@ -126,18 +126,18 @@ class _Planner:
             pushes, pops = self.link(last, first)
         if not (isinstance(loop.extent, IntImm) and loop.extent.value > 0) and (passage := _passage(enter, leave)):
             self.plan.after(loop, IfThenElse(loop.extent < 1, seq(passage)))
-        return [_Step(loop, enter, leave, pops=pops, pushes=pushes)]
+        return [_QueueStep(loop, enter, leave, pops=pops, pushes=pushes)]
 
-    def _threads(self, threads: AttrStmt) -> list[_Step | None]:
+    def _threads(self, threads: AttrStmt) -> list[_QueueStep | None]:
         """Balance the body by itself: its tokens are as many as there are threads, those outside are not."""
         inner = self.steps(threads.body)
         body = [step for step in inner if step is not None]
         if not body:
             return inner[:1]
         self.close(*self.chain(inner))
-        return [_Step(threads, body[0].enter, body[-1].leave)]
+        return [_QueueStep(threads, body[0].enter, body[-1].leave)]
 
-    def _condition(self, stmt: IfThenElse) -> list[_Step | None]:
+    def _condition(self, stmt: IfThenElse) -> list[_QueueStep | None]:
         cases = [self.steps(stmt.then_case), [] if stmt.else_case is None else self.steps(stmt.else_case)]
         work = [[step for step in case if step is not None] for case in cases]
         enter = frozenset(queue for case in work if case for queue in case[0].enter)
@@ -151,12 +151,12 @@ class _Planner:
                 self.plan.after(stmt.then_case, *passage)
             if not work[1]:
                 self.plan.otherwise(stmt, *passage)
-        return [_Step(stmt, enter, leave)]
+        return [_QueueStep(stmt, enter, leave)]
 
-    def chain(self, steps: Iterable[_Step | None]) -> tuple[_Step | None, _Step | None]:
+    def chain(self, steps: Iterable[_QueueStep | None]) -> tuple[_QueueStep | None, _QueueStep | None]:
         """Link neighbours; return the first and the last step, None where a synchronise comes before or after it."""
-        first: _Step | None = None
-        previous: _Step | None = None
+        first: _QueueStep | None = None
+        previous: _QueueStep | None = None
         synced = False
         for step in steps:
             if step is None:
@@ -172,14 +172,14 @@ class _Planner:
             previous = step
         return first, previous
 
-    def close(self, first: _Step | None, last: _Step | None) -> None:
+    def close(self, first: _QueueStep | None, last: _QueueStep | None) -> None:
         """Push what ``first`` pops, and pop what ``last`` leaves behind."""
         if first is not None:
             self._before(first, [dep_push(*edge) for edge in first.pops])
         if last is not None:
             self._after(last, [dep_pop(*edge) for edge in last.pushes])
 
-    def link(self, before: _Step, after: _Step) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    def link(self, before: _QueueStep, after: _QueueStep) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
         """Order ``after`` behind ``before``; return the tokens that go from one to the other, as (pushes, pops)."""
         wanted, detours = _edges(before.leave, after.enter)
         pushes, pops = list(before.pushes), list(after.pops)
@@ -199,12 +199,12 @@ class _Planner:
         self._before(after, [*head, *(dep_push(*edge) for edge in unpaid)])
         return given, taken
 
-    def _before(self, step: _Step, stmts: Iterable[Evaluate]) -> None:
+    def _before(self, step: _QueueStep, stmts: Iterable[Evaluate]) -> None:
         """Insert ``stmts`` before a step, as part of the stage that it begins with."""
         origin = next(_origins(step.place), None)
         self.plan.before(step.place, *(replace(stmt, origin=origin) for stmt in stmts))
 
-    def _after(self, step: _Step, stmts: Iterable[Evaluate]) -> None:
+    def _after(self, step: _QueueStep, stmts: Iterable[Evaluate]) -> None:
         """Insert ``stmts`` after a step, as part of the stage that it ends with."""
         origin = next(reversed(list(_origins(step.place))), None)
         self.plan.after(step.place, *(replace(stmt, origin=origin) for stmt in stmts))

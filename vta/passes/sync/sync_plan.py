@@ -84,13 +84,13 @@ _SYNC = _Summary(syncs=True, may_sync=True)
 
 def plan_syncs(body: Stmt, config: VTAConfig) -> SyncPlan:
     """Return where ``body`` synchronises."""
-    planner = _Planner(config)
+    planner = _SyncPlanner(config)
     summary = planner.visit(body)
     return SyncPlan(tuple(planner.places), summary.work)
 
 
 @dataclass(slots=True)
-class _Planner:
+class _SyncPlanner:
     config: VTAConfig
     places: list[Stmt] = field(default_factory=list)
 

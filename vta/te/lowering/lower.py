@@ -58,7 +58,7 @@ def schedule_to_func(
     _check_outputs(schedule, buffers)
     for stage in schedule.stages:
         _declare(stage, buffers)
-    body = _Lowering(bounds, buffers, _attached(bounds)).program()
+    body = _ScheduleLowering(bounds, buffers, _attached(bounds)).program()
     _check_variables(body, params, name)
     attrs: dict[str, str | int | bool] = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
     return PrimFunc(name, tuple(params), body, buffer_map, attrs)
@@ -151,7 +151,7 @@ def _attached(bounds: Bounds) -> _Attached:
 
 
 @dataclass(slots=True)
-class _Lowering:
+class _ScheduleLowering:
     bounds: Bounds
     buffers: dict[Tensor, Buffer]
     attached: _Attached

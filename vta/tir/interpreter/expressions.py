@@ -46,7 +46,7 @@ from vta.tir.expr import (
 )
 from vta.tir.traverse import map_expr
 
-__all__ = ["Code", "Dimension", "ExprWriter", "InterpreterError", "Place", "lane"]
+__all__ = ["BufferLayout", "Code", "ExprWriter", "InterpreterError", "LayoutDimension", "lane"]
 
 
 class InterpreterError(VTAError, RuntimeError):
@@ -67,7 +67,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
+class LayoutDimension:
     """One dimension of a buffer in memory: valid indices are ``low`` to ``low + extent - 1``."""
 
     low: Code
@@ -76,12 +76,12 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BufferLayout:
     """Where a buffer lies: the list that holds its elements, the offset of its first one, its dimensions."""
 
     memory: str
     offset: Code
-    dims: tuple[Dimension, ...]
+    dims: tuple[LayoutDimension, ...]
 
 
 _SIGNS: dict[type[Expr], str] = {
@@ -157,9 +157,9 @@ class ExprWriter:
     ``locate`` is asked for the place of a buffer that is not among ``places``.
     """
 
-    locate: Callable[[Buffer], Place]
+    locate: Callable[[Buffer], BufferLayout]
     names: dict[Var, Code] = field(default_factory=dict)
-    places: dict[Buffer, Place] = field(default_factory=dict)
+    places: dict[Buffer, BufferLayout] = field(default_factory=dict)
     lets: int = 0
 
     def write(self, expr: Expr) -> Code:
@@ -202,7 +202,7 @@ class ExprWriter:
             case _:
                 raise InterpreterError(f"cannot run {type(expr).__name__} {expr}; lower it first")
 
-    def place(self, buffer: Buffer) -> Place:
+    def place(self, buffer: Buffer) -> BufferLayout:
         """Return where ``buffer`` lies."""
         if buffer not in self.places:
             self.places[buffer] = self.locate(buffer)
@@ -221,7 +221,7 @@ class ExprWriter:
             total = combine("+", total, combine("*", combine("-", checked, dim.low), dim.stride))
         return total.text
 
-    def _checked(self, index: Code, dim: Dimension, buffer: Buffer, number_: int) -> Code:
+    def _checked(self, index: Code, dim: LayoutDimension, buffer: Buffer, number_: int) -> Code:
         """Return ``index``, with a check that it lies in the dimension unless its range says so."""
         low, extent = dim.low, dim.extent
         if low.value is not None and low.value <= index.lo and index.hi < low.value + extent.lo:

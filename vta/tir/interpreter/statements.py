@@ -16,11 +16,11 @@ from vta.tir.dtype import DType
 from vta.tir.expr import Expr, IntImm, IterVar, Range, Var
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter.expressions import (
+    BufferLayout,
     Code,
-    Dimension,
     ExprWriter,
     InterpreterError,
-    Place,
+    LayoutDimension,
     combine,
     lane,
     number,
@@ -132,7 +132,7 @@ class _StmtWriter:
         self._line("return")
         return self._source
 
-    def _locate(self, buffer: Buffer) -> Place:
+    def _locate(self, buffer: Buffer) -> BufferLayout:
         """Return the place of a buffer that was not realised: it describes its data variable's memory."""
         memory = self._source.memories.get(buffer.data)
         if memory is None:
@@ -141,10 +141,10 @@ class _StmtWriter:
             raise InterpreterError(f"buffer {buffer.name!r} is {buffer.dtype}, but its memory holds {memory.dtype}")
         write = self._exprs.write
         dims = tuple(
-            Dimension(number(0), write(extent), write(stride))
+            LayoutDimension(number(0), write(extent), write(stride))
             for extent, stride in zip(buffer.shape, buffer.element_strides, strict=True)
         )
-        return Place(memory.name, write(buffer.elem_offset), dims)
+        return BufferLayout(memory.name, write(buffer.elem_offset), dims)
 
     def _allocate(self, stmt: Allocate) -> None:
         size = number(1)
@@ -172,8 +172,8 @@ class _StmtWriter:
             for extent in reversed(extents):
                 strides.insert(0, size if size.value is not None else self._held(size, "stride", stmt))
                 size = combine("*", size, extent)
-            dims = tuple(map(Dimension, lows, extents, strides))
-            self._exprs.places[stmt.buffer] = Place(memory.name, number(0), dims)
+            dims = tuple(map(LayoutDimension, lows, extents, strides))
+            self._exprs.places[stmt.buffer] = BufferLayout(memory.name, number(0), dims)
             self._line(f"{memory.name} = [None] * {size.text}", stmt)
         self.statement(stmt.body)
 
@@ -282,6 +282,7 @@ class _StmtWriter:
                 self._exprs.names[stride] = dim.stride
         extents = [self._exprs.write(extent) for extent in view.shape]
         dims = tuple(
-            Dimension(number(0), extent, dim.stride) for extent, dim in zip(extents, place.dims[skipped:], strict=True)
+            LayoutDimension(number(0), extent, dim.stride)
+            for extent, dim in zip(extents, place.dims[skipped:], strict=True)
         )
-        self._exprs.places[view] = Place(place.memory, offset, dims)
+        self._exprs.places[view] = BufferLayout(place.memory, offset, dims)

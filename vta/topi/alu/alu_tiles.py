@@ -14,7 +14,7 @@ from vta.topi.alu.alu_schedule import MOST_THREADS, AluTiles, AluTilesError
 from vta.topi.tiling.cost import Bus
 from vta.topi.tiling.search import even_parts
 
-__all__ = ["Demand", "Inner", "Transfer", "best_tiles", "transfer"]
+__all__ = ["Demand", "Inner", "TransferCost", "best_tiles", "transfer"]
 
 INSTRUCTION_CYCLES = 8
 """What an instruction costs beside its work, about."""
@@ -29,19 +29,19 @@ Inner = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class TransferCost:
     """The copy of a box between memory and the accumulator: in how many instructions, runs of bytes, and bytes."""
 
     instructions: int = 0
     runs: int = 0
     size: int = 0
 
-    def __add__(self, other: "Transfer") -> "Transfer":
-        return Transfer(self.instructions + other.instructions, self.runs + other.runs, self.size + other.size)
+    def __add__(self, other: "TransferCost") -> "TransferCost":
+        return TransferCost(self.instructions + other.instructions, self.runs + other.runs, self.size + other.size)
 
-    def times(self, count: int) -> "Transfer":
+    def times(self, count: int) -> "TransferCost":
         """Return as many of it, one after the other."""
-        return Transfer(self.instructions * count, self.runs * count, self.size * count)
+        return TransferCost(self.instructions * count, self.runs * count, self.size * count)
 
     @property
     def cycles(self) -> float:
@@ -49,7 +49,9 @@ class Transfer:
         return self.instructions * INSTRUCTION_CYCLES + self.runs * RUN_CYCLES + self.size / Bus().beat_bytes
 
 
-def transfer(box: Sequence[int], extents: Sequence[int], element_bytes: int, *, ragged: bool | None = None) -> Transfer:
+def transfer(
+    box: Sequence[int], extents: Sequence[int], element_bytes: int, *, ragged: bool | None = None
+) -> TransferCost:
     """Return the copy of ``box`` elements of a tensor with ``extents``: dimensions that are whole run on.
 
     One instruction copies rows and columns, and as many are needed as there are further dimensions. Where some tiles
@@ -72,7 +74,7 @@ def transfer(box: Sequence[int], extents: Sequence[int], element_bytes: int, *, 
             rows.append(size)
         whole = size == extent
     runs = math.prod(rows)
-    return Transfer(runs if ragged else math.prod(rows[1:]), runs, run * runs * element_bytes)
+    return TransferCost(runs if ragged else math.prod(rows[1:]), runs, run * runs * element_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class Demand:
     """
 
     elements: int
-    load: Transfer
+    load: TransferCost
     operations: int
     kernels: int
     temporaries: int = 0

@@ -19,7 +19,7 @@ from vta.environment import Environment
 from vta.tir.expr import Expr
 from vta.topi.alu.alu_operator import AluOperator, Head, element_bytes, require_dtype, require_shape, widened
 from vta.topi.alu.alu_schedule import AluStages
-from vta.topi.alu.alu_tiles import Demand, Inner, Transfer, transfer
+from vta.topi.alu.alu_tiles import Demand, Inner, TransferCost, transfer
 from vta.topi.core.epilogue import Epilogue, reference
 from vta.topi.core.images import packed_extents, packed_shape
 from vta.topi.core.operand import Operand
@@ -199,5 +199,5 @@ class Binary(AluOperator):
 def _loads(env: Environment, shape: tuple[int, ...], dtypes: Sequence[str], inner: Inner) -> Demand:
     """Return what loading tensors of ``dtypes`` takes."""
     extents = packed_extents(env, shape)
-    load = sum((transfer(inner, extents, element_bytes(env, dtype)) for dtype in dtypes), Transfer())
+    load = sum((transfer(inner, extents, element_bytes(env, dtype)) for dtype in dtypes), TransferCost())
     return Demand(len(dtypes) * math.prod(inner), load, operations=0, kernels=0)

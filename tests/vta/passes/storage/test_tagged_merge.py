@@ -6,14 +6,14 @@ from isa.config import VTAConfig
 from tests.support.compiler.tir_build import alloc, block, buffer
 from tests.support.configs import CONFIGS
 from vta.passes.memory_info import memory_info
-from vta.passes.storage.reuse import Place
+from vta.passes.storage.reuse import StoragePlace
 from vta.passes.storage.tagged_merge import CapacityError, check_capacity, index_constant, lay_out
 from vta.tir.dtype import INT32, DType
 from vta.tir.scopes import ACC_SCOPE, WGT_SCOPE
 
 
-def place(name: str, bits: int, scope: str = ACC_SCOPE) -> Place:
-    return Place(scope, INT32, 0, bits, [alloc(buffer(name, [bits // 32], "int32", scope), block())])
+def place(name: str, bits: int, scope: str = ACC_SCOPE) -> StoragePlace:
+    return StoragePlace(scope, INT32, 0, bits, [alloc(buffer(name, [bits // 32], "int32", scope), block())])
 
 
 @pytest.mark.parametrize("name", CONFIGS)

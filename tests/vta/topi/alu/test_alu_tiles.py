@@ -6,7 +6,7 @@ import pytest
 import vta
 from tests.support.compiler.random_operators import environment
 from vta.topi.alu.alu_schedule import AluTiles, AluTilesError
-from vta.topi.alu.alu_tiles import Demand, Inner, Transfer, best_tiles, transfer
+from vta.topi.alu.alu_tiles import Demand, Inner, TransferCost, best_tiles, transfer
 from vta.topi.alu.elementwise import Binary, BinaryOperation
 
 
@@ -30,25 +30,25 @@ def test_a_transfer_counts_the_runs_of_bytes() -> None:
 
 
 def test_an_instruction_takes_rows_and_columns() -> None:
-    assert transfer((1, 2, 3, 5), (2, 3, 4, 5), 1) == Transfer(1, 2, 30)
-    assert transfer((1, 2, 3, 4), (2, 3, 4, 8), 1) == Transfer(2, 6, 24)
-    assert transfer((2, 2, 3, 4), (2, 3, 4, 8), 1) == Transfer(4, 12, 48)
-    assert transfer((2, 3, 4, 5), (2, 3, 4, 5), 1) == Transfer(1, 1, 120)
+    assert transfer((1, 2, 3, 5), (2, 3, 4, 5), 1) == TransferCost(1, 2, 30)
+    assert transfer((1, 2, 3, 4), (2, 3, 4, 8), 1) == TransferCost(2, 6, 24)
+    assert transfer((2, 2, 3, 4), (2, 3, 4, 8), 1) == TransferCost(4, 12, 48)
+    assert transfer((2, 3, 4, 5), (2, 3, 4, 5), 1) == TransferCost(1, 1, 120)
 
 
 def test_rows_that_do_not_divide_have_an_instruction_each() -> None:
-    assert transfer((1, 2, 3, 4), (2, 3, 4, 5), 1) == Transfer(6, 6, 24)
-    assert transfer((1, 2, 3, 4), (2, 3, 4, 8), 1, ragged=True) == Transfer(6, 6, 24)
+    assert transfer((1, 2, 3, 4), (2, 3, 4, 5), 1) == TransferCost(6, 6, 24)
+    assert transfer((1, 2, 3, 4), (2, 3, 4, 8), 1, ragged=True) == TransferCost(6, 6, 24)
 
 
 def test_transfers_add_up() -> None:
-    assert Transfer(1, 2, 3) + Transfer(1, 1, 1) == Transfer(2, 3, 4)
-    assert Transfer(1, 2, 3).times(3) == Transfer(3, 6, 9)
+    assert TransferCost(1, 2, 3) + TransferCost(1, 1, 1) == TransferCost(2, 3, 4)
+    assert TransferCost(1, 2, 3).times(3) == TransferCost(3, 6, 9)
 
 
 def cheap(inner: Inner) -> Demand:
     count = inner[0] * inner[1] * inner[2] * inner[3]
-    return Demand(2 * count, Transfer(1, 1, 16 * count), count, kernels=1)
+    return Demand(2 * count, TransferCost(1, 1, 16 * count), count, kernels=1)
 
 
 def test_a_large_operator_gets_threads_that_fit() -> None:
