@@ -4,6 +4,8 @@ The accumulator has 32 bits and ADD and MUL wrap, so every form here is exact. T
 tests/vta/passes/alu/test_alu_immediate.py.
 """
 
+from typing import assert_never
+
 from isa.instructions import AluOpcode
 from vta.arith.const_interval import ConstInterval
 from vta.tir.expr import Expr, FloorDiv, FloorMod, IntImm, binary, const
@@ -50,8 +52,10 @@ def immediate_steps(opcode: AluOpcode, value: int) -> tuple[AluStep, ...] | None
         case AluOpcode.MUL if abs(value) & (abs(value) - 1) == 0:
             shift = (AluOpcode.SHR, const(1 - abs(value).bit_length()))
             return (shift,) if value > 0 or value == _ACC_LOW else (shift, (AluOpcode.MUL, const(-1)))
-        case _:
+        case AluOpcode.MUL | AluOpcode.MIN | AluOpcode.MAX | AluOpcode.SHR:
             return None
+        case _:
+            assert_never(opcode)
 
 
 def _summands(value: int) -> tuple[AluStep, ...] | None:

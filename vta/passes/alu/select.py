@@ -19,6 +19,7 @@ Tests: tests/vta/passes/alu/test_alu_select.py.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import assert_never
 
 from isa.instructions import AluOpcode
 from isa.origin import Origin
@@ -242,8 +243,10 @@ class Selector:
                 return
             case AluKind.SUB:
                 kind, value = AluKind.ADD, 0 - value
-            case _:
+            case AluKind.ADD | AluKind.MUL | AluKind.MIN | AluKind.MAX:
                 pass
+            case _:
+                assert_never(kind)
         opcode = _OPCODES[kind]
         if isinstance(value, IntImm):
             steps = immediate_steps(opcode, value.value)

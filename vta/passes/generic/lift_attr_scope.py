@@ -30,13 +30,27 @@ Tests: tests/vta/passes/generic/test_lift_attr_scope.py.
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from isa.config import VTAConfig
 from vta.passes.pragma import SYNC_PRAGMA, is_pragma
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, StringImm
 from vta.tir.func import Pass, PrimFunc
 from vta.tir.scopes import GEMM_SYMBOL
-from vta.tir.stmt import Allocate, AttrStmt, For, IfThenElse, LetStmt, SeqStmt, Stmt, seq
+from vta.tir.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    BufferRealize,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+    seq,
+)
 from vta.tir.traverse import walk
 
 __all__ = ["lift_attr_scope"]
@@ -75,7 +89,7 @@ def _lift(stmt: Stmt, key: str) -> tuple[Stmt, _Lifted | None]:
             body, inner = _lift(stmt.body, key)
             group = _group(stmt)
             return body if inner is None or inner.group == group else inner.wrap(body), _Lifted(stmt, group)
-        case Allocate():
+        case Allocate() | BufferRealize() | AssertStmt():
             return _keep_inside(stmt, key), None
         case AttrStmt() if is_pragma(stmt, SYNC_PRAGMA):
             return _keep_inside(stmt, key), None
@@ -88,11 +102,13 @@ def _lift(stmt: Stmt, key: str) -> tuple[Stmt, _Lifted | None]:
             return _lift_from_sequence(stmt, key)
         case IfThenElse():
             return _lift_from_condition(stmt, key)
-        case _:
+        case Evaluate() | BufferStore():
             return stmt, None
+        case _:
+            assert_never(stmt)
 
 
-def _keep_inside(stmt: Allocate | AttrStmt | For | LetStmt, key: str) -> Stmt:
+def _keep_inside(stmt: Allocate | BufferRealize | AssertStmt | AttrStmt | For | LetStmt, key: str) -> Stmt:
     body = _settle(*_lift(stmt.body, key))
     return stmt if body is stmt.body else replace(stmt, body=body)
 

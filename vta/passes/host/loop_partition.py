@@ -118,6 +118,8 @@ def _parts(loop: For, analyzer: Analyzer, limits: _Limits) -> list[Stmt] | None:
     begin, end = low, high
     chosen: list[Bound] = []
     for bound in bounds_of_loop(loop, analyzer):
+        # Constant ends decide themselves whether anything is gained. With others, each bound adds a minimum or maximum
+        # to the ends of three loops: so only one for each end is taken, and only where the schedule calls it likely.
         known = all(isinstance(each, IntImm | None) for each in (begin, end, bound.low, bound.high))
         first = (bound.low is None or begin is low) and (bound.high is None or end is high)
         if not known and not (first and bound.is_likely and limits.unknown_ends):
@@ -131,12 +133,14 @@ def _parts(loop: For, analyzer: Analyzer, limits: _Limits) -> list[Stmt] | None:
     middle = _without(loop.body, [bound.condition for bound in chosen])
     pieces = [(low, begin, loop.body), (begin, end, middle), (end, high, loop.body)]
     parts = [_piece(loop, *piece, analyzer) for piece in pieces]
+    # The parts are copies of one body, and later passes know a variable or buffer by identity.
     return [with_fresh_definitions(part) for part in parts if not is_noop(part)]
 
 
 def _inner(bound: Bound, begin: Expr, end: Expr, analyzer: Analyzer) -> tuple[Expr, Expr] | None:
     """Return what is left of ``begin`` to ``end - 1`` under one more condition; None if that may be too little."""
     new_begin, new_end = begin, end
+    # Cut to begin..end on both sides: wherever the bound lies, the three loops then run over begin..end, each once.
     if bound.low is not None:
         new_begin = analyzer.simplify(binary(Min, binary(Max, bound.low, begin), end))
     if bound.high is not None:
@@ -147,6 +151,7 @@ def _inner(bound: Bound, begin: Expr, end: Expr, analyzer: Analyzer) -> tuple[Ex
 
 def _piece(loop: For, begin: Expr, end: Expr, body: Stmt, analyzer: Analyzer) -> Stmt:
     extent = analyzer.simplify(end - begin)
+    # A vector needs a constant number of lanes, and a part whose length the caller decides has none.
     kind = loop.kind if isinstance(extent, IntImm) or loop.kind is not ForKind.VECTORIZED else ForKind.SERIAL
     if isinstance(extent, IntImm) and extent.value <= 0:
         return seq([])
@@ -155,7 +160,7 @@ def _piece(loop: For, begin: Expr, end: Expr, body: Stmt, analyzer: Analyzer) ->
 
 def _without(body: Stmt, conditions: Collection[Expr]) -> Stmt:
     """Return ``body`` where all of ``conditions`` (these very nodes) hold."""
-    known = {id(condition) for condition in conditions}
+    known = {id(condition) for condition in conditions}  # by identity: an equal one in an inner loop has other values
 
     def on_node(expr: Expr) -> Expr:
         if id(expr) in known:

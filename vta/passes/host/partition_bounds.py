@@ -99,6 +99,7 @@ class _Inside:
         if form is None:
             return None
         factor, *factors, rest = form
+        # The worst case of every loop inside: the bound must hold whatever they do.
         for inner, c in zip(self.ranges, factors, strict=True):
             least = self._least(c, self.ranges[inner])
             if least is None:
@@ -106,6 +107,7 @@ class _Inside:
             rest = rest + least
         if not isinstance(factor, IntImm) or factor.value == 0:
             return None
+        # factor*var + rest >= 0 holds from ceil(-rest / factor) on, or up to floor(rest / -factor): both are a floor.
         quotient = self.analyzer.simplify(binary(FloorDiv, rest, abs(factor.value)))
         if factor.value > 0:
             return Bound(condition, self.analyzer.simplify(0 - quotient), None, is_likely)

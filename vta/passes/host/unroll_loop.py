@@ -19,6 +19,7 @@ in each copy. Tests: tests/vta/passes/generic/test_clean_up.py.
 """
 
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from isa.config import VTAConfig
 from vta.passes.alu.annotate_alu_coproc_scope import ALU_PRAGMA
@@ -70,8 +71,10 @@ def _unroll(stmt: Stmt, choice: _Choice) -> Stmt:
             return _written_out(stmt) if _has_few_steps(stmt, _MOST_STEPS) else _as_serial(stmt)
         case ForKind.SERIAL if choice.max_step > 0 and choice.explicit and _has_few_steps(stmt, choice.max_step):
             return _written_out(stmt)
-        case _:
+        case ForKind.SERIAL | ForKind.PARALLEL | ForKind.VECTORIZED:
             return stmt
+        case _:
+            assert_never(stmt.kind)
 
 
 def _has_few_steps(loop: For, most: int) -> bool:

@@ -7,7 +7,7 @@ vector. Tests: tests/vta/passes/host/test_vectorize_loop.py.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import assert_never, cast
 
 from isa.errors import VTAError
 from vta.arith.const_bounds import is_index
@@ -25,6 +25,7 @@ from vta.tir.expr import (
     Compare,
     Div,
     Expr,
+    FloatImm,
     FloorDiv,
     FloorMod,
     IntImm,
@@ -33,8 +34,11 @@ from vta.tir.expr import (
     Mul,
     Not,
     Or,
+    ProducerLoad,
     Ramp,
+    Reduce,
     Select,
+    StringImm,
     Sub,
     Var,
     cast_to,
@@ -150,8 +154,12 @@ class _Vectorizer:
                 return self.expr(expr.body)
             case Ramp() | Broadcast():
                 raise NotVectorError("vectors of vectors")
-            case _:
+            case IntImm() | FloatImm() | StringImm():
                 return expr
+            case ProducerLoad() | Reduce():
+                raise NotVectorError("it is not lowered yet")
+            case _:
+                assert_never(expr)
 
     def _pair(self, expr: Binary | Compare) -> Expr:
         a, b = self.expr(expr.a), self.expr(expr.b)

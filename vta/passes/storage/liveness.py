@@ -9,6 +9,7 @@ Tests: tests/vta/passes/storage/test_liveness.py.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import assert_never
 
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, Var
 from vta.tir.stmt import (
@@ -16,12 +17,14 @@ from vta.tir.stmt import (
     AssertStmt,
     AttrKey,
     AttrStmt,
+    BufferRealize,
     BufferStore,
     Evaluate,
     For,
     ForKind,
     IfThenElse,
     LetStmt,
+    SeqStmt,
     Stmt,
 )
 from vta.tir.traverse import children, expr_children
@@ -100,10 +103,12 @@ class _Walker:
                 self._visit_compound(stmt)
             case AttrStmt() if is_attach_scope(stmt):
                 self._visit_compound(stmt)
-            case _:
+            case SeqStmt() | AttrStmt() | BufferRealize():
                 for child in children(stmt):
                     if isinstance(child, Stmt):
                         self.visit(child)
+            case _:
+                assert_never(stmt)
 
     def _visit_simple(self, stmt: BufferStore | Evaluate) -> None:
         self.open_levels.append({})

@@ -23,6 +23,7 @@ ROOT = 0
 
 _MATCH_RANGE = 16
 _MAX_BEGINS_IN_PLACE = 2
+"""TVM's bounds on reuse. Places decide the addresses in a program, and the recorded programs were made with these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class _PlacePlanner:
             if place is None or var in self._taken_over or not self._fits(place, stmt):
                 continue
             if place.bits == bits and can_run_in_place(point.stmt, stmt.buffer_var, var):
-                self._taken_over.add(var)
+                self._taken_over.add(var)  # the place lives on under the result's name: its operand must not free it
                 return place
         return None
 
@@ -144,7 +145,9 @@ class _PlacePlanner:
         begin = bisect_left(self._free, (bits // _MATCH_RANGE,))
         middle = bisect_left(self._free, (bits,))
         end = bisect_right(self._free, (bits * _MATCH_RANGE + 1,))
+        # Larger pieces first: a smaller one grows, which takes memory, where a larger one takes none.
         for at in (*range(middle, end), *range(middle - 1, begin - 1, -1)):
+            # A scratchpad has no types of its own, and one that grows would have to keep the alignment of both.
             any_type = at >= middle and is_tagged(stmt.scope)
             if self._fits(self._free[at][2], stmt, any_type=any_type):
                 return self._free.pop(at)[2]

@@ -52,6 +52,7 @@ def storage_rewrite(func: PrimFunc, config: VTAConfig) -> PrimFunc:
 
     Raises ``CapacityError`` naming buffers, need and limit, ``StorageError`` for scratchpad memory of unknown size.
     """
+    # In place is safe with virtual threads: operand and result are one statement of one thread.
     sharing = Sharing(in_place=True, reuse=not func.attrs.get(VIRTUAL_THREADS, False))
     body, blocks = rewrite_storage(func.body, config, sharing)
     check_capacity(blocks, config)
@@ -182,6 +183,7 @@ class _Rewriter:
         block = location.block
         if block.var is buffer.data and location.offset_bits == 0 and len(block.places) == 1:
             return buffer
+        # One view for each buffer: types differ between the buffers of a block, and passes compare buffers by identity.
         if buffer not in self.buffers:
             shape = (index_constant(block.bits // buffer.dtype.bits),)
             self.buffers[buffer] = replace(buffer, name=block.var.name, data=block.var, shape=shape)

@@ -162,11 +162,13 @@ class _BarrierPlanner:
                 return self._scope(stmt.then_case).either(other)
             case LetStmt():
                 return self._scope(stmt.body).relaxed(stmt.var, Interval())
-            case AttrStmt() | Allocate():
+            case AttrStmt() | Allocate() | BufferRealize() | AssertStmt():
                 return self._scope(stmt.body)
-            case _:
+            case Evaluate() | BufferStore():
                 found = tuple(a for a in accesses(stmt, self.config, coproc=True) if a.data in self.shared)
                 return _Touches(written=tuple(a for a in found if a.write), used=found)
+            case _:
+                assert_never(stmt)
 
     def _sequence(self, stmt: SeqStmt) -> _Touches:
         total = _Touches()
@@ -186,6 +188,7 @@ class _BarrierPlanner:
                 syncs=total.syncs or own.syncs,
             )
             previous = child
+        # Backwards: what a statement of the host must hand over is decided by what the accelerator uses after it.
         used: tuple[MemoryAccess, ...] = ()
         for child, own in zip(reversed(stmt.stmts), reversed(touches), strict=True):
             used = own.used + self._hand_over(child, used, own.writes)
@@ -198,6 +201,7 @@ class _BarrierPlanner:
 
     def _loop(self, loop: For) -> _Touches:
         body = self.visit(loop.body)
+        # An iteration reads what any other one wrote, so what is shown or handed over covers them all.
         every = body.relaxed(loop.loop_var, _domain(loop))
         self._show_late(body.late_reads, every.written)
         remaining = self._show(loop.body, body.written, body.reads)

@@ -118,12 +118,15 @@ class _TokenPlanner:
             return inner[:1]
         enter, leave = body[0].enter, body[-1].leave
         first, last = self.chain(inner)
+        # The end of one iteration is linked with the beginning of the next one as two neighbours are. The tokens of
+        # that link are one iteration late: the first one has none to pop, the last one leaves its own behind.
         pushes: tuple[Edge, ...] = ()
         pops: tuple[Edge, ...] = ()
         if first is None or last is None:
             self.close(first, last)
         else:
             pushes, pops = self.link(last, first)
+        # A loop that may not run must still pass on the order between what is before and what is after it.
         if not (isinstance(loop.extent, IntImm) and loop.extent.value > 0) and (passage := _passage(enter, leave)):
             self.plan.after(loop, IfThenElse(loop.extent < 1, seq(passage)))
         return [_QueueStep(loop, enter, leave, pops=pops, pushes=pushes)]
@@ -142,6 +145,7 @@ class _TokenPlanner:
         work = [[step for step in case if step is not None] for case in cases]
         enter = frozenset(queue for case in work if case for queue in case[0].enter)
         leave = frozenset(queue for case in work if case for queue in case[-1].leave)
+        # Each side is closed by itself: a token that only one side pushes would be missed, or left over, on the other.
         for case in cases:
             self.close(*self.chain(case))
         if not enter:
@@ -183,16 +187,20 @@ class _TokenPlanner:
         """Order ``after`` behind ``before``; return the tokens that go from one to the other, as (pushes, pops)."""
         wanted, detours = _edges(before.leave, after.enter)
         pushes, pops = list(before.pushes), list(after.pops)
+        # Load and store have no queue between them: compute takes the token of one and gives the other a new one.
         tail = [s for source, _ in detours for s in (dep_push(source, _COMPUTE), dep_pop(source, _COMPUTE))]
         head: list[Evaluate] = []
         through = {(_COMPUTE, target) for _, target in detours}
         for edge in wanted:
+            # What a loop leaves behind orders its neighbour already; one token more would be one too many. But a token
+            # that a detour has to wait for must be pushed after the detour's pop, not within the loop.
             if edge in through or edge not in before.pushes:
                 pushes.append(edge)
                 tail.append(dep_push(*edge))
             if edge not in after.pops:
                 pops.append(edge)
                 head.append(dep_pop(*edge))
+        # Every push needs one pop: what one side leaves or wants beyond that is balanced between the two.
         given, unclaimed = _match(pushes, pops)
         taken, unpaid = _match(pops, pushes)
         self._after(before, [*tail, *(dep_pop(*edge) for edge in unclaimed)])

@@ -135,6 +135,7 @@ class _SyncPlanner:
             if previous is not None and summary.blocked_by(total.queued):
                 total = total.then(self._sync_after(previous))
             total = total.then(summary)
+            # Whether the launch ended here is not known, so what tokens are pending is not known either.
             if summary.may_sync and not summary.syncs and not _has_work(child):
                 total = total.then(self._sync_after(child))
             previous = child
@@ -142,6 +143,7 @@ class _SyncPlanner:
 
     def _loop(self, loop: For) -> _Summary:
         body = self.visit(loop.body)
+        # What the body leaves queued meets the host's part of the next iteration.
         if body.blocked_by(body.queued):
             body = body.then(self._sync_after(loop.body))
         runs = isinstance(loop.extent, IntImm) and loop.extent.value > 0
@@ -160,6 +162,7 @@ class _SyncPlanner:
 
     def _allocation(self, stmt: Allocate) -> _Summary:
         body = self.visit(stmt.body)
+        # DRAM is freed at the end of its body: queued work would read what somebody else allocates there next.
         if is_global(stmt.scope) and any(access.data is stmt.buffer_var for access in body.queued):
             body = body.then(self._sync_after(stmt.body))
         return body

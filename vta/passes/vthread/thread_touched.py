@@ -4,6 +4,7 @@ Tests: tests/vta/passes/vthread/test_inject_virtual_thread.py.
 """
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from isa.config import VTAConfig
 from vta.passes.plain_pointers import written_memory
@@ -11,11 +12,15 @@ from vta.tir.buffer import Access
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, Var
 from vta.tir.stmt import (
     Allocate,
+    AssertStmt,
+    AttrStmt,
+    BufferRealize,
     BufferStore,
     Evaluate,
     For,
     IfThenElse,
     LetStmt,
+    SeqStmt,
     Stmt,
 )
 from vta.tir.traverse import children, walk
@@ -54,8 +59,10 @@ def _collect(stmt: Stmt, control: tuple[Var, ...], affects: dict[Var, list[Var]]
             _record(stmt.buffer_var, [*stmt.extents], (), affects)
         case IfThenElse():
             control = (*control, *_used([stmt.condition]))
-        case _:
+        case SeqStmt() | AttrStmt() | BufferRealize() | AssertStmt():
             pass
+        case _:
+            assert_never(stmt)
     for child in children(stmt):
         if isinstance(child, Stmt):
             _collect(child, control, affects, config)

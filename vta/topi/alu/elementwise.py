@@ -51,8 +51,16 @@ class BinaryOperation(StrEnum):
                 return 3
             case BinaryOperation.SHIFT_LEFT:
                 return 4
-            case _:
+            case (
+                BinaryOperation.ADD
+                | BinaryOperation.MULTIPLY
+                | BinaryOperation.MINIMUM
+                | BinaryOperation.MAXIMUM
+                | BinaryOperation.SHIFT_RIGHT
+            ):
                 return 1
+            case _:
+                assert_never(self)
 
     def of(self, a: Expr, b: Expr) -> Expr:
         """Return the operation on two expressions."""

@@ -74,8 +74,12 @@ def operands(steps: Sequence[Step], shape: Sequence[int]) -> tuple[Operand, ...]
                 found.append(Operand(_CHANNEL_NAMES[type(step)], (shape[1],), "int32"))
             case Residual():
                 found.append(Operand("residual", tuple(shape), step.dtype))
-            case _:
+            case (
+                ShiftRight() | ShiftLeft() | RoundingShift() | Requantise() | Add() | Multiply() | Relu() | Clip()
+            ):  # fmt: skip
                 pass
+            case _:
+                assert_never(step)
     return tuple(_numbered(found))
 
 
@@ -120,8 +124,12 @@ def _primitive(steps: Sequence[Step]) -> Iterator[Primitive]:
                 yield from _primitive([RoundingShift(step.shift)] if step.shift else [])
             case Multiply(constant=0):
                 yield Clip(0, 0)  # te would fold the product, and nothing would read the tensor any more
-            case _:
+            case Bias() | Scale() | ChannelShift() | Residual() | ShiftRight() | ShiftLeft() | Add() | Multiply():
                 yield step
+            case Relu() | Clip():
+                yield step
+            case _:
+                assert_never(step)
 
 
 def stage_count(steps: Sequence[Step]) -> int:
@@ -171,8 +179,10 @@ class _Builder:
                 self._residual(step, next(names))
             case Clip():
                 self._clip(step)
-            case _:
+            case ShiftRight() | ShiftLeft() | Add() | Multiply() | Relu():
                 self._constant(step)
+            case _:
+                assert_never(step)
 
     def _clip(self, step: Clip) -> None:
         if step.high < WORD[1]:
