@@ -7,6 +7,8 @@ programs and traces, shown by every inspection tool. Tests: tests/isa/test_origi
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from isa.printable import in_one_line
+
 __all__ = ["Origin"]
 
 
@@ -25,9 +27,9 @@ class Origin:
     node: str = ""
 
     def __str__(self) -> str:
-        """Return ``node: stage (source)``, as far as that is known; the call stands in where there is no stage."""
+        """Return ``node: stage (source)`` in one line, as far as that is known; without a stage, the call stands in."""
         place = f"{self.stage} ({self.source})" if self.source else self.stage or self.call
-        return ": ".join(part for part in (self.node, place) if part)
+        return in_one_line(": ".join(part for part in (self.node, place) if part))
 
     def texts(self) -> list[str]:
         """Return stage, source, call and node, without empty ones at the end but at least two: what files hold."""

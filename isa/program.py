@@ -17,6 +17,7 @@ from isa.config import VTAConfig
 from isa.errors import VTAError
 from isa.instructions import Instruction
 from isa.origin import Origin
+from isa.printable import in_one_line
 
 __all__ = [
     "DTYPES",
@@ -48,6 +49,11 @@ def _region_bytes(dtype: str, shape: tuple[int, ...], place: str) -> int:
     return math.prod(shape) * np.dtype(dtype).itemsize
 
 
+def _called(name: str, address: int) -> str:
+    """Return what a message calls a region."""
+    return in_one_line(name) or hex(address)
+
+
 def _check_names(names: Sequence[str]) -> None:
     """Refuse a name that is given twice; empty names are none."""
     counts = Counter(name for name in names if name)
@@ -73,7 +79,7 @@ class MemorySegment:
 
     def __post_init__(self) -> None:
         """Give a segment without a shape a flat one, and check that bytes, type and shape agree."""
-        place = f"memory segment {self.name or hex(self.address)}"
+        place = f"memory segment {_called(self.name, self.address)}"
         _check_range(self.address, len(self.data), place)
         shape = self.shape
         if shape is None:
@@ -114,7 +120,7 @@ class OutputRegion:
 
     def __post_init__(self) -> None:
         """Check type, shape and address."""
-        place = f"output {self.name or hex(self.address)}"
+        place = f"output {_called(self.name, self.address)}"
         _check_range(self.address, _region_bytes(self.dtype, self.shape, place), place)
 
     @property
@@ -140,7 +146,7 @@ class MemoryImage:
         ordered = sorted(self.segments, key=lambda segment: segment.address)
         for before, after in itertools.pairwise(ordered):
             if before.address + before.nbytes > after.address:
-                names = [segment.name or hex(segment.address) for segment in (before, after)]
+                names = [_called(segment.name, segment.address) for segment in (before, after)]
                 raise ProgramError(f"memory segments {' and '.join(names)} overlap")
         _check_names([segment.name for segment in self.segments])
         _check_names([output.name for output in self.outputs])
@@ -184,7 +190,7 @@ class Program:
         for segment in self.memory.segments:
             begin, end = segment.address, segment.address + segment.nbytes
             if max(begin, self.uop_base) < min(end, self.uop_base + self.uop_bytes):
-                raise ProgramError(f"the micro-op image overlaps memory segment {segment.name or hex(begin)}")
+                raise ProgramError(f"the micro-op image overlaps memory segment {_called(segment.name, begin)}")
 
     @classmethod
     def from_words(cls, config: VTAConfig, words: npt.NDArray[np.uint64]) -> "Program":

@@ -46,9 +46,9 @@ def open_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             with os.fdopen(os.open(target, os.O_WRONLY), "wb") as special:
                 yield special
             return
-        with _new_file(target, _ANYBODY) as new, os.fdopen(new.descriptor, "wb") as file:
-            yield file
-            file.flush()
+        with _new_file(target, _ANYBODY) as new:
+            with new.opened() as file:
+                yield file
             new.replace(target)
 
 
@@ -65,13 +65,13 @@ def open_growing(path: str | os.PathLike[str]) -> Iterator[FileIO]:
             with os.fdopen(os.open(target, os.O_WRONLY), "wb", buffering=0) as special:
                 yield special
             return
-        with _new_file(target, _ANYBODY) as new, os.fdopen(new.descriptor, "wb", buffering=0) as file:
+        with _new_file(target, _ANYBODY) as new, new.opened_raw() as file:
             new.replace(target)
             try:
                 yield file
             except BaseException as error:
                 failed = isinstance(error, OSError) and error.filename is None  # as it is for a file that is open
-                if failed or not file.tell():
+                if failed or not new.size:
                     with contextlib.suppress(OSError):
                         os.unlink(target)
                 raise
@@ -104,9 +104,9 @@ def write_new(folder: str | os.PathLike[str], name: str, suffix: str, data: byte
         if _is_own(path, data):
             return path
         try:
-            with _named(path), _new_file(path, _OWNER) as new, os.fdopen(new.descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
+            with _named(path), _new_file(path, _OWNER) as new:
+                with new.opened() as file:
+                    file.write(data)
                 new.place(path)
         except FileExistsError:
             continue
@@ -115,18 +115,23 @@ def write_new(folder: str | os.PathLike[str], name: str, suffix: str, data: byte
 
 
 class _NewFile:
-    """A file in the folder of ``target`` that nobody sees yet; ``descriptor`` is open for writing, for the caller.
-
-    Every ``OSError`` names ``target``.
-    """
+    """A file in the folder of ``target`` that nobody sees before it gets a name; every ``OSError`` names ``target``."""
 
     def __init__(self, target: str, mode: int) -> None:
         self._target = target
         self._temporary = ""
         with self._of_target():
-            self.descriptor = self._opened(os.O_WRONLY | os.O_CLOEXEC, mode)
+            self._descriptor = self._created(os.O_WRONLY | os.O_CLOEXEC, mode)
 
-    def _opened(self, flags: int, mode: int) -> int:
+    def opened(self) -> IO[bytes]:
+        """Return it, open for writing; what closes that, or wraps it and closes that, does not close this one."""
+        return os.fdopen(os.dup(self._descriptor), "wb")
+
+    def opened_raw(self) -> FileIO:
+        """Return it as ``opened`` does, without a buffer."""
+        return FileIO(os.dup(self._descriptor), "wb")
+
+    def _created(self, flags: int, mode: int) -> int:
         nameless = getattr(os, "O_TMPFILE", 0)
         if nameless:
             try:
@@ -136,6 +141,11 @@ class _NewFile:
                     raise
         self._temporary = self._unused()
         return os.open(self._temporary, flags | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+
+    @property
+    def size(self) -> int:
+        """Bytes that it holds."""
+        return os.fstat(self._descriptor).st_size
 
     def place(self, path: str) -> None:
         """Give it its name; ``FileExistsError`` if that is taken."""
@@ -156,8 +166,9 @@ class _NewFile:
             os.replace(self._temporary, path)
             self._temporary = ""
 
-    def forget(self) -> None:
-        """Take its temporary name away, if it has one."""
+    def close(self) -> None:
+        """Close it; without a name of its own, it is gone."""
+        os.close(self._descriptor)
         if self._temporary:
             with contextlib.suppress(OSError):
                 os.unlink(self._temporary)
@@ -173,12 +184,12 @@ class _NewFile:
     def _link(self, path: str) -> None:
         if self._temporary:
             os.link(self._temporary, path)
-            self.forget()
+            os.unlink(self._temporary)
             self._temporary = ""
             return
         folder = os.open(self._folder, os.O_RDONLY)
         try:  # only with a folder given does os.link follow the link that /proc has for an open file
-            source = f"/proc/self/fd/{self.descriptor}"
+            source = f"/proc/self/fd/{self._descriptor}"
             os.link(source, os.path.basename(path), dst_dir_fd=folder, follow_symlinks=True)
         finally:
             os.close(folder)
@@ -197,7 +208,7 @@ def _new_file(target: str, mode: int) -> Iterator[_NewFile]:
     try:
         yield new
     finally:
-        new.forget()
+        new.close()
 
 
 @contextlib.contextmanager

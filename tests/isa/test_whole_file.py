@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from io import TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,13 @@ def test_what_is_written_in_parts_is_there_at_the_end_alone(tmp_path: Path) -> N
         file.write(b"w")
         assert target.read_bytes() == b"old"
     assert target.read_bytes() == b"new"
+
+
+def test_what_is_closed_inside_is_whole_too(tmp_path: Path) -> None:
+    for _ in range(2):
+        with open_whole(tmp_path / "out") as file, TextIOWrapper(file, "utf-8") as text:
+            text.write("é")
+        assert (tmp_path / "out").read_text("utf-8") == "é"
 
 
 def planted_link(folder: Path, monkeypatch: pytest.MonkeyPatch, *, owner: int) -> Path:

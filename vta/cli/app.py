@@ -23,6 +23,7 @@ from vta.cli.commands.reduce import reduce
 from vta.cli.commands.run import run
 from vta.cli.commands.trace import trace
 from vta.cli.commands.verilog import verilog
+from vta.cli.style import plain
 
 __all__ = ["app", "main"]
 
@@ -36,7 +37,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"vta {version('vta-toolchain')}")
+        plain(f"vta {version('vta-toolchain')}")
         raise typer.Exit
 
 

@@ -5,6 +5,7 @@ Tests: tests/vta/cli/test_script_commands.py.
 
 from isa.instructions import Instruction
 from isa.origin import Origin
+from isa.printable import in_one_line
 from isa.text.disassembler import format_instruction
 from runtime.queue.launch import Launch
 
@@ -17,7 +18,7 @@ def launch_listing(launch: Launch, number: int) -> str:
     """Return the text of launch ``number`` (counted from 0) of a run."""
     instructions = launch.instructions
     node = ", ".join(filter(None, launch.nodes))
-    name = f"launch {number} for {node}" if node else f"launch {number}"
+    name = f"launch {number} for {in_one_line(node)}" if node else f"launch {number}"
     head = f"{name}: {len(instructions)} instructions, {len(launch.uops)} micro-ops, {launch.config.bitstream}"
     lines = [
         _line(index, instruction, launch, origin)

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.table import Table
 
 from isa.errors import VTAError
-from vta.cli.style import say
+from vta.cli.style import plain, say
 from vta.script_errors import hidden_file_note, is_ours, place_in_script, script_traceback
 from vta.uncaught import traceback_wanted
 
@@ -101,7 +101,7 @@ def reported(script: Path | None = None, *, program: Path | None = None) -> Iter
             raise fail(_place(error, script, program) + sentence_of(error)) from None
         if script is None:
             raise
-        sys.stderr.write(script_traceback(error, script) + hidden_file_note(error, script))
+        plain((script_traceback(error, script) + hidden_file_note(error, script)).removesuffix("\n"), err=True)
         raise SystemExit(1) from None
 
 

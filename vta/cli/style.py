@@ -1,4 +1,7 @@
-"""Colours for what the command line prints on a terminal; elsewhere, and with NO_COLOR set, the same text without.
+"""All that the command line prints goes through here: made printable, and in colours where there are any.
+
+Text of a stranger's file may hold what a terminal would obey; ``isa.printable`` writes that out. Elsewhere than on a
+terminal, and with NO_COLOR set, the text is the same without colours.
 
 Patterns find what is worth a colour (verdicts, instructions, tokens, where they came from), so that no text is written
 twice and none depends on whether there are colours. The colours are the terminal's own, and an orange, so that they
@@ -6,14 +9,18 @@ suit its background. Tests: tests/vta/cli/test_style.py.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import typer
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.style import Style
+from rich.text import Text
 
-__all__ = ["painted", "painter", "say"]
+from isa.printable import printable
+
+__all__ = ["Screen", "painted", "painter", "plain", "say", "say_each"]
 
 _AN_OPERATION = r"(?= \w+=| (?:pop|push)_| reset|  |$)"
 """What follows the name of an operation where it is one, and not a word of a sentence."""
@@ -44,15 +51,26 @@ _WORDS: Mapping[str, tuple[str, str]] = {
 """Name -> style, and the pattern of the words that have it; where two match, the first is taken."""
 
 
+class Screen(Console):
+    """Where tables go: rich's console, on which text is text: no mark-up, and nothing that a terminal would obey."""
+
+    def __init__(self, *, err: bool = False, soft_wrap: bool = False) -> None:
+        super().__init__(stderr=err, highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap)
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """Return printable text as rich's own: every string in a table comes through here."""
+        return super().render_str(printable(text), **how)
+
+
 def painter(*, err: bool = False) -> Callable[[str], str]:
-    """Return what paints text for stdout, or for stderr: nothing is changed unless that shows colours."""
+    """Return what makes text printable, and paints it if stdout, or stderr, shows colours."""
     screen = Console(stderr=err)
     if screen.color_system is None or screen.no_color:
-        return str
+        return printable
     system = {"standard": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT}.get(
         screen.color_system, ColorSystem.TRUECOLOR
     )
-    return lambda text: painted(text, system)
+    return lambda text: painted(printable(text), system)
 
 
 def painted(text: str, system: ColorSystem = ColorSystem.TRUECOLOR) -> str:
@@ -71,5 +89,17 @@ _PATTERN = "|".join(f"(?P<{name}>{pattern})" for name, (_, pattern) in _WORDS.it
 
 def say(text: str, *, err: bool = False) -> None:
     """Print ``text`` as lines, in colours where there are any."""
-    shown = painter(err=err)(text)
-    typer.echo(shown, err=err, color=None if shown is text else True)
+    say_each([text], err=err)
+
+
+def say_each(texts: Iterable[str], *, err: bool = False) -> None:
+    """Print one text after the other, as soon as it is there."""
+    paint = painter(err=err)
+    color = None if paint is printable else True
+    for text in texts:
+        typer.echo(paint(text), err=err, color=color)
+
+
+def plain(text: str, *, err: bool = False) -> None:
+    """Print ``text`` as lines, without colours: for numbers, and for what programs read."""
+    typer.echo(printable(text), err=err)

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from isa.config import VTAConfig
 from isa.instructions import MemoryId
 from vta.cli.options import ConfigOption, chosen_config
 from vta.cli.reporting import reported
+from vta.cli.style import Screen, plain
 
 __all__ = ["config_app"]
 
@@ -32,9 +32,9 @@ def show(
     with reported():
         chosen = chosen_config(config, None)
         if as_json:
-            typer.echo(json.dumps(chosen.to_dict(), indent=2))
+            plain(json.dumps(chosen.to_dict(), indent=2))
             return
-        console = Console(highlight=False)
+        console = Screen()
         console.print(_keys(chosen))
         console.print(_memories(chosen))
         console.print(f"name    {chosen.bitstream}\ndigest  {chosen.digest}", soft_wrap=True)
@@ -49,7 +49,7 @@ def check(
     for path in files:
         try:
             with reported():
-                typer.echo(f"{path}: {VTAConfig.from_json(path).bitstream}")
+                plain(f"{path}: {VTAConfig.from_json(path).bitstream}")
         except SystemExit:
             failed = True
     if failed:

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from isa.printable import in_one_line
 from vta.cli.account import account_table
 from vta.cli.capsule import require_trace
 from vta.cli.reporting import UserError, reported
-from vta.cli.style import say
+from vta.cli.style import Screen, say
 from vta.inspect.explain import ExplainError, Explanation, explain
 from vta.inspect.trace import Recorded, read_trace
 
@@ -35,7 +34,7 @@ def explain_trace(
     """
     with reported():
         require_trace(file, "a trace that `vta run --target tsim --record FILE` wrote")
-        console, told, refused = Console(), list[tuple[str, Explanation]](), False
+        console, told, refused = Screen(), list[tuple[str, Explanation]](), False
         with read_trace(file) as reader:
             for recorded in reader:
                 if launch is not None and recorded.number != launch:
@@ -65,9 +64,9 @@ def explain_trace(
                 raise typer.Exit(1)
 
 
-def _tell(console: Console, recorded: Recorded, found: Explanation) -> None:
+def _tell(console: Screen, recorded: Recorded, found: Explanation) -> None:
     """Print all about one launch."""
-    purpose = f" for {recorded.node}" if recorded.node else ""
+    purpose = f" for {in_one_line(recorded.node)}" if recorded.node else ""
     cycles = f"{found.cycles:,} cycles"
     say(f"launch {recorded.number}{purpose}: {cycles}, bound by {found.bound}: {found.because}")
     assert recorded.timeline.account is not None, "what has no clock is not explained"
@@ -94,7 +93,7 @@ def _summary(told: Sequence[tuple[str, Explanation]]) -> Table:
             bounds[found.bound] += found.cycles
         share = f"{100 * cycles / everything:.1f} %"
         bound = bounds.most_common(1)[0][0]
-        table.add_row(Text(node or "(none)"), f"{len(launches):,}", f"{cycles:,}", share, bound)
+        table.add_row(node or "(none)", f"{len(launches):,}", f"{cycles:,}", share, bound)
     return table
 
 
@@ -108,7 +107,7 @@ def _path_table(found: Explanation) -> Table:
     return table
 
 
-def _print_advice(console: Console, found: Explanation) -> None:
+def _print_advice(console: Screen, found: Explanation) -> None:
     """Print what would save at least one cycle in a thousand, and name the rest in a line."""
     worth = [made for made in found.advice if found.cycles - made.cycles >= found.cycles / 1000]
     table = Table(title="what would change it", title_justify="left")

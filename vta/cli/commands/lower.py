@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from isa.printable import printable
 from vta.cli.options import ConfigOption, chosen_config
 from vta.cli.reporting import UserError, reported, require_file
 from vta.cli.script import run_script
@@ -77,7 +78,7 @@ class _PassPrinter:
         self._latest = None
 
     def _print(self, text: str) -> None:
-        self._out.write(text.rstrip("\n") + "\n\n")
+        self._out.write(printable(text.rstrip("\n")) + "\n\n")
         self.printed = True
 
 

@@ -15,9 +15,9 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 import typer
-from rich.console import Console
 
 from isa.config import VTAConfig
+from isa.printable import in_one_line
 from isa.program import Program
 from isa.text.disassembler import disassemble
 from isa.whole_file import open_growing_text
@@ -35,7 +35,7 @@ from vta.cli.programs import programs_of
 from vta.cli.reporting import UserError, reported, require_file, require_outputs, stats_table
 from vta.cli.sanitizing import LaunchSanitizer, sanitize_programs
 from vta.cli.script import run_script
-from vta.cli.style import say
+from vta.cli.style import Screen, plain, say
 from vta.inspect.trace import recording
 
 __all__ = ["run"]
@@ -136,7 +136,7 @@ def _watched(session: Session, file: Path, wishes: _Wishes) -> Iterator[None]:
 
 def _print_statistics(statistics: Statistics) -> None:
     """Print the counters and, where there is a clock, what each module spent its cycles on."""
-    console = Console()
+    console = Screen()
     console.print(stats_table(statistics.as_dict(), title="statistics of the run"))
     if statistics.account is not None:
         console.print(account_table(statistics.account, title="cycles by module and cause"))
@@ -208,7 +208,7 @@ def _run_program(file: Path, program: Program, target: str | None, wishes: _Wish
     ):
         outputs = capture.run_program(program)
     for name, array in outputs.items():
-        typer.echo(f"{name}: {array.dtype}{list(array.shape)}\n{_text(array)}")
+        plain(f"{in_one_line(name)}: {array.dtype}{list(array.shape)}\n{_text(array)}")
     if not outputs:
         say(f"{file}: finished; the program names no output")
     return session.device.stats

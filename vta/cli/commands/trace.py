@@ -15,7 +15,7 @@ from isa.instructions import Module
 from isa.whole_file import open_whole, write_whole
 from vta.cli.capsule import require_trace
 from vta.cli.reporting import UserError, reported, require_outputs
-from vta.cli.style import painter, say
+from vta.cli.style import say, say_each
 from vta.inspect.trace import Recorded, TraceReader, read_trace
 from vta.inspect.trace.html import page_text
 from vta.inspect.trace.listing import classic_listing, launch_listing
@@ -83,11 +83,8 @@ def _classic_lines(recorded: Recorded) -> list[str]:
 
 
 def _print(launches: Iterator[Recorded], listed: Callable[[Recorded], Iterable[str]]) -> None:
-    paint = painter()
-    color = None if paint is str else True
     for recorded in launches:
-        for line in listed(recorded):
-            typer.echo(paint(line), color=color)
+        say_each(listed(recorded))
 
 
 def _modules(names: list[str]) -> frozenset[Module]:

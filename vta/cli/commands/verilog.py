@@ -4,7 +4,6 @@ Tests: tests/vta/cli/test_verilog_command.py.
 """
 
 import enum
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ import typer
 from isa.whole_file import write_whole
 from vta.cli.options import ConfigOption, chosen_config
 from vta.cli.reporting import reported, require_place
+from vta.cli.style import plain
 
 __all__ = ["ShellChoice", "verilog"]
 
@@ -48,10 +48,10 @@ def verilog(
         hardware = HardwareConfig(data_width=data_width)
         text = to_verilog(chosen, hardware, shell=shell.value)
         if output is None:
-            sys.stdout.write(text)
+            plain(text.removesuffix("\n"))
             return
         write_whole(output, text.encode())
-        typer.echo(
+        plain(
             f"{output}: {chosen.bitstream}, {shell.value} shell, {data_width}-bit memory, "
             f"digests {chosen.digest} and {hardware.digest}"
         )

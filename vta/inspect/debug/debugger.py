@@ -9,6 +9,7 @@ from typing import TextIO
 
 from isa.errors import VTAError
 from isa.instructions import MemoryId
+from isa.printable import printable
 from isa.program import Program
 from vta.inspect.debug.breakpoints import Breakpoint, BreakpointError, decimal, parse_breakpoint, parse_range
 from vta.inspect.debug.display import dram_text, listing, queues_text, tile_text, touched_text, where_text
@@ -31,7 +32,7 @@ class _CommandError(VTAError, ValueError):
 class Debugger(cmd.Cmd):
     """Commands on a ``ReplayMachine``. Each prints where the program stands if it moved.
 
-    ``failed`` is whether the last command could not be done; ``paint`` gives the lines colours.
+    ``failed`` is whether the last command could not be done; ``paint`` makes lines printable, and gives them colours.
     """
 
     prompt = "(vta) "
@@ -45,7 +46,7 @@ class Debugger(cmd.Cmd):
         *,
         first_address: int = 0,
         prompts: bool = True,
-        paint: Callable[[str], str] = str,
+        paint: Callable[[str], str] = printable,
     ) -> None:
         super().__init__(stdin=stdin, stdout=stdout)
         self.use_rawinput = prompts and stdin.isatty()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from isa.instructions import Module
 from isa.origin import Origin
+from isa.printable import in_one_line
 from isa.text.disassembler import format_instruction
 from runtime.observe.dump import dump_instructions
 from runtime.observe.timeline import NEVER
@@ -28,13 +29,13 @@ def launch_listing(
     """
     timeline = launch.timeline
     what = f"{timeline.cycles} cycles" if timeline.cycles is not None else "no clock"
-    purpose = f" for {launch.node}" if launch.node else ""
+    purpose = f" for {in_one_line(launch.node)}" if launch.node else ""
     yield (
-        f"launch {launch.number}{purpose} on {timeline.device}: {len(launch)} instructions, {what}, "
+        f"launch {launch.number}{purpose} on {in_one_line(timeline.device)}: {len(launch)} instructions, {what}, "
         f"{launch.config.bitstream}"
     )
     if timeline.error is not None:
-        yield f"failed: {_in_one_line(timeline.error)}"
+        yield f"failed: {in_one_line(timeline.error)}"
     times = [timeline.begun, timeline.ended] if timeline.issued is not None else [timeline.begun]
     titles = ["issued", "begun", "ended"] if timeline.issued is not None else ["order"]
     if timeline.issued is not None:
@@ -49,7 +50,7 @@ def launch_listing(
         )
         origin = timeline.origins[index]
         source = "" if origin is None else _source(origin, call=calls)
-        yield f"{text:<{_TEXT_WIDTH + 11 * len(times)}}  ; {_in_one_line(source)}" if source else text
+        yield f"{text:<{_TEXT_WIDTH + 11 * len(times)}}  ; {in_one_line(source)}" if source else text
     if launch.legal < len(launch):
         yield f"{launch.legal:5}  not an instruction, and nothing behind it was looked at"
 
@@ -62,11 +63,6 @@ def classic_listing(launch: Recorded) -> str:
 def _source(origin: Origin, *, call: bool) -> str:
     named = str(origin)
     return f"{named}, {origin.call}" if call and origin.call and not named.endswith(origin.call) else named
-
-
-def _in_one_line(text: str) -> str:
-    """Return ``text`` with what a terminal would obey, a new line say, written out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _time(time: int) -> str:

@@ -1,0 +1,25 @@
+"""Text from files as a terminal may have it: what a terminal would obey instead of showing it is written out.
+
+Names and messages in programs, traces and capsules may come from a stranger. Whatever prints or puts them into a
+message passes them through here. Tests: ``tests/isa/test_printable.py``.
+"""
+
+__all__ = ["in_one_line", "printable"]
+
+
+def in_one_line(text: str) -> str:
+    r"""Return ``text`` with every character that is not for printing written out, as ``\x1b`` or ``\u202e``.
+
+    That are control characters (line ends and tabs too), those that turn the direction of writing, and halves of
+    characters in names of files.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def printable(text: str) -> str:
+    """Return ``text`` as ``in_one_line`` does, but with its line ends and tabs."""
+    if text.isprintable():
+        return text
+    return "\n".join("\t".join(map(in_one_line, line.split("\t"))) for line in text.split("\n"))
