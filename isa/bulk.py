@@ -34,6 +34,7 @@ __all__ = [
     "broken",
     "decode_all",
     "decode_fields",
+    "decode_legal",
     "decode_uop_fields",
     "encode_all",
     "encode_fields",
@@ -89,6 +90,22 @@ def decode_fields(array: WordArray, config: VTAConfig) -> dict[str, FieldTable]:
         place = int(np.argmax(bad))
         _refuse(array, place, config)
     return tables
+
+
+def decode_legal(array: WordArray, config: VTAConfig) -> tuple[int, dict[str, FieldTable]]:
+    """Return how many words of ``array`` come before the first illegal one, and the tables of these."""
+    try:
+        return len(array), decode_fields(array, config)
+    except DecodingError:
+        low, high = 0, len(array) - 1
+    while low < high:  # the longest beginning that decodes
+        middle = (low + high + 1) // 2
+        try:
+            decode_fields(array[:middle], config)
+            low = middle
+        except DecodingError:
+            high = middle - 1
+    return low, decode_fields(array[:low], config)
 
 
 def modules_of(tables: Mapping[str, FieldTable], count: int) -> Column:

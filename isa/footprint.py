@@ -4,16 +4,27 @@ what is out of bounds.
 Tests: ``tests/isa/test_footprint.py``, ``tests/isa/check/test_checker.py``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from isa.bounds import index_text, row_outside, sram_text
 from isa.check.findings import Kind
 from isa.config import VTAConfig
+from isa.extents import (
+    dram_reach,
+    factors_of,
+    last_index,
+    loop_steps,
+    moved_elements,
+    operands_of,
+    row_starts,
+    tile_elements,
+)
 from isa.index_sets import Elements, affine_elements
 from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, Store
 from isa.known_uops import UopRange
 
-__all__ = ["Footprint", "Footprints", "dram_hull", "dram_rows", "outside_text"]
+__all__ = ["Footprint", "Footprints", "dram_hull", "dram_rows"]
 
 Touched = tuple[MemoryId, Elements]
 
@@ -65,50 +76,38 @@ class Footprints:
                 return _NOTHING
 
     def _of_load(self, load: Load) -> Footprint:
-        if not load.x_size or not load.y_size:
+        if not moved_elements(load):
             return _NOTHING
-        width = load.x_pad_0 + load.x_size + load.x_pad_1
-        height = load.y_pad_0 + load.y_size + load.y_pad_1
-        problems = (
-            *self._sram_range(load.memory, load.sram_base, width * height),
-            *self._dram_range(load),
-        )
+        count = tile_elements(load)
+        problems = self._transfer_problems(load, load.memory, count)
         if problems:
             return _out_of_bounds(*problems)
         if load.memory == MemoryId.UOP:
             return _NOTHING
-        memory = MemoryId.ACC if load.memory == MemoryId.ACC_8BIT else load.memory
-        return Footprint(writes=((memory, slice(load.sram_base, load.sram_base + width * height)),))
+        return Footprint(writes=((load.scratchpad, slice(load.sram_base, load.sram_base + count)),))
 
     def _of_store(self, store: Store) -> Footprint:
-        if not store.x_size or not store.y_size:
+        if not moved_elements(store):
             return _NOTHING
-        count = store.y_size * store.x_size
-        problems = (
-            *self._sram_range(MemoryId.OUT, store.sram_base, count),
-            *self._dram_range(store),
-        )
+        count = tile_elements(store)
+        problems = self._transfer_problems(store, MemoryId.OUT, count)
         if problems:
             return _out_of_bounds(*problems)
         return Footprint(reads=((MemoryId.ACC, slice(store.sram_base, store.sram_base + count)),))
 
-    def _sram_range(self, memory: MemoryId, base: int, count: int) -> Iterator[str]:
-        end, depth = base + count, self._depth[memory]
-        if end > depth:
-            yield f"{memory.name} elements {base} to {end - 1} are out of range, the buffer has {depth} elements"
-
-    def _dram_range(self, access: Load | Store) -> Iterator[str]:
-        begin, end = dram_hull(access, self._bytes[access.memory])
-        yield from outside_text(f"DRAM bytes {begin:#x} to {end - 1:#x} are", begin, end, self._dram)
+    def _transfer_problems(self, transfer: Load | Store, memory: MemoryId, count: int) -> list[str]:
+        problems, depth = [], self._depth[memory]
+        if transfer.sram_base + count > depth:
+            problems.append(sram_text(memory.name, transfer.sram_base, count, depth))
+        row = row_outside(transfer, self._bytes[memory], self._dram)
+        return problems if row is None else [*problems, row]
 
     def _of_loops(self, loops: Gemm | Alu, uops: Callable[[int, int], UopRange]) -> Footprint:
-        if not loops.iter_out or not loops.iter_in or loops.uop_bgn >= loops.uop_end:
+        if not loop_steps(loops):
             return _NOTHING
         depth = self._depth[MemoryId.UOP]
         if loops.uop_end > depth:
-            return _out_of_bounds(
-                f"micro-op index {loops.uop_end - 1} is out of range, the buffer has {depth} elements"
-            )
+            return _out_of_bounds(index_text("micro-op", loops.uop_end - 1, depth))
         found = uops(loops.uop_bgn, loops.uop_end)
         if found.problem is not None:
             return Footprint(problems=((found.kind, found.problem),), complete=False)
@@ -122,15 +121,18 @@ class Footprints:
 
     def _loop_footprint(self, loops: Gemm | Alu, uops: UopRange) -> Footprint:
         reads, problems = [], []
-        for name, memory, fields, outer, inner in _operands(loops, uops):
-            depth = self._depth[memory]
-            if not fields:
+        for operand in operands_of(loops):
+            places: tuple[int, ...] = getattr(uops, operand.field)
+            if not places:
                 continue
-            largest = max(fields) + (loops.iter_out - 1) * outer + (loops.iter_in - 1) * inner
-            if largest >= depth:
-                problems.append(f"{name} index {largest} is out of range, the buffer has {depth} elements")
+            depth = self._depth[operand.memory]
+            outer, inner = factors_of(loops, operand.field)
+            last = last_index(max(places), loops, outer=outer, inner=inner)
+            if last >= depth:
+                problems.append(index_text(operand.name, last, depth))
                 continue
-            reads.append((memory, affine_elements(fields, ((loops.iter_out, outer), (loops.iter_in, inner)))))
+            steps = ((loops.iter_out, outer), (loops.iter_in, inner))
+            reads.append((operand.memory, affine_elements(places, steps)))
         if problems:
             return _out_of_bounds(*problems)
         return Footprint(() if _forgets(loops) else tuple(reads), tuple(reads[:1]), complete=uops.complete)
@@ -138,42 +140,19 @@ class Footprints:
 
 def dram_hull(access: Load | Store, elem_bytes: int) -> tuple[int, int]:
     """Return the first byte that a transfer with work touches, and one past the last."""
-    rows = 0 if access.memory == MemoryId.UOP else (access.y_size - 1) * access.x_stride
-    return access.dram_base * elem_bytes, (access.dram_base + rows + access.x_size) * elem_bytes
+    return access.dram_base * elem_bytes, (access.dram_base + dram_reach(access)) * elem_bytes
 
 
 def dram_rows(access: Load | Store, elem_bytes: int) -> list[tuple[int, int]]:
     """Return the byte ranges (begin, end) that a transfer with work touches; rows without a gap are one range."""
-    base, row = access.dram_base * elem_bytes, access.x_size * elem_bytes
-    if access.memory == MemoryId.UOP or access.y_size == 1:
-        return [(base, base + row)]
-    stride = access.x_stride * elem_bytes
-    if stride <= row:
-        return [(base, base + (access.y_size - 1) * stride + row)]
-    return [(begin, begin + row) for begin in range(base, base + access.y_size * stride, stride)]
-
-
-def outside_text(subject: str, begin: int, end: int, dram: range) -> Iterator[str]:
-    """Say, if it is so, that bytes ``begin`` to ``end - 1`` lie where there is no memory."""
-    if begin < dram.start:
-        yield f"{subject} out of range, memory begins at {dram.start:#x}"
-    elif end > dram.stop:
-        yield f"{subject} out of range, memory ends at {dram.stop:#x}"
+    if access.y_size == 1 or access.x_stride <= access.x_size:
+        return [dram_hull(access, elem_bytes)]
+    row = access.x_size * elem_bytes
+    return [(start * elem_bytes, start * elem_bytes + row) for start in row_starts(access)]
 
 
 def _out_of_bounds(*messages: str) -> Footprint:
     return Footprint(problems=tuple((Kind.BOUNDS, message) for message in messages))
-
-
-def _operands(loops: Gemm | Alu, uops: UopRange) -> Iterator[tuple[str, MemoryId, tuple[int, ...], int, int]]:
-    """Yield name, memory, micro-op fields, outer and inner factor of each operand in use, the destination first."""
-    yield "accumulator", MemoryId.ACC, uops.dst, loops.dst_factor_out, loops.dst_factor_in
-    match loops:
-        case Gemm(reset=False):
-            yield "input", MemoryId.INP, uops.src, loops.src_factor_out, loops.src_factor_in
-            yield "weight", MemoryId.WGT, uops.wgt, loops.wgt_factor_out, loops.wgt_factor_in
-        case Alu(use_imm=False):
-            yield "accumulator", MemoryId.ACC, uops.src, loops.src_factor_out, loops.src_factor_in
 
 
 def _forgets(loops: Gemm | Alu) -> bool:
@@ -191,14 +170,6 @@ def _forgets(loops: Gemm | Alu) -> bool:
 
 def _shape(loops: Gemm | Alu) -> tuple[object, ...]:
     """Return everything that decides which elements are touched, micro-ops aside."""
-    factors = (loops.iter_out, loops.iter_in, loops.dst_factor_out, loops.dst_factor_in)
-    match loops:
-        case Gemm(reset=True):
-            return ("reset", *factors)
-        case Gemm():
-            rest = (loops.src_factor_out, loops.src_factor_in, loops.wgt_factor_out, loops.wgt_factor_in)
-            return ("gemm", *factors, *rest)
-        case Alu(use_imm=True):
-            return ("imm", _forgets(loops), *factors)
-        case Alu():
-            return ("alu", *factors, loops.src_factor_out, loops.src_factor_in)
+    operands = operands_of(loops)
+    factors = [factor for operand in operands for factor in factors_of(loops, operand.field)]
+    return (type(loops), len(operands), _forgets(loops), loops.iter_out, loops.iter_in, *factors)

@@ -105,6 +105,11 @@ class Load:
         return Module.LOAD if self.memory in (MemoryId.INP, MemoryId.WGT) else Module.COMPUTE
 
     @property
+    def scratchpad(self) -> MemoryId:
+        """The memory that it fills: an ACC_8BIT load fills ACC."""
+        return MemoryId.ACC if self.memory == MemoryId.ACC_8BIT else self.memory
+
+    @property
     def is_nop(self) -> bool:
         """Whether it only carries tokens (upstream's convention looks at ``x_size`` alone)."""
         return self.x_size == 0

@@ -1,9 +1,8 @@
-"""The micro-op buffer as far as it is known without running: micro-ops that come from the program's own memory.
+"""What ranges of the micro-op buffer say, where its contents are known, or as far as they are without running.
 
 Tests: ``tests/isa/check/test_checker.py``.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,12 +11,13 @@ import numpy.typing as npt
 
 from isa.bulk import decode_uop_fields
 from isa.check.findings import Kind
+from isa.config import VTAConfig
 from isa.encoding import DecodingError, decode_uop
 from isa.instructions import Load
-from isa.layout import Field, Layout, uop_layout
+from isa.layout import uop_layout
 from isa.program import Program
 
-__all__ = ["KnownUops", "UopRange"]
+__all__ = ["KnownUops", "UopBuffer", "UopRange"]
 
 Column = npt.NDArray[np.int64]
 
@@ -37,6 +37,35 @@ class UopRange:
     src: tuple[int, ...] = ()
     wgt: tuple[int, ...] = ()
 
+    @classmethod
+    def of(cls, words: npt.NDArray[np.uint32], config: VTAConfig) -> Self:
+        """Return what ``words``, all known, say; ``problem`` is what an engine says of the first illegal one."""
+        bad = np.flatnonzero(words & np.uint32(uop_layout(config).unused_mask))
+        if bad.size:
+            return cls(_refusal(int(words[bad[0]]), config), Kind.WORD, False, words.tobytes())
+        return cls(None, Kind.WORD, True, words.tobytes(), **_columns(words, config))
+
+
+class UopBuffer:
+    """The micro-ops on chip where all are known: zeros at first, then what was put there."""
+
+    def __init__(self, config: VTAConfig) -> None:
+        self._config = config
+        self._words = np.zeros(config.uop_depth, np.uint32)
+        self._ranges: dict[tuple[int, int], UopRange] = {}
+
+    def put(self, place: int, words: npt.NDArray[np.uint32]) -> None:
+        """Take in ``words`` from element ``place`` on."""
+        self._words[place : place + len(words)] = words
+        self._ranges.clear()
+
+    def read(self, begin: int, end: int) -> UopRange:
+        """Return what the micro-ops ``begin`` to ``end - 1`` say."""
+        found = self._ranges.get((begin, end))
+        if found is None:
+            found = self._ranges[begin, end] = UopRange.of(self._words[begin:end], self._config)
+        return found
+
 
 class KnownUops:
     """The micro-ops on chip: loaded from the program's image or a memory segment, unknown, or not loaded at all."""
@@ -53,7 +82,7 @@ class KnownUops:
         self._regions = [(base // 4, words) for base, words in regions if len(words)]
         self._words = np.full(program.config.uop_depth, self._NOT_LOADED, np.int64)
         self._ranges: dict[tuple[int, int], UopRange] = {}
-        self._unused = sum(((1 << f.width) - 1) << at for f, at in _placed(uop_layout(self._config)) if f.unused)
+        self._unused = uop_layout(self._config).unused_mask
 
     def store(self, begin: int, end: int) -> None:
         """Follow a store to DRAM bytes ``begin`` to ``end - 1``: micro-ops there are unknown from now on."""
@@ -100,22 +129,26 @@ class KnownUops:
             kind = Kind.UNWRITTEN if words[place] == self._NOT_LOADED else Kind.WORD
             return UopRange(self._problem(begin + place), kind, False, key)
         known = words[words >= 0]
-        fields = decode_uop_fields(known.astype(np.uint32), self._config)
-        columns = {name: tuple(column.tolist()) for name, column in fields.items()}
-        return UopRange(None, Kind.WORD, len(known) == len(words), key, **columns)
+        return UopRange(
+            None, Kind.WORD, len(known) == len(words), key, **_columns(known.astype(np.uint32), self._config)
+        )
 
     def _problem(self, place: int) -> str:
         """Say what is wrong with using the micro-op at ``place``."""
         word = int(self._words[place])
         if word == self._NOT_LOADED:
             return f"micro-op {place} is used but no instruction before loads it"
-        try:
-            decode_uop(word, self._config)
-        except DecodingError as error:
-            return f"micro-op {place}: {error}"
-        raise AssertionError("bulk and scalar decoder judge every micro-op alike")
+        return f"micro-op {place}: {_refusal(word, self._config)}"
 
 
-def _placed(layout: Layout) -> Iterator[tuple[Field, int]]:
-    """Yield each field and its lowest bit."""
-    return zip(layout.fields, layout.offsets, strict=True)
+def _columns(words: npt.NDArray[np.uint32], config: VTAConfig) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(column.tolist()) for name, column in decode_uop_fields(words, config).items()}
+
+
+def _refusal(word: int, config: VTAConfig) -> str:
+    """Return why a micro-op is illegal."""
+    try:
+        decode_uop(word, config)
+    except DecodingError as error:
+        return str(error)
+    raise AssertionError("bulk and scalar decoder judge every micro-op alike")

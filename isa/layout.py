@@ -101,6 +101,12 @@ class Layout:
                 return entry
         raise KeyError(name)
 
+    @property
+    def unused_mask(self) -> int:
+        """The bits that must be zero."""
+        placed = zip(self.fields, self.offsets, strict=True)
+        return sum(((1 << entry.width) - 1) << offset for entry, offset in placed if entry.unused)
+
     def pack(self, values: Mapping[str, int]) -> int:
         """Return the word whose used fields have ``values`` (a value for each) and whose other bits are zero."""
         word = 0

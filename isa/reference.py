@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from isa.bounds import index_text, outside_text, sram_text
 from isa.bulk import encode_all
 from isa.config import VTAConfig
 from isa.encoding import DecodingError, EncodingError, decode, decode_uop
@@ -244,23 +245,20 @@ class Reference:
             raise self._index_error(name, furthest, depth)
 
     def _index_error(self, name: str, index: int, depth: int) -> ExecutionError:
-        return self._error(f"{name} index {index} is out of range, the buffer has {depth} elements")
+        return self._error(index_text(name, index, depth))
 
     def _sram_slice(self, memory: MemoryId, base: int, count: int) -> slice:
         depth = self.config.depth(memory)
         if base + count > depth:
-            raise self._error(
-                f"{memory.name} elements {base} to {base + count - 1} are out of range, the buffer has {depth} elements"
-            )
+            raise self._error(sram_text(memory.name, base, count, depth))
         return slice(base, base + count)
 
     def _dram_slice(self, base: int, count: int, elem_bytes: int) -> slice:
         begin, end = base * elem_bytes, (base + count) * elem_bytes
-        span = f"DRAM bytes {begin:#x} to {end - 1:#x} are out of range"
-        if begin < self.first_address:
-            raise self._error(f"{span}, memory begins at {self.first_address:#x}")
-        if end > len(self.memory):
-            raise self._error(f"{span}, memory ends at {len(self.memory):#x}")
+        dram = range(self.first_address, len(self.memory))
+        text = outside_text(f"DRAM bytes {begin:#x} to {end - 1:#x} are", begin, end, dram)
+        if text is not None:
+            raise self._error(text)
         return slice(begin, end)
 
     def _error(self, message: str) -> ExecutionError:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import assert_never
 
 from isa.instructions import Deps, Instruction, Module
 
@@ -20,6 +21,21 @@ class TokenQueue(Enum):
     COMPUTE_TO_LOAD = "g2l"
     COMPUTE_TO_STORE = "g2s"
     STORE_TO_COMPUTE = "s2g"
+
+    @property
+    def ends(self) -> tuple[Module, Module]:
+        """The module that gives its tokens, and the one that takes them."""
+        match self:
+            case TokenQueue.LOAD_TO_COMPUTE:
+                return Module.LOAD, Module.COMPUTE
+            case TokenQueue.COMPUTE_TO_LOAD:
+                return Module.COMPUTE, Module.LOAD
+            case TokenQueue.COMPUTE_TO_STORE:
+                return Module.COMPUTE, Module.STORE
+            case TokenQueue.STORE_TO_COMPUTE:
+                return Module.STORE, Module.COMPUTE
+            case _:
+                assert_never(self)
 
 
 _FROM_PREV = {

@@ -7,11 +7,12 @@ micro-ops come from the program's own memory. Tests: ``tests/isa/check/test_chec
 
 from collections.abc import Iterator
 
+from isa.bounds import outside_text
 from isa.bulk import encode_all
 from isa.check.findings import Finding, Kind, Severity
 from isa.check.walk import Walk, follow_uops
 from isa.encoding import EncodingError, encode
-from isa.footprint import Footprints, outside_text
+from isa.footprint import Footprints
 from isa.known_uops import KnownUops
 from isa.program import Program
 
@@ -64,7 +65,9 @@ def _regions(program: Program, dram: range) -> Iterator[str]:
     for name, address, nbytes in regions:
         if nbytes:
             end = address + nbytes
-            yield from outside_text(f"{name}: bytes {address:#x} to {end - 1:#x} are", address, end, dram)
+            text = outside_text(f"{name}: bytes {address:#x} to {end - 1:#x} are", address, end, dram)
+            if text is not None:
+                yield text
 
 
 def _bounds_alone(program: Program, illegal: dict[int, str], dram: range) -> list[Finding]:

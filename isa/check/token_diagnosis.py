@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from isa.check.access_order import NOBODY, Need
 from isa.check.findings import Finding, Kind, Names, Severity
-from isa.check.token_flow import QUEUE_ENDS, Shortage, TokenFlow
+from isa.check.token_flow import Shortage, TokenFlow
 from isa.instructions import Instruction, Module
 from isa.tokens import TokenQueue
 
@@ -45,7 +45,7 @@ class TokenDiagnosis:
         """Return the finding for instruction ``index``, which may start before ``need`` is complete."""
         module = self.instructions[index].module
         others = [need.index]
-        queue = next((q for q, ends in QUEUE_ENDS.items() if ends == (need.module, module)), None)
+        queue = next((q for q in TokenQueue if q.ends == (need.module, module)), None)
         if queue is None:
             why = f"no tokens lead from {need.module.name} over COMPUTE to {module.name} in between"
         else:
@@ -69,7 +69,7 @@ class TokenDiagnosis:
             parts.append(f"no instruction from {giver} on gives a token of {queue.value} before it")
             return "; ".join(parts)
         late = flow.taker(queue, given)
-        place = self._after(given, QUEUE_ENDS[queue][1])
+        place = self._after(given, queue.ends[1])
         others += [given, place]
         end = "nobody takes" if late is None else f"instruction {late} takes, too late"
         if late is not None:
@@ -77,7 +77,7 @@ class TokenDiagnosis:
         parts.append(f"instruction {place} should take the token of {queue.value} that {given} gives, which {end}")
         spare = self._spare(queue, taker)
         if spare is not None and spare not in (last, given):
-            place = self._after(spare, QUEUE_ENDS[queue][1])
+            place = self._after(spare, queue.ends[1])
             others += [spare, place]
             parts.append(f"the one that {spare} gives is one too many, unless instruction {place} should take it")
         return "; ".join(parts)
@@ -125,10 +125,10 @@ class TokenDiagnosis:
         elif suspect != index:
             text += f"; instruction {suspect} takes one without a need for it"
         elif later is None:
-            last = self._last_of(QUEUE_ENDS[queue][0], before=index)
+            last = self._last_of(queue.ends[0], before=index)
             if last is not None:
                 others.append(last)
-                text += f"; the last instruction of {QUEUE_ENDS[queue][0].name} before it is {self.names.full(last)}"
+                text += f"; the last instruction of {queue.ends[0].name} before it is {self.names.full(last)}"
         also = [place for place, _ in rest if place != index]
         if also:
             others += also
@@ -176,7 +176,7 @@ class TokenDiagnosis:
 
     def _needed(self, queue: TokenQueue, place: int) -> int | None:
         """Return what pop number ``place``, and what follows it up to the next one, needs last of the giving module."""
-        giver_module, module = QUEUE_ENDS[queue]
+        giver_module, module = queue.ends
         takers = self.flow.takers[queue]
         stop = takers[place + 1] if place + 1 < len(takers) else len(self.instructions)
         found = max(

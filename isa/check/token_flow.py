@@ -12,18 +12,10 @@ from dataclasses import dataclass
 from isa.instructions import Instruction, Module
 from isa.tokens import TokenQueue, pops, pushes
 
-__all__ = ["QUEUE_ENDS", "Clock", "Shortage", "TokenFlow", "token_flow"]
+__all__ = ["Clock", "Shortage", "TokenFlow", "token_flow"]
 
 Clock = tuple[int, int, int, int]
 """By ``Module`` (place 0 is unused): the highest index of its instructions that is certainly complete, or -1."""
-
-QUEUE_ENDS: Mapping[TokenQueue, tuple[Module, Module]] = {
-    TokenQueue.LOAD_TO_COMPUTE: (Module.LOAD, Module.COMPUTE),
-    TokenQueue.COMPUTE_TO_LOAD: (Module.COMPUTE, Module.LOAD),
-    TokenQueue.COMPUTE_TO_STORE: (Module.COMPUTE, Module.STORE),
-    TokenQueue.STORE_TO_COMPUTE: (Module.STORE, Module.COMPUTE),
-}
-"""Who gives and who takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,13 +37,6 @@ from runtime.sim.report import awaited_tokens, failure_text, head_of
 
 __all__ = ["FunctionalSimulator"]
 
-_ENDS = {
-    TokenQueue.LOAD_TO_COMPUTE: (Module.LOAD, Module.COMPUTE),
-    TokenQueue.COMPUTE_TO_LOAD: (Module.COMPUTE, Module.LOAD),
-    TokenQueue.COMPUTE_TO_STORE: (Module.COMPUTE, Module.STORE),
-    TokenQueue.STORE_TO_COMPUTE: (Module.STORE, Module.COMPUTE),
-}
-
 _SLICE = 1 << 16
 """Instructions that run without a look at pending signals."""
 
@@ -188,7 +181,7 @@ class FunctionalSimulator(ObservedDevice):
             awaits: tuple[TokenQueue, ...] = ()
             if index is not None:
                 awaits = awaited_tokens(self.config, record, self._arena.word(index), module)
-            heads.append(ModuleHead(module, index, tuple(_ENDS[queue] for queue in awaits)))
+            heads.append(ModuleHead(module, index, tuple(queue.ends for queue in awaits)))
         return DeadlockError(heads)
 
 

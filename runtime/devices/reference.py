@@ -19,7 +19,7 @@ from isa.instructions import Finish, Instruction, MemoryId, Module
 from isa.origin import Origin
 from isa.reference import Counts, Reference
 from isa.reference import ExecutionError as InterpreterError
-from isa.tokens import Deadlock, TokenQueue, token_order
+from isa.tokens import Deadlock, token_order
 from runtime.devices.device import (
     DeadlockError,
     DeviceDebug,
@@ -116,17 +116,9 @@ class ReferenceDevice(CountedDevice):
             raise ExecutionError(index, message, origins[index]) from None
 
 
-_QUEUE_ENDS = {
-    TokenQueue.LOAD_TO_COMPUTE: (Module.LOAD, Module.COMPUTE),
-    TokenQueue.COMPUTE_TO_LOAD: (Module.COMPUTE, Module.LOAD),
-    TokenQueue.COMPUTE_TO_STORE: (Module.COMPUTE, Module.STORE),
-    TokenQueue.STORE_TO_COMPUTE: (Module.STORE, Module.COMPUTE),
-}
-
-
 def _heads(deadlock: Deadlock) -> list[ModuleHead]:
     """Return the head of each module, those with nothing left included."""
     heads = {module: ModuleHead(module, None) for module in Module}
     for head in deadlock.heads:
-        heads[head.module] = ModuleHead(head.module, head.index, tuple(_QUEUE_ENDS[queue] for queue in head.awaits))
+        heads[head.module] = ModuleHead(head.module, head.index, tuple(queue.ends for queue in head.awaits))
     return list(heads.values())

@@ -7,18 +7,20 @@ the order of execution. Tests: ``tests/runtime/observe/test_timeline.py``.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
 
 from isa.bulk import decode_fields
 from isa.config import VTAConfig
+from isa.extents import TransferColumns, all_row_starts, by_memory
 from isa.instructions import MemoryId
 from isa.origin import Origin
 from isa.tokens import TokenQueue
 from runtime.observe.accounting import CycleAccount
 
-__all__ = ["NEVER", "Bursts", "States", "Timeline", "TimelineHook", "order_timeline", "timed"]
+__all__ = ["NEVER", "Bursts", "States", "Timeline", "TimelineHook", "client_of", "order_timeline", "timed"]
 
 Column = npt.NDArray[np.int64]
 
@@ -154,8 +156,22 @@ def timed(
             )
 
 
-_CLIENTS = {MemoryId.UOP: "uop", MemoryId.ACC: "acc", MemoryId.ACC_8BIT: "acc", MemoryId.OUT: "store"}
-_NAMES = ("uop", "acc", "load", "store")
+_CLIENT_NAMES = ("uop", "acc", "load", "store")
+
+
+def client_of(memory: MemoryId) -> str:
+    """Return the client of the memory bus that loads ``memory``, or stores it."""
+    match memory:
+        case MemoryId.UOP:
+            return "uop"
+        case MemoryId.ACC | MemoryId.ACC_8BIT:
+            return "acc"
+        case MemoryId.INP | MemoryId.WGT:
+            return "load"
+        case MemoryId.OUT:
+            return "store"
+        case _:
+            assert_never(memory)
 
 
 def _transfers(array: npt.NDArray[np.uint64], executed: Column, begun: Column, config: VTAConfig) -> Bursts:
@@ -163,17 +179,12 @@ def _transfers(array: npt.NDArray[np.uint64], executed: Column, begun: Column, c
     parts = []
     tables = decode_fields(array[executed], config)
     for table in (tables[name] for name in ("LOAD", "STORE") if name in tables):
-        column = table.columns
-        for memory in MemoryId:
-            chosen = np.flatnonzero((column["memory"] == memory) & (column["x_size"] > 0))
-            rows = column["y_size"][chosen]
-            which = np.repeat(chosen, rows)
-            row = np.arange(rows.sum()) - np.repeat(np.cumsum(rows) - rows, rows)
-            element = column["dram_base"][which] + row * column["x_stride"][which]
-            unit = config.elem_bytes(memory)
-            client = np.full(len(which), _NAMES.index(_CLIENTS.get(memory, "load")))
-            time = begun[executed[table.index[which]]]
-            parts.append(np.stack([time, element * unit, column["x_size"][which] * unit, client]))
+        transfers = TransferColumns.of(table.columns)
+        which, element = all_row_starts(transfers)
+        unit = by_memory(transfers.memory[which], config.elem_bytes)
+        client = by_memory(transfers.memory[which], lambda memory: _CLIENT_NAMES.index(client_of(memory)))
+        time = begun[executed[table.index[which]]]
+        parts.append(np.stack([time, element * unit, transfers.x_size[which] * unit, client]))
     moved = np.concatenate(parts, axis=1) if parts else np.zeros((4, 0), np.int64)
     time, address, nbytes, number = moved[:, np.argsort(moved[0], kind="stable")]
-    return Bursts(begin=time, end=time, address=address, nbytes=nbytes, client=number, clients=_NAMES)
+    return Bursts(begin=time, end=time, address=address, nbytes=nbytes, client=number, clients=_CLIENT_NAMES)

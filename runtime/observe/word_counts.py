@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from isa.bulk import FieldTable
 from isa.config import VTAConfig
+from isa.extents import LoopColumns, TransferColumns, loop_steps, moved_elements
 from isa.instructions import MemoryId
 from runtime.observe.stats import InstructionCounts, Statistics
 
@@ -44,16 +45,16 @@ def count_words(tables: Mapping[str, FieldTable], chosen: Mask, config: VTAConfi
             case "LOAD":
                 _count_loads(columns, config, found, kinds)
             case "STORE":
-                moved = columns["x_size"] * columns["y_size"]
+                moved = moved_elements(TransferColumns.of(columns))
                 found["out_store_nbytes"] = int(moved.sum()) * config.elem_bytes(MemoryId.OUT)
                 nops = columns["x_size"] == 0
                 kinds |= {"store": int((~nops).sum()), "nop_store": int(nops.sum())}
             case "GEMM":
                 resets = columns["reset"] != 0
-                found["gemm_counter"] = int(_steps(columns)[~resets].sum())
+                found["gemm_counter"] = int(loop_steps(LoopColumns.of(columns))[~resets].sum())
                 kinds |= {"gemm": int((~resets).sum()), "gemm_reset": int(resets.sum())}
             case "ALU":
-                found["alu_counter"] = int(_steps(columns).sum())
+                found["alu_counter"] = int(loop_steps(LoopColumns.of(columns)).sum())
                 kinds["alu"] = int(picked.sum())
             case _:
                 kinds["finish"] = int(picked.sum())
@@ -69,13 +70,8 @@ def _count_loads(
     nops = columns["x_size"] == 0
     load_module = (columns["memory"] == MemoryId.INP) | (columns["memory"] == MemoryId.WGT)
     kinds |= {"nop_load": int((nops & load_module).sum()), "nop_compute": int((nops & ~load_module).sum())}
-    moved = columns["x_size"] * columns["y_size"]
+    moved = moved_elements(TransferColumns.of(columns))
     for memory, counter in _BYTES_OF.items():
         here = columns["memory"] == memory
         kinds[f"load_{memory.name.lower()}"] = int((here & ~nops).sum())
         found[counter] = found.get(counter, 0) + int(moved[here].sum()) * config.elem_bytes(memory)
-
-
-def _steps(columns: Mapping[str, Column]) -> Column:
-    steps: Column = np.maximum(columns["uop_end"] - columns["uop_bgn"], 0) * columns["iter_out"] * columns["iter_in"]
-    return steps

@@ -13,6 +13,7 @@ from enum import IntFlag
 from isa.errors import VTAError
 from isa.instructions import Finish, Instruction, Load, MemoryId, Module, Store
 from isa.origin import Origin
+from isa.tokens import TokenQueue
 from runtime.memory.device_memory import Allocation
 
 __all__ = ["Entry", "InstructionQueue", "Target", "Token", "TokenError", "TokenStep", "nop", "token_steps"]
@@ -79,12 +80,7 @@ def nop(module: Module) -> Instruction:
             return Store(memory=MemoryId.UOP)
 
 
-_QUEUES = (
-    (Module.LOAD, Module.COMPUTE),
-    (Module.COMPUTE, Module.LOAD),
-    (Module.STORE, Module.COMPUTE),
-    (Module.COMPUTE, Module.STORE),
-)
+_QUEUES = frozenset(queue.ends for queue in TokenQueue)
 """The token queues, as (from, to)."""
 
 

@@ -10,14 +10,15 @@ Data that passes through DRAM within a launch (bytes that are loaded and stored)
 Tests: ``tests/runtime/queue/test_token_plan.py``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from isa.bulk import decode_uop_fields
 from isa.config import VTAConfig
-from isa.instructions import Alu, Finish, Gemm, Load, MemoryId, Module, Store
+from isa.footprint import Footprint, Footprints
+from isa.instructions import Finish, Load, MemoryId, Module, Store
+from isa.known_uops import UopBuffer
 from runtime.memory.device_memory import Allocation
 from runtime.queue.instruction_queue import Entry, Token
 from runtime.queue.launch import LaunchAddresses
@@ -31,6 +32,8 @@ Range = tuple[int, int]
 _PUSH = {True: Token.PUSH_NEXT, False: Token.PUSH_PREV}
 _POP = {True: Token.POP_PREV, False: Token.POP_NEXT}
 _NEVER = -1
+_ANYWHERE = range(1 << 63)
+"""Whether transfers lie in memory was checked when they were asked for."""
 
 
 def plan_tokens(
@@ -48,7 +51,8 @@ def plan_tokens(
     ]
     if _passes_through_dram(work):
         return serialise(work)
-    planner = _Planner(work, _MicroOps(uops, addresses.uops // config.uop_elem_bytes, config), config)
+    image = np.array(uops, np.uint32)
+    planner = _Planner(work, image, addresses.uops // config.uop_elem_bytes, config)
     for index in range(len(work)):
         planner.plan(index)
     return work
@@ -78,44 +82,25 @@ def _meet(some: list[Range], others: list[Range]) -> bool:
     return False
 
 
-class _MicroOps:
-    """The micro-ops on chip, as the loads of a launch bring them, and the ranges of their operands."""
-
-    def __init__(self, image: Sequence[int], address: int, config: VTAConfig) -> None:
-        self._image = np.array(image, np.uint32)
-        self._address = address
-        self._words = np.zeros(config.uop_depth, np.uint32)
-        self._config = config
-        self._known: dict[Range, dict[str, Range]] = {}
-
-    def load(self, load: Load) -> None:
-        """Take in a load of micro-ops."""
-        begin = load.dram_base - self._address
-        self._words[load.sram_base : load.sram_base + load.x_size] = self._image[begin : begin + load.x_size]
-        self._known.clear()
-
-    def operand(self, name: str, instruction: Gemm | Alu) -> Range:
-        """Return the elements that operand ``name`` of an instruction lies in."""
-        key = (instruction.uop_bgn, instruction.uop_end)
-        if key not in self._known:
-            fields = decode_uop_fields(self._words[slice(*key)], self._config)
-            self._known[key] = {field: (int(column.min()), int(column.max()) + 1) for field, column in fields.items()}
-        low, high = self._known[key][name]
-        steps = ((instruction.iter_out, f"{name}_factor_out"), (instruction.iter_in, f"{name}_factor_in"))
-        return low, high + sum((count - 1) * int(getattr(instruction, factor)) for count, factor in steps)
+_PRODUCER = {MemoryId.INP: Module.LOAD, MemoryId.WGT: Module.LOAD, MemoryId.ACC: Module.COMPUTE}
+"""Who writes each scratchpad. The module to the right of it consumes what is there, and never writes it."""
 
 
 class _Planner:
     """Walks over the stream and remembers who touched each scratchpad element last."""
 
-    def __init__(self, entries: list[Entry], micro_ops: _MicroOps, config: VTAConfig) -> None:
+    def __init__(self, entries: list[Entry], image: npt.NDArray[np.uint32], image_base: int, config: VTAConfig) -> None:
         self._entries = entries
-        self._micro_ops = micro_ops
-        depths = {MemoryId.INP: config.inp_depth, MemoryId.WGT: config.wgt_depth, MemoryId.ACC: config.acc_depth}
-        # INP and WGT pass from load to compute, ACC from compute to store.
-        self._written = {memory: np.full(depth, _NEVER) for memory, depth in depths.items()}
-        self._read = {memory: np.full(depth, _NEVER) for memory, depth in depths.items()}
+        self._image = image
+        self._image_base = image_base
+        self._uops = UopBuffer(config)
+        self._footprints = Footprints(config, _ANYWHERE)
+        # For each element, the last entry that wrote it and the last one of the consumer that read it. One number is
+        # enough: entries of one module complete in order, so whoever waits for the last has waited for all of them.
+        self._written = {memory: np.full(config.depth(memory), _NEVER) for memory in _PRODUCER}
+        self._read = {memory: np.full(config.depth(memory), _NEVER) for memory in _PRODUCER}
         self._last = {Module.LOAD: _NEVER, Module.STORE: _NEVER}
+        # The last entry of a module that another one has waited for: what came before it needs no token any more.
         self._granted: dict[tuple[Module, Module], int] = {}
 
     def plan(self, index: int) -> None:
@@ -123,60 +108,43 @@ class _Planner:
         instruction = self._entries[index].instruction
         match instruction:
             case Load(memory=MemoryId.UOP):
-                self._micro_ops.load(instruction)
-            case Load(memory=MemoryId.INP | MemoryId.WGT):
-                self._consume(index, Module.COMPUTE, self._read, [(instruction.memory, _loaded(instruction))])
-                self._mark(index, self._written, [(instruction.memory, _loaded(instruction))])
-                self._last[Module.LOAD] = index
-            case Load():
-                self._compute(index, [(MemoryId.ACC, _loaded(instruction))])
-            case Gemm() | Alu():
-                self._operate(index, instruction)
-            case Store():
-                places = [(MemoryId.ACC, _stored(instruction))]
-                self._consume(index, Module.COMPUTE, self._written, places)
-                self._mark(index, self._read, places)
-                self._last[Module.STORE] = index
+                # Micro-ops are loaded and used by one module, and nothing stores them: they need no tokens.
+                begin = instruction.dram_base - self._image_base
+                self._uops.put(instruction.sram_base, self._image[begin : begin + instruction.x_size])
             case Finish():
+                # The launch is over when FINISH is; compute's own work is done before it anyway.
                 for source, last in self._last.items():
                     self._wait(index, source, last)
+            case _:
+                self._order(index, instruction.module, self._footprints.of(instruction, self._uops.read))
 
-    def _operate(self, index: int, instruction: Gemm | Alu) -> None:
-        if not (instruction.iter_out and instruction.iter_in and instruction.uop_end > instruction.uop_bgn):
-            return
-        if isinstance(instruction, Gemm) and not instruction.reset:
-            operands = [
-                (MemoryId.INP, self._micro_ops.operand("src", instruction)),
-                (MemoryId.WGT, self._micro_ops.operand("wgt", instruction)),
-            ]
-            self._consume(index, Module.LOAD, self._written, operands)
-            self._mark(index, self._read, operands)
-        self._compute(index, [(MemoryId.ACC, self._micro_ops.operand("dst", instruction))])
+    def _order(self, index: int, module: Module, footprint: Footprint) -> None:
+        """Wait for the other module at each place, then remember having been there.
 
-    def _compute(self, index: int, places: Sequence[tuple[MemoryId, Range]]) -> None:
-        """Compute writes accumulators, which stores before it must have read."""
-        self._consume(index, Module.STORE, self._read, places)
-        self._mark(index, self._written, places)
-
-    def _consume(
-        self,
-        index: int,
-        source: Module,
-        table: dict[MemoryId, npt.NDArray[np.int64]],
-        places: Iterable[tuple[MemoryId, Range]],
-    ) -> None:
-        """Wait for the last one of ``source`` that ``table`` knows at ``places``."""
-        last = max(int(table[memory][slice(*place)].max(initial=_NEVER)) for memory, place in places)
-        self._wait(index, source, last)
-
-    def _mark(
-        self, index: int, table: dict[MemoryId, npt.NDArray[np.int64]], places: Iterable[tuple[MemoryId, Range]]
-    ) -> None:
-        for memory, place in places:
-            table[memory][slice(*place)] = index
+        What a module reads of its own (a sum reads its accumulator) its own order takes care of; noting it would hide
+        the consumer's reads, for which a later write has to wait.
+        """
+        reads = [(memory, elements) for memory, elements in footprint.reads if _PRODUCER[memory] is not module]
+        # One wait for each neighbour, for the last of all that is needed: an instruction has one flag for each queue.
+        if reads:
+            last = max(int(self._written[memory][elements].max()) for memory, elements in reads)
+            self._wait(index, Module(module - 1), last)
+        if footprint.writes:
+            last = max(int(self._read[memory][elements].max()) for memory, elements in footprint.writes)
+            self._wait(index, Module(module + 1), last)
+        for memory, elements in reads:
+            self._read[memory][elements] = index
+        for memory, elements in footprint.writes:
+            self._written[memory][elements] = index
+        if module in self._last:
+            self._last[module] = index
 
     def _wait(self, index: int, source: Module, last: int) -> None:
-        """Let ``index`` wait for entry ``last`` of ``source``, unless its module did already."""
+        """Let ``index`` wait for entry ``last`` of ``source``, unless its module did already.
+
+        A token is a count, not a name: the k-th pop takes what the k-th push gave. Pushes are asked for in ascending
+        order (``_granted`` only grows), and pops come in program order, so the k-th of both belong together.
+        """
         target = self._entries[index].module
         if last <= self._granted.get((source, target), _NEVER):
             return
@@ -184,12 +152,3 @@ class _Planner:
         rightwards = source < target
         self._entries[last].tokens |= _PUSH[rightwards]
         self._entries[index].tokens |= _POP[rightwards]
-
-
-def _loaded(load: Load) -> Range:
-    rows = load.y_pad_0 + load.y_size + load.y_pad_1
-    return load.sram_base, load.sram_base + rows * (load.x_pad_0 + load.x_size + load.x_pad_1)
-
-
-def _stored(store: Store) -> Range:
-    return store.sram_base, store.sram_base + store.y_size * store.x_size

@@ -7,8 +7,10 @@ Tests: ``tests/runtime/sim/test_failures.py``.
 from collections.abc import Callable, Mapping
 from typing import assert_never
 
+from isa.bounds import index_text, row_outside, sram_text
 from isa.config import VTAConfig
 from isa.encoding import DecodingError, decode, decode_uop
+from isa.extents import operands_of
 from isa.instructions import Alu, Gemm, Instruction, Load, MemoryId, Module, Store
 from isa.tokens import TokenQueue, pops
 from runtime.memory.device_memory import FIRST_ADDRESS
@@ -35,18 +37,22 @@ def failure_text(config: VTAConfig, record: Record, word: int, micro_op: Callabl
             return f"the last instruction of a launch must be FINISH, not {_kind(decode(word, config))}"
         case Failure.SRAM_RANGE:
             base = _transfer(decode(word, config)).sram_base
-            name = MemoryId(detail).name
-            return f"{name} elements {base} to {value - 1} are out of range, the buffer has {limit} elements"
+            return sram_text(MemoryId(detail).name, base, value - base, limit)
         case Failure.DRAM_RANGE:
-            return _dram_text(config, _transfer(decode(word, config)), limit)
+            transfer = _transfer(decode(word, config))
+            text = row_outside(transfer, config.elem_bytes(transfer.memory), range(FIRST_ADDRESS, limit))
+            assert text is not None, "the native bounds check refused a transfer that lies in DRAM"
+            return text
         case Failure.ILLEGAL_UOP:
             loops = _loops(decode(word, config))
             return _refusal(lambda: [decode_uop(micro_op(i), config) for i in range(loops.uop_bgn, loops.uop_end)])
         case Failure.UOP_RANGE:
-            return f"micro-op index {value - 1} is out of range, the buffer has {limit} elements"
+            return index_text("micro-op", value - 1, limit)
         case Failure.INDEX_RANGE:
-            name = _scratchpad_of(decode(word, config), Operand(detail))
-            return f"{name} index {value} is out of range, the buffer has {limit} elements"
+            operands = operands_of(_loops(decode(word, config)))
+            field = Operand(detail).name.lower()
+            name = next(operand.name for operand in operands if operand.field == field)
+            return index_text(name, value, limit)
         case _:
             assert_never(failure)
 
@@ -69,31 +75,6 @@ def _refusal(decoder: Callable[[], object]) -> str:
     except DecodingError as error:
         return str(error)
     raise AssertionError("the native decoder refused a word that isa.encoding accepts")
-
-
-def _dram_text(config: VTAConfig, transfer: Load | Store, limit: int) -> str:
-    """Name the first row that leaves DRAM."""
-    size = config.elem_bytes(transfer.memory)
-    for y in range(transfer.y_size):
-        begin = (transfer.dram_base + y * transfer.x_stride) * size
-        end = begin + transfer.x_size * size
-        if begin < FIRST_ADDRESS:
-            return f"DRAM bytes {begin:#x} to {end - 1:#x} are out of range, memory begins at {FIRST_ADDRESS:#x}"
-        if end > limit:
-            return f"DRAM bytes {begin:#x} to {end - 1:#x} are out of range, memory ends at {limit:#x}"
-    raise AssertionError("the native bounds check refused a transfer that lies in DRAM")
-
-
-def _scratchpad_of(instruction: Instruction, operand: Operand) -> str:
-    match operand:
-        case Operand.DST:
-            return "accumulator"
-        case Operand.SRC:
-            return "input" if isinstance(instruction, Gemm) else "accumulator"
-        case Operand.WGT:
-            return "weight"
-        case _:
-            assert_never(operand)
 
 
 def _kind(instruction: Instruction) -> str:

@@ -9,6 +9,7 @@ from isa.bulk import (
     array_to_words,
     decode_all,
     decode_fields,
+    decode_legal,
     decode_uop_fields,
     encode_all,
     encode_fields,
@@ -142,3 +143,14 @@ def test_a_value_of_64_bits_is_refused_as_it_is() -> None:
         EncodingError, match=r"^instruction 0: LOAD: field 'dram_base' holds 32 bits, not 9223372036854775808$"
     ):
         encode_all([Load(memory=MemoryId.INP, dram_base=1 << 63, x_size=1)], VTAConfig())
+
+
+@pytest.mark.parametrize("illegal", [0, 1, 5, 6, None])
+def test_the_legal_beginning_ends_before_the_first_illegal_word(illegal: int | None) -> None:
+    instructions = [Gemm(), Load(memory=MemoryId.INP), Store(), Gemm(), Gemm(), Gemm(), Finish()]
+    array = encode_all(instructions, VTAConfig())
+    for place in [] if illegal is None else [illegal, 6]:
+        array[place, 0] = 7
+    count, tables = decode_legal(array, VTAConfig())
+    assert count == (7 if illegal is None else illegal)
+    assert sorted(index for table in tables.values() for index in table.index.tolist()) == list(range(count))

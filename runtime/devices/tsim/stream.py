@@ -13,10 +13,20 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from isa.bulk import FieldTable, array_to_words, decode_fields, encode_fields, modules_of, words_to_array
+from isa.bounds import index_text, row_outside, sram_text
+from isa.bulk import FieldTable, array_to_words, decode_legal, encode_fields, modules_of, words_to_array
 from isa.config import VTAConfig
-from isa.encoding import DecodingError, decode, encode
-from isa.instructions import Deps, Finish, MemoryId, Module
+from isa.encoding import decode, encode
+from isa.extents import (
+    LoopColumns,
+    TransferColumns,
+    by_memory,
+    dram_reach,
+    loop_steps,
+    moved_elements,
+    tile_elements,
+)
+from isa.instructions import Deps, Finish, Load, MemoryId, Module, Store
 from isa.tokens import TokenQueue, pops, pushes
 from runtime.devices.device import ModuleHead
 from runtime.memory.device_memory import FIRST_ADDRESS
@@ -26,13 +36,6 @@ __all__ = ["Fault", "InstructionStream"]
 WordArray = npt.NDArray[np.uint64]
 Column = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-
-_ENDS = {
-    TokenQueue.LOAD_TO_COMPUTE: (Module.LOAD, Module.COMPUTE),
-    TokenQueue.COMPUTE_TO_LOAD: (Module.COMPUTE, Module.LOAD),
-    TokenQueue.COMPUTE_TO_STORE: (Module.COMPUTE, Module.STORE),
-    TokenQueue.STORE_TO_COMPUTE: (Module.STORE, Module.COMPUTE),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class InstructionStream:
     def __init__(self, array: WordArray, config: VTAConfig, *, skip: bool = False) -> None:
         self.config = config
         self.array = array
-        self.legal, self.tables = _legal_prefix(array, config)
+        self.legal, self.tables = decode_legal(array, config)
         self.skip = skip
         self._range: tuple[int, Fault | None] | None = None
         self.work = _without_work(self.tables) if skip else self.tables
@@ -105,45 +108,39 @@ class InstructionStream:
         table = self.work.get(name)
         if table is None:
             return None
-        column = table.columns
-        size = _by_memory(column["memory"], {memory: self.config.elem_bytes(memory) for memory in MemoryId})
-        depth = _by_memory(column["memory"], {memory: self.config.depth(memory) for memory in MemoryId})
-        elements = (column["x_pad_0"] + column["x_size"] + column["x_pad_1"]) * (
-            column["y_pad_0"] + column["y_size"] + column["y_pad_1"]
-        )
-        first = column["dram_base"] * size
-        last = (
-            column["dram_base"] + np.maximum(column["y_size"] - 1, 0) * column["x_stride"] + column["x_size"]
-        ) * size
-        works = (column["x_size"] != 0) & (column["y_size"] != 0)
+        transfers = TransferColumns.of(table.columns)
+        size = by_memory(transfers.memory, self.config.elem_bytes)
+        depth = by_memory(transfers.memory, self.config.depth)
+        first, last = transfers.dram_base * size, (transfers.dram_base + dram_reach(transfers)) * size
         off_chip = (first < FIRST_ADDRESS) | (last > dram_end)
-        bad = works & ((column["sram_base"] + elements > depth) | off_chip)
+        bad = (moved_elements(transfers) != 0) & (off_chip | (transfers.sram_base + tile_elements(transfers) > depth))
         if not bad.any():
             return None
-        at = int(np.argmax(bad))
-        index = int(table.index[at])
-        base, end = int(column["sram_base"][at]), int(column["sram_base"][at] + elements[at])
-        if end > depth[at]:
-            memory = MemoryId(int(column["memory"][at])).name
-            text = f"{memory} elements {base} to {end - 1} are out of range, the buffer has {depth[at]} elements"
-            return Fault(index, text)
-        row = {key: int(values[at]) for key, values in column.items()}
-        return Fault(index, _dram_text(row, int(size[at]), dram_end))
+        index = int(table.index[np.argmax(bad)])
+        transfer = decode(self.word(index), self.config)
+        assert isinstance(transfer, Load | Store)
+        return Fault(index, self._refusal(transfer, range(FIRST_ADDRESS, dram_end)))
+
+    def _refusal(self, transfer: Load | Store, dram: range) -> str:
+        """Return why a transfer that is out of range is."""
+        memory, count = transfer.memory, tile_elements(transfer)
+        depth = self.config.depth(memory)
+        if transfer.sram_base + count > depth:
+            return sram_text(memory.name, transfer.sram_base, count, depth)
+        text = row_outside(transfer, self.config.elem_bytes(memory), dram)
+        assert text is not None, "what is in no scratchpad's way is out of DRAM"
+        return text
 
     def _uop_fault(self, name: str) -> Fault | None:
         table = self.work.get(name)
         if table is None:
             return None
-        column = table.columns
-        works = (column["iter_out"] != 0) & (column["iter_in"] != 0) & (column["uop_end"] > column["uop_bgn"])
-        bad = works & (column["uop_end"] > self.config.uop_depth)
+        loops = LoopColumns.of(table.columns)
+        bad = (loop_steps(loops) != 0) & (loops.uop_end > self.config.uop_depth)
         if not bad.any():
             return None
         at = int(np.argmax(bad))
-        text = (
-            f"micro-op index {column['uop_end'][at] - 1} is out of range, "
-            f"the buffer has {self.config.uop_depth} elements"
-        )
+        text = index_text("micro-op", int(loops.uop_end[at]) - 1, self.config.uop_depth)
         return Fault(int(table.index[at]), text)
 
     # --- where a launch stopped --------------------------------------------------------------------------------------
@@ -180,25 +177,12 @@ class InstructionStream:
                 continue
             index = int(waiting[0])
             lacking = [queue for queue in pops(*self._deps(index)) if not tokens[queue]] if index < fetched else []
-            heads.append(ModuleHead(module, index, tuple(_ENDS[queue] for queue in lacking)))
+            heads.append(ModuleHead(module, index, tuple(queue.ends for queue in lacking)))
         return heads
 
     def _deps(self, index: int) -> tuple[Module, Deps]:
         instruction = decode(self.word(index), self.config)
         return instruction.module, instruction.deps
-
-
-def _legal_prefix(array: WordArray, config: VTAConfig) -> tuple[int, Mapping[str, FieldTable]]:
-    """Return how many words come before the first illegal one, and their fields."""
-    try:
-        return len(array), decode_fields(array, config)
-    except DecodingError:
-        for index, word in enumerate(array_to_words(array)):
-            try:
-                decode(word, config)
-            except DecodingError:
-                return index, decode_fields(array[:index], config)
-        raise AssertionError("bulk and scalar decoder judge every word alike") from None
 
 
 def _without_work(tables: Mapping[str, FieldTable]) -> Mapping[str, FieldTable]:
@@ -211,21 +195,3 @@ def _without_work(tables: Mapping[str, FieldTable]) -> Mapping[str, FieldTable]:
         kept = columns["memory"] == MemoryId.UOP if name == "LOAD" else np.zeros(columns[key].shape, np.bool_)
         changed[name] = replace(tables[name], columns={**columns, key: np.where(kept, columns[key], 0)})
     return changed
-
-
-def _by_memory(memories: Column, values: Mapping[MemoryId, int]) -> Column:
-    """Return the value of each memory in a column of legal memory ids."""
-    lookup = np.array([values[memory] for memory in sorted(values)], np.int64)
-    return lookup[memories]
-
-
-def _dram_text(transfer: Mapping[str, int], size: int, dram_end: int) -> str:
-    """Name the first row that leaves DRAM."""
-    for y in range(transfer["y_size"]):
-        begin = (transfer["dram_base"] + y * transfer["x_stride"]) * size
-        end = begin + transfer["x_size"] * size
-        if begin < FIRST_ADDRESS:
-            return f"DRAM bytes {begin:#x} to {end - 1:#x} are out of range, memory begins at {FIRST_ADDRESS:#x}"
-        if end > dram_end:
-            return f"DRAM bytes {begin:#x} to {end - 1:#x} are out of range, memory ends at {dram_end:#x}"
-    raise AssertionError("a transfer out of range has a row out of range")

@@ -8,9 +8,20 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from isa.bounds import index_text
 from isa.bulk import FieldTable, decode_uop_fields
 from isa.config import VTAConfig
 from isa.encoding import DecodingError, decode_uop
+from isa.extents import (
+    ALU_OPERANDS,
+    GEMM_OPERANDS,
+    LoopColumns,
+    TransferColumns,
+    dram_reach,
+    last_index,
+    loop_steps,
+    moved_elements,
+)
 from isa.instructions import MemoryId
 from isa.layout import uop_layout
 from runtime.devices.tsim.stream import Fault
@@ -18,8 +29,6 @@ from runtime.devices.tsim.stream import Fault
 __all__ = ["MicroOpShadow"]
 
 Column = npt.NDArray[np.int64]
-Columns = Mapping[str, Column]
-Mask = npt.NDArray[np.bool_]
 
 
 class MicroOpShadow:
@@ -29,10 +38,7 @@ class MicroOpShadow:
         self.config = config
         self._words = np.zeros(config.uop_depth, np.uint32)
         self._fields = decode_uop_fields(np.zeros(config.uop_depth + 1, np.uint32), config)  # one more: an open end
-        layout = uop_layout(config)
-        self._unused = np.uint32(
-            sum(((1 << f.width) - 1) << o for f, o in zip(layout.fields, layout.offsets, strict=True) if f.unused)
-        )
+        self._unused = np.uint32(uop_layout(config).unused_mask)
 
     def first_fault(
         self, tables: Mapping[str, FieldTable], memory: npt.NDArray[np.uint8], *, before: int
@@ -61,10 +67,9 @@ class MicroOpShadow:
         """Return whether a store may write what a load reads."""
         if stores is None or not loads:
             return False
-        column, size = stores.columns, self.config.elem_bytes(MemoryId.OUT)
-        rows = np.maximum(column["y_size"] - 1, 0) * column["x_stride"]
-        low, high = column["dram_base"] * size, (column["dram_base"] + rows + column["x_size"]) * size
-        works = (column["x_size"] != 0) & (column["y_size"] != 0)
+        transfers, size = TransferColumns.of(stores.columns), self.config.elem_bytes(MemoryId.OUT)
+        low, high = transfers.dram_base * size, (transfers.dram_base + dram_reach(transfers)) * size
+        works = moved_elements(transfers) != 0
         first, last = 4 * min(load[2] for load in loads), 4 * max(load[2] + load[3] for load in loads)
         return bool((works & (low < last) & (high > first)).any())
 
@@ -79,18 +84,24 @@ class MicroOpShadow:
             return
         span = slice(*np.searchsorted(table.index, [begin, end]).tolist())
         columns = {key: column[span] for key, column in table.columns.items()}
-        works = (columns["iter_out"] != 0) & (columns["iter_in"] != 0) & (columns["uop_end"] > columns["uop_bgn"])
+        loops = LoopColumns.of(columns)
+        works = loop_steps(loops) != 0
         if not works.any():
             return
-        bounds = np.stack([columns["uop_bgn"], columns["uop_end"]], axis=1)
+        bounds = np.stack([loops.uop_bgn, loops.uop_end], axis=1)
         bounds[~works] = (0, 1)
-        for field, depth, what, used in self._operands(name, columns):
-            top = np.maximum.reduceat(self._fields[field], bounds.reshape(-1))[::2]
-            for loop in ("out", "in"):
-                top = top + (columns[f"iter_{loop}"] - 1) * columns[f"{field}_factor_{loop}"]
-            bad = np.flatnonzero(works & used & (top >= depth))
+        for operand in GEMM_OPERANDS if name == "GEMM" else ALU_OPERANDS:
+            used = works & (columns[operand.unless] == 0) if operand.unless else works
+            depth = self.config.depth(operand.memory)
+            last = last_index(
+                np.maximum.reduceat(self._fields[operand.field], bounds.reshape(-1))[::2],
+                loops,
+                outer=columns[f"{operand.field}_factor_out"],
+                inner=columns[f"{operand.field}_factor_in"],
+            )
+            bad = np.flatnonzero(used & (last >= depth))
             if bad.size:
-                text = f"{what} indices reach {top[bad[0]]}, which is out of range, the buffer has {depth} elements"
+                text = index_text(operand.name, int(last[bad[0]]), depth)
                 yield Fault(int(table.index[span][bad[0]]), text)
         if self._unused and (self._words & self._unused).any():
             for at in np.flatnonzero(works).tolist():
@@ -98,15 +109,6 @@ class MicroOpShadow:
                 if refusal is not None:
                     yield Fault(int(table.index[span][at]), refusal)
                     return
-
-    def _operands(self, name: str, columns: Columns) -> list[tuple[str, int, str, Mask]]:
-        """Return field, depth, the name in messages, and which instructions use the operand."""
-        config = self.config
-        dst = ("dst", config.acc_depth, "accumulator", np.ones(columns["iter_out"].shape, np.bool_))
-        if name == "ALU":
-            return [dst, ("src", config.acc_depth, "accumulator", columns["use_imm"] == 0)]
-        multiplies = columns["reset"] == 0
-        return [dst, ("src", config.inp_depth, "input", multiplies), ("wgt", config.wgt_depth, "weight", multiplies)]
 
     def _refusal(self, begin: int, end: int) -> str | None:
         """Return why one of the micro-ops is illegal, or None."""

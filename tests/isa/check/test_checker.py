@@ -45,7 +45,7 @@ BOUNDS = [
     ("store x=2 y=1024 sram=1", "OUT elements 1 to 2048 are out of range, the buffer has 2048 elements"),
     (
         "load.wgt x=2 y=3 stride=0x10 dram=0xffffdf",
-        "DRAM bytes 0xffffdf00 to 0x1000000ff are out of range, memory ends at 0x100000000",
+        "DRAM bytes 0xffffff00 to 0x1000000ff are out of range, memory ends at 0x100000000",
     ),
     (
         "store x=1 dram=0x10000000",

@@ -9,11 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from isa.bulk import decode_uop_fields
-from isa.check.findings import Finding, Kind
+from isa.check.findings import Finding
 from isa.check.sanitizer import sanitize
 from isa.check.token_flow import Shortage, token_flow
-from isa.encoding import DecodingError, decode_uop
 from isa.errors import VTAError
 from isa.footprint import Footprint, Footprints, dram_rows
 from isa.instructions import Instruction, Load, Store
@@ -147,12 +145,4 @@ class ReplayMachine:
         self.position = position
 
     def _uops(self, begin: int, end: int) -> UopRange:
-        words = self.state.uop[begin:end]
-        try:
-            for word in words.tolist():
-                decode_uop(word, self.program.config)
-        except DecodingError as error:
-            return UopRange(str(error), Kind.WORD, False, words.tobytes())
-        fields = decode_uop_fields(words, self.program.config)
-        columns = {name: tuple(column.tolist()) for name, column in fields.items()}
-        return UopRange(None, Kind.WORD, True, words.tobytes(), **columns)
+        return UopRange.of(self.state.uop[begin:end], self.program.config)

@@ -45,10 +45,8 @@ class Mismatch:
 def space_written(instruction: Instruction) -> tuple[Space, ...]:
     """Return what an instruction may write."""
     match instruction:
-        case Load(memory=MemoryId.ACC_8BIT):
-            return (MemoryId.ACC,)
-        case Load(memory=memory):
-            return (memory,)
+        case Load():
+            return (instruction.scratchpad,)
         case Gemm() | Alu():
             return (MemoryId.ACC,)
         case Store():

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from isa.extents import loop_steps
 from isa.instructions import Alu, Gemm, Instruction, Module
 from isa.tokens import TokenQueue, pops, pushes
 from runtime.observe.timeline import NEVER
@@ -202,7 +203,7 @@ def _work(instruction: Instruction) -> int:
     """Return the cycles that an instruction keeps the GEMM core or the ALU busy."""
     match instruction:
         case Gemm() | Alu():
-            return max(instruction.uop_end - instruction.uop_bgn, 0) * instruction.iter_out * instruction.iter_in
+            return loop_steps(instruction)
         case _:
             return 0
 

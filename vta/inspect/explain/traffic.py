@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from isa.encoding import INSTRUCTION_BYTES
-from isa.instructions import Instruction, Load, MemoryId, Store
+from isa.extents import moved_elements, row_starts
+from isa.instructions import Load, Store
+from runtime.observe.timeline import client_of
 from vta.inspect.trace import Recorded
 
 __all__ = ["Transfer", "latency_of", "transfers_of"]
@@ -84,23 +86,9 @@ class _Owed:
 def _beats_of(launch: Recorded, client: str, beat_bytes: int) -> Iterator[tuple[int, int]]:
     """Return each instruction of a client that moves anything, and its beats."""
     for index, instruction in enumerate(launch.instructions):
-        if not isinstance(instruction, Load | Store) or _client_of(instruction) != client:
+        if not isinstance(instruction, Load | Store) or not moved_elements(instruction):
             continue
-        size = launch.config.elem_bytes(instruction.memory)
-        row = instruction.x_size * size
-        starts = ((instruction.dram_base + y * instruction.x_stride) * size for y in range(instruction.y_size))
-        beats = sum(-(-(start % beat_bytes + row) // beat_bytes) for start in starts) if row else 0
-        if beats:
-            yield index, beats
-
-
-def _client_of(instruction: Instruction) -> str:
-    match instruction:
-        case Load(memory=MemoryId.UOP):
-            return "uop"
-        case Load(memory=MemoryId.ACC | MemoryId.ACC_8BIT):
-            return "acc"
-        case Load():
-            return "load"
-        case _:
-            return "store"
+        if client_of(instruction.memory) == client:
+            size = launch.config.elem_bytes(instruction.memory)
+            row = instruction.x_size * size
+            yield index, sum(-(-(start * size % beat_bytes + row) // beat_bytes) for start in row_starts(instruction))

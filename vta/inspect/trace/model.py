@@ -10,9 +10,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from isa.bulk import FieldTable, decode_all, decode_fields, modules_of
+from isa.bulk import FieldTable, decode_all, decode_legal, modules_of
 from isa.config import VTAConfig
-from isa.encoding import DecodingError
 from isa.instructions import Instruction, MemoryId, Module
 from runtime.observe.graph_node import nodes_of
 from runtime.observe.timeline import Timeline
@@ -64,19 +63,7 @@ class Recorded:
 
     @cached_property
     def _decoded(self) -> tuple[int, Mapping[str, FieldTable]]:
-        array, config = self.timeline.array, self.config
-        try:
-            return len(array), decode_fields(array, config)
-        except DecodingError:
-            low, high = 0, len(array) - 1
-        while low < high:  # the longest prefix that decodes
-            middle = (low + high + 1) // 2
-            try:
-                decode_fields(array[:middle], config)
-                low = middle
-            except DecodingError:
-                high = middle - 1
-        return low, decode_fields(array[:low], config)
+        return decode_legal(self.timeline.array, self.config)
 
     @cached_property
     def instructions(self) -> list[Instruction]:
@@ -107,10 +94,10 @@ class UopReader:
         words = memory[: memory.size // size * size].view("<u4")
         loads: dict[int, npt.NDArray[np.uint32]] = {}
         for at in np.flatnonzero((columns["memory"] == MemoryId.UOP) & (timeline.begun[table.index] >= 0)).tolist():
-            rows = columns["dram_base"][at] + np.arange(columns["y_size"][at]) * columns["x_stride"][at]
-            elements = (rows[:, None] + np.arange(columns["x_size"][at])).reshape(-1)
-            if elements.size and elements.max() < words.size:
-                loads[int(table.index[at])] = words[elements]
+            begin = int(columns["dram_base"][at])
+            end = begin + int(columns["x_size"][at])
+            if begin < end <= words.size:
+                loads[int(table.index[at])] = words[begin:end].copy()
         return loads
 
 

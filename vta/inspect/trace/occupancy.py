@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from isa.bulk import decode_uop_fields
-from isa.check.findings import Kind
 from isa.footprint import Footprints
 from isa.index_sets import Elements
 from isa.instructions import Load, MemoryId
-from isa.known_uops import UopRange
+from isa.known_uops import UopBuffer
 from runtime.observe.timeline import NEVER
 from vta.inspect.trace.model import Recorded
 
@@ -89,24 +87,16 @@ def occupancy(launch: Recorded) -> list[Held]:
     """Return what the scratchpads held during a launch, as far as its instructions completed, in order of begin."""
     timeline, config = launch.timeline, launch.config
     footprints = Footprints(config, _ANYWHERE)
-    buffer = np.zeros(config.uop_depth, np.uint32)
+    uops = UopBuffer(config)
     pads = {m: _Scratchpad(m, config.depth(m), timeline.begun, timeline.ended) for m in SCRATCHPADS}
-
-    def uops(begin: int, end: int) -> UopRange:
-        words = buffer[begin:end]
-        fields = decode_uop_fields(words, config)
-        columns = {name: tuple(column.tolist()) for name, column in fields.items()}
-        return UopRange(None, Kind.WORD, True, words.tobytes(), **columns)
-
     held: list[Held] = []
     for index, instruction in enumerate(launch.instructions):
         if timeline.ended[index] == NEVER:
             continue
         if isinstance(instruction, Load) and index in launch.uops:
-            words = launch.uops[index]
-            buffer[instruction.sram_base : instruction.sram_base + len(words)] = words
+            uops.put(instruction.sram_base, launch.uops[index])
             continue
-        footprint = footprints.of(instruction, uops)
+        footprint = footprints.of(instruction, uops.read)
         for memory, elements in footprint.reads:
             pads[memory].read(elements, index)
         for memory, elements in footprint.writes:

@@ -30,9 +30,9 @@ def fault(instructions: Sequence[Instruction], shadow: MicroOpShadow | None = No
 
 
 ADD = AluOpcode.ADD
-ACC = "accumulator indices reach 2048, which is out of range, the buffer has 2048 elements"
-INP = "input indices reach 2048, which is out of range, the buffer has 2048 elements"
-WGT = "weight indices reach 1024, which is out of range, the buffer has 1024 elements"
+ACC = "accumulator index 2048 is out of range, the buffer has 2048 elements"
+INP = "input index 2048 is out of range, the buffer has 2048 elements"
+WGT = "weight index 1024 is out of range, the buffer has 1024 elements"
 CASES: list[tuple[Instruction, str]] = [
     (Gemm(uop_end=1, iter_in=49, dst_factor_in=1), ACC),
     (Gemm(uop_end=2, iter_out=3, src_factor_out=4), INP),
