@@ -9,6 +9,7 @@ import traceback
 from pathlib import Path
 
 from isa.errors import VTAError
+from isa.printable import printable
 from vta.own_packages import file_in_the_way
 
 __all__ = ["describe", "hidden_file_note", "is_ours", "place_in_script", "script_traceback"]
@@ -21,7 +22,7 @@ def describe(error: BaseException, script: Path) -> str:
     frames that lead to the script.
     """
     if is_ours(error):
-        return f"error: {place_in_script(error, script) or script}: {error}\n"
+        return printable(f"error: {place_in_script(error, script) or script}: {error}\n")
     return script_traceback(error, script)
 
 
@@ -37,7 +38,7 @@ def script_traceback(error: BaseException, script: Path) -> str:
     frames = error.__traceback__
     while frames is not None and not _is_script(frames.tb_frame.f_code.co_filename, script):
         frames = frames.tb_next
-    return "".join(traceback.format_exception(type(error), error, frames))
+    return printable("".join(traceback.format_exception(type(error), error, frames)))
 
 
 def hidden_file_note(error: BaseException, script: Path) -> str:

@@ -39,9 +39,10 @@ def _sentence(error: BaseException) -> str | None:
     """Return the line to print, or None for an error that is not ours."""
     if isinstance(error, ShadowedError):
         return f"error: {error}\n"
+    from isa.printable import printable
     from vta.script_errors import describe, is_ours  # only now: `isa` may have been hidden, and loads numpy
 
     if not is_ours(error):
         return None
     script = getattr(sys.modules.get("__main__"), "__file__", None)
-    return describe(error, Path(script)) if script is not None else f"error: {error}\n"
+    return describe(error, Path(script)) if script is not None else printable(f"error: {error}\n")
