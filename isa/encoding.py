@@ -23,8 +23,9 @@ from isa.instructions import (
     MicroOp,
     Opcode,
     Store,
+    numbered,
 )
-from isa.layout import EncodingError, Layout, instruction_layouts, uop_layout
+from isa.layout import OPCODE, EncodingError, Layout, instruction_layouts, uop_layout
 from isa.legality import broken_rule
 
 __all__ = [
@@ -61,7 +62,7 @@ _DEPS = tuple(
 _MEMORIES = tuple(MemoryId)
 _OPERATIONS = tuple(AluOpcode)
 _NAME_OF_OPCODE = {entry.value: entry.name for entry in Opcode}
-OPCODE_MASK = 7
+OPCODE_MASK = (1 << OPCODE.width) - 1
 """The bits of every word that hold its opcode; the layouts begin with them."""
 
 
@@ -221,8 +222,7 @@ def decode_uop(word: int, config: VTAConfig) -> MicroOp:
 
 
 def _unknown_opcode(opcode: int) -> str:
-    known = ", ".join(f"{entry.name} {entry.value}" for entry in Opcode)
-    return f"opcode {opcode} is unknown; the opcodes are {known}"
+    return f"opcode {opcode} is unknown; the opcodes are {numbered(Opcode)}"
 
 
 def _unused_bits(layout: Layout, name: str, value: int) -> str:

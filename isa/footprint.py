@@ -6,7 +6,9 @@ Tests: ``tests/isa/test_footprint.py``, ``tests/isa/check/test_checker.py``.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
+from isa.alu_semantics import alu_semantics
 from isa.bounds import index_text, row_outside, sram_text
 from isa.check.findings import Kind
 from isa.config import VTAConfig
@@ -21,7 +23,7 @@ from isa.extents import (
     tile_elements,
 )
 from isa.index_sets import Elements, affine_elements
-from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, Store
+from isa.instructions import Alu, Finish, Gemm, Instruction, Load, MemoryId, Store
 from isa.known_uops import UopRange
 
 __all__ = ["Footprint", "Footprints", "dram_hull", "dram_rows"]
@@ -43,9 +45,6 @@ class Footprint:
 
 
 _NOTHING = Footprint()
-
-_ACC_WIDTH = 32
-"""Bits of an accumulator number, in every configuration."""
 
 _KEPT = 4096
 """Footprints that are kept at most: an array in each may have 16 KiB."""
@@ -160,12 +159,10 @@ def _forgets(loops: Gemm | Alu) -> bool:
     match loops:
         case Gemm():
             return loops.reset
-        case Alu(alu_opcode=AluOpcode.MUL, use_imm=True):
-            return loops.imm == 0
-        case Alu(alu_opcode=AluOpcode.SHR, use_imm=True):
-            return loops.imm <= -_ACC_WIDTH
+        case Alu():
+            return loops.use_imm and loops.imm in alu_semantics(loops.alu_opcode).constant_for
         case _:
-            return False
+            assert_never(loops)
 
 
 def _shape(loops: Gemm | Alu) -> tuple[object, ...]:

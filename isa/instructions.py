@@ -4,6 +4,7 @@ Values only: bit positions are in ``isa.layout``, ranges and legality in ``isa.e
 ``tests/isa/test_instructions.py``.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -21,6 +22,7 @@ __all__ = [
     "Module",
     "Opcode",
     "Store",
+    "numbered",
 ]
 
 
@@ -61,6 +63,11 @@ class Module(IntEnum):
     LOAD = 1
     COMPUTE = 2
     STORE = 3
+
+
+def numbered(entries: Iterable[IntEnum]) -> str:
+    """Return names and values as messages list them: ``MIN 0, MAX 1, ...``."""
+    return ", ".join(f"{entry.name} {entry.value}" for entry in entries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,16 @@ import functools
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from types import MappingProxyType
 
 from isa.config import VTAConfig
 from isa.errors import VTAError
+from isa.instructions import AluOpcode, MemoryId, Opcode
 
-__all__ = ["EncodingError", "Field", "Layout", "instruction_layouts", "uop_layout"]
+__all__ = [
+    "ALU_OPCODE", "IMMEDIATE", "OPCODE", "EncodingError", "Field", "Layout", "instruction_layouts", "uop_layout",
+]  # fmt: skip
 
 _HALF = 64
 
@@ -24,13 +28,23 @@ class EncodingError(VTAError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One named bit field; ``signed`` fields hold two's complement, ``unused`` ones only zero."""
+    """One named bit field; ``signed`` fields hold two's complement, ``unused`` ones only zero.
+
+    A field with ``entries`` holds those of an enumeration; ``ValueError`` if one of them does not fit.
+    """
 
     name: str
     width: int
     signed: bool = False
     unused: bool = False
     doc: str = ""
+    entries: type[IntEnum] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an enumeration that the field cannot hold."""
+        for entry in self.entries or ():
+            if not self.low <= entry <= self.high:
+                raise ValueError(f"{self.refusal(entry)} ({entry.name}): take a free code, or widen the field")
 
     @property
     def low(self) -> int:
@@ -64,6 +78,13 @@ class Field:
         if self.width == 1:
             kind = kind.removesuffix("s")
         return f"field {self.name!r} holds {self.width} {kind}, not {value}"
+
+
+OPCODE = Field("opcode", 3, doc="which kind of instruction", entries=Opcode)
+"""The lowest bits of every instruction word."""
+
+ALU_OPCODE = Field("alu_opcode", 3, doc="operation", entries=AluOpcode)
+IMMEDIATE = Field("imm", 16, signed=True, doc="immediate operand")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +156,7 @@ def _filled(fields: tuple[Field, ...], start: int, size: int) -> tuple[Field, ..
 def _instruction(name: str, low: tuple[Field, ...], high: tuple[Field, ...]) -> Layout:
     """Return a 128-bit layout; every kind has opcode and dependency flags in front, and no field crosses bit 64."""
     common = (
-        Field("opcode", 3, doc="which kind of instruction"),
+        OPCODE,
         Field("pop_prev", 1, doc="take a token from the module to the left before starting"),
         Field("pop_next", 1, doc="take a token from the module to the right before starting"),
         Field("push_prev", 1, doc="give a token to the module to the left when complete"),
@@ -150,7 +171,7 @@ def instruction_layouts(config: VTAConfig) -> Mapping[str, Layout]:
     uop, acc = config.log_uop_depth, config.log_acc_depth
     inp, wgt = config.log_inp_depth, config.log_wgt_depth
     memory_low = (
-        Field("memory", 3, doc="on-chip memory"),
+        Field("memory", 3, doc="on-chip memory", entries=MemoryId),
         Field("sram_base", 16, doc="first element of the on-chip memory"),
         Field("dram_base", 32, doc="first element in DRAM (address / bytes of an element)"),
     )
@@ -184,9 +205,9 @@ def instruction_layouts(config: VTAConfig) -> Mapping[str, Layout]:
         *dst,
         Field("src_factor_out", acc, doc="added to src at each step of the outer loop"),
         Field("src_factor_in", acc, doc="added to src at each step of the inner loop"),
-        Field("alu_opcode", 3, doc="operation"),
+        ALU_OPCODE,
         Field("use_imm", 1, doc="operand 1 is imm, not acc[src]"),
-        Field("imm", 16, signed=True, doc="immediate operand"),
+        IMMEDIATE,
     )
     gemm_low = (Field("reset", 1, doc="zero acc[dst] instead of adding to it"), *loops)
     alu_low = (Field("unused_7", 1, unused=True, doc="zero"), *loops)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from isa.config import VTAConfig
-from isa.instructions import AluOpcode, MemoryId
+from isa.instructions import AluOpcode, MemoryId, numbered
 
 __all__ = ["Condition", "Rule", "broken_rule", "legality_rules"]
 
@@ -60,7 +60,7 @@ _RULES: tuple[Rule, ...] = (
     Rule(
         "LOAD",
         (_not("memory", *MemoryId),),
-        "memory {memory} is unknown; the memories are UOP 0, WGT 1, INP 2, ACC 3, ACC_8BIT 5",
+        f"memory {{memory}} is unknown; the memories are {numbered(_LOADED)}",
     ),
     Rule("LOAD", (_is("memory", MemoryId.OUT),), "memory OUT cannot be loaded, only stored"),
     *(
@@ -106,7 +106,7 @@ _RULES: tuple[Rule, ...] = (
     Rule(
         "ALU",
         (_not("alu_opcode", *AluOpcode),),
-        "operation {alu_opcode} is unknown; the operations are MIN 0, MAX 1, ADD 2, SHR 3, MUL 4",
+        f"operation {{alu_opcode}} is unknown; the operations are {numbered(AluOpcode)}",
     ),
     *(
         Rule("FINISH", (_is(flag, 1),), f"{flag} is set, but nothing runs after FINISH (it may pop)")

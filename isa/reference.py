@@ -1,7 +1,7 @@
 """The reference interpreter: what every program means, in numpy, one instruction after the other in program order.
 
-It is meant to be read. Every engine must give the results of this one for every valid program (`docs/isa.md`). Tests:
-``tests/isa/test_reference_*.py``.
+It is meant to be read, with ``isa/alu_semantics.py`` for the operations of the ALU. Every engine must give the results
+of this one for every valid program (`docs/isa.md`). Tests: ``tests/isa/test_reference_*.py``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from isa.alu_semantics import alu_operation
 from isa.bounds import index_text, outside_text, sram_text
 from isa.bulk import encode_all
 from isa.config import VTAConfig
 from isa.encoding import DecodingError, EncodingError, decode, decode_uop
 from isa.errors import VTAError
-from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, Store
+from isa.instructions import Alu, Finish, Gemm, Instruction, Load, MemoryId, Store
 from isa.program import Program
 
 __all__ = ["Counts", "ExecutionError", "Reference", "execute"]
@@ -284,27 +285,6 @@ def independent(dst: Indices, src: Indices) -> bool:
     if np.unique(dst).size < dst.size:
         return False
     return not np.isin(src[src != dst], dst).any()
-
-
-def alu_operation(operation: AluOpcode, x: Int32, y: Int32 | np.int32) -> Int32:
-    """Return ``operation`` lane by lane, as the accumulator keeps it."""
-    return exact_operation(operation, x, y).astype(np.int32)
-
-
-def exact_operation(operation: AluOpcode, x: Int32, y: Int32 | np.int32) -> npt.NDArray[np.int64]:
-    """Return ``operation`` lane by lane, in 64 bits: the accumulator keeps the low 32 of them."""
-    a, b = x.astype(np.int64), y.astype(np.int64)
-    match operation:
-        case AluOpcode.MIN:
-            return np.minimum(a, b)
-        case AluOpcode.MAX:
-            return np.maximum(a, b)
-        case AluOpcode.ADD:
-            return a + b
-        case AluOpcode.MUL:
-            return a * b
-        case AluOpcode.SHR:  # by 32 or more, every bit is the sign (right) or a zero (left)
-            return np.where(b >= 0, a >> np.clip(b, 0, 32), a << np.clip(-b, 0, 32))
 
 
 def unpack(raw: Bytes, width: int) -> Int32:

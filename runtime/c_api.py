@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from isa.errors import VTAError
-from isa.instructions import MemoryId, Module
+from isa.instructions import MemoryId, Module, numbered
 from runtime.devices.device import DeviceError
 from runtime.queue.command_queue import DebugFlag, QueueError
 from runtime.session import Session, SessionError
@@ -246,15 +246,13 @@ def _check_command(session: Session, command: int | None) -> None:
 
 def _memory(number: int) -> MemoryId:
     if number not in MemoryId.__members__.values():
-        known = ", ".join(f"{entry.name} {entry.value}" for entry in MemoryId)
-        raise CallError(f"memory {number} is unknown; the memories are {known}")
+        raise CallError(f"memory {number} is unknown; the memories are {numbered(MemoryId)}")
     return MemoryId(number)
 
 
 def _module(number: int) -> Module:
     if number not in Module.__members__.values():
-        known = ", ".join(f"{entry.name} {entry.value}" for entry in Module)
-        raise CallError(f"dependency: module {number} is unknown; the modules are {known}")
+        raise CallError(f"dependency: module {number} is unknown; the modules are {numbered(Module)}")
     return Module(number)
 
 

@@ -18,6 +18,7 @@ from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.compute.loop_nest import LoopNest
 from hw.layouts import instruction_struct, uop_struct
 from isa.config import VTAConfig
+from isa.layout import ALU_OPCODE, IMMEDIATE
 
 __all__ = ["ALU_WRITE_DELAY", "Alu"]
 
@@ -30,7 +31,8 @@ _PATIENCE = (16, 16 + ALU_WRITE_DELAY - WRITE_DELAY)
 
 def _meta_layout() -> data.StructLayout:
     """Return what goes along with every step."""
-    return data.StructLayout({"tag": TAG_WIDTH, "opcode": 3, "use_imm": 1, "imm": signed(16)})
+    opcode, immediate = ALU_OPCODE.width, signed(IMMEDIATE.width)
+    return data.StructLayout({"tag": TAG_WIDTH, "opcode": opcode, "use_imm": 1, "imm": immediate})
 
 
 @dataclass(frozen=True, slots=True)

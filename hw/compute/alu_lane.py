@@ -1,15 +1,19 @@
-"""One lane of the tensor ALU: MIN, MAX, ADD, SHR and MUL on two 32-bit numbers.
+"""One lane of the tensor ALU: every operation on two 32-bit numbers.
 
 Tests: ``tests/hw/compute/test_alu_lane.py``.
 """
 
-from typing import Any
+import functools
+import operator
+from enum import Enum
+from typing import Any, assert_never
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from isa.instructions import AluOpcode
+from isa.layout import ALU_OPCODE
 
 __all__ = ["LANE_LATENCY", "AluLane"]
 
@@ -18,6 +22,27 @@ LANE_LATENCY = 4
 
 WIDTH = 32
 HALF = 16
+
+
+class _Part(Enum):
+    """The parts of a lane, by what they have in common."""
+
+    PLAIN = "one adder and what chooses between its sum and the operands"
+    PRODUCT = "multipliers"
+    SHIFTER = "a 64-bit funnel"
+
+
+def _part_of(opcode: AluOpcode) -> _Part:
+    """Return the part that computes ``opcode``."""
+    match opcode:
+        case AluOpcode.MIN | AluOpcode.MAX | AluOpcode.ADD:
+            return _Part.PLAIN
+        case AluOpcode.MUL:
+            return _Part.PRODUCT
+        case AluOpcode.SHR:
+            return _Part.SHIFTER
+        case _:
+            assert_never(opcode)
 
 
 class AluLane(wiring.Component):
@@ -35,14 +60,15 @@ class AluLane(wiring.Component):
     """
 
     def __init__(self) -> None:
-        super().__init__({"opcode": In(3), "x": In(signed(WIDTH)), "y": In(signed(WIDTH)), "result": Out(WIDTH)})
+        opcode = In(ALU_OPCODE.width)
+        super().__init__({"opcode": opcode, "x": In(signed(WIDTH)), "y": In(signed(WIDTH)), "result": Out(WIDTH)})
 
     def elaborate(self, platform: Any) -> Module:
         """Build the three parts and choose between their results."""
         m = Module()
         opcodes = [self.opcode]
         for index in range(1, LANE_LATENCY):
-            opcodes.append(Signal(3, name=f"opcode_{index}", reset_less=True))
+            opcodes.append(Signal(ALU_OPCODE.width, name=f"opcode_{index}", reset_less=True))
             m.d.sync += opcodes[index].eq(opcodes[index - 1])
         shifted = self._shifted(m)
         plain = self._plain(m)
@@ -50,9 +76,10 @@ class AluLane(wiring.Component):
         later = Signal(WIDTH, reset_less=True)
         other = Signal(WIDTH, reset_less=True)
         last = Signal(WIDTH, reset_less=True)
-        m.d.sync += [later.eq(plain), other.eq(Mux(opcodes[2] == AluOpcode.MUL, product, later)), last.eq(other)]
+        multiplies = _is_done_by(_Part.PRODUCT, opcodes[2])
+        m.d.sync += [later.eq(plain), other.eq(Mux(multiplies, product, later)), last.eq(other)]
         shifts = Signal(reset_less=True)
-        m.d.sync += shifts.eq(opcodes[3] == AluOpcode.SHR)
+        m.d.sync += shifts.eq(_is_done_by(_Part.SHIFTER, opcodes[3]))
         m.d.comb += self.result.eq(Mux(shifts, shifted, last))
         return m
 
@@ -114,14 +141,19 @@ class AluLane(wiring.Component):
             fill.eq(self.x[-1] & ~left),
             coarse.eq(Mux(counts[0][4], wide[16 : 16 + len(coarse)], wide[: len(coarse)])),
             counts[1].eq(counts[0]),
-            medium.eq(_part(coarse, counts[1][2:], 4, len(medium))),
+            medium.eq(_bits(coarse, counts[1][2:], 4, len(medium))),
             counts[2].eq(counts[1]),
-            fine.eq(_part(medium, counts[2], 1, len(fine))),
+            fine.eq(_bits(medium, counts[2], 1, len(fine))),
         ]
         return fine
 
 
-def _part(value: Signal, count: Value, step: int, width: int) -> Value:
+def _is_done_by(part: _Part, opcode: Value) -> Value:
+    """Return whether ``part`` computes what ``opcode`` asks for."""
+    return functools.reduce(operator.or_, (opcode == entry for entry in AluOpcode if _part_of(entry) is part))
+
+
+def _bits(value: Signal, count: Value, step: int, width: int) -> Value:
     """Return ``width`` bits of ``value`` from ``count * step`` on; ``count`` has two bits."""
     parts = [value[index * step : index * step + width] for index in range(4)]
     return Mux(count[1], Mux(count[0], parts[3], parts[2]), Mux(count[0], parts[1], parts[0]))

@@ -6,9 +6,10 @@ Tests: ``tests/isa/check/test_sanitizer.py``.
 import numpy as np
 import numpy.typing as npt
 
+from isa.alu_semantics import exact_operation
 from isa.config import VTAConfig
 from isa.instructions import Alu
-from isa.reference import Reference, exact_operation
+from isa.reference import Reference
 
 __all__ = ["ValueWatch"]
 

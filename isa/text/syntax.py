@@ -7,6 +7,7 @@ Tests: ``tests/isa/text/test_assembly.py``.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from isa.alu_semantics import alu_semantics
 from isa.instructions import AluOpcode, MemoryId, Module
 
 __all__ = ["FLAGS", "MNEMONICS", "RESERVED_LABEL", "UOP_OPERANDS", "Mnemonic", "Operand", "is_label"]
@@ -124,8 +125,9 @@ def _nop(module: Module, layout: str, memory: MemoryId) -> Mnemonic:
     return Mnemonic(name, layout, fixed, (), FLAGS, _NO_FLAGS, f"only tokens, in the {module.name.lower()} module")
 
 
-def _alu(operation: AluOpcode, doc: str) -> Mnemonic:
+def _alu(operation: AluOpcode) -> Mnemonic:
     fixed = {"alu_opcode": operation}
+    doc = alu_semantics(operation).formula
     defaults = {**_NO_FLAGS, **_LOOP_DEFAULTS, "use_imm": 0, "imm": 0}
     return Mnemonic(f"alu.{operation.name.lower()}", "ALU", fixed, _ALU, FLAGS, defaults, doc)
 
@@ -143,11 +145,7 @@ MNEMONICS: Mapping[str, Mnemonic] = {
             if memory != MemoryId.OUT
         ),
         Mnemonic("gemm", "GEMM", {}, _GEMM, ("reset", *FLAGS), _GEMM_DEFAULTS, "multiply and accumulate, or reset"),
-        _alu(AluOpcode.MIN, "acc[dst] = min(acc[dst], operand 1)"),
-        _alu(AluOpcode.MAX, "acc[dst] = max(acc[dst], operand 1)"),
-        _alu(AluOpcode.ADD, "acc[dst] = acc[dst] + operand 1"),
-        _alu(AluOpcode.SHR, "acc[dst] = acc[dst] >> operand 1 (left by the absolute value if it is negative)"),
-        _alu(AluOpcode.MUL, "acc[dst] = acc[dst] * operand 1"),
+        *(_alu(operation) for operation in AluOpcode),
         Mnemonic("finish", "FINISH", {}, (), FLAGS, _NO_FLAGS, "the end of the program; it may pop"),
         *(_nop(module, layout, memory) for module, (layout, memory) in _NOPS.items()),
     )

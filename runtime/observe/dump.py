@@ -104,5 +104,5 @@ def _alu_loops(i: Alu) -> Iterator[str]:
 
 def _alu_name(alu: Alu) -> str:
     name = alu.alu_opcode.name.lower()
-    with_imm = alu.use_imm and alu.alu_opcode in (AluOpcode.MIN, AluOpcode.MAX, AluOpcode.ADD)
+    with_imm = alu.use_imm and alu.alu_opcode not in (AluOpcode.SHR, AluOpcode.MUL)  # upstream leaves it out there
     return f"{name} imm" if with_imm else name

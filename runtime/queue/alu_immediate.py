@@ -14,10 +14,13 @@ Tests: ``tests/runtime/queue/test_alu_immediate.py``.
 """
 
 from collections.abc import Callable
+from typing import assert_never
 
 import numpy as np
 
+from isa.alu_semantics import ACC_BITS, ACC_HIGH, ACC_LOW, alu_semantics
 from isa.instructions import AluOpcode
+from isa.layout import IMMEDIATE
 from runtime.queue.uop_kernel import KernelError
 
 __all__ = ["ImmediateStep", "split_immediate"]
@@ -25,10 +28,9 @@ __all__ = ["ImmediateStep", "split_immediate"]
 ImmediateStep = tuple[AluOpcode, int]
 """An operation and its 16-bit immediate."""
 
-_LOW, _HIGH = -(1 << 15), (1 << 15) - 1
-_ACC_LOW, _ACC_HIGH = -(1 << 31), (1 << 31) - 1
-_MODULUS = 1 << 32
-_SHIFT_ALL = 32
+_LOW, _HIGH = IMMEDIATE.low, IMMEDIATE.high
+_MODULUS = 1 << ACC_BITS
+_SHIFT_ALL = ACC_BITS
 
 # a*b*c = 1 modulo 2^32. b*c is near 2^30 and c near 2^15, so rounding twice leaves remainders that fit 16 bits.
 _A, _B, _C = -8843, 31069, 32641
@@ -40,10 +42,12 @@ def split_immediate(opcode: AluOpcode, imm: int, *, each_once: Callable[[], bool
     ``each_once`` tells whether the kernel visits no accumulator twice: only then may operations be used whose sequence
     is not the same when each is applied several times in a row. Raises ``KernelError`` if there is no exact form.
     """
-    if not _ACC_LOW <= imm <= _ACC_HIGH:
+    if not ACC_LOW <= imm <= ACC_HIGH:
         raise KernelError(f"ALU {opcode.name}: the immediate {imm} does not fit the accumulator's 32 bits")
     if _LOW <= imm <= _HIGH:
         return ((opcode, imm),)
+    if imm == alu_semantics(opcode).identity:
+        return ()
     match opcode:
         case AluOpcode.SHR:
             return ((opcode, _SHIFT_ALL if imm > 0 else -_SHIFT_ALL),)
@@ -52,12 +56,12 @@ def split_immediate(opcode: AluOpcode, imm: int, *, each_once: Callable[[], bool
         case AluOpcode.MUL:
             return _split_product(imm)
         case AluOpcode.MIN | AluOpcode.MAX:
-            if imm == (_ACC_HIGH if opcode is AluOpcode.MIN else _ACC_LOW):
-                return ()
             raise KernelError(
                 f"ALU {opcode.name}: the immediate {imm} is outside of {_LOW} to {_HIGH}, and no sequence of "
                 f"operations with immediates in that range does the same; use a tile of {imm} as the second operand"
             )
+        case _:
+            assert_never(opcode)
 
 
 def _split_sum(imm: int, each_once: Callable[[], bool]) -> tuple[ImmediateStep, ...]:
@@ -115,7 +119,7 @@ def _three_factors(odd: int) -> tuple[int, int, int]:
     for magnitude in range(_HIGH, 1, -2):
         for first in (magnitude, -magnitude):
             product = odd * pow(first, -1, _MODULUS) % _MODULUS
-            product -= _MODULUS if product > _ACC_HIGH else 0
+            product -= _MODULUS if product > ACC_HIGH else 0
             two = _two_factors(product)
             if two is not None:
                 return first, *two

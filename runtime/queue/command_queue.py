@@ -15,7 +15,7 @@ from dataclasses import replace
 from isa.config import VTAConfig
 from isa.encoding import INSTRUCTION_BYTES
 from isa.errors import VTAError
-from isa.instructions import AluOpcode, Finish, Load, MemoryId, MicroOp, Module, Store
+from isa.instructions import AluOpcode, Finish, Load, MemoryId, MicroOp, Module, Store, numbered
 from isa.origin import Origin
 from runtime.devices.device import Device
 from runtime.memory.device_memory import Allocation, DeviceMemory
@@ -190,8 +190,9 @@ class CommandQueue:
             operation = KernelOperation(mode=KernelMode.GEMM, reset=bool(reset_out))
         else:
             if opcode not in AluOpcode.__members__.values():
-                known = ", ".join(f"{entry.name} {entry.value}" for entry in AluOpcode)
-                raise KernelError(f"micro-op kernel: ALU operation {opcode} is unknown; the operations are {known}")
+                raise KernelError(
+                    f"micro-op kernel: ALU operation {opcode} is unknown; the operations are {numbered(AluOpcode)}"
+                )
             operation = KernelOperation(
                 mode=KernelMode.ALU,
                 alu_opcode=AluOpcode(opcode),

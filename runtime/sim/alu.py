@@ -1,4 +1,4 @@
-"""ALU in native code: bounds and the five operations, one accumulator row after the other.
+"""ALU in native code: bounds and the operations, one accumulator row after the other.
 
 Operand 0 is ``acc[dst]``, operand 1 the sign-extended immediate or ``acc[src]``. Operations with an immediate touch
 one element each, so they may run in any order; others may read what an earlier step wrote, so they keep the order
@@ -9,7 +9,7 @@ of the program. A shift by 32 or more gives what the mathematical shift gives. T
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from llvmlite import ir
 
@@ -125,6 +125,8 @@ class _Operation:
                 return builder.mul(left, right)
             case AluOpcode.SHR:
                 return self._shift(left, right)
+            case _:
+                assert_never(opcode)
 
     def _shift(self, left: Any, count: Any) -> Any:
         """Return ``left >> count``, or ``left << -count`` where ``count`` is negative."""

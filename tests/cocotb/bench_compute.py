@@ -169,7 +169,11 @@ async def br_025_four_thousand_micro_ops_are_done_before_what_follows(dut: Any) 
 
 
 VALUES = [-7, -1, 0, 1, 7, 100, -100, 2147483647, -2147483648, 3, 4, 5, 6, 8, 9, 10]
-IMMEDIATES = [(0, -5), (1, -5), (2, -1), (3, 3), (3, -3), (1, -32768), (2, 32767), (3, 31), (3, 32), (3, -40), (4, -3)]
+IMMEDIATES = (
+    *((opcode, -5) for opcode in AluOpcode),
+    *((AluOpcode.SHR, count) for count in (3, -3, 31, 32, -40)),
+    (AluOpcode.ADD, -1), (AluOpcode.ADD, 32767), (AluOpcode.MAX, -32768),
+)  # fmt: skip
 
 
 @cocotb.test()
@@ -187,7 +191,7 @@ async def br_002_immediates_are_signed_in_every_operation(dut: Any) -> None:
         instructions += [
             replace(load, sram_base=count * (index + 1)),
             Alu(
-                alu_opcode=AluOpcode(opcode),
+                alu_opcode=opcode,
                 use_imm=True,
                 imm=imm,
                 uop_end=1,
@@ -221,7 +225,7 @@ async def alu_combines_two_tensors_in_every_operation(dut: Any) -> None:
     gemm = Gemm(uop_bgn=2, uop_end=8, iter_in=3, dst_factor_in=2)
     pushing = Gemm(uop_bgn=2, uop_end=4, deps=Deps(pop_prev=True, pop_next=True, push_next=True))
     await bench.execute(
-        [alus[0], gemm, *alus[1:4], pushing, alus[4], Load(memory=MemoryId.UOP, x_size=4, y_size=1), gemm]
+        [alus[0], gemm, *alus[1:-1], pushing, alus[-1], Load(memory=MemoryId.UOP, x_size=4, y_size=1), gemm]
     )
     assert bench.pushes == 1
     await bench.check(48)

@@ -1,8 +1,11 @@
 """Bit positions: upstream's in the default configuration, and what holds in every configuration."""
 
+from enum import IntEnum
+
 import pytest
 
 from isa.config import VTAConfig
+from isa.instructions import AluOpcode, MemoryId, Opcode
 from isa.layout import EncodingError, Field, Layout, instruction_layouts, uop_layout
 from tests.support.configs import CONFIGS
 
@@ -129,6 +132,28 @@ def test_a_field_holds_whole_numbers() -> None:
         with pytest.raises(EncodingError) as error:
             Field("x_size", 16).encode(value)  # type: ignore[arg-type]
         assert str(error.value) == f"field 'x_size' holds a whole number, not {value!r}"
+
+
+class _Nine(IntEnum):
+    FIRST = 0
+    NINTH = 8
+
+
+def test_an_enumeration_that_its_field_cannot_hold_is_refused() -> None:
+    assert Field("four", 4, entries=_Nine).high == 15
+    with pytest.raises(ValueError, match="holds 3 bits") as error:
+        Field("three", 3, entries=_Nine)
+    assert str(error.value) == "field 'three' holds 3 bits, not 8 (NINTH): take a free code, or widen the field"
+
+
+def test_opcodes_memories_and_operations_fit_their_fields() -> None:
+    entries = {
+        field.name: field.entries
+        for layout in instruction_layouts(VTAConfig()).values()
+        for field in layout.fields
+        if field.entries is not None
+    }
+    assert entries == {"opcode": Opcode, "memory": MemoryId, "alu_opcode": AluOpcode}
 
 
 def test_two_fields_of_one_name_are_no_layout() -> None:

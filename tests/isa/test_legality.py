@@ -77,10 +77,10 @@ def test_unknown_memories_and_operations_are_refused() -> None:
             decode(memory << 7 | 1, VTAConfig())
         reason = f"memory {memory} is unknown; a store that moves data has memory OUT 4"
         assert str(error.value) == f"STORE: {reason}"
-    for operation in (5, 6, 7):
+    for operation in {*range(8)} - {*AluOpcode}:
         with pytest.raises(DecodingError) as error:
             decode(operation << 108 | 4, VTAConfig())
-        operations = "MIN 0, MAX 1, ADD 2, SHR 3, MUL 4"
+        operations = ", ".join(f"{entry.name} {entry.value}" for entry in AluOpcode)
         assert str(error.value) == f"ALU: operation {operation} is unknown; the operations are {operations}"
 
 

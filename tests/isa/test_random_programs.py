@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isa.check.checker import is_valid
-from isa.instructions import Module
+from isa.instructions import Alu, AluOpcode, Load, MemoryId, Module
 from isa.program import Program
 from isa.reference import Reference, execute
 from isa.tokens import TokenQueue, pops, pushes, token_order
@@ -57,6 +57,14 @@ def test_the_smallest_ready_index_first_is_program_order(name: str) -> None:
         order = token_order(program.instructions)
         assert order.executed == tuple(range(len(program.instructions)))
         assert is_valid(program, memory_bytes=program.dram().size)
+
+
+def test_every_operation_is_drawn_in_both_forms_and_every_memory_is_loaded() -> None:
+    programs = [random_program(np.random.default_rng(seed), CONFIGS["default"]) for seed in range(PROGRAMS)]
+    drawn = [instruction for program in programs for instruction in program.instructions]
+    forms = {(entry.alu_opcode, entry.use_imm) for entry in drawn if isinstance(entry, Alu)}
+    assert forms == {(opcode, use_imm) for opcode in AluOpcode for use_imm in (False, True)}
+    assert {entry.memory for entry in drawn if isinstance(entry, Load)} == {*MemoryId} - {MemoryId.OUT}
 
 
 def test_the_same_seed_gives_the_same_program() -> None:

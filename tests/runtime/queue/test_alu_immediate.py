@@ -8,23 +8,16 @@ from hypothesis import strategies as st
 
 from isa.instructions import AluOpcode
 from runtime.queue.alu_immediate import split_immediate
-from tests.support.runtime.kernel_model import Pads
+from tests.support.isa.alu_judge import judge
 
 INT32 = st.integers(-(1 << 31), (1 << 31) - 1)
 
 
 def apply(steps: tuple[tuple[AluOpcode, int], ...], value: int) -> int:
-    pads = Pads(acc=[value])
     for opcode, imm in steps:
         assert -(1 << 15) <= imm < 1 << 15
-        pads.alu(opcode, 0, imm)
-    return pads.acc[0]
-
-
-def direct(opcode: AluOpcode, imm: int, value: int) -> int:
-    pads = Pads(acc=[value])
-    pads.alu(opcode, 0, imm)
-    return pads.acc[0]
+        value = judge(opcode, value, imm)
+    return value
 
 
 @pytest.mark.parametrize(("opcode", "most"), [(AluOpcode.ADD, 6), (AluOpcode.MUL, 4), (AluOpcode.SHR, 1)])
@@ -37,7 +30,7 @@ def direct(opcode: AluOpcode, imm: int, value: int) -> int:
 def test_a_split_immediate_does_what_the_whole_one_does(opcode: AluOpcode, most: int, imm: int, value: int) -> None:
     steps = split_immediate(opcode, imm, each_once=lambda: True)
     assert len(steps) <= most
-    assert apply(steps, value) == direct(opcode, imm, value)
+    assert apply(steps, value) == judge(opcode, value, imm)
 
 
 @pytest.mark.parametrize("opcode", list(AluOpcode))
@@ -59,7 +52,7 @@ def test_repeated_visits_keep_the_meaning_of_sums_and_products() -> None:
             imm = rng.randrange(-limit, limit)
             expected = found = value
             for _ in range(visits):
-                expected = direct(opcode, imm, expected)
+                expected = judge(opcode, expected, imm)
             for step in split_immediate(opcode, imm, each_once=lambda: False):
                 for _ in range(visits):  # an instruction visits all accumulators before the next one begins
                     found = apply((step,), found)

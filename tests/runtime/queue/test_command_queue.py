@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from isa.check.checker import Kind, Severity, check, is_valid
-from isa.instructions import NO_DEPS, AluOpcode, Finish, MemoryId, Module
+from isa.instructions import NO_DEPS, AluOpcode, Finish, MemoryId, Module, numbered
 from isa.origin import Origin
 from runtime.devices.device import DeadlockError
 from runtime.queue.command_queue import INSTRUCTION_LIMIT, CommandQueue, DebugFlag, QueueError
@@ -379,8 +379,8 @@ def alu_kernel(queue: CommandQueue, opcode: int, imm: int) -> Callable[[], None]
             "micro-op kernel: mode 2 is unknown; the modes are GEMM 0 and ALU 1",
         ),
         (
-            lambda q: q.push_alu("k", alu_kernel(q, 5, 0)),
-            "micro-op kernel: ALU operation 5 is unknown; the operations are MIN 0, MAX 1, ADD 2, SHR 3, MUL 4",
+            lambda q: q.push_alu("k", alu_kernel(q, 99, 0)),
+            f"micro-op kernel: ALU operation 99 is unknown; the operations are {numbered(AluOpcode)}",
         ),
         (
             lambda q: q.push_gemm("k", alu_kernel(q, AluOpcode.ADD, 1)),

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from isa.config import VTAConfig
 from isa.encoding import decode_uop
-from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, Module, Store
+from isa.instructions import Alu, Finish, Gemm, Instruction, Load, MemoryId, Module, Store
 from isa.program import Program
 from isa.tokens import TokenQueue, pops, pushes
+from tests.support.isa.alu_judge import is_constant
 
 __all__ = ["brute_footprints", "greedy_orders", "has_reversed_conflict"]
 
@@ -130,10 +131,8 @@ def _loops(loops: Gemm | Alu, config: VTAConfig, uops: dict[int, int]) -> Touche
                     case Gemm(reset=False):
                         wgt = uop.wgt + i * loops.wgt_factor_out + j * loops.wgt_factor_in
                         reads |= {dst, ("INP", src), ("WGT", wgt)}
-                    case Alu(alu_opcode=AluOpcode.MUL, use_imm=True, imm=0):
-                        pass  # zero, whatever was there
-                    case Alu(alu_opcode=AluOpcode.SHR, use_imm=True) if loops.imm <= -32:
-                        pass
+                    case Alu(use_imm=True) if is_constant(loops.alu_opcode, loops.imm):
+                        pass  # whatever was there
                     case Alu():
                         reads |= {dst} if loops.use_imm else {dst, ("ACC", src)}
     return frozenset(reads), frozenset(writes)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from isa.config import VTAConfig
+from isa.instructions import AluOpcode
 from tests.support.compiler.tir_build import AXIS, alloc, buffer, function, loop, pragma, store
 from tests.support.isa.alu_model import Kernel, kernels_of, run_kernels
 from vta.passes.alu.expression import AluError
@@ -23,7 +24,7 @@ __all__ = [
     "opcodes", "refusal", "stage",
 ]  # fmt: skip
 
-MIN, MAX, ADD, SHR, MUL = range(5)
+MIN, MAX, ADD, SHR, MUL = AluOpcode.MIN, AluOpcode.MAX, AluOpcode.ADD, AluOpcode.SHR, AluOpcode.MUL
 DEFAULT = VTAConfig()
 
 Make = Callable[[Buffer], Stmt]

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from isa.instructions import AluOpcode
 from tests.support.compiler.tir_eval import evaluate as evaluate_arrays
+from tests.support.isa.alu_judge import judge_lanes
 from vta.tir.expr import Builtin, Call, Expr, StringImm, Var
 from vta.tir.stmt import Allocate, AttrKey, AttrStmt, Evaluate, For, IfThenElse, LetStmt, SeqStmt, Stmt
 
@@ -61,27 +63,7 @@ def _execute(kernel: Kernel, acc: Accumulator, depth: int, offset: tuple[int, in
         assert -(1 << 15) <= imm < 1 << 15, f"immediate {imm} does not fit the instruction"
         target = dst + offset[0]
         assert 0 <= target < len(acc), f"accumulator index {target}"
-        a = acc[target].astype(np.int64)
-        b = np.full_like(a, imm) if use_imm else acc[src + offset[1]].astype(np.int64)
-        acc[target] = _operate(opcode, a, b).astype(np.uint64).astype(np.uint32).view(np.int32)
-
-
-def _operate(opcode: int, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
-    match opcode:
-        case 0:
-            return np.minimum(a, b)
-        case 1:
-            return np.maximum(a, b)
-        case 2:
-            return a + b
-        case 3:
-            right = a >> np.clip(b, 0, 63)
-            left = np.where(b > -32, a << np.clip(-b, 0, 31), 0)
-            return np.where(b >= 0, right, left)
-        case 4:
-            return a * b
-        case _:
-            raise AssertionError(f"opcode {opcode}")
+        acc[target] = judge_lanes(AluOpcode(opcode), acc[target], imm if use_imm else acc[src + offset[1]])
 
 
 def _run(stmt: Stmt, env: Mapping[Var, int], found: list[Kernel]) -> None:

@@ -4,7 +4,9 @@
 or DRAM bytes are ordered by tokens, other instructions are not; tokens are also sent and taken at random.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,6 +29,8 @@ from tests.support.isa.random_memory import Accesses, Indices, random_bytes
 from tests.support.runtime.token_planner import QUEUES, TokenPlanner
 
 __all__ = ["random_program"]
+
+_Entry = TypeVar("_Entry")
 
 ARENA_BYTES = 1 << 17
 STEPS_AT_MOST = 96
@@ -83,11 +87,16 @@ class _Builder:
             return high
         return self._int(0, high if choice < 3 else min(high, 24))
 
+    def _one_of(self, entries: Iterable[_Entry]) -> _Entry:
+        """Return one of the entries, each as often as the others."""
+        choices = list(entries)
+        return choices[self._int(0, len(choices) - 1)]
+
     def _memory(self) -> MemoryId:
         memories = [MemoryId.INP, MemoryId.WGT, MemoryId.ACC]
         if self.config.inp_width == 8:
             memories.append(MemoryId.ACC_8BIT)
-        return memories[self._int(0, len(memories) - 1)]
+        return self._one_of(memories)
 
     def _nop(self, module: Module) -> Instruction:
         sram_base, y_size, first = self._int(0, 65535), self._int(0, 3), self._chance(0.5)
@@ -99,7 +108,7 @@ class _Builder:
                 memory = MemoryId.UOP if first else MemoryId.ACC
                 return Load(memory=memory, sram_base=sram_base, y_size=y_size)
             case Module.STORE:
-                return Store(memory=MemoryId(self._int(0, 5)), sram_base=sram_base, y_size=y_size)
+                return Store(memory=self._one_of(MemoryId), sram_base=sram_base, y_size=y_size)
 
     def random_tokens(self) -> None:
         """Send and take tokens that nothing needs."""
@@ -122,7 +131,7 @@ class _Builder:
         elif choice == 18:
             self.plan.emit(self._no_work())
         else:
-            self.plan.emit(self._nop(Module(self._int(1, 3))))
+            self.plan.emit(self._nop(self._one_of(Module)))
 
     def _no_work(self) -> Instruction:
         """Return an instruction with a zero extent among otherwise random fields."""
@@ -141,7 +150,7 @@ class _Builder:
         if self._chance(0.5):
             return replace(gemm, reset=self._chance(0.3))
         return Alu(
-            alu_opcode=AluOpcode(self._int(0, 4)),
+            alu_opcode=self._one_of(AluOpcode),
             uop_bgn=begin,
             uop_end=begin + uops,
             iter_out=outer,
@@ -324,7 +333,7 @@ class _Builder:
                 return self._int(-32768, 32767)
 
     def alu(self) -> None:
-        """One of the five operations, with an immediate or two tensors."""
+        """One of the operations, with an immediate or two tensors."""
         use_imm = self._chance(0.5)
         kernel = self._kernel(self.config.acc_depth)
         extents = self._extents(len(kernel.uops))
@@ -336,7 +345,7 @@ class _Builder:
         self.plan.require(Module.COMPUTE, Module.STORE, self.sram[MemoryId.ACC].latest("read", dst))
         index = self.plan.emit(
             Alu(
-                alu_opcode=AluOpcode(self._int(0, 4)),
+                alu_opcode=self._one_of(AluOpcode),
                 use_imm=use_imm,
                 imm=self._immediate() if use_imm or self._chance(0.2) else 0,
                 uop_bgn=kernel.base,

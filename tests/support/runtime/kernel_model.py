@@ -11,12 +11,9 @@ from isa.encoding import decode_uop
 from isa.instructions import Alu, AluOpcode, Gemm, MicroOp
 from runtime.queue.kernel_lowering import KernelStep
 from runtime.queue.uop_kernel import KernelMode, UopKernel, UopLoop
+from tests.support.isa.alu_judge import judge, wrap
 
 __all__ = ["Pads", "run_kernel", "run_steps"]
-
-
-def _wrap(value: int) -> int:
-    return (value + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 @dataclass(slots=True)
@@ -28,22 +25,10 @@ class Pads:
     wgt: list[int] = field(default_factory=list)
 
     def alu(self, opcode: AluOpcode, dst: int, operand: int) -> None:
-        x = self.acc[dst]
-        match opcode:
-            case AluOpcode.MIN:
-                x = min(x, operand)
-            case AluOpcode.MAX:
-                x = max(x, operand)
-            case AluOpcode.ADD:
-                x += operand
-            case AluOpcode.MUL:
-                x *= operand
-            case AluOpcode.SHR:
-                x = x >> min(operand, 64) if operand >= 0 else x << min(-operand, 64)
-        self.acc[dst] = _wrap(x)
+        self.acc[dst] = judge(opcode, self.acc[dst], operand)
 
     def gemm(self, uop: MicroOp, *, reset: bool) -> None:
-        self.acc[uop.dst] = 0 if reset else _wrap(self.acc[uop.dst] + self.inp[uop.src] * self.wgt[uop.wgt])
+        self.acc[uop.dst] = 0 if reset else wrap(self.acc[uop.dst] + self.inp[uop.src] * self.wgt[uop.wgt])
 
 
 def _walk(loops: Sequence[UopLoop], uops: Iterable[MicroOp], do: Callable[[MicroOp], None]) -> None:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from isa.instructions import AluOpcode, MemoryId, Module
 from runtime.session import Session
 from tests.support.compiler.convolution import fill
+from tests.support.isa.alu_judge import judge_lanes
 
 __all__ = ["RandomCalls"]
 
@@ -64,9 +65,9 @@ class RandomCalls:
             elif kind == 1:
                 acc[dst] += inp[src] @ wgt[third].T
             elif kind == 2:
-                acc[dst] = alu(rng.choice(list(AluOpcode)), acc[dst], rng.randrange(-30, 30))
+                acc[dst] = judge_lanes(rng.choice(list(AluOpcode)), acc[dst], rng.randrange(-30, 30))
             elif kind == 3:
-                acc[dst] = alu(AluOpcode.ADD, acc[dst], acc[src])
+                acc[dst] = judge_lanes(AluOpcode.ADD, acc[dst], acc[src])
             else:
                 found.append(acc[dst].astype(np.int8))
             acc = acc.astype(np.int32).astype(np.int64)
@@ -118,19 +119,3 @@ class RandomCalls:
         for source, target in itertools.pairwise(path):
             self.queue.dep_push(source, target)
             self.queue.dep_pop(source, target)
-
-
-def alu(opcode: AluOpcode, x: npt.NDArray[np.int64], y: "int | npt.NDArray[np.int64]") -> npt.NDArray[np.int64]:
-    """Return the ALU operation in 64 bits; the caller cuts to 32."""
-    match opcode:
-        case AluOpcode.MIN:
-            return np.minimum(x, y)
-        case AluOpcode.MAX:
-            return np.maximum(x, y)
-        case AluOpcode.ADD:
-            return x + y
-        case AluOpcode.MUL:
-            return x * y
-        case AluOpcode.SHR:
-            assert isinstance(y, int)
-            return x >> y if y >= 0 else x << -y

@@ -17,6 +17,7 @@ from isa.instructions import AluOpcode, MemoryId, Module
 from runtime.queue.uop_kernel import KernelError
 from runtime.session import Session
 from tests.support.compiler.convolution import fill
+from tests.support.isa.alu_judge import judge_lanes
 
 __all__ = ["WideCalls"]
 
@@ -152,7 +153,7 @@ class WideCalls:
             return
         acc = self._pads[MemoryId.ACC]
         for dst, src, _ in _visits(loops, uops):
-            acc[dst] = _operate(opcode, acc[dst], np.full_like(acc[dst], imm) if use_imm else acc[src])
+            acc[dst] = judge_lanes(opcode, acc[dst], imm if use_imm else acc[src])
 
     def _store(self, number: int) -> None:
         rng = self._rng
@@ -210,19 +211,3 @@ def _visits(loops: list[tuple[int, ...]], uops: list[tuple[int, ...]]) -> Iterat
     for trip in itertools.product(*(range(loop[0]) for loop in loops)):
         for uop in uops:
             yield [uop[i] + sum(t * loop[i + 1] for t, loop in zip(trip, loops, strict=True)) for i in range(3)]
-
-
-def _operate(opcode: AluOpcode, x: Array, y: Array) -> npt.NDArray[np.int32]:
-    """Return the ALU operation, in whole numbers of any size and cut to 32 bits afterwards."""
-    match opcode:
-        case AluOpcode.MIN:
-            return np.minimum(x, y).astype(np.int32)
-        case AluOpcode.MAX:
-            return np.maximum(x, y).astype(np.int32)
-        case AluOpcode.ADD:
-            return (x + y).astype(np.int32)
-        case AluOpcode.MUL:
-            return ((x.astype(object) * y.astype(object)) & 0xFFFFFFFF).astype(np.int64).astype(np.int32)
-        case AluOpcode.SHR:
-            right, left = x >> np.clip(y, 0, 40), x << np.clip(-y, 0, 31)
-            return np.where(y >= 0, right, np.where(y > -32, left, 0)).astype(np.int32)
