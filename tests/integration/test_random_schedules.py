@@ -9,6 +9,7 @@ import vta
 from tests.support.compiler.random_schedules import Case, random_alu, random_gemm
 from tests.support.configs import CONFIGS
 from vta.environment import Environment
+from vta.passes.alu.kinds import AluKind
 
 GENERATORS = {"gemm": random_gemm, "alu": random_alu}
 SAMPLE, ALL = range(6), range(6, 100)
@@ -31,6 +32,13 @@ def run_and_compare(env: Environment, make: Callable[[Environment, int], Case], 
 @pytest.mark.parametrize("seed", SAMPLE)
 def test_a_random_schedule_equals_numpy(config: str, kind: str, seed: int) -> None:
     run_and_compare(Environment(CONFIGS[config]), GENERATORS[kind], seed)
+
+
+def test_every_operation_of_the_compiler_is_drawn() -> None:
+    env = Environment(CONFIGS["default"])
+    with env:
+        texts = [random_alu(env, seed).text for seed in range(20)]
+    assert [kind for kind in AluKind if not any(f"{kind.name} " in text for text in texts)] == []
 
 
 @pytest.mark.long

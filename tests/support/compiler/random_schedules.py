@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from tests.support.compiler.alu_expressions import as_expression, as_numpy
 from vta import te
 from vta.environment import Environment
+from vta.passes.alu.kinds import AluKind
 from vta.te import Schedule, Tensor
 
 __all__ = ["Case", "random_alu", "random_gemm"]
@@ -31,64 +33,38 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One element-wise stage: ``op`` applied with a constant."""
+    """One element-wise stage: an operation applied with a constant."""
 
-    op: str
+    kind: AluKind
     constant: int
 
     def te(self, x: Any) -> Any:
-        match self.op:
-            case "shr":
-                return x >> self.constant
-            case "shl":
-                return x << self.constant
-            case "add":
-                return x + self.constant
-            case "sub":
-                return x - self.constant
-            case "mul":
-                return x * self.constant
-            case "max":
-                return te.max(x, self.constant)
-            case _:
-                return te.min(x, self.constant)
+        return as_expression(self.kind, x, self.constant)
 
     def numpy(self, x: Array) -> Array:
-        match self.op:
-            case "shr":
-                return x >> np.int32(self.constant)
-            case "shl":
-                return x << np.int32(self.constant)
-            case "add":
-                return x + np.int32(self.constant)
-            case "sub":
-                return x - np.int32(self.constant)
-            case "mul":
-                return x * np.int32(self.constant)
-            case "max":
-                return np.maximum(x, np.int32(self.constant))
-            case _:
-                return np.minimum(x, np.int32(self.constant))
+        return as_numpy(self.kind, x, self.constant)
 
     def __str__(self) -> str:
-        return f"{self.op} {self.constant}"
+        return f"{self.kind.name} {self.constant}"
+
+
+_SMALL = {
+    AluKind.SHR: (0, 12), AluKind.SHL: (0, 5), AluKind.MUL: (-9, 9), AluKind.ADD: (-300, 300), AluKind.SUB: (-300, 300),
+}  # fmt: skip
+_OTHERS = (-500, 500)
 
 
 def _random_steps(rng: np.random.Generator, most: int) -> list[_Step]:
-    ranges = {
-        "shr": (0, 12), "shl": (0, 5), "add": (-300, 300), "sub": (-300, 300), "mul": (-9, 9), "max": (-500, 500),
-        "min": (-500, 500),
-    }  # fmt: skip
     steps = []
     for _ in range(int(rng.integers(0, most + 1))):
-        op = str(rng.choice(list(ranges)))
-        low, high = ranges[op]
-        if op in ("add", "max", "min") and rng.random() < 0.15:
+        kind = list(AluKind)[int(rng.integers(len(AluKind)))]
+        low, high = _SMALL.get(kind, _OTHERS)
+        if (kind is AluKind.ADD or kind not in _SMALL) and rng.random() < 0.15:
             low, high = -100_000, 100_000  # beyond the 16 bits of an immediate
         constant = int(rng.integers(low, high))
-        if op == "mul" and constant == 0:
+        if kind is AluKind.MUL and constant == 0:
             constant = 7  # a product with 0 folds away, and everything before it with it
-        steps.append(_Step(op, constant))
+        steps.append(_Step(kind, constant))
     return steps
 
 
@@ -201,16 +177,13 @@ def random_alu(env: Environment, seed: int) -> Case:
     shape = (*dims, env.BATCH, env.BLOCK_OUT)
     inputs = [te.placeholder(shape, name=f"x{i}", dtype=env.acc_dtype) for i in range(int(rng.integers(1, 3)))]
     loads = [te.compute(shape, lambda *i, x=x: x(*i), name=f"{x.name}_buf") for x in inputs]
-    steps = [*_random_steps(rng, 3), _Step("add", int(rng.integers(-9, 9)))]
-    joins = str(rng.choice(["add", "max", "min", "sub", "mul"])) if len(loads) == 2 else ""
+    steps = [*_random_steps(rng, 3), _Step(AluKind.ADD, int(rng.integers(-9, 9)))]
+    joins = [kind for kind in AluKind if kind not in (AluKind.SHL, AluKind.SHR)]
+    join = joins[int(rng.integers(len(joins)))] if len(loads) == 2 else None
     stages: list[Tensor] = []
     current = loads[0]
-    if joins:
-        combine = {
-            "add": lambda p, q: p + q, "sub": lambda p, q: p - q, "mul": lambda p, q: p * q,
-            "max": lambda p, q: te.max(p, q), "min": lambda p, q: te.min(p, q),
-        }[joins]  # fmt: skip
-        current = te.compute(shape, lambda *i: combine(loads[0](*i), loads[1](*i)), name="joined")
+    if join is not None:
+        current = te.compute(shape, lambda *i: as_expression(join, loads[0](*i), loads[1](*i)), name="joined")
         stages.append(current)
     fused = bool(rng.random() < 0.4)
     if fused:
@@ -245,12 +218,10 @@ def random_alu(env: Environment, seed: int) -> Case:
 
     data = [_operand(rng, shape, env.acc_dtype) for _ in inputs]
     expected = data[0]
-    if joins:
-        numpy_join = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum}[
-            joins
-        ]
-        expected = numpy_join(data[0], data[1])
+    if join is not None:
+        expected = as_numpy(join, data[0], data[1])
     for step in steps:
         expected = step.numpy(expected)
-    text = f"alu seed {seed}: {dims}{tiling.text}; attach {place}; {joins} {', '.join(map(str, steps))}, fused {fused}"
+    joined = "" if join is None else join.name
+    text = f"alu seed {seed}: {dims}{tiling.text}; attach {place}; {joined} {', '.join(map(str, steps))}, fused {fused}"
     return Case(s, [*inputs, out], data, expected.astype(env.out_dtype), text)

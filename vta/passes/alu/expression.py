@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TypeAlias
 
 from isa.config import VTAConfig
 from isa.origin import Origin
+from vta.passes.alu.kinds import AluKind, operands
 from vta.passes.errors import PassError
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import DType, Kind
 from vta.tir.expr import (
-    Add,
     BufferLoad,
     Builtin,
     Call,
@@ -27,12 +26,8 @@ from vta.tir.expr import (
     FloorDiv,
     FloorMod,
     IntImm,
-    Max,
-    Min,
     Mod,
-    Mul,
     Select,
-    Sub,
     const,
 )
 from vta.tir.scopes import ACC_SCOPE
@@ -40,32 +35,17 @@ from vta.tir.stmt import BufferStore
 from vta.tir.traverse import walk
 
 __all__ = [
-    "AluError", "AluKind", "AluTree", "Location", "Operation", "Scalar", "Tile", "Wrapped", "leaves", "map_leaves",
+    "AluError", "AluTree", "Location", "Operation", "Scalar", "Tile", "Wrapped", "leaves", "map_leaves",
     "parse_store",
 ]  # fmt: skip
 
-_SUPPORTED = "+, -, *, min, max, <<, >>, copies and integer casts of accumulator elements and scalars"
+_SUPPORTED = (
+    f"{', '.join(kind.symbol for kind in AluKind)}, copies and integer casts of accumulator elements and scalars"
+)
 
 
 class AluError(PassError):
     """An ALU stage that the tensor ALU cannot execute."""
-
-
-class AluKind(StrEnum):
-    """The operations of an expression; the ALU has all but ``SUB`` and ``SHL``."""
-
-    ADD = "+"
-    SUB = "-"
-    MUL = "*"
-    MIN = "min"
-    MAX = "max"
-    SHR = ">>"
-    SHL = "<<"
-
-    @property
-    def commutes(self) -> bool:
-        """Whether the operands may be exchanged."""
-        return self in (AluKind.ADD, AluKind.MUL, AluKind.MIN, AluKind.MAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +126,6 @@ def map_leaves(fn: Callable[[Tile | Scalar], AluTree], tree: AluTree) -> AluTree
             return fn(tree)
 
 
-_BINARY: dict[type[Expr], AluKind] = {
-    Add: AluKind.ADD,
-    Sub: AluKind.SUB,
-    Mul: AluKind.MUL,
-    Min: AluKind.MIN,
-    Max: AluKind.MAX,
-}
-
 _NAMES: dict[type[Expr], str] = {
     FloorDiv: "// (floor division)",
     FloorMod: "% (floor modulo)",
@@ -187,16 +159,10 @@ class _Parser:
         match expr:
             case BufferLoad():
                 return self._tile(expr)
-            case Add() | Sub() | Mul() | Min() | Max():
-                return self._operation(_BINARY[type(expr)], expr.a, expr.b, expr.dtype)
-            case Call(op=Builtin.SHIFT_RIGHT, args=(value, count)):
-                return self._operation(AluKind.SHR, value, count, expr.dtype)
-            case Call(op=Builtin.SHIFT_LEFT, args=(value, count)):
-                return self._operation(AluKind.SHL, value, count, expr.dtype)
             case Cast():
                 return self._cast(expr)
             case _:
-                raise self._unsupported(expr)
+                return self._operation(expr)
 
     def _unsupported(self, expr: Expr) -> AluError:
         if isinstance(expr, Call):
@@ -255,11 +221,14 @@ class _Parser:
                 hint=f"the accumulator has {width} signed bits",
             )
 
-    def _operation(self, kind: AluKind, a: Expr, b: Expr, dtype: DType) -> AluTree:
-        self._check_type(dtype)
+    def _operation(self, expr: Expr) -> AluTree:
+        found = operands(expr)
+        if found is None:
+            raise self._unsupported(expr)
+        kind, a, b = found
+        self._check_type(expr.dtype)
         tree = Operation(kind, self.parse(a), self.parse(b))
-        grows = kind not in (AluKind.MIN, AluKind.MAX, AluKind.SHR)
-        return self._narrowed(tree, dtype) if grows else tree
+        return self._narrowed(tree, expr.dtype) if kind.grows else tree
 
     def _narrowed(self, tree: AluTree, dtype: DType) -> AluTree:
         if dtype.bits >= self.config.acc_width:

@@ -18,7 +18,6 @@ from vta.arith.linear import detect_linear_equation
 from vta.arith.simplify import Analyzer
 from vta.passes.alu.expression import (
     AluError,
-    AluKind,
     AluTree,
     Location,
     Operation,
@@ -81,7 +80,7 @@ def plan_order(nest: AluNest, name: str, analyzer: Analyzer, origin: Origin | No
     tree = map_leaves(settle, nest.tree)
     update = _accumulation(tree)
     if unknown:
-        if update is not None and isinstance(update.b, Tile) and update.kind in _IN_ORDER and nest.keeps_order:
+        if update is not None and _is_one_kernel(update) and nest.keeps_order:
             return OrderPlan(Form.ACCUMULATE, update, needs_order=True)
         raise AluError(
             f"ALU stage into {name!r}",
@@ -97,10 +96,6 @@ def plan_order(nest: AluNest, name: str, analyzer: Analyzer, origin: Origin | No
     if update is not None:
         return OrderPlan(Form.ACCUMULATE, update)
     return OrderPlan(Form.SPLIT, tree, _loops_to_host(nest))
-
-
-_IN_ORDER = (AluKind.ADD, AluKind.MUL, AluKind.MIN, AluKind.MAX, AluKind.SHR)
-"""Operations that one kernel does on a result and an operand, iteration after iteration."""
 
 
 def _other_iteration(nest: AluNest, analyzer: Analyzer) -> dict[Var, Var]:
@@ -172,6 +167,11 @@ def _accumulation(tree: AluTree) -> Operation | None:
         if not kind.commutes:
             return None
     return None
+
+
+def _is_one_kernel(update: Operation) -> bool:
+    """Whether one kernel does the operation on result and operand, iteration after iteration."""
+    return isinstance(update.b, Tile) and update.kind.opcode is not None
 
 
 def _is_injective(steps: Sequence[int], sizes: Sequence[int]) -> bool:

@@ -4,30 +4,27 @@ The accumulator has 32 bits and ADD and MUL wrap, so every form here is exact. T
 tests/vta/passes/alu/test_alu_immediate.py.
 """
 
-from typing import assert_never
-
+from isa.alu_semantics import ACC_BITS, ACC_LOW, alu_semantics
 from isa.instructions import AluOpcode
+from isa.layout import IMMEDIATE
 from vta.arith.const_interval import ConstInterval
 from vta.tir.expr import Expr, FloorDiv, FloorMod, IntImm, binary, const
 
-__all__ = ["ACC_BITS", "IMMEDIATES", "AluStep", "filling_steps", "immediate_steps", "wrapped"]
+__all__ = ["IMMEDIATES", "AluStep", "filling_steps", "immediate_steps"]
 
-IMMEDIATES = ConstInterval(-(1 << 15), (1 << 15) - 1)
+IMMEDIATES = ConstInterval(IMMEDIATE.low, IMMEDIATE.high)
 """What the immediate field of an ALU instruction holds."""
 
-ACC_BITS = 32
-_ACC_LOW, _ACC_HIGH = -(1 << 31), (1 << 31) - 1
 _HALF, _LOW_BITS = 1 << 15, 16
-_LARGEST = _HALF - 1
 _MAX_SUMMANDS = 3
 
 AluStep = tuple[AluOpcode, Expr]
 """An operation with its immediate."""
 
 
-def wrapped(value: int) -> int:
+def _wrapped(value: int) -> int:
     """Return ``value`` as the accumulator holds it."""
-    return (value - _ACC_LOW) % (1 << ACC_BITS) + _ACC_LOW
+    return (value - ACC_LOW) % (1 << ACC_BITS) + ACC_LOW
 
 
 def immediate_steps(opcode: AluOpcode, value: int) -> tuple[AluStep, ...] | None:
@@ -35,31 +32,21 @@ def immediate_steps(opcode: AluOpcode, value: int) -> tuple[AluStep, ...] | None
 
     The operations may be repeated, each for itself, as often as ``opcode`` would be. None if there is no short form.
     """
-    value = wrapped(value)
-    match opcode:
-        case AluOpcode.ADD if value == 0:
-            return ()
-        case AluOpcode.MUL if value == 1:
-            return ()
-        case AluOpcode.MIN if value == _ACC_HIGH:
-            return ()
-        case AluOpcode.MAX if value == _ACC_LOW:
-            return ()
-        case _ if value in IMMEDIATES:
-            return ((opcode, const(value)),)
-        case AluOpcode.ADD:
-            return _summands(value)
-        case AluOpcode.MUL if abs(value) & (abs(value) - 1) == 0:
-            shift = (AluOpcode.SHR, const(1 - abs(value).bit_length()))
-            return (shift,) if value > 0 or value == _ACC_LOW else (shift, (AluOpcode.MUL, const(-1)))
-        case AluOpcode.MUL | AluOpcode.MIN | AluOpcode.MAX | AluOpcode.SHR:
-            return None
-        case _:
-            assert_never(opcode)
+    value = _wrapped(value)
+    if value == alu_semantics(opcode).identity:
+        return ()
+    if value in IMMEDIATES:
+        return ((opcode, const(value)),)
+    if opcode is AluOpcode.ADD:
+        return _summands(value)
+    if opcode is AluOpcode.MUL and abs(value) & (abs(value) - 1) == 0:
+        shift = (AluOpcode.SHR, const(1 - abs(value).bit_length()))
+        return (shift,) if value > 0 or value == ACC_LOW else (shift, (AluOpcode.MUL, const(-1)))
+    return None
 
 
 def _summands(value: int) -> tuple[AluStep, ...] | None:
-    piece = _LARGEST if value > 0 else -_HALF
+    piece = IMMEDIATE.high if value > 0 else IMMEDIATE.low
     full, rest = divmod(value, piece)
     pieces = [piece] * full + [rest] * (rest != 0)
     return tuple((AluOpcode.ADD, const(p)) for p in pieces) if len(pieces) <= _MAX_SUMMANDS else None
@@ -72,7 +59,7 @@ def filling_steps(value: Expr) -> tuple[AluStep, ...]:
         short = immediate_steps(AluOpcode.ADD, value.value)
         if short is not None:
             return (clear, *short)
-        value = const(wrapped(value.value))
+        value = const(_wrapped(value.value))
     remainder = binary(FloorMod, value, 1 << _LOW_BITS)
     low = _signed_half(remainder)
     carry = binary(FloorDiv, remainder + _HALF, 1 << _LOW_BITS)

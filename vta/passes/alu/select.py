@@ -19,14 +19,13 @@ Tests: tests/vta/passes/alu/test_alu_select.py.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import assert_never
 
+from isa.alu_semantics import ACC_BITS
 from isa.instructions import AluOpcode
 from isa.origin import Origin
 from vta.arith.simplify import Analyzer
 from vta.passes.alu.expression import (
     AluError,
-    AluKind,
     AluTree,
     Location,
     Operation,
@@ -34,18 +33,11 @@ from vta.passes.alu.expression import (
     Tile,
     Wrapped,
 )
-from vta.passes.alu.immediate import ACC_BITS, IMMEDIATES, filling_steps, immediate_steps
+from vta.passes.alu.immediate import IMMEDIATES, filling_steps, immediate_steps
+from vta.passes.alu.kinds import AluKind
 from vta.tir.expr import Expr, IntImm, Min, binary, const
 
 __all__ = ["AluOp", "Selector", "Temporaries"]
-
-_OPCODES = {
-    AluKind.ADD: AluOpcode.ADD,
-    AluKind.MUL: AluOpcode.MUL,
-    AluKind.MIN: AluOpcode.MIN,
-    AluKind.MAX: AluOpcode.MAX,
-    AluKind.SHR: AluOpcode.SHR,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +110,8 @@ class Selector:
         kind, b = tree.kind, tree.b
         if isinstance(b, Scalar):
             self._apply_scalar(kind, self._result, b)
-        elif isinstance(b, Tile) and kind in _OPCODES:
-            self._emit(_OPCODES[kind], self._result, src=b.place)
+        elif isinstance(b, Tile) and kind.opcode is not None:
+            self._emit(kind.opcode, self._result, src=b.place)
         else:
             with self._temporary() as other:
                 self._into(b, other)
@@ -179,9 +171,9 @@ class Selector:
         if kind.commutes and self._is_elsewhere(a, target) and not self._is_elsewhere(b, target):
             a, b = b, a
         in_place = self._is_at(a, target) and self._is_at(b, target)
-        if isinstance(b, Tile) and kind in _OPCODES and (in_place or self._is_elsewhere(b, target)):
+        if isinstance(b, Tile) and kind.opcode is not None and (in_place or self._is_elsewhere(b, target)):
             self._into(a, target)
-            self._emit(_OPCODES[kind], target, src=b.place)
+            self._emit(kind.opcode, target, src=b.place)
             return
         if kind.commutes and self._is_at(b, target):
             a, b = b, a
@@ -213,10 +205,11 @@ class Selector:
 
     def _apply_temporary(self, kind: AluKind, target: Location, other: Location) -> None:
         """Compute ``target = target kind other``; the temporary ``other`` may be negated for it."""
-        if kind in (AluKind.SUB, AluKind.SHL):
+        opcode = kind.opcode
+        if opcode is None:
             self._emit(AluOpcode.MUL, other, imm=-1)
-            kind = AluKind.ADD if kind is AluKind.SUB else AluKind.SHR
-        self._emit(_OPCODES[kind], target, src=other)
+            opcode = AluOpcode.ADD if kind is AluKind.SUB else AluOpcode.SHR
+        self._emit(opcode, target, src=other)
 
     def _wrap(self, tree: Wrapped, target: Location) -> None:
         """Keep the low bits of ``target``."""
@@ -236,18 +229,16 @@ class Selector:
 
     def _apply_scalar(self, kind: AluKind, target: Location, scalar: Scalar) -> None:
         """Compute ``target = target kind scalar``."""
-        value = scalar.value
-        match kind:
-            case AluKind.SHR | AluKind.SHL:
-                self._shift(kind, target, value)
-                return
-            case AluKind.SUB:
-                kind, value = AluKind.ADD, 0 - value
-            case AluKind.ADD | AluKind.MUL | AluKind.MIN | AluKind.MAX:
-                pass
-            case _:
-                assert_never(kind)
-        opcode = _OPCODES[kind]
+        if kind in (AluKind.SHR, AluKind.SHL):
+            self._shift(kind, target, scalar.value)
+        elif kind is AluKind.SUB:
+            self._apply_number(AluOpcode.ADD, target, 0 - scalar.value)
+        else:
+            assert kind.opcode is not None, "SUB and SHL alone have no opcode"
+            self._apply_number(kind.opcode, target, scalar.value)
+
+    def _apply_number(self, opcode: AluOpcode, target: Location, value: Expr) -> None:
+        """Compute ``target = opcode(target, value)``."""
         if isinstance(value, IntImm):
             steps = immediate_steps(opcode, value.value)
         else:
@@ -271,7 +262,7 @@ class Selector:
         bounds = self._values.const_bounds(count)
         if bounds.lo is None or bounds.lo < 0:
             raise AluError(
-                f"ALU stage: x {kind} count",
+                f"ALU stage: x {kind.symbol} count",
                 expected="a count that is never negative",
                 got=str(count.value) if isinstance(count, IntImm) else "one that may be",
                 hint="shift the other way",

@@ -7,13 +7,13 @@ import pytest
 from tests.support.compiler.tir_build import buffer, call, store
 from tests.support.hw.alu_stage import accumulator, elementwise, lower, refusal, stage
 from vta.passes.alu.expression import AluError
+from vta.passes.alu.kinds import AluKind
 from vta.tir import ops
 from vta.tir.expr import BufferLoad, Expr, convert
 from vta.tir.scopes import ACC_SCOPE
 
-_LIST = (
-    "expected an expression of +, -, *, min, max, <<, >>, copies and integer casts of accumulator elements and scalars"
-)
+_OPERATIONS = ", ".join(kind.symbol for kind in AluKind)
+_LIST = f"expected an expression of {_OPERATIONS}, copies and integer casts of accumulator elements and scalars"
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isa.instructions import AluOpcode
+from tests.support.isa.alu_judge import judge
 from tests.support.isa.alu_model import evaluate
-from vta.passes.alu.immediate import AluStep, filling_steps, immediate_steps, wrapped
+from vta.passes.alu.immediate import AluStep, filling_steps, immediate_steps
 from vta.tir.expr import IntImm, Var, const
 
 _ACC = st.integers(-(1 << 31), (1 << 31) - 1)
@@ -16,31 +17,14 @@ def apply(steps: tuple[AluStep, ...], value: int, env: dict[Var, int] | None = N
     for opcode, imm in steps:
         number = evaluate(imm, env or {})
         assert -(1 << 15) <= number < 1 << 15
-        match opcode:
-            case AluOpcode.ADD:
-                value += number
-            case AluOpcode.MUL:
-                value *= number
-            case AluOpcode.SHR:
-                value = value >> number if number >= 0 else value << -number
-            case AluOpcode.MIN:
-                value = min(value, number)
-            case AluOpcode.MAX:
-                value = max(value, number)
-        value = wrapped(value)
+        value = judge(opcode, value, number)
     return value
 
 
-@given(st.sampled_from([AluOpcode.ADD, AluOpcode.MUL, AluOpcode.MIN, AluOpcode.MAX]), _ACC, _ACC | _EDGES)
+@given(st.sampled_from(AluOpcode), _ACC, _ACC | _EDGES)
 def test_a_short_form_does_what_the_operation_does(opcode: AluOpcode, x: int, value: int) -> None:
     steps = immediate_steps(opcode, value)
-    whole = {
-        AluOpcode.ADD: wrapped(x + value),
-        AluOpcode.MUL: wrapped(x * value),
-        AluOpcode.MIN: min(x, value),
-        AluOpcode.MAX: max(x, value),
-    }
-    assert steps is None or apply(steps, x) == whole[opcode]
+    assert steps is None or apply(steps, x) == judge(opcode, x, value)
 
 
 def test_what_fits_the_field_is_one_operation() -> None:

@@ -1,6 +1,5 @@
 """The operations of a stage: exact for every expression, and no more than it takes."""
 
-import operator
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.compiler.alu_expressions import as_expression
 from tests.support.compiler.tir_build import loop, store
 from tests.support.hw.alu_stage import (
     ADD,
@@ -25,13 +25,15 @@ from tests.support.hw.alu_stage import (
     stage,
 )
 from tests.support.isa.alu_model import Kernel, kernels_of, run_kernels
+from vta.passes.alu.kinds import AluKind
 from vta.tir import ops
-from vta.tir.expr import Expr, ExprLike, Var, convert
+from vta.tir.expr import Expr, Var, convert
 from vta.tir.stmt import Allocate
 from vta.tir.traverse import free_vars, substitute
 
 _LARGE = st.integers(-(1 << 31), (1 << 31) - 1)
 _SMALL = st.integers(-9, 9)
+SHIFTS = (AluKind.SHL, AluKind.SHR)
 
 
 def test_a_result_beside_its_operand_is_copied_first() -> None:
@@ -139,25 +141,23 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> Callable[[Sequence[Expr]], E
     if depth == 0 or draw(st.integers(0, 5)) == 0:
         which = draw(st.integers(0, 2))
         return lambda xs: xs[which]
-    kind = draw(st.sampled_from(["+", "-", "*", "min", "max", ">>", "<<", "imm", "rimm", "cast", "shift"]))
+    form = draw(st.sampled_from(["two operands"] * 7 + ["imm", "rimm", "cast", "shift"]))
     a, b = draw(expressions(depth - 1)), draw(expressions(depth - 1))
-    operations: dict[str, Callable[[ExprLike, ExprLike], Expr]] = {
-        "+": operator.add, "-": operator.sub, "*": operator.mul, "min": ops.min, "max": ops.max,
-    }  # fmt: skip
-    if kind in operations:
-        return lambda xs: operations[kind](a(xs), b(xs))
-    if kind in (">>", "<<"):
-        shift = operator.rshift if kind == ">>" else operator.lshift
-        return lambda xs: shift(a(xs), ops.max(ops.min(b(xs), 31), 0))
-    if kind == "shift":
-        count, shift = draw(st.integers(0, 31)), draw(st.sampled_from([operator.rshift, operator.lshift]))
-        return lambda xs: shift(a(xs), count)
-    if kind == "cast":
+    if form == "two operands":
+        kind = draw(st.sampled_from(AluKind))
+        count = (lambda x: ops.max(ops.min(x, 31), 0)) if kind in SHIFTS else (lambda x: x)
+        return lambda xs: as_expression(kind, a(xs), count(b(xs)))
+    if form == "shift":
+        places, shift = draw(st.integers(0, 31)), draw(st.sampled_from(SHIFTS))
+        return lambda xs: as_expression(shift, a(xs), places)
+    if form == "cast":
         dtype = draw(st.sampled_from(["int8", "int16", "uint8", "int24"]))
         return lambda xs: a(xs).astype(dtype).astype("int32")
     value = draw(st.one_of(_LARGE, _SMALL))
-    fn = operations[draw(st.sampled_from(sorted(operations)))]
-    return (lambda xs: fn(a(xs), value)) if kind == "imm" else (lambda xs: fn(value, a(xs)))
+    kind = draw(st.sampled_from([kind for kind in AluKind if kind not in SHIFTS]))
+    if form == "imm":
+        return lambda xs: as_expression(kind, a(xs), value)
+    return lambda xs: as_expression(kind, value, a(xs))
 
 
 @settings(max_examples=150, deadline=None)
