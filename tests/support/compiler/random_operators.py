@@ -25,9 +25,14 @@ from vta.topi.conv.conv2d_operator import Conv2d
 from vta.topi.core.epilogue import (
     Add,
     Bias,
+    ChannelMaximum,
+    ChannelMinimum,
     ChannelShift,
     Clip,
     Epilogue,
+    Fork,
+    HalfEvenShift,
+    Joint,
     Multiply,
     Relu,
     Requantise,
@@ -37,6 +42,7 @@ from vta.topi.core.epilogue import (
     ShiftLeft,
     ShiftRight,
     Step,
+    needs,
 )
 from vta.topi.core.operator import Operator, OperatorError, compile  # noqa: A004  # what it does
 from vta.topi.core.window import WindowError
@@ -81,11 +87,15 @@ def random_epilogue(rng: Rng) -> Epilogue:
 
 def random_step(rng: Rng) -> Step:
     """Return a step; constants are small ones, 16-bit ones and 32-bit ones."""
+    if rng.random() < 0.1:
+        return random_fork(rng)
     constant = int(rng.integers(*pick(rng, (-9, 10), (-(1 << 15), 1 << 15), (-(1 << 31), 1 << 31))))
     low, high = sorted(int(value) for value in rng.integers(-200, 200, 2))
     makers: tuple[Callable[[], Step], ...] = (
-        Bias, Scale, ChannelShift, Relu, Residual,
+        Bias, Scale, ChannelShift, ChannelMinimum, ChannelMaximum, Relu, Residual,
         lambda: Residual("int32"),
+        lambda: Residual(pick(rng, "int8", "int32"), constant or 1),
+        lambda: HalfEvenShift(int(rng.integers(1, 32))),
         lambda: ShiftRight(int(rng.integers(0, 32))),
         lambda: ShiftLeft(int(rng.integers(0, 32))),
         lambda: RoundingShift(int(rng.integers(1, 32))),
@@ -95,6 +105,12 @@ def random_step(rng: Rng) -> Step:
         lambda: Clip(low, high),
     )  # fmt: skip
     return makers[int(rng.integers(len(makers)))]()
+
+
+def random_fork(rng: Rng) -> Fork:
+    """Return a fork of up to two steps on each side, forks now and then."""
+    one, other = (tuple(random_step(rng) for _ in range(int(rng.integers(0, 3)))) for _ in range(2))
+    return Fork(pick(rng, *Joint), one, other)
 
 
 # --- operators -------------------------------------------------------------------------------------------------------
@@ -161,7 +177,7 @@ def random_pad(rng: Rng) -> Operator:
 def random_upsample(rng: Rng) -> Operator:
     """Return an upsampling."""
     image = (upto(rng, 3), upto(rng, 50), upto(rng, 20), upto(rng, 20))
-    epilogue = tuple(step for step in random_epilogue(rng) if not isinstance(step, Residual))
+    epilogue = tuple(step for step in random_epilogue(rng) if not needs([step]).residuals)
     return Upsample2d(*image, (upto(rng, 4), upto(rng, 4)), epilogue, pick(rng, "int8", "int32"))
 
 

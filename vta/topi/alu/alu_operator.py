@@ -13,7 +13,7 @@ from vta import te
 from vta.environment import Environment
 from vta.topi.alu.alu_schedule import AluStages, AluTiles, alu_schedule
 from vta.topi.alu.alu_tiles import Demand, Inner, best_tiles, transfer
-from vta.topi.core.epilogue import Appended, Epilogue, append, operands, pack_operands
+from vta.topi.core.epilogue import Appended, Epilogue, Needs, append, needs, operands, pack_operands
 from vta.topi.core.images import image_shape, pack_images, unpack_images
 from vta.topi.core.operand import Operand
 from vta.topi.core.operator import Array, Operator, OperatorError, Scheduled
@@ -133,7 +133,7 @@ class AluOperator(Operator):
         tail = append(head.tensor, self.epilogue, env)
         if tiles is None:
             extents = [int(extent) for extent in tail.result.shape[:4]]  # type: ignore[arg-type]  # constants
-            demand = functools.partial(_demand, env, head, tail)
+            demand = functools.partial(_demand, env, head, tail, needs(self.epilogue))
             tiles = best_tiles(env, extents, demand, repr(self))
         schedule = alu_schedule(env, tail.result, _joined(env, head, tail), tiles)
         return Scheduled(schedule, (*head.inputs, *tail.inputs, tail.result), tiles)
@@ -153,20 +153,19 @@ def _joined(env: Environment, head: Head, tail: Appended) -> AluStages:
     )
 
 
-def _demand(env: Environment, head: Head, tail: Appended, inner: Inner) -> Demand:
-    """Return what a tile takes: the head, and beside it the tensors of the steps and an operation a stage."""
-    base = head.demand(inner)
-    elements, load = base.elements, base.load
+def _demand(env: Environment, head: Head, tail: Appended, steps: Needs, inner: Inner) -> Demand:
+    """Return what a tile takes: the head, and beside it what the steps need."""
+    base, count = head.demand(inner), math.prod(inner)
+    elements, load = base.elements + steps.held * count, base.load
     for tensor in tail.inputs:
         extents = [int(extent) for extent in tensor.shape[:4]]  # type: ignore[arg-type]  # constants
         box = [min(size, extent) for size, extent in zip(inner, extents, strict=True)]
         elements += math.prod(box)
         load += transfer(box, extents, element_bytes(env, str(tensor.dtype)))
-    stages = len(tail.stages)
     return Demand(
         elements=elements,
         load=load,
-        operations=base.operations + stages * math.prod(inner),
-        kernels=base.kernels + stages,
+        operations=base.operations + steps.operations * count,
+        kernels=base.kernels + steps.operations,
         temporaries=base.temporaries + 1,
     )

@@ -12,7 +12,7 @@ from vta.environment import Environment
 from vta.topi.alu.alu_operator import element_bytes, require_dtype, require_loads, widened
 from vta.topi.alu.alu_schedule import AluTiles, alu_schedule
 from vta.topi.alu.alu_tiles import Demand, Inner, best_tiles, transfer
-from vta.topi.core.epilogue import Epilogue, Residual, append, operands, pack_operands, reference
+from vta.topi.core.epilogue import Epilogue, append, needs, operands, pack_operands, reference
 from vta.topi.core.images import pack_images, packed_extents, packed_shape, unpack_images
 from vta.topi.core.operand import Operand
 from vta.topi.core.operator import Array, Operator, OperatorError, Scheduled
@@ -41,7 +41,7 @@ class Upsample2d(Operator):
         require_dtype("Upsample2d", self.dtype)
         require_tuple(self, "scale", PAIR)
         require_steps(self)
-        if any(isinstance(step, Residual) for step in self.epilogue):
+        if needs(self.epilogue).residuals:
             raise OperatorError(
                 "Upsample2d: a Residual has the result's shape, and the steps come before; add it after"
             )
@@ -109,13 +109,13 @@ class Upsample2d(Operator):
         return Scheduled(alu_schedule(env, result, stages, chosen), (data, *tail.inputs, result), chosen)
 
     def _demand(self, env: Environment, inner: Inner) -> Demand:
-        count, columns, steps = math.prod(inner), self.scale[1], len(self.epilogue)
+        count, columns, steps = math.prod(inner), self.scale[1], needs(self.epilogue)
         extents = packed_extents(env, self.data_shape)
         return Demand(
-            elements=count * (1 + columns) + inner[1] * steps,
+            elements=count * (1 + steps.held + columns) + inner[1] * steps.by_channel,
             load=transfer(inner, extents, element_bytes(env, self.dtype)),
-            operations=count * (2 * columns + 3 * steps),
-            kernels=2 + 3 * steps,
+            operations=count * (2 * columns + steps.operations),
+            kernels=2 + steps.operations,
             temporaries=1,
         )
 

@@ -17,7 +17,7 @@ from vta.topi.conv.conv2d_tiles import ConvTiles
 from vta.topi.conv.conv2d_tiling import ConvShape, conv_candidates, conv_footprint, require_tiles
 from vta.topi.core import epilogue
 from vta.topi.core.channel_blocks import ChannelBlocks, channel_blocks
-from vta.topi.core.epilogue import Epilogue, Residual
+from vta.topi.core.epilogue import Epilogue
 from vta.topi.core.layout import blocks, pack_activations, unpack_activations
 from vta.topi.core.operand import Operand
 from vta.topi.core.operator import Operator, OperatorError, Scheduled
@@ -123,18 +123,18 @@ class Conv2d(Operator):
 
     def shape_on(self, env: Environment) -> ConvShape:
         """Return the sizes of its loops on ``env``."""
-        images = blocks(self.batch, env.BATCH)
-        residuals = sum(isinstance(step, Residual) for step in self.epilogue)
+        needs = epilogue.needs(self.epilogue)
         return ConvShape(
             env=env,
-            images=images,
+            images=blocks(self.batch, env.BATCH),
             height=self.height,
             width=self.width,
             channels=self.channel_blocks(env),
             window=self.window,
-            stages=epilogue.stage_count(self.epilogue),
-            residuals=residuals,
-            by_channel=len(epilogue.operands(self.epilogue, self.shape)) - residuals,
+            stages=needs.operations,
+            residuals=needs.residuals,
+            by_channel=needs.by_channel,
+            held=needs.held,
         )
 
     def chosen(self, env: Environment, tiles: object = None) -> ConvTiles:

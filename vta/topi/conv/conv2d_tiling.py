@@ -37,8 +37,8 @@ class ConvShape:
     """A convolution as its loops see it: sizes in blocks, on one environment.
 
     The epilogue does ``stages`` operations on every accumulator; it loads ``residuals`` tensors of the output's size
-    and ``by_channel`` ones of a value a channel. ``gathers`` says that rows and columns that nobody reads are left out,
-    and ``even`` that tiles must divide the output.
+    and ``by_channel`` ones of a value a channel, and holds ``held`` numbers beside each. ``gathers`` says that rows and
+    columns that nobody reads are left out, and ``even`` that tiles must divide the output.
     """
 
     env: Environment
@@ -50,6 +50,7 @@ class ConvShape:
     stages: int
     residuals: int
     by_channel: int
+    held: int = 0
     gathers: bool = True
     even: bool = False
 
@@ -112,7 +113,7 @@ def conv_footprint(shape: ConvShape, tiles: ConvTiles) -> Footprint:
     if tiles.resident is Resident.KERNEL:
         weights = tiles.tile_co * shape.channels.count * prod(shape.window.kernel)
     places = tiles.tile_h * tiles.tile_w * tiles.tile_co
-    accumulators = places * (1 + shape.residuals) + shape.by_channel * tiles.tile_co
+    accumulators = places * (1 + shape.residuals + shape.held) + shape.by_channel * tiles.tile_co
     return Footprint(
         inp=prod(shape.fetched(tiles)) * (threads if tiles.resident is Resident.DATA else operands),
         wgt=weights * (threads if tiles.resident is Resident.KERNEL else operands),

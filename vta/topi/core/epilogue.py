@@ -14,19 +14,27 @@ from typing import assert_never
 import numpy as np
 import numpy.typing as npt
 
+from isa.instructions import AluOpcode
 from vta import te
 from vta.environment import Environment
+from vta.passes.alu.immediate import immediate_steps
 from vta.tir import ops
 from vta.tir.expr import Expr, IntImm
 from vta.topi.core.epilogue_steps import (
     WORD,
     Add,
     Bias,
+    ChannelMaximum,
+    ChannelMinimum,
     ChannelShift,
     Clip,
     Epilogue,
     EpilogueError,
+    Fork,
+    HalfEvenShift,
+    Joint,
     Multiply,
+    PerChannel,
     Primitive,
     Relu,
     Requantise,
@@ -36,20 +44,28 @@ from vta.topi.core.epilogue_steps import (
     ShiftLeft,
     ShiftRight,
     Step,
+    primitive,
+    readers,
 )
+from vta.topi.core.epilogue_twin import applied, reference
 from vta.topi.core.layout import pack_activations, pack_channels
 from vta.topi.core.operand import Operand
 
 __all__ = [
-    "Add", "Appended", "Bias", "ChannelShift", "Clip", "Epilogue", "EpilogueError", "Multiply", "Relu", "Requantise",
-    "Residual", "RoundingShift", "Scale", "ShiftLeft", "ShiftRight", "Step", "append", "operands", "pack_operands",
-    "reference", "stage_count",
+    "Add", "Appended", "Bias", "ChannelMaximum", "ChannelMinimum", "ChannelShift", "Clip", "Epilogue", "EpilogueError",
+    "Fork", "HalfEvenShift", "Joint", "Multiply", "Needs", "Relu", "Requantise", "Residual", "RoundingShift", "Scale",
+    "ShiftLeft", "ShiftRight", "Step", "append", "applied", "needs", "operands", "pack_operands", "reference",
 ]  # fmt: skip
 
 Array = npt.NDArray[np.generic]
-Ints = npt.NDArray[np.int32]
 
-_CHANNEL_NAMES: dict[type[Step], str] = {Bias: "bias", Scale: "scale", ChannelShift: "shift"}
+_CHANNEL_NAMES: dict[type[Step], str] = {
+    Bias: "bias",
+    Scale: "scale",
+    ChannelShift: "shift",
+    ChannelMinimum: "most",
+    ChannelMaximum: "least",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,19 +83,12 @@ class Appended:
 
 def operands(steps: Sequence[Step], shape: Sequence[int]) -> tuple[Operand, ...]:
     """Return the plain tensors that ``steps`` read, in order; ``shape`` is that of the layer's plain output."""
-    found: list[Operand] = []
-    for step in steps:
-        match step:
-            case Bias() | Scale() | ChannelShift():
-                found.append(Operand(_CHANNEL_NAMES[type(step)], (shape[1],), "int32"))
-            case Residual():
-                found.append(Operand("residual", tuple(shape), step.dtype))
-            case (
-                ShiftRight() | ShiftLeft() | RoundingShift() | Requantise() | Add() | Multiply() | Relu() | Clip()
-            ):  # fmt: skip
-                pass
-            case _:
-                assert_never(step)
+    found = [
+        Operand("residual", tuple(shape), step.dtype)
+        if isinstance(step, Residual)
+        else Operand(_CHANNEL_NAMES[type(step)], (shape[1],), "int32")
+        for step in readers(steps)
+    ]
     return tuple(_numbered(found))
 
 
@@ -101,7 +110,7 @@ def pack_operands(steps: Sequence[Step], env: Environment, values: Sequence[Arra
     ``rank`` is that of the packed output: 6 for images, 4 for dense layers.
     """
     packed = []
-    for step, value in zip(_readers(steps), values, strict=True):
+    for step, value in zip(readers(steps), values, strict=True):
         if isinstance(step, Residual):
             packed.append(pack_activations(value, batch=env.BATCH, block=env.BLOCK_OUT))
         else:
@@ -109,32 +118,63 @@ def pack_operands(steps: Sequence[Step], env: Environment, values: Sequence[Arra
     return tuple(packed)
 
 
-def _readers(steps: Sequence[Step]) -> list[Step]:
-    return [step for step in steps if isinstance(step, Residual | Bias | Scale | ChannelShift)]
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What steps take: ALU ``operations`` for every number in as many instructions; tensors that they read.
+
+    ``residuals`` have the output's size, ``by_channel`` ones a value a channel. ``held`` numbers are kept beside each
+    one while a fork's chains are computed.
+    """
+
+    operations: int
+    residuals: int
+    by_channel: int
+    held: int
 
 
-def _primitive(steps: Sequence[Step]) -> Iterator[Primitive]:
-    """Yield ``steps`` with those that are short for several replaced by them."""
-    for step in steps:
+def needs(steps: Sequence[Step]) -> Needs:
+    """Return what ``steps`` take."""
+    read = list(readers(steps))
+    residuals = sum(isinstance(step, Residual) for step in read)
+    return Needs(_operations(steps), residuals, len(read) - residuals, _held(steps))
+
+
+_COPY = 2
+"""Operations that copy a number: times 0, plus the other one."""
+
+
+def _operations(steps: Sequence[Step]) -> int:
+    count = 0
+    for step in primitive(steps):
         match step:
-            case RoundingShift():
-                yield from (Add(1 << (step.bits - 1)), ShiftRight(step.bits))
-            case Requantise():
-                yield from _primitive([Multiply(step.multiplier)])
-                yield from _primitive([RoundingShift(step.shift)] if step.shift else [])
-            case Multiply(constant=0):
-                yield Clip(0, 0)  # te would fold the product, and nothing would read the tensor any more
-            case Bias() | Scale() | ChannelShift() | Residual() | ShiftRight() | ShiftLeft() | Add() | Multiply():
-                yield step
-            case Relu() | Clip():
-                yield step
+            case Fork(steps=one, others=other):
+                count += (_COPY if one or other else 0) + _operations(one) + _operations(other) + 1
+            case Clip(low=low, high=high):
+                count += _immediate(AluOpcode.MIN, high) + _immediate(AluOpcode.MAX, low)
+            case Multiply(constant=constant):
+                count += _immediate(AluOpcode.MUL, constant)
+            case Add(constant=constant):
+                count += _immediate(AluOpcode.ADD, constant)
+            case Residual(multiplier=multiplier):
+                count += 1 + _immediate(AluOpcode.MUL, multiplier)
+            case Bias() | Scale() | ChannelShift() | ChannelMinimum() | ChannelMaximum():
+                count += 1
+            case ShiftRight() | ShiftLeft() | Relu():
+                count += 1
             case _:
                 assert_never(step)
+    return count
 
 
-def stage_count(steps: Sequence[Step]) -> int:
-    """Return how many ALU operations ``steps`` are."""
-    return sum(2 if isinstance(step, Clip) else 1 for step in _primitive(steps))
+def _immediate(opcode: AluOpcode, value: int) -> int:
+    """Return how many operations on every number a constant takes: one if an element is filled with it before."""
+    steps = immediate_steps(opcode, value)
+    return 1 if steps is None else len(steps)
+
+
+def _held(steps: Sequence[Step]) -> int:
+    forks = [step for step in primitive(steps) if isinstance(step, Fork) and (step.steps or step.others)]
+    return max((1 + max(_held(fork.steps), _held(fork.others)) for fork in forks), default=0)
 
 
 def append(tensor: te.Tensor, steps: Sequence[Step], env: Environment, shape: Sequence[int] | None = None) -> Appended:
@@ -145,10 +185,7 @@ def append(tensor: te.Tensor, steps: Sequence[Step], env: Environment, shape: Se
     whole = [extent.value for extent in tensor.shape if isinstance(extent, IntImm)]
     assert len(whole) == tensor.ndim, "packed tensors have constant extents"
     builder = _Builder(tensor, env, whole, shape or whole)
-    plain = operands(steps, (1, 1))
-    names = iter([operand.name for operand in plain])
-    for step in _primitive(steps):
-        builder.add(step, names)
+    builder.add_all(steps, iter([operand.name for operand in operands(steps, (1, 1))]))
     last = builder.now
     result = te.compute(builder.cut, lambda *i: last(*i).astype(env.out_dtype), name="res", tag="elemwise")
     return Appended(tuple(builder.stages), tuple(builder.inputs), tuple(builder.widened), result)
@@ -170,19 +207,43 @@ class _Builder:
         """Return a tensor of the output's shape."""
         return te.compute(self.shape, element, name=name, tag="elemwise")
 
-    def add(self, step: Primitive, names: Iterator[str]) -> None:
-        """Append ``step``; ``names`` are those of the tensors that are still to be made."""
+    def add_all(self, steps: Sequence[Step], names: Iterator[str]) -> None:
+        """Append ``steps``; ``names`` are those of the tensors that are still to be made."""
+        for step in primitive(steps):
+            self._add(step, names)
+
+    def _add(self, step: Primitive, names: Iterator[str]) -> None:
         match step:
-            case Bias() | Scale() | ChannelShift():
+            case Bias() | Scale() | ChannelShift() | ChannelMinimum() | ChannelMaximum():
                 self._by_channel(step, next(names))
             case Residual():
                 self._residual(step, next(names))
             case Clip():
                 self._clip(step)
+            case Fork():
+                self._fork(step, names)
             case ShiftRight() | ShiftLeft() | Add() | Multiply() | Relu():
                 self._constant(step)
             case _:
                 assert_never(step)
+
+    def _fork(self, step: Fork, names: Iterator[str]) -> None:
+        start = self.now
+        self.add_all(step.steps, names)
+        one, self.now = self.now, start
+        self.add_all(step.others, names)
+        other = self.now
+        match step.joint:
+            case Joint.ADD:
+                self._stage(lambda *i: other(*i) + one(*i), "T_add")
+            case Joint.MULTIPLY:
+                self._stage(lambda *i: other(*i) * one(*i), "T_multiply")
+            case Joint.MINIMUM:
+                self._stage(lambda *i: te.min(other(*i), one(*i)), "T_minimum")
+            case Joint.MAXIMUM:
+                self._stage(lambda *i: te.max(other(*i), one(*i)), "T_maximum")
+            case _:
+                assert_never(step.joint)
 
     def _clip(self, step: Clip) -> None:
         if step.high < WORD[1]:
@@ -208,7 +269,7 @@ class _Builder:
             case _:
                 assert_never(step)
 
-    def _by_channel(self, step: Bias | Scale | ChannelShift, name: str) -> None:
+    def _by_channel(self, step: PerChannel, name: str) -> None:
         middle = len(self.shape) - 4
         given = te.placeholder((1, self.cut[1], *[1] * middle, *self.shape[-2:]), name=name, dtype=self.env.acc_dtype)
         self.inputs.append(given)
@@ -231,6 +292,10 @@ class _Builder:
                 self._stage(lambda *i: before(*i) * value(*i), "T_multiply")
             case ChannelShift():
                 self._stage(lambda *i: before(*i) >> value(*i), "T_right_shift")
+            case ChannelMinimum():
+                self._stage(lambda *i: te.min(before(*i), value(*i)), "T_minimum")
+            case ChannelMaximum():
+                self._stage(lambda *i: te.max(before(*i), value(*i)), "T_maximum")
             case _:
                 assert_never(step)
 
@@ -246,6 +311,10 @@ class _Builder:
             other = self.computed(self._loaded(other), "T_cast")
             self.widened.append(other)
         before = self.now
+        if step.multiplier != 1:
+            read = other
+            other = self.computed(lambda *i: read(*i) * step.multiplier, "T_multiply")
+            self.stages.append(other)
         self._stage(lambda *i: before(*i) + other(*i), "T_add")
 
     def _loaded(self, plain: te.Tensor) -> Callable[..., Expr]:
@@ -262,57 +331,3 @@ class _Builder:
     def _stage(self, element: Callable[..., Expr], name: str) -> None:
         self.now = self.computed(element, name)
         self.stages.append(self.now)
-
-
-def reference(sums: Array, steps: Sequence[Step], values: Sequence[Array]) -> npt.NDArray[np.int8]:
-    """Return the int8 numbers that ``steps`` make of a layer's plain ``sums`` (N, C, *rest), in int32.
-
-    ``values`` are the plain arrays for ``operands``, in order.
-    """
-    now: Ints = sums.astype(np.int32)
-    given = iter(values)
-    if len(values) != (count := len(_readers(steps))):
-        raise EpilogueError(f"the epilogue reads {count} tensors, and {len(values)} were given")
-    with np.errstate(over="ignore"):
-        for step in _primitive(steps):
-            now = _done(now, step, given)
-    return now.astype(np.int8)
-
-
-def _done(now: Ints, step: Primitive, given: Iterator[Array]) -> Ints:
-    """Return what ``step`` makes of ``now``."""
-    match step:
-        case Bias():
-            return now + _by_channel(now, next(given))
-        case Scale():
-            return now * _by_channel(now, next(given))
-        case ChannelShift():
-            return _shifted(now, _by_channel(now, next(given)))
-        case Residual():
-            return now + next(given).astype(np.int32)
-        case ShiftRight():
-            return now >> np.int32(step.bits)
-        case ShiftLeft():
-            return now << np.int32(step.bits)
-        case Add():
-            return now + np.int32(step.constant)
-        case Multiply():
-            return now * np.int32(step.constant)
-        case Relu():
-            return np.maximum(now, np.int32(0))
-        case Clip():
-            return np.clip(now, np.int32(step.low), np.int32(step.high))
-        case _:
-            assert_never(step)
-
-
-def _by_channel(now: Ints, values: Array) -> Ints:
-    return values.astype(np.int32).reshape(1, -1, *[1] * (now.ndim - 2))
-
-
-def _shifted(now: Ints, counts: Ints) -> Ints:
-    """Return ``now`` shifted right by ``counts``, left where they are negative; 32 and more shift everything out."""
-    wide = now.astype(np.int64)
-    right = wide >> np.clip(counts, 0, 32)
-    left = wide << np.clip(-counts.astype(np.int64), 0, 32)
-    return np.where(counts >= 0, right, left).astype(np.int32)

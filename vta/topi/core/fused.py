@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from isa.errors import VTAError
 from vta import te
+from vta.tir.expr import Builtin, Call, Cast, IntImm, ProducerLoad
 
-__all__ = ["FusedError", "FusedLayer", "fused_layer", "producers_first"]
+__all__ = ["FusedError", "FusedLayer", "fused_layer", "is_load", "producers_first"]
 
 
 class FusedError(VTAError, ValueError):
@@ -19,7 +20,8 @@ class FusedError(VTAError, ValueError):
 class FusedLayer:
     """``reduction``, ALU ``stages`` behind it in order, and ``output``, the narrow result that is stored.
 
-    ``placeholders`` are read by stages as they are; ``loads`` are stages that only convert or pad a placeholder.
+    ``placeholders`` are read by stages as they are; ``loads`` are stages that only convert or pad a placeholder. Stages
+    that compute something of them alone (a residual times a constant) are among the others.
     """
 
     reduction: te.Tensor
@@ -44,16 +46,31 @@ def fused_layer(output: te.Tensor) -> FusedLayer:
         )
     [reduction] = reductions
     inside = set(producers_first(reduction))
-    behind: list[te.Tensor] = [reduction]
+    stages: list[te.Tensor] = []
     loads: list[te.Tensor] = []
     for tensor in order:
-        if tensor in inside or isinstance(tensor.op, te.PlaceholderOp):
-            continue
-        depends = any(source in behind for source in tensor.op.input_tensors)
-        (behind if depends else loads).append(tensor)
-    read = dict.fromkeys(source for stage in behind[1:] for source in stage.op.input_tensors)
+        if tensor not in inside and isinstance(tensor.op, te.ComputeOp):
+            (loads if is_load(tensor.op) else stages).append(tensor)
+    *behind, _ = stages
+    read = dict.fromkeys(source for stage in stages for source in stage.op.input_tensors)
     placeholders = tuple(t for t in read if isinstance(t.op, te.PlaceholderOp))
-    return FusedLayer(reduction, tuple(behind[1:-1]), placeholders, tuple(loads), output)
+    return FusedLayer(reduction, tuple(behind), placeholders, tuple(loads), output)
+
+
+def is_load(op: te.ComputeOp) -> bool:
+    """Whether ``op`` only converts or pads what it reads, placeholders: what a load does."""
+    [value] = op.body
+    if not all(isinstance(tensor.op, te.PlaceholderOp) for tensor in op.input_tensors):
+        return False
+    match value:
+        case ProducerLoad() | Cast(value=ProducerLoad()):
+            return True
+        case Call(op=Builtin.IF_THEN_ELSE, args=(_, chosen, IntImm(value=0))):
+            return isinstance(chosen, ProducerLoad) or (
+                isinstance(chosen, Cast) and isinstance(chosen.value, ProducerLoad)
+            )
+        case _:
+            return False
 
 
 def producers_first(tensor: te.Tensor) -> list[te.Tensor]:

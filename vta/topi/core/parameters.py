@@ -8,9 +8,8 @@ Tests: tests/vta/topi/core/test_parameters.py.
 from collections.abc import Iterable
 from enum import StrEnum
 from numbers import Integral
-from typing import get_args
 
-from vta.topi.core.epilogue import Step
+from vta.topi.core.epilogue_steps import EpilogueError, require_steps_of
 from vta.topi.core.operator import OperatorError
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
 
 PAIR = ("rows", "columns")
 PADS = ("top", "left", "bottom", "right")
-_STEPS = get_args(Step)
 
 
 def require_sizes(operator: object, *names: str) -> None:
@@ -62,16 +60,12 @@ def require_choice(operator: object, name: str, choices: type[StrEnum]) -> None:
 
 def require_steps(operator: object) -> None:
     """Settle ``epilogue`` as a tuple of steps."""
-    steps, kind = operator.epilogue, type(operator).__name__  # type: ignore[attr-defined]  # an operator that has one
-    if isinstance(steps, _STEPS):
-        raise OperatorError(f"{kind}: epilogue takes a tuple of steps, not a step alone; write ({steps!r},)")
-    if not isinstance(steps, tuple | list):
-        raise OperatorError(f"{kind}: epilogue takes a tuple of steps, not {steps!r}")
-    for step in steps:
-        if not isinstance(step, _STEPS):
-            hint = f"write {step.__name__}(...)" if step in _STEPS else "vta.topi.core.epilogue has them"
-            raise OperatorError(f"{kind}: epilogue takes a tuple of steps, and {step!r} is none; {hint}")
-    object.__setattr__(operator, "epilogue", tuple(steps))
+    steps = operator.epilogue  # type: ignore[attr-defined]  # an operator that has one
+    try:
+        settled = require_steps_of(type(operator).__name__, "epilogue", steps)
+    except EpilogueError as error:
+        raise OperatorError(str(error)) from None
+    object.__setattr__(operator, "epilogue", settled)
 
 
 def is_number(value: object, least: int) -> bool:

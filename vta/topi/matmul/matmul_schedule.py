@@ -8,12 +8,13 @@ Tests: tests/vta/topi/matmul/test_matmul_schedule.py.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 from vta import te
 from vta.environment import Environment
 from vta.topi.core import epilogue
-from vta.topi.core.epilogue import Epilogue, Residual
+from vta.topi.core.epilogue import Epilogue, Needs
 from vta.topi.core.layer_schedule import LayerSchedule, use_in_turn
 from vta.topi.core.layout import blocks
 from vta.topi.core.resident import Resident
@@ -97,7 +98,7 @@ def schedule_matmul(
     return made.s
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Product:
     """A product of ``rows`` x ``inner`` with ``inner`` x ``columns`` blocks, and the epilogue behind it.
 
@@ -120,9 +121,9 @@ class Product:
         """Raise ``TilingError`` unless ``tiles`` fit the scratchpads."""
         require_fit(self._footprint(tiles), self.env.config, what)
 
-    @property
-    def _residuals(self) -> int:
-        return sum(isinstance(step, Residual) for step in self.epilogue)
+    @cached_property
+    def _needs(self) -> Needs:
+        return epilogue.needs(self.epilogue)
 
     def _candidates(self) -> Iterator[Candidate[MatmulTiles]]:
         capacity = Footprint.capacity(self.env.config)
@@ -168,7 +169,7 @@ class Product:
             load = min(load, down * data + count * weights)
         if self.inner * tiles.columns <= config.wgt_depth:
             load = min(load, (self.groups or 1) * across * weights + count * data)
-        stages = epilogue.stage_count(self.epilogue)
+        stages = self._needs.operations
         store = outputs * config.out_elem_bytes / beat
         first = (data + weights) * tiles.inner / self.inner
         busiest = max(load, count * outputs * max(self.inner, stages), count * store)
@@ -193,11 +194,11 @@ class Product:
         operands = tiles.rotate_steps if tiles.rotate_steps > 1 else tiles.rotate_tiles
         data, weights = tiles.rows * tiles.inner * operands, tiles.columns * tiles.inner * operands
         outputs = tiles.rows * tiles.columns
-        by_channel = len(epilogue.operands(self.epilogue, (1, 1))) - self._residuals
+        own, by_channel = 1 + self._needs.residuals + self._needs.held, self._needs.by_channel
         return Footprint(
             inp=tiles.rows * self.inner if tiles.resident is Resident.DATA else data,
             wgt=tiles.columns * self.inner if tiles.resident is Resident.KERNEL else weights,
-            acc=(outputs * (1 + self._residuals) + by_channel * tiles.columns) * tiles.rotate_tiles + self._slack,
+            acc=(outputs * own + by_channel * tiles.columns) * tiles.rotate_tiles + self._slack,
             uops=self._kernel(tiles),
         )
 
@@ -216,11 +217,10 @@ class Product:
         rows, columns = (1, 1) if steps == 1 else (tiles.rows, tiles.columns)
         data = bus.beats(tiles.rows * tiles.inner, config.inp_elem_bytes, rows)
         weights = bus.beats(tiles.columns * tiles.inner, config.wgt_elem_bytes, columns)
-        by_channel = len(epilogue.operands(self.epilogue, (1, 1))) - self._residuals
         load = {Resident.NONE: data + weights, Resident.DATA: weights, Resident.KERNEL: data}
         whole = {Resident.NONE: 0, Resident.DATA: data * steps, Resident.KERNEL: weights * steps}
         times = {Resident.NONE: 0, Resident.DATA: down, Resident.KERNEL: (self.groups or 1) * across}
-        stages = epilogue.stage_count(self.epilogue)
+        needs = self._needs
         return Work(
             tiles=down * across,
             steps=steps,
@@ -229,13 +229,13 @@ class Product:
             load=load[tiles.resident],
             load_instructions=2 if tiles.resident is Resident.NONE else 1,
             gemm=outputs * tiles.inner,
-            alu=outputs * stages,
-            epilogue_load=bus.beats(outputs * self._residuals, config.out_elem_bytes)
-            + bus.beats(tiles.columns * by_channel, config.acc_elem_bytes),
+            alu=outputs * needs.operations,
+            epilogue_load=bus.beats(outputs * needs.residuals, config.out_elem_bytes)
+            + bus.beats(tiles.columns * needs.by_channel, config.acc_elem_bytes),
             store=bus.beats(outputs, config.out_elem_bytes, tiles.rows if tiles.columns < self.columns else 1),
             accumulators=outputs,
             resident_load=whole[tiles.resident],
             resident_loads=times[tiles.resident],
             uops=self._kernel(tiles),
-            stages=stages,
+            stages=needs.operations,
         )

@@ -12,7 +12,7 @@ from math import prod
 from vta.environment import Environment
 from vta.topi.conv.conv2d_grouped import ChannelBlocks
 from vta.topi.core import epilogue
-from vta.topi.core.epilogue import Epilogue, Residual
+from vta.topi.core.epilogue import Epilogue, Needs
 from vta.topi.core.layout import blocks
 from vta.topi.core.resident import Resident
 from vta.topi.tiling import (
@@ -82,16 +82,8 @@ class TransposeSearch:
         require_fit(self._footprint(tiles), self.env.config, what)
 
     @cached_property
-    def _residuals(self) -> int:
-        return sum(isinstance(step, Residual) for step in self.epilogue)
-
-    @cached_property
-    def _by_channel(self) -> int:
-        return len(epilogue.operands(self.epilogue, (1, 1))) - self._residuals
-
-    @cached_property
-    def _stages(self) -> int:
-        return epilogue.stage_count(self.epilogue)
+    def _needs(self) -> Needs:
+        return epilogue.needs(self.epilogue)
 
     @cached_property
     def _met(self) -> tuple[int, int]:
@@ -191,7 +183,8 @@ class TransposeSearch:
         operands = tiles.rotate_steps if tiles.rotate_steps > 1 else tiles.rotate_tiles
         weights = tiles.tile_co * prod(self.layer.window.kernel)
         outputs = tiles.tile_h * tiles.tile_w * tiles.tile_co
-        accumulators = outputs * (1 + self._residuals) + self._by_channel * tiles.tile_co
+        own = 1 + self._needs.residuals + self._needs.held
+        accumulators = outputs * own + self._needs.by_channel * tiles.tile_co
         resident = tiles.resident
         return Footprint(
             inp=prod(self._fetched(tiles)) * (1 if resident is Resident.DATA else operands),
@@ -228,8 +221,8 @@ class TransposeSearch:
         if self.layer.taken * tiles.tile_co * prod(self.layer.window.kernel) <= self.env.config.wgt_depth:
             load = min(load, channels * weights + count * data)
         store = outputs * self.env.config.out_elem_bytes / Bus().beat_bytes
-        busiest = max(load, count * max(gemm, outputs * self._stages, store))
-        return busiest + count * _PER_TILE + ((data + weights) / steps + outputs * self._stages + store) / 2
+        busiest = max(load, count * max(gemm, outputs * self._needs.operations, store))
+        return busiest + count * _PER_TILE + ((data + weights) / steps + outputs * self._needs.operations + store) / 2
 
     def _work(self, tiles: TransposeTiles) -> Work:
         config, bus = self.env.config, Bus()
@@ -248,13 +241,13 @@ class TransposeSearch:
             load=load[tiles.resident],
             load_instructions=1 + (0 if tiles.resident is Resident.DATA else self._fetched(tiles)[0]),
             gemm=self._gemm(tiles),
-            alu=outputs * self._stages,
-            epilogue_load=bus.beats(outputs * self._residuals, config.out_elem_bytes)
-            + bus.beats(tiles.tile_co * self._by_channel, config.acc_elem_bytes),
+            alu=outputs * self._needs.operations,
+            epilogue_load=bus.beats(outputs * self._needs.residuals, config.out_elem_bytes)
+            + bus.beats(tiles.tile_co * self._needs.by_channel, config.acc_elem_bytes),
             store=bus.beats(outputs, config.out_elem_bytes),
             accumulators=outputs,
             resident_load=whole[tiles.resident],
             resident_loads=times[tiles.resident],
             uops=self._kernel(tiles),
-            stages=self._stages,
+            stages=self._needs.operations,
         )

@@ -11,11 +11,17 @@ from vta.topi.core import epilogue
 from vta.topi.core.epilogue import (
     Add,
     Bias,
+    ChannelMaximum,
+    ChannelMinimum,
     ChannelShift,
     Clip,
     Epilogue,
     EpilogueError,
+    Fork,
+    HalfEvenShift,
+    Joint,
     Multiply,
+    Needs,
     Relu,
     Requantise,
     Residual,
@@ -24,6 +30,7 @@ from vta.topi.core.epilogue import (
     ShiftLeft,
     ShiftRight,
     append,
+    needs,
     operands,
 )
 from vta.topi.core.operand import Operand
@@ -44,6 +51,24 @@ EPILOGUES: dict[str, Epilogue] = {
     "zero": (Multiply(0), Bias(), Requantise(0, 8)),
     "constants": (Add(-70_000), Multiply(-7), Add(40_000), ShiftRight(9), Clip(-100_000, 50)),
     "shift_of_nothing": (Requantise(3, 0),),
+    "limits": (ChannelMinimum(), ChannelMaximum(), ShiftRight(24)),
+    "scaled_residual": (ShiftRight(9), Residual(multiplier=-300), RoundingShift(16), Clip(-128, 127)),
+    "wide_residual": (Residual("int32", 70_001), ShiftRight(24)),
+    "leaky": (ShiftRight(20), Fork(Joint.MAXIMUM, (Requantise(13, 7),)), Clip(-128, 127)),
+    "swish": (ShiftRight(25), Fork(Joint.MULTIPLY, (Multiply(11), Add(190), Clip(0, 380))), RoundingShift(9)),
+    "prelu": (ShiftRight(21), Fork(Joint.ADD, (Relu(),), (Clip(-(1 << 31), 0), Scale(), RoundingShift(20)))),
+    "forks_in_forks": (
+        Bias(),
+        Fork(
+            Joint.MINIMUM,
+            (ShiftRight(3), Fork(Joint.ADD, (Multiply(-3), Bias()), (ShiftRight(1),)), Residual()),
+            (Fork(Joint.MULTIPLY, ()),),
+        ),
+        ShiftRight(23),
+    ),
+    "half_even": (ShiftRight(20), HalfEvenShift(4)),
+    "half_even_of_one_bit": (ShiftRight(24), HalfEvenShift(1)),
+    "half_even_of_all_bits": (HalfEvenShift(31),),
 }
 
 
@@ -101,6 +126,53 @@ def test_steps_name_the_tensors_they_read() -> None:
     )
 
 
+def test_the_tensors_of_a_fork_are_those_of_its_first_chain_then_of_its_second_one() -> None:
+    steps = (Bias(), Fork(Joint.ADD, (Scale(), Residual()), (Bias(), ChannelMinimum())), ChannelMaximum(), Bias())
+    names = ["bias", "scale", "residual", "bias_1", "most", "least", "bias_2"]
+    assert [operand.name for operand in operands(steps, (1, 16, 2, 2))] == names
+
+
+def test_a_chain_of_no_steps_gives_the_number_itself() -> None:
+    sums = np.arange(-11, 12).reshape(1, -1)
+    square = epilogue.reference(sums, (Fork(Joint.MULTIPLY, (), ()),), ())
+    np.testing.assert_array_equal(square, (sums**2).astype(np.int8))
+
+
+@pytest.mark.parametrize("bits", [1, 2, 5, 16, 30])
+def test_halves_go_to_the_even_number(bits: int) -> None:
+    half = 1 << (bits - 1)
+    near = np.array([q * (1 << bits) + r for q in range(-2, 2) for r in (0, 1, half - 1, half, half + 1)])
+    sums = np.unique(near[(near >= -(1 << 30)) & (near < 1 << 30)]).reshape(1, -1)
+    expected = np.rint(sums / (1 << bits)).astype(np.int8)
+    np.testing.assert_array_equal(epilogue.reference(sums, (HalfEvenShift(bits),), ()), expected)
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ((), Needs(0, 0, 0, 0)),
+        ((Bias(), Clip(0, 127), Relu()), Needs(4, 0, 1, 0)),
+        ((Clip(-(1 << 31), 9), Multiply(1), Add(0), ShiftLeft(2)), Needs(2, 0, 0, 0)),
+        ((Residual(), Residual("int32", 5), Scale()), Needs(4, 2, 1, 0)),
+        ((Add(40_000), Multiply(70_001), Multiply(1 << 20)), Needs(4, 0, 0, 0)),
+        ((Fork(Joint.MAXIMUM, (Requantise(13, 7),)),), Needs(6, 0, 0, 1)),
+        ((Fork(Joint.ADD, (Fork(Joint.ADD, (Bias(),)),)), Fork(Joint.ADD, ())), Needs(8, 0, 1, 2)),
+    ],
+)
+def test_what_steps_need_is_counted(steps: Epilogue, expected: Needs) -> None:
+    assert needs(steps) == expected
+
+
+@pytest.mark.parametrize("steps", EPILOGUES.values(), ids=EPILOGUES)
+def test_the_accelerator_does_as_many_operations_as_steps_need(steps: Epilogue) -> None:
+    env = vta.Environment(VTAConfig())
+    operator = EpilogueOnly((1, 16, 3, 5), steps)
+    compiled = compile(operator, env)
+    compiled(*inputs(operator, env, np.random.default_rng(1)))
+    # What goes beyond, up to one operation for every number, fills elements with large constants.
+    assert env.session.device.stats.alu_counter // 15 == needs(steps).operations
+
+
 def test_every_alu_operation_is_a_stage() -> None:
     env = vta.get_env()
     sums = te.placeholder((1, 2, 3, 4, env.BATCH, env.BLOCK_OUT), name="sums", dtype="int32")
@@ -138,6 +210,21 @@ def test_a_twin_needs_all_tensors_of_its_steps() -> None:
         (Clip, (5, 4), "Clip: low is 5, which is more than high, 4"),
         (Clip, (0, 1 << 31), "Clip: high is from -2147483648 to 2147483647, not 2147483648"),
         (Residual, ("int16",), "Residual: dtype is int8 or int32, not 'int16'"),
+        (Residual, ("int8", 1 << 31), "Residual: multiplier is from -2147483648 to 2147483647, not 2147483648"),
+        (Residual, ("int8", 0), "Residual: with a multiplier of 0 nothing is added; leave the step out"),
+        (HalfEvenShift, (0,), "HalfEvenShift: bits is from 1 to 31, not 0"),
+        (Fork, ("xor", ()), "Fork: joint is one of 'add', 'multiply', 'minimum', 'maximum', not 'xor'"),
+        (
+            Fork,
+            ("add", Relu()),
+            "Fork: steps takes a tuple of steps, not a step alone; write (Relu(),)",
+        ),
+        (Fork, ("add", (), 3), "Fork: others takes a tuple of steps, not 3"),
+        (
+            Fork,
+            ("add", (Relu,)),
+            f"Fork: steps takes a tuple of steps, and {Relu!r} is none; write Relu(...)",
+        ),
     ],
 )
 def test_steps_that_cannot_be_are_refused(step: type, values: tuple[object, ...], message: str) -> None:

@@ -1,0 +1,267 @@
+"""Sums multiplied by real scales and saturated, in whole numbers: exact in 32 bits, in the fewest ALU operations.
+
+``FixedPoint`` is the meaning, in numbers without limit. ``output_steps`` are steps that give just that on the ALU, for
+every sum: sums are limited first, to what can matter for the result, so that the result needs no limit any more. Five
+operations are left, whatever bias, scales and zero point are: maximum, minimum, product, sum, shift.
+Tests: tests/vta/topi/core/test_fixed_point.py.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from isa.errors import VTAError
+from vta.topi.core.epilogue import (
+    Add,
+    Bias,
+    ChannelMaximum,
+    ChannelMinimum,
+    ChannelShift,
+    Clip,
+    Epilogue,
+    Multiply,
+    Residual,
+    Scale,
+    ShiftRight,
+    Step,
+)
+from vta.topi.core.epilogue_steps import WORD
+
+__all__ = ["FixedPoint", "FixedPointError", "OutputSteps", "ScaledResidual", "output_steps"]
+
+Ints = npt.NDArray[np.int32]
+Wide = npt.NDArray[np.int64]
+
+_LEAST_BITS = 13
+"""A multiplier of fewer bits is too coarse: the sums lose bits first then, so that it gets more."""
+
+_CELL = (-128, 127)
+
+
+class FixedPointError(VTAError, ValueError):
+    """Scales, biases or limits that 32 bits do not hold."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FixedPoint:
+    """Products with positive real numbers, one for all channels or one for each.
+
+    ``x`` becomes ``(((x + (1 << narrow >> 1)) >> narrow) * multiplier + (1 << shift >> 1)) >> shift``: nearest numbers,
+    halves upwards. ``multiplier`` and ``narrow`` have one number, or one a channel.
+    """
+
+    multiplier: Wide
+    narrow: Wide
+    shift: int
+
+    @classmethod
+    def nearest(cls, scales: npt.ArrayLike, *, largest: int = 128) -> Self:
+        """Return the numbers that are nearest to ``scales`` where results beyond ``largest`` do not matter.
+
+        Results are then at most 1/2 + 2**-6 from the exact product. Raises ``FixedPointError``.
+        """
+        values = np.atleast_1d(np.asarray(scales, np.float64))
+        if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values > 0)).all():
+            raise FixedPointError(f"a fixed point takes positive scales, one or one for each channel, not {scales!r}")
+        # One more than matters, and the step from there to the number behind it, must fit as well.
+        room = (1 << 31) / (largest + 2 + float(values.max()))
+        shift = min(31, math.floor(math.log2(room)) if room >= 1 else -1)
+        if shift < 0:
+            raise FixedPointError(f"a scale of {values.max()} makes numbers of more than 32 bits; give smaller scales")
+        bits = np.floor(np.log2(values)).astype(np.int64) + 1 + shift
+        narrow = np.clip(_LEAST_BITS + 1 - bits, 0, 31) * (bits < _LEAST_BITS)
+        multiplier = np.rint(np.ldexp(values, (shift + narrow).astype(np.int32))).astype(np.int64)
+        return cls(multiplier, narrow, shift)
+
+    def of(self, numbers: npt.NDArray[np.integer], axis: int = 1) -> Wide:
+        """Return the products of ``numbers``, whose channels lie along ``axis``."""
+        shape = [-1 if dimension == axis else 1 for dimension in range(numbers.ndim)]
+        multiplier, narrow = self.multiplier.reshape(shape), self.narrow.reshape(shape)
+        narrowed = (numbers.astype(np.int64) + (1 << narrow >> 1)) >> narrow
+        result: Wide = (narrowed * multiplier + (1 << self.shift >> 1)) >> self.shift
+        return result
+
+    def first(self, result: int) -> Wide:
+        """Return the smallest numbers whose products are ``result`` or more."""
+        least = -(-((result << self.shift) - (1 << self.shift >> 1)) // np.maximum(self.multiplier, 1))
+        found: Wide = (least << self.narrow) - (1 << self.narrow >> 1)
+        return found
+
+    def last(self, result: int) -> Wide:
+        """Return the largest numbers whose products are ``result`` or less."""
+        return self.first(result + 1) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledResidual:
+    """An int8 tensor r of the output's shape: ``(r - zero_point) * multiplier`` is added in front of the last shift."""
+
+    multiplier: int
+    zero_point: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.multiplier <= WORD[1]:
+            raise FixedPointError(f"a residual's multiplier is from 1 to {WORD[1]}, not {self.multiplier}")
+
+    @classmethod
+    def nearest(cls, scale: float, shift: int, zero_point: int = 0) -> Self:
+        """Return what is nearest to ``scale`` in front of a shift by ``shift``."""
+        return cls(round(math.ldexp(scale, shift)), zero_point)
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The smallest and the largest number that is added."""
+        ends = sorted((cell - self.zero_point) * self.multiplier for cell in _CELL)
+        return ends[0], ends[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutputSteps:
+    """Steps, and the arrays that they read, in order; behind those comes the residual, if there is one."""
+
+    steps: Epilogue
+    arrays: tuple[Ints, ...]
+
+
+def output_steps(
+    scale: FixedPoint,
+    *,
+    bias: npt.ArrayLike | None = None,
+    zero_point: int = 0,
+    low: int = _CELL[0],
+    high: int = _CELL[1],
+    residual: ScaledResidual | None = None,
+    largest: int = (1 << 30) - 1,
+) -> OutputSteps:
+    """Return the steps for ``clip(scale.of(x + bias) + zero_point, low, high)``, exact where ``|x| <= largest``.
+
+    With a ``residual``, its product is added to that of ``scale`` before half of the last shift is. Raises
+    ``FixedPointError`` for numbers with which 32 bits would not be enough.
+    """
+    if not low <= zero_point <= high:
+        raise FixedPointError(f"the zero point {zero_point} is from low, {low}, to high, {high}")
+    biases = np.atleast_1d(np.asarray(0 if bias is None else bias, np.int64))
+    return _Output(scale, biases, residual, zero_point, low - zero_point, high - zero_point, largest).steps()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Output:
+    """What ``output_steps`` is asked for; ``low`` and ``high`` are those of the product, without the zero point."""
+
+    scale: FixedPoint
+    bias: Wide
+    residual: ScaledResidual | None
+    zero_point: int
+    low: int
+    high: int
+    largest: int
+
+    @property
+    def _added(self) -> tuple[int, int]:
+        """The smallest and the largest number that the residual adds."""
+        return (0, 0) if self.residual is None else self.residual.range
+
+    @property
+    def _half(self) -> int:
+        return 1 << self.scale.shift >> 1
+
+    def steps(self) -> OutputSteps:
+        """Return the steps."""
+        first, last, exact = self._limits()
+        scale, chosen = self.scale, _Chosen([], [])
+        chosen.limit(first - self.bias, last - self.bias, self.largest)
+        first, last = np.maximum(first, self.bias - self.largest), np.minimum(last, self.bias + self.largest)
+        self._require_word("the products", *self._products(first, last))
+        behind = np.atleast_1d(self._half + (self.zero_point << scale.shift))
+        if scale.narrow.any():
+            self._require_word("the sums", int(first.min()), int((last + (1 << scale.narrow >> 1)).max()))
+            chosen.add(self.bias + (1 << scale.narrow >> 1))
+            chosen.shift(scale.narrow)
+        else:
+            behind = behind + self.bias * scale.multiplier
+        chosen.multiply(scale.multiplier)
+        if self.residual is not None:
+            behind = behind - self.residual.zero_point * self.residual.multiplier
+        chosen.add(behind)
+        if self.residual is not None:
+            chosen.steps.append(Residual(multiplier=self.residual.multiplier))
+        if scale.shift:
+            chosen.steps.append(ShiftRight(scale.shift))
+        if not exact:
+            chosen.steps.append(Clip(self.low + self.zero_point, self.high + self.zero_point))
+        return OutputSteps(tuple(chosen.steps), tuple(chosen.arrays))
+
+    def _limits(self) -> tuple[Wide, Wide, bool]:
+        """Return what sums with their biases are limited to, and whether results are never beyond ``low`` and ``high``.
+
+        Beyond these limits a result is the lowest or the highest one, whatever the residual is.
+        """
+        scale, (least, most) = self.scale, self._added
+        first, last = scale.first(self.low), scale.last(self.high)
+        if self.residual is None and (scale.of(first, 0) == self.low).all() and (scale.of(last, 0) == self.high).all():
+            return first, last, True
+        below, above = self.low + (-most >> scale.shift) - 1, self.high - (least >> scale.shift) + 1
+        return scale.last(below), scale.first(above), False
+
+    def _products(self, first: Wide, last: Wide) -> tuple[int, int]:
+        """Return the smallest and the largest number in front of the last shift."""
+        behind = self._half + (self.zero_point << self.scale.shift)
+        ends = [
+            ((end + (1 << self.scale.narrow >> 1)) >> self.scale.narrow) * self.scale.multiplier
+            for end in (first, last)
+        ]
+        return int(ends[0].min()) + behind + self._added[0], int(ends[1].max()) + behind + self._added[1]
+
+    def _require_word(self, what: str, low: int, high: int) -> None:
+        if low < WORD[0] or high > WORD[1]:
+            raise FixedPointError(
+                f"output steps: {what} go from {low} to {high}, which 32 bits do not hold; take smaller biases, or a "
+                "fixed point for a larger 'largest'"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """Steps as they are chosen: with constants where all channels have the same number, else with an array."""
+
+    steps: list[Step]
+    arrays: list[Ints]
+
+    def limit(self, low: Wide, high: Wide, largest: int) -> None:
+        """Append limits for numbers of magnitude ``largest``; raises ``FixedPointError`` where none is inside."""
+        if (low > largest).any() or (high < -largest).any():
+            raise FixedPointError(
+                f"output steps: with its bias, a channel has the same result for every sum up to {largest}; take "
+                "smaller biases"
+            )
+        if (low > -largest).any():
+            self._choose(np.maximum(low, -largest), ChannelMaximum(), lambda value: Clip(value, WORD[1]))
+        if (high < largest).any():
+            self._choose(np.minimum(high, largest), ChannelMinimum(), lambda value: Clip(WORD[0], value))
+
+    def multiply(self, factors: Wide) -> None:
+        """Append a product."""
+        self._choose(factors, Scale(), Multiply, nothing=1)
+
+    def add(self, summands: Wide) -> None:
+        """Append a sum, which may wrap."""
+        wrapped = (summands - WORD[0]) % (1 << 32) + WORD[0]
+        self._choose(wrapped, Bias(), Add, nothing=0)
+
+    def shift(self, counts: Wide) -> None:
+        """Append a shift to the right."""
+        self._choose(counts, ChannelShift(), ShiftRight, nothing=0)
+
+    def _choose(
+        self, values: Wide, by_channel: Step, constant: Callable[[int], Step], *, nothing: int | None = None
+    ) -> None:
+        first = int(values[0])
+        if (values != first).any():
+            self.steps.append(by_channel)
+            self.arrays.append(values.astype(np.int32))
+        elif first != nothing:
+            self.steps.append(constant(first))
