@@ -18,7 +18,7 @@ import numpy.typing as npt
 from isa.config import TARGETS, VTAConfig
 from isa.errors import VTAError
 from isa.program import Program
-from runtime.devices.device import Device
+from runtime.devices.device import Device, HardwareSetup
 from runtime.devices.reference import ReferenceDevice
 from runtime.memory.device_memory import Allocation, DeviceMemory
 from runtime.memory.handles import Handles
@@ -44,7 +44,8 @@ class Session:
     """Owns memory, device and queue.
 
     ``device`` is a name (``sim``, ``reference``, ``tsim``) or a device with its memory. ``memory_limit`` bounds the
-    addresses of a device that is made here. ``record`` keeps every launch in ``queue.launcher.launches``.
+    addresses of a device that is made here, ``setup`` says how hardware is (of a device by name that simulates it).
+    ``record`` keeps every launch in ``queue.launcher.launches``.
     """
 
     def __init__(
@@ -52,12 +53,13 @@ class Session:
         config: VTAConfig,
         device: str | Device = "sim",
         *,
+        setup: HardwareSetup | None = None,
         memory_limit: int = 1 << 32,
         instruction_limit: int = INSTRUCTION_LIMIT,
         record: bool = False,
     ) -> None:
         self.config = config
-        self.device = _make_device(device, config, memory_limit) if isinstance(device, str) else device
+        self.device = _make_device(device, config, memory_limit, setup) if isinstance(device, str) else device
         self.memory = self.device.memory
         self.queue = CommandQueue(config, self.memory, self.device, instruction_limit=instruction_limit, record=record)
         self.handles = Handles(self.memory)
@@ -166,7 +168,9 @@ class Session:
                     self.memory.free(block)
 
 
-def _make_device(name: str, config: VTAConfig, memory_limit: int) -> Device:
+def _make_device(name: str, config: VTAConfig, memory_limit: int, setup: HardwareSetup | None) -> Device:
+    if setup is not None and name in ("reference", "sim"):
+        raise SessionError(f"device {name!r} has no hardware to set up; run on 'tsim', or leave the setup out")
     match name:
         case "reference":
             return ReferenceDevice(config, DeviceMemory(memory_limit))
@@ -178,7 +182,14 @@ def _make_device(name: str, config: VTAConfig, memory_limit: int) -> Device:
         case "tsim":
             from runtime.devices.tsim.device import RtlSimulator  # and with it the hardware, and Amaranth
 
-            return RtlSimulator(config, DeviceMemory(memory_limit))
+            made = HardwareSetup() if setup is None else setup
+            return RtlSimulator(
+                config,
+                DeviceMemory(memory_limit),
+                hardware=made.hardware,
+                latency=made.latency,
+                stall_seed=made.stall_seed,
+            )
         case _ if name in TARGETS:
             known = ", ".join(DEVICE_NAMES)
             raise SessionError(f"device {name!r} is a board, and nothing here drives it; run on one of {known} instead")

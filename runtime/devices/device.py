@@ -8,28 +8,41 @@ Tests: ``tests/runtime/devices/test_device_errors.py``.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from enum import IntFlag
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TextIO, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
 
 from isa.config import VTAConfig
 from isa.errors import VTAError
-from isa.instructions import Module
+from isa.instructions import MemoryId, Module
+from isa.machine.hardware_config import HardwareConfig
 from isa.origin import Origin
 from runtime.memory.device_memory import DeviceMemory
+from runtime.observe.heartbeat import HeartbeatHook
 from runtime.observe.stats import LaunchStats, Statistics
 from runtime.observe.timeline import TimelineHook
 
 __all__ = [
+    "DEFAULT_LATENCY",
+    "Capabilities",
     "DeadlockError",
     "Device",
     "DeviceDebug",
     "DeviceError",
     "ExecutionError",
+    "HardwareSetup",
     "ModuleHead",
     "TraceEvent",
     "TraceHook",
 ]
+
+
+DEFAULT_LATENCY = 32
+"""Cycles from an address to its first beat in simulated memory, and from a last beat to its response."""
 
 
 class DeviceError(VTAError, RuntimeError):
@@ -106,6 +119,31 @@ class TraceEvent:
     end: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HardwareSetup:
+    """What simulated hardware is made with beside the configuration: its sizes, and the memory that it works on."""
+
+    hardware: HardwareConfig = field(default_factory=HardwareConfig)
+    latency: int = DEFAULT_LATENCY
+    """Cycles from an address to its first beat, and from a last beat to its response."""
+    stall_seed: int | None = None
+    """If given, memory stalls at random on every channel."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a device can do beside running launches. Whoever needs one of these asks here, not for a class."""
+
+    clock: bool = False
+    """Launches take cycles: statistics, timelines and heartbeats have them."""
+    scratchpads: bool = False
+    """``scratchpad`` reads them between two launches."""
+    signals: bool = False
+    """Its hardware has ``signals``, and ``waves`` draws them."""
+    setup: HardwareSetup | None = None
+    """What its hardware was made with; None where there is no hardware."""
+
+
 TraceHook = Callable[[TraceEvent], None]
 """Called once for each instruction of a launch, in the order of completion."""
 
@@ -150,6 +188,33 @@ class Device(Protocol):
         """Call ``hook`` at the end of each launch to come, failed ones too, with the times of everything in it.
 
         Returns the hook until now.
+        """
+        ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do beside running launches."""
+        ...
+
+    def set_heartbeat(self, hook: HeartbeatHook | None) -> None:
+        """Tell ``hook`` now and then how far a launch is, if it takes long; None turns that off."""
+        ...
+
+    def signals(self, patterns: Sequence[str] = ()) -> list[str]:
+        """Return the names of the signals that ``patterns`` choose: dotted names, ``*`` for anything, none for the top.
+
+        Raises ``DeviceError`` where there are no signals at all, as ``waves`` does.
+        """
+        ...
+
+    def waves(self, file: TextIO, patterns: Sequence[str] = ()) -> AbstractContextManager[None]:
+        """Write a waveform (VCD) of the launches inside to ``file``, of the signals that ``patterns`` choose."""
+        ...
+
+    def scratchpad(self, memory: MemoryId) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
+        """Return a copy of a scratchpad as numbers, between two launches, shaped as in ``isa.reference.Reference``.
+
+        Raises ``DeviceError`` where they cannot be read.
         """
         ...
 

@@ -16,6 +16,7 @@ from isa.instructions import MemoryId, Module
 from isa.origin import Origin
 from isa.tokens import TokenQueue
 from runtime.devices.device import (
+    Capabilities,
     DeadlockError,
     DeviceDebug,
     DeviceError,
@@ -49,6 +50,7 @@ class FunctionalSimulator(ObservedDevice):
     """
 
     name = "sim"
+    capabilities = Capabilities(scratchpads=True)
 
     def __init__(self, config: VTAConfig, memory: DeviceMemory, *, code_path: CodePath | None = None) -> None:
         super().__init__()
@@ -100,8 +102,9 @@ class FunctionalSimulator(ObservedDevice):
 
     def _run(self, insn_address: int, insn_count: int, origins: Sequence[Origin | None] | None) -> None:
         self.start(insn_address, insn_count, origins=origins)
-        while not self.advance(_SLICE):
-            pass  # back in Python now and then, so that an interrupt is seen
+        with self._beating() as beat:
+            while not self.advance(_SLICE):  # back in Python now and then, so that an interrupt is seen
+                beat(None, self._arena.get("executed"), insn_count)
 
     def _run_timed(
         self, hook: TimelineHook, insn_address: int, insn_count: int, origins: Sequence[Origin | None] | None

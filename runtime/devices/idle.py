@@ -7,38 +7,29 @@ from collections.abc import Sequence
 
 from isa.config import VTAConfig
 from isa.origin import Origin
-from runtime.devices.device import TraceHook
+from runtime.devices.observed import ObservedDevice
 from runtime.memory.device_memory import DeviceMemory
 from runtime.observe.stats import LaunchStats, Statistics
-from runtime.observe.timeline import TimelineHook
 
 __all__ = ["IdleDevice"]
 
 
-class IdleDevice:
-    """Has memory and accepts launches, and leaves everything as it is; counters stay zero."""
+class IdleDevice(ObservedDevice):
+    """Has memory and accepts launches, and leaves everything as it is; counters stay zero and hooks hear of nothing."""
 
     name = "idle"
 
     def __init__(self, config: VTAConfig, memory: DeviceMemory) -> None:
+        super().__init__()
         self.config = config
         self.memory = memory
         self.stats = Statistics()
-        self._timeline: TimelineHook | None = None
 
     def clear_stats(self) -> None:
         """Do nothing: the counters are zero."""
 
     def debug_mode(self, flag: int) -> None:
         """Do nothing: nothing is executed."""
-
-    def set_trace(self, hook: TraceHook | None) -> None:
-        """Do nothing: nothing is executed."""
-
-    def set_timeline(self, hook: TimelineHook | None) -> TimelineHook | None:
-        """Keep the hook, which never hears of anything: nothing happens that has a time."""
-        before, self._timeline = self._timeline, hook
-        return before
 
     def launch(
         self,

@@ -21,6 +21,7 @@ from isa.reference import Counts, Reference
 from isa.reference import ExecutionError as InterpreterError
 from isa.tokens import Deadlock, token_order
 from runtime.devices.device import (
+    Capabilities,
     DeadlockError,
     DeviceDebug,
     ExecutionError,
@@ -28,7 +29,7 @@ from runtime.devices.device import (
     TraceEvent,
 )
 from runtime.devices.launch_words import read_launch
-from runtime.devices.observed import CountedDevice
+from runtime.devices.observed import Beat, CountedDevice
 from runtime.memory.device_memory import FIRST_ADDRESS, DeviceMemory
 from runtime.observe.stats import LaunchStats, Statistics, count_instructions
 from runtime.observe.timeline import timed
@@ -39,11 +40,13 @@ __all__ = ["ReferenceDevice"]
 class ReferenceDevice(CountedDevice):
     """A ``Device`` around ``isa.reference.Reference``; scratchpads keep their contents from launch to launch."""
 
+    name = "reference"
+    capabilities = Capabilities(scratchpads=True)
+
     def __init__(self, config: VTAConfig, memory: DeviceMemory) -> None:
         super().__init__(Statistics())
         self.config = config
         self.memory = memory
-        self.name = "reference"
         self._machine = Reference(config, memory.address_space(), first_address=FIRST_ADDRESS)
 
     def debug_mode(self, flag: int) -> None:
@@ -68,10 +71,13 @@ class ReferenceDevice(CountedDevice):
     ) -> LaunchStats:
         """Run a launch, as ``Device.launch`` says."""
         array = read_launch(self.memory, insn_address, insn_count)
-        with timed(self._timeline, self.name, self.config, array, origins) as executed:
-            return self._run(array, [None] * insn_count if origins is None else origins, executed)
+        sources = [None] * insn_count if origins is None else origins
+        with timed(self._timeline, self.name, self.config, array, origins) as executed, self._beating() as beat:
+            return self._run(array, sources, executed, beat)
 
-    def _run(self, array: npt.NDArray[np.uint64], sources: Sequence[Origin | None], executed: list[int]) -> LaunchStats:
+    def _run(
+        self, array: npt.NDArray[np.uint64], sources: Sequence[Origin | None], executed: list[int], beat: Beat
+    ) -> LaunchStats:
         """Execute a launch, noting in ``executed`` each instruction that completed."""
         words = array_to_words(array)
         instructions = [self._decode(index, words, sources) for index in range(len(words))]
@@ -80,6 +86,7 @@ class ReferenceDevice(CountedDevice):
         order = token_order(instructions)
         try:
             for index in order.executed:
+                beat(None, len(executed), len(words))
                 self._step(index, instructions[index], sources)
                 executed.append(index)
                 if self._trace is not None:

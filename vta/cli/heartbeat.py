@@ -1,4 +1,4 @@
-"""A sign of life from simulations of the hardware that take long, on stderr.
+"""A sign of life from launches that take long, on stderr.
 
 Tests: tests/vta/cli/test_heartbeat.py.
 """
@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.status import Status
 
-from runtime.devices.tsim.core import Heartbeat
-from runtime.devices.tsim.device import RtlSimulator
+from runtime.observe.heartbeat import Heartbeat
 from runtime.session import Session
 
 __all__ = ["LaunchProgress", "heartbeat"]
@@ -56,10 +55,8 @@ class LaunchProgress:
         self._status = self._began = None
 
     def _say(self, beat: Heartbeat, now: float, elapsed: float) -> None:
-        text = (
-            f"launch {self._launch}: {beat.cycles:,} cycles, {beat.started:,} of {beat.count:,} instructions, "
-            f"{elapsed:.0f} s"
-        )
+        cycles = "" if beat.cycles is None else f"{beat.cycles:,} cycles, "
+        text = f"launch {self._launch}: {cycles}{beat.started:,} of {beat.count:,} instructions, {elapsed:.0f} s"
         if not self._console.is_terminal:
             if now - self._said >= _LINE_EVERY:
                 self._console.print(text)
@@ -73,11 +70,8 @@ class LaunchProgress:
 
 @contextmanager
 def heartbeat(session: Session) -> Iterator[None]:
-    """Show how far the launches inside are, where the device simulates the hardware; others are quick."""
+    """Show how far the launches inside are, if they take long."""
     device = session.device
-    if not isinstance(device, RtlSimulator):
-        yield
-        return
     progress = LaunchProgress(Console(stderr=True, highlight=False, soft_wrap=True))
     device.set_heartbeat(progress)
     try:

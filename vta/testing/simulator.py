@@ -3,6 +3,7 @@
 Tests: tests/vta/front/test_testing.py.
 """
 
+from runtime.session import DEVICE_NAMES
 from vta.environment import get_env
 
 __all__ = ["DEBUG_SKIP_EXEC", "clear_stats", "debug_mode", "enabled", "stats"]
@@ -10,12 +11,10 @@ __all__ = ["DEBUG_SKIP_EXEC", "clear_stats", "debug_mode", "enabled", "stats"]
 DEBUG_SKIP_EXEC = 1
 """Flag of ``debug_mode``: decode and count, but move and compute nothing except micro-ops."""
 
-_SIMULATORS = ("sim", "reference", "tsim")
-
 
 def enabled() -> bool:
     """Whether programs run on a simulator."""
-    return get_env().TARGET in _SIMULATORS
+    return get_env().TARGET in DEVICE_NAMES
 
 
 def clear_stats() -> None:

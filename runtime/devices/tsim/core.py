@@ -3,7 +3,7 @@
 Tests: ``tests/runtime/test_rtl_*.py``, ``tests/runtime/observe/test_timeline.py``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ import isa
 from isa.config import VTAConfig
 from isa.instructions import MemoryId, Module
 from runtime.devices.device import DeviceError
+from runtime.devices.observed import Beat
 from runtime.devices.tsim.memories import read_scratchpad
 from runtime.devices.tsim.notes import MODULES, Notes, RtlNotes
 from runtime.memory.device_memory import FIRST_ADDRESS, DeviceMemory
@@ -24,26 +25,13 @@ if TYPE_CHECKING:
     from hw.sim import CompiledDesign, VcdLog
     from isa.machine.hardware_config import HardwareConfig
 
-__all__ = ["CoreRun", "Heartbeat", "HeartbeatHook", "RtlCore"]
+__all__ = ["CoreRun", "RtlCore"]
 
 STALL_CHANCE = 0.25
 """Of a channel in a cycle, where random stalls are asked for."""
 
 _SLICE = 1 << 13
 """Cycles between two looks at the watchdog and at pending signals."""
-
-
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
-    """How far a launch is: its cycles, and its instructions that have started, of ``count``."""
-
-    cycles: int
-    started: int
-    count: int
-
-
-HeartbeatHook = Callable[[Heartbeat | None], None]
-"""Called now and then (every 8,192 cycles or more) during a launch, and with None when the launch is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +116,10 @@ class RtlCore:
         """Return a copy of a scratchpad between two launches."""
         return read_scratchpad(self._design, self._config, memory)
 
-    def run(self, address: int, count: int, *, noted: bool, heartbeat: HeartbeatHook | None = None) -> CoreRun:
+    def run(self, address: int, count: int, *, noted: bool, beat: Beat) -> CoreRun:
         """Launch, and wait for the end or until nothing moves any more.
 
-        Notes are taken if they are asked for, and ``heartbeat`` is told how far the launch is.
+        Notes are taken if they are asked for, and ``beat`` is told how far the launch is.
         """
         from hw.sim import AxiError
 
@@ -142,7 +130,7 @@ class RtlCore:
             self._begin = self._design.cycles
             if noted:
                 self._notes.start()
-            self._wait(count, heartbeat)
+            self._wait(count, beat)
             if noted:
                 self._notes.stop()
         except AxiError as error:
@@ -151,9 +139,6 @@ class RtlCore:
         except BaseException:  # an interrupt of the user, too
             self._reset()
             raise
-        finally:
-            if heartbeat is not None:
-                heartbeat(None)
         return self._ended(noted=noted)
 
     def _start(self, address: int, count: int) -> None:
@@ -169,15 +154,14 @@ class RtlCore:
         for histogram in self._histograms.values():
             histogram.counts[:] = 0
 
-    def _wait(self, count: int, heartbeat: HeartbeatHook | None) -> None:
+    def _wait(self, count: int, beat: Beat) -> None:
         design, before = self._design, None
         while design.run_until("control__done", self._slice) == self._slice:
             now = self._progress()
             if design.peek("control__error") or now == before:
                 break
             before = now
-            if heartbeat is not None:
-                heartbeat(Heartbeat(design.peek("control__cycles"), sum(self._started().values()), count))
+            beat(design.peek("control__cycles"), sum(self._started().values()), count)
         stuck = not design.peek("control__done") and not design.peek("control__error")
         while design.peek("control__busy") and not stuck:
             design.step()

@@ -16,18 +16,22 @@ import numpy.typing as npt
 from isa.config import VTAConfig
 from isa.encoding import DecodingError, decode
 from isa.instructions import MemoryId, Module
+from isa.machine.hardware_config import HardwareConfig
 from isa.origin import Origin
 from runtime.devices.device import (
+    DEFAULT_LATENCY,
+    Capabilities,
     DeadlockError,
     DeviceDebug,
     DeviceError,
     ExecutionError,
+    HardwareSetup,
     TraceEvent,
     TraceHook,
 )
 from runtime.devices.launch_words import read_launch
 from runtime.devices.observed import CountedDevice
-from runtime.devices.tsim.core import CoreRun, HeartbeatHook, RtlCore
+from runtime.devices.tsim.core import CoreRun, RtlCore
 from runtime.devices.tsim.stream import Fault, InstructionStream
 from runtime.devices.tsim.uops import MicroOpShadow
 from runtime.memory.device_memory import DeviceMemory
@@ -37,12 +41,8 @@ from runtime.observe.word_counts import count_words
 
 if TYPE_CHECKING:
     from hw.sim import VcdLog
-    from isa.machine.hardware_config import HardwareConfig
 
-__all__ = ["DEFAULT_LATENCY", "RtlSimulator"]
-
-DEFAULT_LATENCY = 32
-"""Cycles from an address to its first beat, and from a last beat to its response, unless a device says otherwise."""
+__all__ = ["RtlSimulator"]
 
 
 class RtlSimulator(CountedDevice):
@@ -72,25 +72,24 @@ class RtlSimulator(CountedDevice):
         config: VTAConfig,
         memory: DeviceMemory,
         *,
-        hardware: "HardwareConfig | None" = None,
+        hardware: HardwareConfig | None = None,
         latency: int = DEFAULT_LATENCY,
         stall_seed: int | None = None,
         recordable: bool = True,
     ) -> None:
-        from isa.machine.hardware_config import HardwareConfig
-
         super().__init__(Statistics(cycles=0))
         self.config = config
         self.memory = memory
         self.hardware = HardwareConfig() if hardware is None else hardware
         self.latency = latency
         self.stall_seed = stall_seed
+        setup = HardwareSetup(hardware=self.hardware, latency=latency, stall_seed=stall_seed)
+        self.capabilities = Capabilities(clock=True, scratchpads=True, signals=True, setup=setup)
         self.recordable = recordable
         self._core = self._make_core()
         self._uops = MicroOpShadow(config)
         self._stream: InstructionStream | None = None
         self._flags = DeviceDebug.NONE
-        self._heartbeat: HeartbeatHook | None = None
 
     def _make_core(self, waves: "VcdLog | None" = None) -> RtlCore:
         return RtlCore(
@@ -123,10 +122,6 @@ class RtlSimulator(CountedDevice):
                 "this tsim was made with recordable=False, so it keeps no times; "
                 "make one with recordable=True to trace or record launches"
             )
-
-    def set_heartbeat(self, hook: HeartbeatHook | None) -> None:
-        """Tell ``hook`` now and then how far a launch is, for launches that take long."""
-        self._heartbeat = hook
 
     def signals(self, patterns: Sequence[str] = ()) -> list[str]:
         """Return the names of the signals that ``waves`` writes for these patterns, raising what that raises."""
@@ -174,7 +169,8 @@ class RtlSimulator(CountedDevice):
         count = insn_count if fault is None else fault.index
         with self._patched(insn_address, stream, count):
             noted = self._trace is not None or self._timeline is not None
-            ended = self._core.run(insn_address, min(count + 1, insn_count), noted=noted, heartbeat=self._heartbeat)
+            with self._beating() as beat:
+                ended = self._core.run(insn_address, min(count + 1, insn_count), noted=noted, beat=beat)
         done = self._executed(stream, ended, count)
         self._stats = self._stats + done
         error = self._error(stream, ended, fault, origins)

@@ -21,7 +21,6 @@ from isa.printable import in_one_line
 from isa.program import Program
 from isa.text.disassembler import disassemble
 from isa.whole_file import open_growing_text
-from runtime.devices.tsim.device import RtlSimulator
 from runtime.observe.stats import Statistics
 from runtime.queue.launch import Launch
 from runtime.session import Session
@@ -187,7 +186,7 @@ def _drawn(session: Session, wishes: _Wishes) -> Iterator[None]:
         yield
         return
     device = session.device
-    if not isinstance(device, RtlSimulator):
+    if not device.capabilities.signals:
         raise UserError(f"--vcd shows the signals of the hardware, and {device.name!r} has none; use --target tsim")
     device.signals(wishes.signals)  # before there is a file
     with open_growing_text(wishes.vcd) as file, device.waves(file, wishes.signals):

@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from isa.config import VTAConfig
 from isa.errors import VTAError
+from isa.machine.hardware_config import HardwareConfig
 from isa.program import MemoryImage, Program
-from runtime.devices.device import Device
-from runtime.devices.tsim.device import DEFAULT_LATENCY, RtlSimulator
-from runtime.memory.device_memory import DeviceMemory
+from runtime.devices.device import DEFAULT_LATENCY, Device, HardwareSetup
 from runtime.session import Session
 
 __all__ = ["Capsule", "CapsuleError", "DeviceSpec", "Outcome", "memory_digest"]
@@ -40,29 +39,27 @@ class DeviceSpec:
     @classmethod
     def of(cls, device: Device) -> "DeviceSpec":
         """Return the machine that ``device`` is."""
-        if isinstance(device, RtlSimulator):
-            return cls(device.name, asdict(device.hardware), device.latency, device.stall_seed)
-        return cls(device.name)
+        setup = device.capabilities.setup
+        if setup is None:
+            return cls(device.name)
+        return cls(device.name, asdict(setup.hardware), setup.latency, setup.stall_seed)
 
     def session(self, config: VTAConfig) -> Session:
         """Return a fresh session on such a machine; ``CapsuleError`` if the hardware has parameters unknown here.
 
         Parameters that it does not name have their defaults.
         """
-        if self.device != RtlSimulator.name:
+        if self.latency is None and not self.hardware:
             return Session(config, self.device)
-        from isa.machine.hardware_config import HardwareConfig
-
         unknown = self.hardware.keys() - {entry.name for entry in fields(HardwareConfig)}
         if unknown:
             raise CapsuleError(
                 f"the capsule's hardware has the unknown {', '.join(sorted(unknown))}; "
                 "replay it with the version that wrote it, or pack it again"
             )
-        memory, hardware = DeviceMemory(1 << 32), HardwareConfig(**self.hardware)
         latency = DEFAULT_LATENCY if self.latency is None else self.latency
-        device = RtlSimulator(config, memory, hardware=hardware, latency=latency, stall_seed=self.stall_seed)
-        return Session(config, device)
+        setup = HardwareSetup(hardware=HardwareConfig(**self.hardware), latency=latency, stall_seed=self.stall_seed)
+        return Session(config, self.device, setup=setup)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,43 +5,32 @@ to the next, so every device can be stepped, the hardware too. Tests: tests/vta/
 """
 
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from isa.bulk import encode_all
 from isa.config import VTAConfig
-from isa.instructions import NO_DEPS, Finish, Instruction, MemoryId
+from isa.instructions import NO_DEPS, Finish, Instruction
 from isa.program import Program
 from runtime.devices.device import Device
 from runtime.memory.placement import place_image
 from runtime.session import Session
 from vta.inspect.diff.state import Space
 
-__all__ = ["Engine", "Inspectable", "engine"]
-
-
-@runtime_checkable
-class Inspectable(Device, Protocol):
-    """A device whose scratchpads can be read between launches."""
-
-    def scratchpad(self, memory: MemoryId) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
-        """Return a copy of a scratchpad as numbers, shaped as in ``isa.reference.Reference``."""
-        ...
+__all__ = ["Engine", "engine"]
 
 
 def engine(program: Program, name: str) -> "Engine":
     """Return a fresh engine by its name (``reference``, ``sim``, ``tsim``), with the program's memory in place."""
-    device = Session(program.config, name).device
-    assert isinstance(device, Inspectable), "every device that a session makes has scratchpads to look at"
-    return Engine(program, device)
+    return Engine(program, Session(program.config, name).device)
 
 
 class Engine:
     """A ``program`` on a fresh device. Raises what ``Device.launch`` raises."""
 
-    def __init__(self, program: Program, device: Inspectable) -> None:
+    def __init__(self, program: Program, device: Device) -> None:
         self.program = program
         self.name = device.name
         self._device = device

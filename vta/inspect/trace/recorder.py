@@ -14,7 +14,6 @@ from io import FileIO
 from isa.errors import VTAError
 from isa.whole_file import open_growing
 from runtime.devices.device import Device
-from runtime.devices.tsim.device import RtlSimulator
 from runtime.observe.timeline import Timeline, TimelineHook
 from runtime.session import Session
 from vta.inspect.trace.model import TraceHeader, UopReader
@@ -95,6 +94,5 @@ def _header(session: Session, program: str) -> TraceHeader:
 
 def _hardware(device: Device) -> Mapping[str, object]:
     """Return what there is beyond the configuration: the parameters of the hardware and of the memory behind it."""
-    if isinstance(device, RtlSimulator):
-        return {**asdict(device.hardware), "memory_latency": device.latency}
-    return {}
+    setup = device.capabilities.setup
+    return {} if setup is None else {**asdict(setup.hardware), "memory_latency": setup.latency}

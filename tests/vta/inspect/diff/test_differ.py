@@ -12,7 +12,7 @@ from isa.origin import Origin
 from isa.program import Program
 from isa.reference import Reference
 from isa.text.assembler import assemble
-from runtime.devices.device import ExecutionError
+from runtime.devices.device import Device, ExecutionError
 from runtime.devices.functional import FunctionalSimulator
 from runtime.devices.reference import ReferenceDevice
 from runtime.devices.tsim.device import RtlSimulator
@@ -23,7 +23,7 @@ from tests.support.faults.engine_faults import EngineFault, faulty_engine
 from tests.support.hw.small_designs import SMALL_DESIGNS
 from tests.support.isa.random_programs import random_program
 from vta.inspect.diff.differ import Difference, DiffError, EngineMaker, diff_engines, engines_by_name
-from vta.inspect.diff.stepping import Engine, Inspectable, engine
+from vta.inspect.diff.stepping import Engine, engine
 
 TEXT = """\
 .data A address=0x1000 type=int32 shape=4,16
@@ -44,7 +44,7 @@ def difference(program: Program, fault: EngineFault) -> Difference | None:
     return diff_engines(program, [partial(engine, program, "sim"), partial(faulty_engine, program, fault)]).difference
 
 
-def on(program: Program, device: Callable[[VTAConfig, DeviceMemory], Inspectable]) -> EngineMaker:
+def on(program: Program, device: Callable[[VTAConfig, DeviceMemory], Device]) -> EngineMaker:
     """Return what makes an engine with a device of a class."""
     return lambda: Engine(program, device(program.config, DeviceMemory(1 << 26)))
 
