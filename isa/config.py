@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Self, assert_never
 
 from isa.config_file import FIELD_OF_KEY, arguments_from_mapping, read_mapping
@@ -56,12 +56,18 @@ class VTAConfig:
         for key, value in values.items():
             if not isinstance(value, int) or isinstance(value, bool):
                 raise ConfigError(f"{key} is {value!r}, but it must be a whole number (a logarithm)")
-        check_values(values)
+        check_values(values, self._defaults())
         block_in = values.get("LOG_BLOCK_IN", self.log_block)
         block_out = values.get("LOG_BLOCK_OUT", self.log_block)
         object.__setattr__(self, "log_block", block_in)
         object.__setattr__(self, "log_block_in", None)
         object.__setattr__(self, "log_block_out", None if block_out == block_in else block_out)
+
+    @classmethod
+    def _defaults(cls) -> dict[str, int]:
+        """Return the numeric keys that have a default, by their name in the file."""
+        defaults = {entry.name: entry.default for entry in fields(cls)}
+        return {key: value for key, name in FIELD_OF_KEY.items() if isinstance(value := defaults[name], int)}
 
     def _values(self) -> dict[str, int]:
         """Return the numeric keys that have a value, by their name in the file."""

@@ -9,25 +9,13 @@ from dataclasses import dataclass
 
 from isa.errors import VTAError
 
-__all__ = ["DEFAULTS", "ConfigError", "Sizes", "check_values"]
+__all__ = ["ConfigError", "Sizes", "check_values"]
 
 LOG_PAGE_BYTES = 12
 PAGE_BYTES = 1 << LOG_PAGE_BYTES
 """DRAM is handed out in pages of this size, so an element may not be larger."""
 
 _SEARCH = range(64)
-
-DEFAULTS: Mapping[str, int] = {
-    "LOG_INP_WIDTH": 3,
-    "LOG_WGT_WIDTH": 3,
-    "LOG_ACC_WIDTH": 5,
-    "LOG_BATCH": 0,
-    "LOG_BLOCK": 4,
-    "LOG_UOP_BUFF_SIZE": 15,
-    "LOG_INP_BUFF_SIZE": 15,
-    "LOG_WGT_BUFF_SIZE": 18,
-    "LOG_ACC_BUFF_SIZE": 17,
-}
 
 
 class ConfigError(VTAError, ValueError):
@@ -173,20 +161,20 @@ _RULES: tuple[_Rule, ...] = (
 )
 
 
-def check_values(values: Mapping[str, int]) -> None:
+def check_values(values: Mapping[str, int], defaults: Mapping[str, int]) -> None:
     """Raise ``ConfigError`` for the first rule that ``values`` breaks.
 
-    ``values`` has every key of ``DEFAULTS`` and optionally LOG_BLOCK_IN and LOG_BLOCK_OUT. The error names the
+    ``values`` has every key of ``defaults`` and optionally LOG_BLOCK_IN and LOG_BLOCK_OUT. The error names the
     key that is furthest from the default, and of those the one whose change is smallest.
     """
     sizes = Sizes.of(values)
     for rule in _RULES:
         if not rule.holds(values, sizes):
-            key, hint = _hint(rule, values)
+            key, hint = _hint(rule, values, defaults)
             raise ConfigError(f"{key} is {values[key]}, but {rule.text(sizes)}; {hint}")
 
 
-def _hint(rule: _Rule, values: Mapping[str, int]) -> tuple[str, str]:
+def _hint(rule: _Rule, values: Mapping[str, int], defaults: Mapping[str, int]) -> tuple[str, str]:
     """Return the key to blame, and the value closest to its present one that keeps all rules (or at least ``rule``)."""
     keys = [key for key in rule.keys if key in values]
     if "LOG_BLOCK_IN" in values and "LOG_BLOCK_OUT" in values:
@@ -197,16 +185,16 @@ def _hint(rule: _Rule, values: Mapping[str, int]) -> tuple[str, str]:
             fits = [v for v in _SEARCH if _all_hold(rules, {**values, key: v})]
             if fits:
                 best = min(fits, key=lambda v: (abs(v - values[key]), v))
-                found.append((-_departure(key, values), abs(best - values[key]), order, key, best))
+                found.append((-_departure(key, values, defaults), abs(best - values[key]), order, key, best))
         if found:
             *_, key, best = min(found)
             return key, f"{claim} {best}"
     return keys[0], f"{' and '.join(keys)} must change together"
 
 
-def _departure(key: str, values: Mapping[str, int]) -> int:
+def _departure(key: str, values: Mapping[str, int], defaults: Mapping[str, int]) -> int:
     """Return how far ``key`` is from its default: a buffer by its depth, others by having been changed at all."""
-    sizes, usual = Sizes.of(values), Sizes.of(DEFAULTS)
+    sizes, usual = Sizes.of(values), Sizes.of(defaults)
     match key:
         case "LOG_ACC_BUFF_SIZE":
             return sizes.acc_depth - usual.acc_depth
@@ -215,7 +203,7 @@ def _departure(key: str, values: Mapping[str, int]) -> int:
         case "LOG_WGT_BUFF_SIZE":
             return sizes.wgt_depth - usual.wgt_depth
         case _:
-            return int(values[key] != DEFAULTS.get(key, DEFAULTS["LOG_BLOCK"]))
+            return int(values[key] != defaults.get(key, defaults["LOG_BLOCK"]))
 
 
 def _all_hold(rules: tuple[_Rule, ...], values: Mapping[str, int]) -> bool:

@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from isa.instructions import Alu, Gemm, MemoryId
+from isa.instructions import Alu, Gemm, Load, MemoryId, Store
 
 __all__ = [
     "ALU_OPERANDS",
@@ -23,8 +23,8 @@ __all__ = [
     "LoopColumns",
     "LoopFields",
     "LoopOperand",
+    "TileFields",
     "TransferColumns",
-    "TransferFields",
     "all_row_starts",
     "by_memory",
     "dram_reach",
@@ -43,11 +43,9 @@ Number = TypeVar("Number", int, Column)
 _Read = TypeVar("_Read", int, Column, covariant=True)
 
 
-class TransferFields(Protocol[_Read]):
-    """What a LOAD or a STORE says, or columns with what many of them say."""
+class TileFields(Protocol[_Read]):
+    """The shape of what a LOAD or a STORE moves, or columns with the shapes of many."""
 
-    @property
-    def dram_base(self) -> _Read: ...
     @property
     def y_size(self) -> _Read: ...
     @property
@@ -154,23 +152,23 @@ def factors_of(loops: Gemm | Alu, field: str) -> tuple[int, int]:
     return _FACTORS[field](loops)
 
 
-def moved_elements(transfer: TransferFields[Number]) -> Number:
+def moved_elements(transfer: TileFields[Number]) -> Number:
     """Return how many elements a transfer moves between DRAM and chip; with none it does nothing, not even pad."""
     return transfer.x_size * transfer.y_size
 
 
-def tile_elements(transfer: TransferFields[Number]) -> Number:
+def tile_elements(transfer: TileFields[Number]) -> Number:
     """Return how many consecutive scratchpad elements a transfer that moves anything touches, pads included."""
     width = transfer.x_pad_0 + transfer.x_size + transfer.x_pad_1
     return width * (transfer.y_pad_0 + transfer.y_size + transfer.y_pad_1)
 
 
-def dram_reach(transfer: TransferFields[Number]) -> Number:
+def dram_reach(transfer: TileFields[Number]) -> Number:
     """Return the elements from ``dram_base`` to the end of the last row of a transfer that moves anything."""
     return (transfer.y_size - 1) * transfer.x_stride + transfer.x_size
 
 
-def row_starts(transfer: TransferFields[int]) -> list[int]:
+def row_starts(transfer: Load | Store) -> list[int]:
     """Return the DRAM element at which each row begins."""
     return [transfer.dram_base + y * transfer.x_stride for y in range(transfer.y_size)]
 

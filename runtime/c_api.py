@@ -133,11 +133,11 @@ def _load_buffer_2d(
     x_size: int,
     y_size: int,
     x_stride: int,
-    x_pad_before: int,
-    y_pad_before: int,
-    x_pad_after: int,
-    y_pad_after: int,
-    sram_index: int,
+    x_pad_0: int,
+    y_pad_0: int,
+    x_pad_1: int,
+    y_pad_1: int,
+    sram_base: int,
     memory: int,
 ) -> None:
     _check_command(session, command)
@@ -147,11 +147,11 @@ def _load_buffer_2d(
         x_size=x_size,
         y_size=y_size,
         x_stride=x_stride,
-        x_pad_before=x_pad_before,
-        y_pad_before=y_pad_before,
-        x_pad_after=x_pad_after,
-        y_pad_after=y_pad_after,
-        sram_index=sram_index,
+        x_pad_0=x_pad_0,
+        y_pad_0=y_pad_0,
+        x_pad_1=x_pad_1,
+        y_pad_1=y_pad_1,
+        sram_base=sram_base,
         memory=_memory(memory),
     )
 
@@ -159,7 +159,7 @@ def _load_buffer_2d(
 def _store_buffer_2d(
     session: Session,
     command: int | None,
-    sram_index: int,
+    sram_base: int,
     memory: int,
     target: int | None,
     offset: int,
@@ -170,7 +170,7 @@ def _store_buffer_2d(
     _check_command(session, command)
     buffer = session.handles.get(target or 0)
     session.queue.store_buffer_2d(
-        sram_index, _memory(memory), buffer, offset, x_size=x_size, y_size=y_size, x_stride=x_stride
+        sram_base, _memory(memory), buffer, offset, x_size=x_size, y_size=y_size, x_stride=x_stride
     )
 
 

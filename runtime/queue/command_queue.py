@@ -28,7 +28,7 @@ from runtime.queue.launcher import AREA_BYTES, Launcher
 from runtime.queue.serial import serialise
 from runtime.queue.token_carry import TokenCarry
 from runtime.queue.token_plan import plan_tokens
-from runtime.queue.transfer import Copy, Piece, TransferLimits, split_load, split_store
+from runtime.queue.transfer import Piece, TileCopy, TransferLimits, split_load, split_store
 from runtime.queue.uop_cache import UopCache
 from runtime.queue.uop_kernel import KernelError, KernelMode, KernelOperation, KernelRecorder, UopKernel
 
@@ -126,31 +126,31 @@ class CommandQueue:
         x_size: int,
         y_size: int,
         x_stride: int,
-        x_pad_before: int = 0,
-        y_pad_before: int = 0,
-        x_pad_after: int = 0,
-        y_pad_after: int = 0,
-        sram_index: int,
+        x_pad_0: int = 0,
+        y_pad_0: int = 0,
+        x_pad_1: int = 0,
+        y_pad_1: int = 0,
+        sram_base: int,
         memory: MemoryId,
     ) -> None:
         """Load a tile. ``offset`` (in ``buffer``), sizes, stride and pads count elements of ``memory``."""
-        copy = Copy(
+        copy = TileCopy(
             memory=memory,
-            sram_base=sram_index,
+            sram_base=sram_base,
             offset=offset,
             x_size=x_size,
             y_size=y_size,
             x_stride=x_stride,
-            x_pad_before=x_pad_before,
-            y_pad_before=y_pad_before,
-            x_pad_after=x_pad_after,
-            y_pad_after=y_pad_after,
+            x_pad_0=x_pad_0,
+            y_pad_0=y_pad_0,
+            x_pad_1=x_pad_1,
+            y_pad_1=y_pad_1,
         )
         self._append_copies(Load, split_load(copy, buffer.nbytes, self._transfers), buffer)
 
     def store_buffer_2d(
         self,
-        sram_index: int,
+        sram_base: int,
         memory: MemoryId,
         buffer: Allocation,
         offset: int,
@@ -160,7 +160,9 @@ class CommandQueue:
         x_stride: int,
     ) -> None:
         """Store a tile; units as in ``load_buffer_2d``."""
-        copy = Copy(memory=memory, sram_base=sram_index, offset=offset, x_size=x_size, y_size=y_size, x_stride=x_stride)
+        copy = TileCopy(
+            memory=memory, sram_base=sram_base, offset=offset, x_size=x_size, y_size=y_size, x_stride=x_stride
+        )
         self._append_copies(Store, split_store(copy, buffer.nbytes, self._transfers), buffer)
 
     def uop_loop_begin(self, extent: int, dst_factor: int, src_factor: int, wgt_factor: int) -> None:
@@ -345,10 +347,10 @@ class CommandQueue:
                 y_size=copy.y_size,
                 x_size=copy.x_size,
                 x_stride=copy.x_stride,
-                y_pad_0=copy.y_pad_before,
-                y_pad_1=copy.y_pad_after,
-                x_pad_0=copy.x_pad_before,
-                x_pad_1=copy.x_pad_after,
+                y_pad_0=copy.y_pad_0,
+                y_pad_1=copy.y_pad_1,
+                x_pad_0=copy.x_pad_0,
+                x_pad_1=copy.x_pad_1,
             )
             self._queue.append(instruction, origin, Target(source, copy.offset, copy.reach, unit))
 

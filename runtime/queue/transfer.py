@@ -18,10 +18,11 @@ from operator import attrgetter
 
 from isa.config import VTAConfig
 from isa.errors import VTAError
+from isa.extents import dram_reach, moved_elements, tile_elements
 from isa.instructions import MemoryId
 from isa.layout import instruction_layouts
 
-__all__ = ["Copy", "Piece", "TransferError", "TransferLimits", "split_load", "split_store"]
+__all__ = ["Piece", "TileCopy", "TransferError", "TransferLimits", "split_load", "split_store"]
 
 
 class TransferError(VTAError, ValueError):
@@ -29,7 +30,7 @@ class TransferError(VTAError, ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
+class TileCopy:
     """What one call asks for; ``offset`` (within the buffer), sizes and stride count elements of ``memory``."""
 
     memory: MemoryId
@@ -38,32 +39,32 @@ class Copy:
     x_size: int
     y_size: int
     x_stride: int
-    x_pad_before: int = 0
-    y_pad_before: int = 0
-    x_pad_after: int = 0
-    y_pad_after: int = 0
+    x_pad_0: int = 0
+    y_pad_0: int = 0
+    x_pad_1: int = 0
+    y_pad_1: int = 0
 
     @property
     def width(self) -> int:
         """Scratchpad elements of a row, pads included."""
-        return self.x_pad_before + self.x_size + self.x_pad_after
+        return self.x_pad_0 + self.x_size + self.x_pad_1
 
     @property
     def rows(self) -> int:
         """Rows in the scratchpad, pads included."""
-        return self.y_pad_before + self.y_size + self.y_pad_after
+        return self.y_pad_0 + self.y_size + self.y_pad_1
 
     @property
     def reach(self) -> int:
         """Elements of the buffer from ``offset`` to the end of the last row."""
-        return (self.y_size - 1) * self.x_stride + self.x_size if self.x_size and self.y_size else 0
+        return dram_reach(self) if moved_elements(self) else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One instruction's worth of copying; from the element of zeros instead of the buffer if ``zeros``."""
 
-    copy: Copy
+    copy: TileCopy
     zeros: bool = False
 
 
@@ -93,15 +94,15 @@ class TransferLimits:
             inp_width=config.inp_width,
         )
 
-    def hold(self, copy: Copy) -> bool:
+    def hold(self, copy: TileCopy) -> bool:
         """Whether ``copy`` is one instruction."""
         return (
             max(copy.x_size, copy.y_size, copy.x_stride) <= self.size
-            and max(copy.x_pad_before, copy.x_pad_after, copy.y_pad_before, copy.y_pad_after) <= self.pad
+            and max(copy.x_pad_0, copy.x_pad_1, copy.y_pad_0, copy.y_pad_1) <= self.pad
         )
 
 
-def split_load(copy: Copy, buffer_bytes: int, limits: TransferLimits) -> tuple[Piece, ...]:
+def split_load(copy: TileCopy, buffer_bytes: int, limits: TransferLimits) -> tuple[Piece, ...]:
     """Return the loads that fill ``copy``'s tile from a buffer of ``buffer_bytes``, in order; none for an empty tile.
 
     Raises ``TransferError`` where the tile leaves the buffer or the scratchpad, and for memories that no call loads.
@@ -115,15 +116,15 @@ def split_load(copy: Copy, buffer_bytes: int, limits: TransferLimits) -> tuple[P
         )
     _check("load", copy, buffer_bytes, limits)
     if not copy.x_size or not copy.y_size:
-        return tuple(_clear(copy, copy.sram_base, copy.rows * copy.width, limits))
+        return tuple(_clear(copy, copy.sram_base, tile_elements(copy), limits))
     if limits.hold(copy):
         return (Piece(copy),)
-    if max(copy.x_pad_before, copy.x_pad_after) > limits.pad or copy.x_size > limits.size:
+    if max(copy.x_pad_0, copy.x_pad_1) > limits.pad or copy.x_size > limits.size:
         return tuple(_load_row_by_row(copy, limits))
     return tuple(_load_in_strips(copy, limits))
 
 
-def split_store(copy: Copy, buffer_bytes: int, limits: TransferLimits) -> tuple[Piece, ...]:
+def split_store(copy: TileCopy, buffer_bytes: int, limits: TransferLimits) -> tuple[Piece, ...]:
     """Return the stores that copy the tile to a buffer, in order; errors as in ``split_load``."""
     if copy.memory is not MemoryId.OUT:
         raise TransferError(f"store from {copy.memory.name}: only OUT can be stored")
@@ -137,15 +138,15 @@ def split_store(copy: Copy, buffer_bytes: int, limits: TransferLimits) -> tuple[
     return tuple(_load_in_strips(copy, limits))
 
 
-_numbers = attrgetter(*(field.name for field in fields(Copy)))
+_numbers = attrgetter(*(field.name for field in fields(TileCopy)))
 
 
-def _check(verb: str, copy: Copy, buffer_bytes: int, limits: TransferLimits) -> None:
+def _check(verb: str, copy: TileCopy, buffer_bytes: int, limits: TransferLimits) -> None:
     name = copy.memory.name
     if min(_numbers(copy)) < 0:
         field = next(field.name for field in fields(copy) if getattr(copy, field.name) < 0)
         raise TransferError(f"{verb} of {name}: {field} is {getattr(copy, field)}, and nothing here is negative")
-    end, depth = copy.sram_base + copy.rows * copy.width, limits.depth[copy.memory]
+    end, depth = copy.sram_base + tile_elements(copy), limits.depth[copy.memory]
     if end > depth:
         raise TransferError(
             f"{verb} of {name}: {copy.rows} rows of {copy.width} elements (pads included) from element "
@@ -160,11 +161,11 @@ def _check(verb: str, copy: Copy, buffer_bytes: int, limits: TransferLimits) -> 
         )
 
 
-def _clear(copy: Copy, start: int, count: int, limits: TransferLimits) -> Iterator[Piece]:
+def _clear(copy: TileCopy, start: int, count: int, limits: TransferLimits) -> Iterator[Piece]:
     """Yield loads that write ``count`` zeros from scratchpad element ``start`` on: at most two."""
     widest = 2 * limits.pad + 1
     rows, rest = divmod(count, widest)
-    zero = Copy(memory=copy.memory, sram_base=start, offset=0, x_size=1, y_size=1, x_stride=0)
+    zero = TileCopy(memory=copy.memory, sram_base=start, offset=0, x_size=1, y_size=1, x_stride=0)
     if rows:
         top = min(limits.pad, (rows - 1) // 2)
         bottom = min(limits.pad, rows - 1 - top)
@@ -172,33 +173,33 @@ def _clear(copy: Copy, start: int, count: int, limits: TransferLimits) -> Iterat
             replace(
                 zero,
                 y_size=rows - top - bottom,
-                x_pad_before=limits.pad,
-                x_pad_after=limits.pad,
-                y_pad_before=top,
-                y_pad_after=bottom,
+                x_pad_0=limits.pad,
+                x_pad_1=limits.pad,
+                y_pad_0=top,
+                y_pad_1=bottom,
             ),
             zeros=True,
         )
     if rest:
         before = (rest - 1) // 2
-        last = replace(zero, sram_base=start + rows * widest, x_pad_before=before, x_pad_after=rest - 1 - before)
+        last = replace(zero, sram_base=start + rows * widest, x_pad_0=before, x_pad_1=rest - 1 - before)
         yield Piece(last, zeros=True)
 
 
-def _load_row_by_row(copy: Copy, limits: TransferLimits) -> Iterator[Piece]:
+def _load_row_by_row(copy: TileCopy, limits: TransferLimits) -> Iterator[Piece]:
     """Clear the tile if it has padding, then load each row without pads."""
-    if copy.rows * copy.width > copy.y_size * copy.x_size:
-        yield from _clear(copy, copy.sram_base, copy.rows * copy.width, limits)
+    if tile_elements(copy) > copy.y_size * copy.x_size:
+        yield from _clear(copy, copy.sram_base, tile_elements(copy), limits)
     yield from _rows_in_pieces(copy, limits)
 
 
-def _rows_in_pieces(copy: Copy, limits: TransferLimits) -> Iterator[Piece]:
-    start = copy.sram_base + copy.y_pad_before * copy.width + copy.x_pad_before
+def _rows_in_pieces(copy: TileCopy, limits: TransferLimits) -> Iterator[Piece]:
+    start = copy.sram_base + copy.y_pad_0 * copy.width + copy.x_pad_0
     for y in range(copy.y_size):
         for x in range(0, copy.x_size, limits.size):
             size = min(limits.size, copy.x_size - x)
             yield Piece(
-                Copy(
+                TileCopy(
                     memory=copy.memory,
                     sram_base=start + y * copy.width + x,
                     offset=copy.offset + y * copy.x_stride + x,
@@ -209,10 +210,10 @@ def _rows_in_pieces(copy: Copy, limits: TransferLimits) -> Iterator[Piece]:
             )
 
 
-def _load_in_strips(copy: Copy, limits: TransferLimits) -> Iterator[Piece]:
+def _load_in_strips(copy: TileCopy, limits: TransferLimits) -> Iterator[Piece]:
     """Copy strips of as many rows as an instruction holds; pads above and below that exceed its fields are cleared."""
-    top, bottom = min(copy.y_pad_before, limits.pad), min(copy.y_pad_after, limits.pad)
-    above = (copy.y_pad_before - top) * copy.width
+    top, bottom = min(copy.y_pad_0, limits.pad), min(copy.y_pad_1, limits.pad)
+    above = (copy.y_pad_0 - top) * copy.width
     yield from _clear(copy, copy.sram_base, above, limits)
     step = limits.size if copy.x_stride <= limits.size else 1
     position = copy.sram_base + above
@@ -224,9 +225,9 @@ def _load_in_strips(copy: Copy, limits: TransferLimits) -> Iterator[Piece]:
             offset=copy.offset + y * copy.x_stride,
             y_size=rows,
             x_stride=copy.x_size if rows == 1 else copy.x_stride,
-            y_pad_before=top if y == 0 else 0,
-            y_pad_after=bottom if y + rows == copy.y_size else 0,
+            y_pad_0=top if y == 0 else 0,
+            y_pad_1=bottom if y + rows == copy.y_size else 0,
         )
         yield Piece(strip)
-        position += strip.rows * strip.width
-    yield from _clear(copy, position, (copy.y_pad_after - bottom) * copy.width, limits)
+        position += tile_elements(strip)
+    yield from _clear(copy, position, (copy.y_pad_1 - bottom) * copy.width, limits)

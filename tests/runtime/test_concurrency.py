@@ -26,7 +26,7 @@ def add(session: Session, a: DeviceArray, b: DeviceArray, c: DeviceArray) -> Non
     with session.program():
         for place, array in enumerate((a, b)):
             queue.load_buffer_2d(
-                array.allocation, 0, x_size=4, y_size=1, x_stride=4, sram_index=4 * place, memory=MemoryId.ACC
+                array.allocation, 0, x_size=4, y_size=1, x_stride=4, sram_base=4 * place, memory=MemoryId.ACC
             )
         queue.push_alu("add", describe)
         queue.dep_push(Module.COMPUTE, Module.STORE)

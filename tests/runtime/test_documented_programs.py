@@ -68,7 +68,7 @@ def test_program_a_adds_two_vectors(session: Session) -> None:
         queue.uop_loop_end()
 
     for buffer, base in zip(buffers, (0, 64), strict=False):
-        queue.load_buffer_2d(buffer, 0, x_size=64, y_size=1, x_stride=64, sram_index=base, memory=MemoryId.ACC)
+        queue.load_buffer_2d(buffer, 0, x_size=64, y_size=1, x_stride=64, sram_base=base, memory=MemoryId.ACC)
     queue.push_alu("add", record)
     queue.dep_push(COMPUTE, STORE)
     queue.dep_pop(COMPUTE, STORE)
@@ -175,7 +175,7 @@ def test_a_matrix_multiply_in_two_steps_merges_its_tokens(session: Session) -> N
     for step in range(2):
         queue.dep_pop(COMPUTE, LOAD)
         for buffer, memory in zip(buffers, (MemoryId.INP, MemoryId.WGT), strict=False):
-            queue.load_buffer_2d(buffer, step, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=memory)
+            queue.load_buffer_2d(buffer, step, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=memory)
         queue.dep_push(LOAD, COMPUTE)
         queue.dep_pop(LOAD, COMPUTE)
         queue.push_gemm("gemm", gemm_kernel(queue, (0, 0, 0)))
@@ -204,8 +204,8 @@ def test_kernels_that_wrap_around_on_chip_are_each_read_from_their_own_place(dev
     ones = fill(session, np.ones((1, 16), np.int8))
     identity = fill(session, np.eye(16, dtype=np.int8)[None])
     out = session.memory.alloc(24 * 16)
-    queue.load_buffer_2d(ones, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.INP)
-    queue.load_buffer_2d(identity, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.WGT)
+    queue.load_buffer_2d(ones, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.INP)
+    queue.load_buffer_2d(identity, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.WGT)
     queue.dep_push(LOAD, COMPUTE)
     queue.dep_pop(LOAD, COMPUTE)
     clear = gemm_kernel(queue, (0, 0, 0), reset=True, loop=(24, 1, 0, 0))

@@ -50,7 +50,7 @@ class PackedMatmul:
             queue.dep_push(COMPUTE, LOAD)
             queue.dep_pop(COMPUTE, LOAD)
             for buffer, count, memory in ((self.inp, n, MemoryId.INP), (self.wgt, m * n, MemoryId.WGT)):
-                queue.load_buffer_2d(buffer, 0, x_size=count, y_size=1, x_stride=count, sram_index=0, memory=memory)
+                queue.load_buffer_2d(buffer, 0, x_size=count, y_size=1, x_stride=count, sram_base=0, memory=memory)
             queue.dep_push(LOAD, COMPUTE)
             queue.dep_pop(LOAD, COMPUTE)
             uops = [(j, k, j * n + k) for j in range(m) for k in range(n)]
@@ -74,7 +74,7 @@ class AluOnly:
     def run(self) -> npt.NDArray[np.int8]:
         queue = self.session.queue
         with self.session.program():
-            queue.load_buffer_2d(self.inp, 0, x_size=4, y_size=1, x_stride=4, sram_index=0, memory=MemoryId.ACC)
+            queue.load_buffer_2d(self.inp, 0, x_size=4, y_size=1, x_stride=4, sram_base=0, memory=MemoryId.ACC)
             queue.push_alu("max", self._kernel(AluOpcode.MAX, -4))
             queue.push_alu("add", self._kernel(AluOpcode.ADD, 2))
             queue.dep_push(COMPUTE, STORE)
@@ -116,7 +116,7 @@ def test_br_010_immediates_beyond_16_bits_are_exact_or_refused_by_name(session: 
     x = np.arange(16, dtype=np.int32)
     block, out = fill(session, x), session.memory.alloc(16)
     queue = session.queue
-    queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.ACC)
+    queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.ACC)
     queue.push_alu("add", lambda: queue.uop_push(1, False, 0, 0, 0, AluOpcode.ADD, True, 40000))
     queue.push_alu("shr", lambda: queue.uop_push(1, False, 0, 0, 0, AluOpcode.SHR, True, 9))
     queue.dep_push(COMPUTE, STORE)

@@ -19,7 +19,7 @@ def copy(session: Session) -> None:
     """Load a tile and store it: two calls, and what ends the launch."""
     with session.program():
         source, target = session.memory.alloc(64), session.memory.alloc(16)
-        session.queue.load_buffer_2d(source, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.ACC)
+        session.queue.load_buffer_2d(source, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.ACC)
         session.queue.store_buffer_2d(0, MemoryId.OUT, target, 0, x_size=1, y_size=1, x_stride=1)
         session.queue.synchronize()
 
@@ -72,7 +72,7 @@ def test_an_instruction_is_for_the_node_in_force_when_it_was_asked_for() -> None
     with session.program():
         source, target = session.memory.alloc(64), session.memory.alloc(16)
         with graph_node("a"):
-            session.queue.load_buffer_2d(source, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.ACC)
+            session.queue.load_buffer_2d(source, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.ACC)
         with graph_node("b"):
             session.queue.store_buffer_2d(0, MemoryId.OUT, target, 0, x_size=1, y_size=1, x_stride=1)
         session.queue.synchronize()

@@ -74,7 +74,7 @@ def test_a_pop_called_before_the_cut_and_its_push_after_it_still_meet() -> None:
     block = s.memory.alloc(4096)
     queue.dep_pop(LOAD, COMPUTE)  # pending: nothing of compute follows yet
     for _ in range(40):
-        queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.INP)
+        queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.INP)
     assert len(launches(s)) == 1
     queue.dep_push(LOAD, COMPUTE)
     queue.push_gemm("k", gemm_kernel(queue, (0, 0, 0), reset=True))
@@ -95,7 +95,7 @@ def test_tokens_on_their_way_are_given_again_behind_the_cut() -> None:
     for _ in range(3):
         queue.dep_push(LOAD, COMPUTE)
     for _ in range(30):
-        queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.INP)
+        queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.INP)
     for _ in range(2):
         queue.dep_pop(LOAD, COMPUTE)
         queue.push_gemm("k", gemm_kernel(queue, (0, 0, 0), reset=True))
@@ -174,7 +174,7 @@ def token_heavy_program(seed: int, limit: int, flags: int) -> list[tuple[Module,
                     queue.dep_pop(*pair)
                     ahead[pair] -= 1
                 case 4:
-                    one_element(queue.load_buffer_2d, block, number, sram_index=number % 7, memory=MemoryId.INP)
+                    one_element(queue.load_buffer_2d, block, number, sram_base=number % 7, memory=MemoryId.INP)
                 case 5:
                     queue.push_gemm(number % 5, gemm_kernel(queue, (number % 5, 0, 0), reset=True))
                 case 6:
@@ -221,9 +221,9 @@ def test_force_serial_joins_load_and_store_through_compute() -> None:
     s.queue.debug_mode = DebugFlag.FORCE_SERIAL
     block = s.memory.alloc(4096)
     queue = s.queue
-    queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.INP)
+    queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.INP)
     queue.store_buffer_2d(0, MemoryId.OUT, block, 0, x_size=1, y_size=1, x_stride=1)
-    queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.WGT)
+    queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.WGT)
     queue.store_buffer_2d(0, MemoryId.OUT, block, 0, x_size=1, y_size=1, x_stride=1)
     queue.synchronize()
     assert trace(launches(s)[0].instructions) == [
@@ -250,7 +250,7 @@ def test_turning_force_serial_on_with_a_full_queue_runs_what_is_there_first() ->
     s = session(limit=60)
     block = s.memory.alloc(4096)
     for _ in range(50):
-        s.queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.INP)
+        s.queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.INP)
     s.queue.debug_mode = DebugFlag.FORCE_SERIAL
     assert [len(launch) for launch in launches(s)] == [54]
     s.queue.synchronize()
@@ -418,7 +418,7 @@ def test_each_instruction_has_the_origin_of_its_call() -> None:
     current = Origin("nothing")
     queue.origin = lambda: current
     current = Origin("A", "x.py:3")
-    queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.INP)
+    queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.INP)
     current = Origin("sync")
     queue.dep_push(LOAD, COMPUTE)
     queue.dep_push(LOAD, COMPUTE)
@@ -443,7 +443,7 @@ def test_a_synchronise_behind_a_full_queue_first_runs_what_is_there(loads: int, 
             s.queue.dep_push(LOAD, COMPUTE)
             for source, target in ((COMPUTE, LOAD), (COMPUTE, STORE), (LOAD, COMPUTE)):
                 s.queue.dep_pop(source, target)
-        s.queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.INP)
+        s.queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.INP)
     s.queue.synchronize()
     assert [len(launch) for launch in launches(s)] == lengths
 
@@ -469,7 +469,7 @@ def test_large_immediates_run_as_several_instructions_on_one_block_of_micro_ops(
     s.memory.write(block, 0, acc.tobytes())
     out = s.memory.alloc(16)
     queue = s.queue
-    queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.ACC)
+    queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.ACC)
     for site, (opcode, imm) in enumerate([(AluOpcode.ADD, 1 << 30), (AluOpcode.SHR, 23), (AluOpcode.MUL, 100003)]):
         queue.push_alu(site, alu_kernel(queue, opcode, imm))
     queue.dep_push(COMPUTE, STORE)

@@ -42,7 +42,7 @@ def test_a_moved_launch_differs_in_dram_bases_alone(session: Session) -> None:
 def test_buffers_may_trade_places(session: Session) -> None:
     block, other = session.memory.alloc(64), session.memory.alloc(64)
     for number, buffer in enumerate((block, other)):
-        session.queue.load_buffer_2d(buffer, number, x_size=1, y_size=1, x_stride=1, sram_index=0, memory=MemoryId.INP)
+        session.queue.load_buffer_2d(buffer, number, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.INP)
     session.queue.store_buffer_2d(0, MemoryId.OUT, other, 3, x_size=1, y_size=1, x_stride=1)
     session.queue.synchronize()
     [launch] = session.queue.launcher.launches

@@ -64,7 +64,7 @@ def planned(steps: list[tuple[str, int]], *, store_at: int | None = None) -> lis
         for kind, place in steps:
             if kind in "iw":
                 memory = MemoryId.INP if kind == "i" else MemoryId.WGT
-                queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_index=place, memory=memory)
+                queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=place, memory=memory)
             elif kind == "s":
                 target = out if store_at is None else block
                 queue.store_buffer_2d(place, MemoryId.OUT, target, store_at or 0, x_size=1, y_size=1, x_stride=1)

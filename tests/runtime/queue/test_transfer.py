@@ -9,7 +9,7 @@ import pytest
 from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Load, MemoryId, Store
-from runtime.queue.transfer import Copy, Piece, TransferError, TransferLimits, split_load, split_store
+from runtime.queue.transfer import Piece, TileCopy, TransferError, TransferLimits, split_load, split_store
 from tests.support.configs import CONFIGS
 
 DEEP = VTAConfig(log_block=1, log_uop_buff_size=8, log_inp_buff_size=17, log_wgt_buff_size=7, log_acc_buff_size=10)
@@ -22,12 +22,12 @@ def limits(config: VTAConfig) -> TransferLimits:
     return TransferLimits.of(config)
 
 
-def load_model(copy: Copy, depth: int) -> list[int]:
+def load_model(copy: TileCopy, depth: int) -> list[int]:
     """Return the scratchpad after the load; element number n of the buffer holds n + 1."""
     sram = [GARBAGE] * depth
     place = copy.sram_base
-    for row in range(-copy.y_pad_before, copy.y_size + copy.y_pad_after):
-        for column in range(-copy.x_pad_before, copy.x_size + copy.x_pad_after):
+    for row in range(-copy.y_pad_0, copy.y_size + copy.y_pad_1):
+        for column in range(-copy.x_pad_0, copy.x_size + copy.x_pad_1):
             inside = 0 <= row < copy.y_size and 0 <= column < copy.x_size
             sram[place] = copy.offset + row * copy.x_stride + column + 1 if inside else 0
             place += 1
@@ -49,10 +49,10 @@ def load_pieces(pieces: tuple[Piece, ...], depth: int, config: VTAConfig) -> lis
                 y_size=copy.y_size,
                 x_size=copy.x_size,
                 x_stride=copy.x_stride,
-                y_pad_0=copy.y_pad_before,
-                y_pad_1=copy.y_pad_after,
-                x_pad_0=copy.x_pad_before,
-                x_pad_1=copy.x_pad_after,
+                y_pad_0=copy.y_pad_0,
+                y_pad_1=copy.y_pad_1,
+                x_pad_0=copy.x_pad_0,
+                x_pad_1=copy.x_pad_1,
             ),
             config,
         )
@@ -65,7 +65,7 @@ def load_pieces(pieces: tuple[Piece, ...], depth: int, config: VTAConfig) -> lis
     return sram
 
 
-def assert_same_load(copy: Copy, config: VTAConfig) -> int:
+def assert_same_load(copy: TileCopy, config: VTAConfig) -> int:
     """Assert that the pieces fill the tile and nothing else; return how many there are."""
     depth = config.depth(copy.memory)
     pieces = split_load(copy, 1 << 40, limits(config))
@@ -74,30 +74,30 @@ def assert_same_load(copy: Copy, config: VTAConfig) -> int:
 
 
 def test_a_copy_that_fits_is_one_instruction_as_it_is() -> None:
-    copy = Copy(
+    copy = TileCopy(
         memory=MemoryId.INP,
         sram_base=3,
         offset=5,
         x_size=4,
         y_size=2,
         x_stride=9,
-        x_pad_before=15,
-        y_pad_before=15,
-        x_pad_after=15,
-        y_pad_after=15,
+        x_pad_0=15,
+        y_pad_0=15,
+        x_pad_1=15,
+        y_pad_1=15,
     )
     assert split_load(copy, 1 << 20, limits(VTAConfig())) == (Piece(copy),)
-    store = Copy(memory=MemoryId.OUT, sram_base=3, offset=5, x_size=1022, y_size=2, x_stride=65535)
+    store = TileCopy(memory=MemoryId.OUT, sram_base=3, offset=5, x_size=1022, y_size=2, x_stride=65535)
     assert split_store(store, 1 << 30, limits(VTAConfig())) == (Piece(store),)
 
 
 @pytest.mark.parametrize(
     ("field", "most"),
     [
-        ("x_pad_before", 15),
-        ("x_pad_after", 15),
-        ("y_pad_before", 15),
-        ("y_pad_after", 15),
+        ("x_pad_0", 15),
+        ("x_pad_1", 15),
+        ("y_pad_0", 15),
+        ("y_pad_1", 15),
         ("x_size", 65535),
         ("y_size", 65535),
         ("x_stride", 65535),
@@ -114,21 +114,21 @@ SMALL = replace(TransferLimits.of(DEEP), size=8)
 
 
 def test_rows_of_the_largest_size_keep_their_pads() -> None:
-    copy = Copy(memory=MemoryId.INP, sram_base=0, offset=0, x_size=8, y_size=2, x_stride=9, x_pad_before=15)
+    copy = TileCopy(memory=MemoryId.INP, sram_base=0, offset=0, x_size=8, y_size=2, x_stride=9, x_pad_0=15)
     pieces = split_load(copy, 1 << 20, SMALL)
-    assert [piece.copy.x_pad_before for piece in pieces] == [15, 15]
+    assert [piece.copy.x_pad_0 for piece in pieces] == [15, 15]
 
 
 def test_rows_at_the_largest_stride_stay_together() -> None:
-    copy = Copy(memory=MemoryId.INP, sram_base=0, offset=0, x_size=2, y_size=17, x_stride=8)
+    copy = TileCopy(memory=MemoryId.INP, sram_base=0, offset=0, x_size=2, y_size=17, x_stride=8)
     assert [piece.copy.y_size for piece in split_load(copy, 1 << 20, SMALL)] == [8, 8, 1]
-    output = Copy(memory=MemoryId.OUT, sram_base=0, offset=0, x_size=8, y_size=9, x_stride=8)
+    output = TileCopy(memory=MemoryId.OUT, sram_base=0, offset=0, x_size=8, y_size=9, x_stride=8)
     assert [piece.copy.y_size for piece in split_store(output, 1 << 20, SMALL)] == [8, 1]
 
 
 def test_a_tile_may_end_where_its_buffers_end() -> None:
     config = VTAConfig()
-    copy = Copy(memory=MemoryId.INP, sram_base=2044, offset=3, x_size=2, y_size=2, x_stride=5)
+    copy = TileCopy(memory=MemoryId.INP, sram_base=2044, offset=3, x_size=2, y_size=2, x_stride=5)
     assert split_load(copy, 10 * 16, limits(config)) == (Piece(copy),)
 
 
@@ -137,17 +137,17 @@ def test_random_loads_fill_their_tile() -> None:
     for _ in range(250):
         memory = rng.choice([MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.ACC_8BIT])
         big = rng.choice([0, 1, 2, 16, 17, 31, 40])
-        copy = Copy(
+        copy = TileCopy(
             memory=memory,
             sram_base=rng.randrange(9),
             offset=rng.randrange(100),
             x_size=rng.choice([0, 1, 2, 5]),
             y_size=rng.choice([0, 1, 2, 3]),
             x_stride=rng.choice([0, 3, 5, 7, 65535, 65536, 1 << 20]),
-            x_pad_before=rng.choice([0, 0, 1, 15, 16]),
-            y_pad_before=rng.choice([0, 0, 1, 15, 16, big // 2]),
-            x_pad_after=rng.choice([0, 0, 2, 15, 17]),
-            y_pad_after=rng.choice([0, 0, 3, 15, 18, big // 3]),
+            x_pad_0=rng.choice([0, 0, 1, 15, 16]),
+            y_pad_0=rng.choice([0, 0, 1, 15, 16, big // 2]),
+            x_pad_1=rng.choice([0, 0, 2, 15, 17]),
+            y_pad_1=rng.choice([0, 0, 3, 15, 18, big // 3]),
         )
         config = rng.choice(list(CONFIGS.values()))
         if copy.sram_base + copy.rows * copy.width <= config.depth(memory):
@@ -157,16 +157,16 @@ def test_random_loads_fill_their_tile() -> None:
 @pytest.mark.parametrize(
     ("fields", "most"),
     [
-        ({"x_size": 4, "y_size": 5, "x_stride": 9, "y_pad_before": 16}, 2),
-        ({"x_size": 4, "y_size": 5, "x_stride": 9, "y_pad_before": 40, "y_pad_after": 100}, 5),
-        ({"x_size": 4, "y_size": 5, "x_stride": 9, "x_pad_before": 16}, 7),
-        ({"x_size": 4, "y_size": 1, "x_stride": 0, "x_pad_before": 300, "x_pad_after": 200}, 3),
-        ({"x_size": 0, "y_size": 0, "x_stride": 0, "x_pad_before": 20, "y_pad_before": 20, "y_pad_after": 3}, 2),
-        ({"x_size": 4, "y_size": 5, "x_stride": 65536, "x_pad_before": 3, "y_pad_before": 2}, 5),
+        ({"x_size": 4, "y_size": 5, "x_stride": 9, "y_pad_0": 16}, 2),
+        ({"x_size": 4, "y_size": 5, "x_stride": 9, "y_pad_0": 40, "y_pad_1": 100}, 5),
+        ({"x_size": 4, "y_size": 5, "x_stride": 9, "x_pad_0": 16}, 7),
+        ({"x_size": 4, "y_size": 1, "x_stride": 0, "x_pad_0": 300, "x_pad_1": 200}, 3),
+        ({"x_size": 0, "y_size": 0, "x_stride": 0, "x_pad_0": 20, "y_pad_0": 20, "y_pad_1": 3}, 2),
+        ({"x_size": 4, "y_size": 5, "x_stride": 65536, "x_pad_0": 3, "y_pad_0": 2}, 5),
     ],
 )
 def test_large_pads_and_strides_take_few_instructions(fields: dict[str, int], most: int) -> None:
-    copy = Copy(memory=MemoryId.INP, sram_base=7, offset=2, **fields)
+    copy = TileCopy(memory=MemoryId.INP, sram_base=7, offset=2, **fields)
     assert assert_same_load(copy, VTAConfig()) <= most
 
 
@@ -176,12 +176,12 @@ def test_large_pads_and_strides_take_few_instructions(fields: dict[str, int], mo
         ({"x_size": 65536, "y_size": 1, "x_stride": 65536}, 2),
         ({"x_size": 1, "y_size": 65536, "x_stride": 3}, 2),
         ({"x_size": 1, "y_size": 65536, "x_stride": 1 << 16}, 65536),
-        ({"x_size": 1, "y_size": 1, "x_stride": 1, "y_pad_before": 65535}, 3),
-        ({"x_size": 300, "y_size": 2, "x_stride": 1 << 21, "x_pad_before": 30000, "x_pad_after": 2000}, 4),
+        ({"x_size": 1, "y_size": 1, "x_stride": 1, "y_pad_0": 65535}, 3),
+        ({"x_size": 300, "y_size": 2, "x_stride": 1 << 21, "x_pad_0": 30000, "x_pad_1": 2000}, 4),
     ],
 )
 def test_sizes_beyond_16_bits_are_cut(fields: dict[str, int], most: int) -> None:
-    copy = Copy(memory=MemoryId.INP, sram_base=0, offset=2, **fields)
+    copy = TileCopy(memory=MemoryId.INP, sram_base=0, offset=2, **fields)
     pieces = split_load(copy, 1 << 40, limits(DEEP))
     assert len(pieces) <= most
     if len(pieces) < 10:
@@ -189,9 +189,7 @@ def test_sizes_beyond_16_bits_are_cut(fields: dict[str, int], most: int) -> None
 
 
 def test_clearing_a_region_reads_few_elements() -> None:
-    copy = Copy(
-        memory=MemoryId.INP, sram_base=0, offset=0, x_size=0, y_size=0, x_stride=0, x_pad_before=8, y_pad_before=250
-    )
+    copy = TileCopy(memory=MemoryId.INP, sram_base=0, offset=0, x_size=0, y_size=0, x_stride=0, x_pad_0=8, y_pad_0=250)
     pieces = split_load(copy, 16, limits(VTAConfig()))
     assert len(pieces) == 2
     assert sum(piece.copy.y_size for piece in pieces) == 35
@@ -199,11 +197,11 @@ def test_clearing_a_region_reads_few_elements() -> None:
 
 
 def test_an_empty_tile_needs_no_instruction() -> None:
-    empty = Copy(memory=MemoryId.INP, sram_base=0, offset=0, x_size=0, y_size=5, x_stride=0)
+    empty = TileCopy(memory=MemoryId.INP, sram_base=0, offset=0, x_size=0, y_size=5, x_stride=0)
     assert split_load(empty, 16, limits(VTAConfig())) == ()
     assert (
         split_store(
-            Copy(memory=MemoryId.OUT, sram_base=0, offset=0, x_size=3, y_size=0, x_stride=0), 1, limits(VTAConfig())
+            TileCopy(memory=MemoryId.OUT, sram_base=0, offset=0, x_size=3, y_size=0, x_stride=0), 1, limits(VTAConfig())
         )
         == ()
     )
@@ -228,14 +226,14 @@ def stored(pieces: tuple[Piece, ...], config: VTAConfig) -> dict[int, int]:
 @pytest.mark.parametrize(("x_size", "y_size"), [(5, 1), (5, 4), (1, 7)])
 def test_stores_reach_the_same_elements(stride: int, x_size: int, y_size: int) -> None:
     config = VTAConfig()
-    copy = Copy(memory=MemoryId.OUT, sram_base=9, offset=3, x_size=x_size, y_size=y_size, x_stride=stride)
+    copy = TileCopy(memory=MemoryId.OUT, sram_base=9, offset=3, x_size=x_size, y_size=y_size, x_stride=stride)
     expected = {3 + y * stride + x: 9 + y * x_size + x for y in range(y_size) for x in range(x_size)}
     assert stored(split_store(copy, 1 << 40, limits(config)), config) == expected
 
 
-def copy_of(**fields: int) -> Copy:
+def copy_of(**fields: int) -> TileCopy:
     base = {"sram_base": 0, "offset": 0, "x_size": 4, "y_size": 2, "x_stride": 8}
-    return Copy(memory=MemoryId(fields.pop("memory", MemoryId.INP)), **{**base, **fields})
+    return TileCopy(memory=MemoryId(fields.pop("memory", MemoryId.INP)), **{**base, **fields})
 
 
 @pytest.mark.parametrize(
@@ -244,7 +242,7 @@ def copy_of(**fields: int) -> Copy:
         (copy_of(memory=0), "load of UOP: the queue loads micro-ops itself; use INP, WGT, ACC or ACC_8BIT"),
         (copy_of(memory=4), "load of OUT: it can only be stored; use INP, WGT, ACC or ACC_8BIT"),
         (copy_of(x_size=-1), "load of INP: x_size is -1, and nothing here is negative"),
-        (copy_of(y_pad_after=-2), "load of INP: y_pad_after is -2, and nothing here is negative"),
+        (copy_of(y_pad_1=-2), "load of INP: y_pad_1 is -2, and nothing here is negative"),
         (
             copy_of(sram_base=2041),
             "load of INP: 2 rows of 4 elements (pads included) from element 2041 end at 2049, and the buffer has 2048",
@@ -256,7 +254,7 @@ def copy_of(**fields: int) -> Copy:
         ),
     ],
 )
-def test_loads_that_leave_a_buffer_are_refused(copy: Copy, message: str) -> None:
+def test_loads_that_leave_a_buffer_are_refused(copy: TileCopy, message: str) -> None:
     with pytest.raises(TransferError, match=f"^{re.escape(message)}$"):
         split_load(copy, 192, limits(VTAConfig()))
 

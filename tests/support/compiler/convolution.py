@@ -93,8 +93,8 @@ class Convolution:
     def _load(self, step: int, thread: int) -> None:
         queue, (inp, wgt, _) = self.queue, self.buffers
         queue.dep_pop(COMPUTE, LOAD)
-        queue.load_buffer_2d(inp, 4 * step, x_size=4, y_size=1, x_stride=4, sram_index=4 * thread, memory=MemoryId.INP)
+        queue.load_buffer_2d(inp, 4 * step, x_size=4, y_size=1, x_stride=4, sram_base=4 * thread, memory=MemoryId.INP)
         queue.load_buffer_2d(
-            wgt, self.steps * thread + step, x_size=1, y_size=1, x_stride=1, sram_index=thread, memory=MemoryId.WGT
+            wgt, self.steps * thread + step, x_size=1, y_size=1, x_stride=1, sram_base=thread, memory=MemoryId.WGT
         )
         queue.dep_push(LOAD, COMPUTE)

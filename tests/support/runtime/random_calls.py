@@ -106,7 +106,7 @@ class RandomCalls:
             x_size=len(sources),
             y_size=1,
             x_stride=1,
-            sram_index=targets[0],
+            sram_base=targets[0],
             memory=memory,
         )
 

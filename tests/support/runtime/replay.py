@@ -115,11 +115,11 @@ def _call(queue: CommandQueue, line: _Line, by_address: dict[int, Allocation]) -
                 x_size=n["x_size"],
                 y_size=n["y_size"],
                 x_stride=n["x_stride"],
-                x_pad_before=n["x_pad_before"],
-                y_pad_before=n["y_pad_before"],
-                x_pad_after=n["x_pad_after"],
-                y_pad_after=n["y_pad_after"],
-                sram_index=n["sram"],
+                x_pad_0=n["x_pad_before"],
+                y_pad_0=n["y_pad_before"],
+                x_pad_1=n["x_pad_after"],
+                y_pad_1=n["y_pad_after"],
+                sram_base=n["sram"],
                 memory=MemoryId(n["mem"]),
             )
         case "VTAStoreBuffer2D":

@@ -76,9 +76,9 @@ class WideCalls:
                     x_size=0,
                     y_size=0,
                     x_stride=0,
-                    y_pad_before=SLOTS,
-                    x_pad_after=1,
-                    sram_index=0,
+                    y_pad_0=SLOTS,
+                    x_pad_1=1,
+                    sram_base=0,
                     memory=memory,
                 )
             for number in range(self.length):
@@ -114,11 +114,11 @@ class WideCalls:
             x_size=x,
             y_size=y,
             x_stride=stride,
-            x_pad_before=left,
-            y_pad_before=top,
-            x_pad_after=right,
-            y_pad_after=bottom,
-            sram_index=base,
+            x_pad_0=left,
+            y_pad_0=top,
+            x_pad_1=right,
+            y_pad_1=bottom,
+            sram_base=base,
             memory=memory,
         )
         tile = np.zeros((height, width, *self._shapes[memory]), np.int64)
