@@ -68,17 +68,13 @@ class Operator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Definition(Generic[_A]):
-    """A row of the table of operators.
-
-    ``optional`` is how many of the last inputs may be left out. ``evaluate`` gives arrays of the inferred type.
-    """
+    """A row of the table of operators; ``evaluate`` gives arrays of the inferred type."""
 
     inputs: tuple[str, ...]
     attrs_type: type[_A]
     relation: Relation[_A]
     meaning: Meaning[_A]
     pattern: Pattern
-    optional: int = 0
 
     def infer(self, types: Types, attrs: Attrs) -> Type:
         """See ``Operator``."""
@@ -96,18 +92,11 @@ class Definition(Generic[_A]):
         return attrs
 
     def _count(self, given: int) -> None:
-        most, least = len(self.inputs), len(self.inputs) - self.optional
         if self.inputs[0].startswith("*"):
             if given == 0:
                 raise RelayError("expected at least one input, got none")
-        elif not least <= given <= most:
-            raise RelayError(f"expected {_listed(self.inputs, self.optional)}, got {given} inputs")
-
-
-def _listed(inputs: tuple[str, ...], optional: int) -> str:
-    """Return the names of inputs as a sentence has them: ``data, weight and perhaps bias``."""
-    needed, spare = ", ".join(inputs[: len(inputs) - optional]), ", ".join(inputs[len(inputs) - optional :])
-    return f"{needed} and perhaps {spare}" if spare else needed
+        elif given != len(self.inputs):
+            raise RelayError(f"expected {', '.join(self.inputs)}, got {given} inputs")
 
 
 def define(
@@ -116,11 +105,9 @@ def define(
     relation: Relation[_A],
     meaning: Meaning[_A],
     pattern: Pattern,
-    *,
-    optional: int = 0,
 ) -> Operator:
     """Return a row of the table of operators, see ``Definition``."""
-    return Definition(inputs, attrs_type, relation, meaning, pattern, optional)
+    return Definition(inputs, attrs_type, relation, meaning, pattern)
 
 
 Rows: TypeAlias = Mapping[Op, Operator]
