@@ -13,7 +13,7 @@ from vta.relay.ir.attributes import Attrs, NoAttrs
 from vta.relay.ir.names import Op
 from vta.relay.ir.types import Array, RelayError, Shape, TensorType
 from vta.relay.ops.operator import Operator, Pattern, Rows, Types, define
-from vta.relay.ops.shapes import broadcast, normal_axis, require_dtype, require_rank, same_dtype
+from vta.relay.ops.shapes import broadcast, broadcasts_to, normal_axis, require_dtype, require_rank, same_dtype
 
 __all__ = ["ROWS", "AxisAttrs", "ShapeAttrs"]
 
@@ -84,7 +84,7 @@ def _prelu_type(types: Types, attrs: AxisAttrs) -> TensorType:
 
 def _broadcast_to_type(types: Types, attrs: ShapeAttrs) -> TensorType:
     [data] = types
-    if broadcast([data.shape, attrs.shape]) != tuple(attrs.shape):
+    if not broadcasts_to(data.shape, attrs.shape):
         raise RelayError(f"shape {data.shape} does not broadcast to {attrs.shape}")
     return TensorType(attrs.shape, data.dtype)
 

@@ -10,7 +10,7 @@ from vta.relay.ir.names import Op
 from vta.relay.ir.types import Array, RelayError, TensorType
 from vta.relay.ops.broadcast import along
 from vta.relay.ops.operator import Pattern, Rows, Types, define
-from vta.relay.ops.shapes import normal_axis, same_dtype, whole_float
+from vta.relay.ops.shapes import broadcasts_to, normal_axis, same_dtype, whole_float
 
 __all__ = ["ROWS", "BatchNormAttrs", "InstanceNormAttrs", "LayerNormAttrs", "LrnAttrs", "SoftmaxAttrs"]
 
@@ -104,7 +104,7 @@ def _layer_norm_type(types: Types, attrs: LayerNormAttrs) -> TensorType:
     same_dtype(types, ("data", "gamma", "beta"))
     inner = data.shape[normal_axis(attrs.axis, data.rank) :]
     for name, each in zip(("gamma", "beta"), types[1:], strict=True):
-        if each.rank > len(inner) or np.broadcast_shapes(each.shape, inner) != inner:
+        if not broadcasts_to(each.shape, inner):
             raise RelayError(f"{name} broadcasts to {inner}, and its shape is {each.shape}")
     return data
 

@@ -41,6 +41,7 @@ class Coordinates(StrEnum):
     HALF_PIXEL_SYMMETRIC = "half_pixel_symmetric"
     PYTORCH_HALF_PIXEL = "pytorch_half_pixel"
     ALIGN_CORNERS = "align_corners"
+    """First and last pixels meet; by the sizes, as in onnxruntime, whatever the scales."""
     ASYMMETRIC = "asymmetric"
     CROP_AND_RESIZE = "tf_crop_and_resize"
 

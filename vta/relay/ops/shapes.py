@@ -5,7 +5,16 @@ from collections.abc import Sequence
 from vta.relay.ir.types import RelayError, Shape, TensorType
 from vta.relay.ops.operator import Types
 
-__all__ = ["broadcast", "normal_axes", "normal_axis", "require_dtype", "require_rank", "same_dtype", "whole_float"]
+__all__ = [
+    "broadcast",
+    "broadcasts_to",
+    "normal_axes",
+    "normal_axis",
+    "require_dtype",
+    "require_rank",
+    "same_dtype",
+    "whole_float",
+]
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:
@@ -19,6 +28,13 @@ def broadcast(shapes: Sequence[Shape]) -> Shape:
             raise RelayError(f"shapes {' and '.join(str(shape) for shape in shapes)} do not broadcast")
         result.append(sizes.pop() if sizes else 1)
     return tuple(result)
+
+
+def broadcasts_to(shape: Shape, target: Shape) -> bool:
+    """Whether a tensor of ``shape`` broadcasts to ``target`` and does not enlarge it."""
+    return len(shape) <= len(target) and all(
+        size in (1, extent) for size, extent in zip(reversed(shape), reversed(target), strict=False)
+    )
 
 
 def normal_axis(axis: int, rank: int, what: str = "axis") -> int:

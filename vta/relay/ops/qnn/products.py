@@ -163,10 +163,9 @@ def _batch_matmul(arrays: Sequence[Array], attrs: QnnBatchMatmulAttrs) -> Array:
     return wrap32(np.matmul(a.astype(kind), b.astype(kind)))
 
 
-def _mul_type(types: Types, attrs: QnnMulAttrs) -> TensorType:
+def _mul_type(types: Types, _: QnnMulAttrs) -> TensorType:
     for name, each in zip(("lhs", "rhs"), types, strict=True):
         require_dtype(each, name, "int8", "uint8", "int32")
-    assert attrs is not None
     return TensorType(broadcast([each.shape for each in types]), "int32")
 
 

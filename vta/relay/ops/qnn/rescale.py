@@ -15,7 +15,7 @@ from vta.relay.ir.attributes import Attrs
 from vta.relay.ir.names import Op
 from vta.relay.ir.types import Array, RelayError, TensorType, element_type
 from vta.relay.ops.operator import Pattern, Rows, Types, define
-from vta.relay.ops.shapes import broadcast, require_dtype
+from vta.relay.ops.shapes import broadcast, broadcasts_to, require_dtype
 
 __all__ = ["INT32", "ROWS", "LeakyReluAttrs", "RequantizeAttrs", "WeightedAttrs", "shifted"]
 
@@ -129,7 +129,7 @@ def _check_tables(types: Types, names: Sequence[str]) -> None:
     data = types[0]
     for name, each in zip(names, types[1:], strict=True):
         require_dtype(each, name, "int32")
-        if broadcast([data.shape, each.shape]) != data.shape:
+        if not broadcasts_to(each.shape, data.shape):
             raise RelayError(f"{name} broadcasts to the data, {data.shape}, and its shape is {each.shape}")
 
 
