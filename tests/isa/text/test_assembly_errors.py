@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 from isa.config import VTAConfig
+from isa.instructions import AluOpcode
 from isa.text.assembler import AssemblyError, assemble, assemble_file, parse_instruction
 from tests.support.configs import CONFIGS
 
 OPERANDS = "sram=, dram=, y=, x=, stride=, ypad=, xpad=, pop_prev, pop_next, push_prev, push_next"
+ALU_MNEMONICS = ", ".join(f"alu.{opcode.name.lower()}" for opcode in AluOpcode)
 
 LINES: list[tuple[str, str]] = [
     ("lod.inp x=1", "unknown instruction 'lod.inp'; did you mean 'load.inp'?"),
@@ -17,8 +19,8 @@ LINES: list[tuple[str, str]] = [
     (
         "zzz",
         "unknown instruction 'zzz'; expected one of load.uop, load.wgt, load.inp, load.acc, load.acc8, load.out, "
-        "store, store.uop, store.wgt, store.inp, store.acc, store.acc_8bit, gemm, alu.min, alu.max, alu.add, alu.shr, "
-        "alu.mul, finish, nop.load, nop.compute, nop.store",
+        "store, store.uop, store.wgt, store.inp, store.acc, store.acc_8bit, gemm, "
+        f"{ALU_MNEMONICS}, finish, nop.load, nop.compute, nop.store",
     ),
     ("load.inp x=1 stride=2 srm=3", "load.inp has no operand 'srm='; did you mean 'sram='?"),
     ("load.inp x=1 qq=3", f"load.inp has no operand 'qq='; expected one of {OPERANDS}"),

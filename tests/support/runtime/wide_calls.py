@@ -147,8 +147,8 @@ class WideCalls:
         try:
             self.queue.push_alu(number, lambda: self._describe(loops, uops, 1, False, opcode, use_imm, imm))
         except KernelError:
-            # MIN and MAX have no form for large immediates: refused, and nothing happens.
-            if opcode not in (AluOpcode.MIN, AluOpcode.MAX) or not use_imm:
+            # Only these have a form for large immediates; others are refused, and nothing happens.
+            if opcode in (AluOpcode.ADD, AluOpcode.MUL, AluOpcode.SHR) or not use_imm:
                 raise
             return
         acc = self._pads[MemoryId.ACC]
