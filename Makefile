@@ -1,9 +1,13 @@
-# A newcomer's two commands: `make run` and `make test`. Both set everything up in .venv first.
+# A newcomer's two commands: `make run` and `make test`. All of them set everything up in .venv first.
 #
+#   make setup      nothing but that
 #   make run        the four tutorials from schedule to simulated result, with a trace and statistics
 #   make test       every test that is not marked long
+#   make quick      the tests of what needs neither LLVM nor Amaranth, under a minute
 #   make test-long  the long ones: fuzzing at full size, big property tests
 #   make check      ruff, ruff format, mypy --strict
+#   make lowest     the tests with the lowest versions of all dependencies, in .venv-lowest
+#   make coverage   the tests, and which lines none of them runs
 #   make bench      the functional simulator beside numpy and onnxruntime
 #   make pictures   the pictures of docs/inspection.md and README.md anew, each from a real run
 
@@ -11,13 +15,24 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
+LOWEST := .venv-lowest
+TESTS  ?= tests
 BENCH  := $(VENV)/.bench-ready
 JOBS   ?= $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -gt 4 ] && echo 4 || echo $$n)
 
-.PHONY: run test test-long check format bench pictures clean simulators
+.PHONY: setup run quick test test-long lowest coverage check format bench pictures clean simulators
+
+setup: $(STAMP)
+	@echo "$(VENV) is ready: $(BIN)/vta, $(BIN)/pytest"
 
 run: $(STAMP)
 	@$(BIN)/python examples/run_all.py
+
+# The house rules, and the units that reach neither LLVM nor Amaranth in the table of docs/architecture.md.
+QUICK := $(wildcard tests/test_*.py) tests/isa tests/vta/tir tests/vta/arith tests/vta/te tests/vta/passes
+
+quick: $(STAMP)
+	@$(BIN)/python -m pytest -q -n $(JOBS) -rs $(QUICK)
 
 test: $(STAMP) simulators
 	@$(BIN)/python -m pytest -q -n $(JOBS) -rs
@@ -25,6 +40,17 @@ test: $(STAMP) simulators
 test-long: $(STAMP) simulators
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[long]'
 	@$(BIN)/python -m pytest -q -m long -rs
+
+lowest: $(STAMP) simulators
+	@[ -x $(LOWEST)/bin/python ] || $(PYTHON) -m venv $(LOWEST)
+	@$(BIN)/python -m tests.support.lowest > $(LOWEST)/constraints.txt
+	@$(LOWEST)/bin/python -m pip install -q --disable-pip-version-check -c $(LOWEST)/constraints.txt -e '.[bench,test]'
+	@cat $(LOWEST)/constraints.txt
+	@$(LOWEST)/bin/python -m pytest -q -n $(JOBS) -rs $(TESTS)
+
+coverage: $(STAMP) simulators
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[coverage]'
+	@$(BIN)/python -m pytest -q -n $(JOBS) --cov --cov-report=term:skip-covered --cov-report=html $(TESTS)
 
 # What tests need and PyPI does not have: Icarus Verilog for the cocotb benches, Chromium for the trace page. Debian's
 # packages are installed where that is allowed; where not, those tests are skipped, and say so.
@@ -73,4 +99,4 @@ $(BENCH): $(STAMP)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) $(LOWEST) htmlcov .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -22,6 +22,7 @@ READ = (
 )
 PAGES = (
     "README.md",
+    "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/architecture.md",
     "docs/errors.md",
