@@ -3,7 +3,7 @@
 #   make setup      nothing but that
 #   make run        the four tutorials from schedule to simulated result, with a trace and statistics
 #   make test       every test that is not marked long
-#   make quick      the tests of what needs neither LLVM nor Amaranth, under a minute
+#   make quick      the house rules and the tests of what needs neither LLVM nor Amaranth, under a minute
 #   make test-long  the long ones: fuzzing at full size, big property tests
 #   make check      ruff, ruff format, mypy --strict
 #   make lowest     the tests with the lowest versions of all dependencies, in .venv-lowest
@@ -28,11 +28,8 @@ setup: $(STAMP)
 run: $(STAMP)
 	@$(BIN)/python examples/run_all.py
 
-# The house rules, and the units that reach neither LLVM nor Amaranth in the table of docs/architecture.md.
-QUICK := $(wildcard tests/test_*.py) tests/isa tests/vta/tir tests/vta/arith tests/vta/te tests/vta/passes
-
 quick: $(STAMP)
-	@$(BIN)/python -m pytest -q -n $(JOBS) -rs $(QUICK)
+	@$(BIN)/python -m pytest -q -n $(JOBS) -rs $$($(BIN)/python -m tests.support.quick)
 
 test: $(STAMP) simulators
 	@$(BIN)/python -m pytest -q -n $(JOBS) -rs

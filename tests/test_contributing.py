@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_layering import FOR_ALL, UNITS
+from tests.support.quick import light_units, quick_paths
+from tests.test_layering import Unit
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -32,13 +33,20 @@ def test_the_makefile_says_what_each_command_does() -> None:
     assert targets() - told == {"format", "clean", "simulators"}
 
 
-def test_quick_tests_are_those_of_the_units_that_reach_neither_llvm_nor_amaranth() -> None:
-    light = {name for name, unit in UNITS.items() if unit.distributions <= {"numpy"}}
-    while heavier := {name for name in light if not UNITS[name].units <= light}:
-        light -= heavier
-    folders = {f"tests/{unit.replace('.', '/')}" for unit in light - {FOR_ALL}}
-    [line] = re.findall(r"^QUICK := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    assert set(line.split()) - {"$(wildcard", "tests/test_*.py)"} == folders
+def test_quick_tests_are_those_of_the_units_that_reach_nothing_but_numpy() -> None:
+    units = {
+        "a": Unit(frozenset(), frozenset({"numpy"})),
+        "b": Unit(frozenset({"a"}), frozenset()),
+        "c": Unit(frozenset({"b", "d"}), frozenset()),
+        "d": Unit(frozenset({"c"}), frozenset({"llvmlite"})),
+    }
+    assert light_units(units) == {"a", "b"}
+
+
+def test_quick_tests_are_the_house_rules_the_instruction_set_and_the_compiler() -> None:
+    paths = {path.relative_to(ROOT).as_posix() for path in quick_paths()}
+    assert {"tests/test_layering.py", "tests/isa", "tests/vta/te", "tests/vta/passes"} <= paths
+    assert not paths & {"tests/hw", "tests/runtime", "tests/vta/cli", "tests/integration"}
 
 
 def test_ci_runs_the_commands_of_the_page() -> None:
