@@ -18,7 +18,7 @@ from hw.launch import LaunchControl
 from hw.load import LoadStage
 from hw.memory_engine import MemoryEngine
 from hw.store import StoreStage
-from hw.token_queue import TokenQueue
+from hw.token_counter import TokenCounter
 from isa.config import VTAConfig
 from isa.machine.causes import Cause
 from isa.machine.error_codes import ErrorCode
@@ -126,7 +126,7 @@ class Core(wiring.Component):
         """Build the four token queues."""
         ends = {"l2g": (load, compute), "g2l": (compute, load), "g2s": (compute, store), "s2g": (store, compute)}
         for name, (giver, taker) in ends.items():
-            m.submodules[name] = queue = TokenQueue()
+            m.submodules[name] = queue = TokenCounter()
             m.d.comb += [
                 queue.clear.eq(clear),
                 queue.push.eq(getattr(giver, name + "_push")),

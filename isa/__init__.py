@@ -11,7 +11,7 @@ from isa.bulk import (
     encode_fields,
     words_to_array,
 )
-from isa.check.checker import Finding, Kind, Severity, check, is_valid
+from isa.check.checker import Finding, FindingKind, Severity, check, is_valid
 from isa.check.sanitizer import sanitize
 from isa.config import ConfigError, VTAConfig
 from isa.encoding import (
@@ -40,7 +40,7 @@ from isa.layout import Field, Layout, instruction_layouts, uop_layout
 from isa.origin import Origin
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program, ProgramError
 from isa.program_file import load_program, save_program
-from isa.reference import ExecutionError, Reference, execute
+from isa.reference import InterpreterError, Reference, execute
 from isa.text.assembler import AssemblyError, assemble, assemble_file
 from isa.text.disassembler import disassemble, format_instruction
 from isa.tokens import token_order
@@ -53,13 +53,13 @@ __all__ = [
     "DecodingError",
     "Deps",
     "EncodingError",
-    "ExecutionError",
     "Field",
     "Finding",
+    "FindingKind",
     "Finish",
     "Gemm",
     "Instruction",
-    "Kind",
+    "InterpreterError",
     "Layout",
     "Load",
     "MemoryId",

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from isa.alu_semantics import alu_semantics
 from isa.bounds import index_text, row_outside, sram_text
-from isa.check.findings import Kind
+from isa.check.findings import FindingKind
 from isa.config import VTAConfig
 from isa.extents import (
     dram_reach,
@@ -40,7 +40,7 @@ class Footprint:
 
     reads: tuple[Touched, ...] = ()
     writes: tuple[Touched, ...] = ()
-    problems: tuple[tuple[Kind, str], ...] = ()
+    problems: tuple[tuple[FindingKind, str], ...] = ()
     complete: bool = True
 
 
@@ -151,7 +151,7 @@ def dram_rows(access: Load | Store, elem_bytes: int) -> list[tuple[int, int]]:
 
 
 def _out_of_bounds(*messages: str) -> Footprint:
-    return Footprint(problems=tuple((Kind.BOUNDS, message) for message in messages))
+    return Footprint(problems=tuple((FindingKind.BOUNDS, message) for message in messages))
 
 
 def _forgets(loops: Gemm | Alu) -> bool:

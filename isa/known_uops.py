@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.bulk import decode_uop_fields
-from isa.check.findings import Kind
+from isa.check.findings import FindingKind
 from isa.config import VTAConfig
 from isa.encoding import DecodingError, decode_uop
 from isa.instructions import Load
@@ -30,7 +30,7 @@ class UopRange:
     """
 
     problem: str | None
-    kind: Kind
+    kind: FindingKind
     complete: bool
     key: bytes
     dst: tuple[int, ...] = ()
@@ -42,8 +42,8 @@ class UopRange:
         """Return what ``words``, all known, say; ``problem`` is what an engine says of the first illegal one."""
         bad = np.flatnonzero(words & np.uint32(uop_layout(config).unused_mask))
         if bad.size:
-            return cls(_refusal(int(words[bad[0]]), config), Kind.WORD, False, words.tobytes())
-        return cls(None, Kind.WORD, True, words.tobytes(), **_columns(words, config))
+            return cls(_refusal(int(words[bad[0]]), config), FindingKind.WORD, False, words.tobytes())
+        return cls(None, FindingKind.WORD, True, words.tobytes(), **_columns(words, config))
 
 
 class UopBuffer:
@@ -126,11 +126,11 @@ class KnownUops:
         wrong = np.flatnonzero((words == self._NOT_LOADED) | ((words >= 0) & (words & self._unused != 0)))
         if wrong.size:
             place = int(wrong[0])
-            kind = Kind.UNWRITTEN if words[place] == self._NOT_LOADED else Kind.WORD
+            kind = FindingKind.UNWRITTEN if words[place] == self._NOT_LOADED else FindingKind.WORD
             return UopRange(self._problem(begin + place), kind, False, key)
         known = words[words >= 0]
         return UopRange(
-            None, Kind.WORD, len(known) == len(words), key, **_columns(known.astype(np.uint32), self._config)
+            None, FindingKind.WORD, len(known) == len(words), key, **_columns(known.astype(np.uint32), self._config)
         )
 
     def _problem(self, place: int) -> str:

@@ -19,14 +19,14 @@ from isa.errors import VTAError
 from isa.instructions import Alu, Finish, Gemm, Instruction, Load, MemoryId, Store
 from isa.program import Program
 
-__all__ = ["Counts", "ExecutionError", "Reference", "execute"]
+__all__ = ["Counts", "InterpreterError", "Reference", "execute"]
 
 Indices = npt.NDArray[np.int64]
 Int32 = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.uint8]
 
 
-class ExecutionError(VTAError, RuntimeError):
+class InterpreterError(VTAError, RuntimeError):
     """An instruction that cannot be executed; the message names its index, the value and the limit."""
 
 
@@ -226,11 +226,11 @@ class Reference:
             return program
         if program.config.digest != self.config.digest:
             names = f"{program.config.bitstream} and this machine is {self.config.bitstream}"
-            raise ExecutionError(f"the program is for {names}")
+            raise InterpreterError(f"the program is for {names}")
         try:
             encode_all(program.instructions, self.config)
         except EncodingError as error:
-            raise ExecutionError(str(error)) from None
+            raise InterpreterError(str(error)) from None
         return program.instructions
 
     def _decode(self, word: int) -> Instruction:
@@ -245,7 +245,7 @@ class Reference:
         if furthest >= depth:
             raise self._index_error(name, furthest, depth)
 
-    def _index_error(self, name: str, index: int, depth: int) -> ExecutionError:
+    def _index_error(self, name: str, index: int, depth: int) -> InterpreterError:
         return self._error(index_text(name, index, depth))
 
     def _sram_slice(self, memory: MemoryId, base: int, count: int) -> slice:
@@ -262,8 +262,8 @@ class Reference:
             raise self._error(text)
         return slice(begin, end)
 
-    def _error(self, message: str) -> ExecutionError:
-        return ExecutionError(f"instruction {self._index}: {message}")
+    def _error(self, message: str) -> InterpreterError:
+        return InterpreterError(f"instruction {self._index}: {message}")
 
 
 def loop_nest(loops: Gemm | Alu, uops: Uops) -> Iterator[tuple[Indices, Indices, Uops]]:

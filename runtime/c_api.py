@@ -20,7 +20,7 @@ from typing import Any
 from isa.errors import VTAError
 from isa.instructions import MemoryId, Module, numbered
 from runtime.devices.device import DeviceError
-from runtime.queue.command_queue import DebugFlag, QueueError
+from runtime.queue.command_queue import CommandQueueError, DebugFlag
 from runtime.session import Session, SessionError
 
 __all__ = ["CFunction", "functions", "symbols"]
@@ -216,7 +216,7 @@ def _recorder(session: Session, describe: int | None, signature: int | None) -> 
         status = _KERNEL(describe)(signature)
         session.run.raise_error()
         if status:
-            raise QueueError(f"micro-op kernel: the function that describes it returned {status} instead of 0")
+            raise CommandQueueError(f"micro-op kernel: the function that describes it returned {status} instead of 0")
 
     return record
 

@@ -9,10 +9,10 @@ from amaranth.lib import wiring
 
 from hw.accumulator import Accumulator
 from hw.compute.acc_loader import AccLoader
-from hw.compute.alu import Alu
+from hw.compute.alu import TensorAlu
 from hw.compute.alu_lane import AluLane
 from hw.compute.binder import Binder
-from hw.compute.gemm import Gemm
+from hw.compute.gemm import GemmCore
 from hw.compute.loop_nest import LoopNest
 from hw.compute.mac_row import MacRow
 from hw.compute.reset_walk import ResetWalk
@@ -33,15 +33,15 @@ from hw.memory_engine import MemoryEngine
 from hw.registers import ControlRegisters
 from hw.scratchpad import Scratchpad
 from hw.store import StoreStage
-from hw.token_queue import TokenQueue
+from hw.token_counter import TokenCounter
 from hw.top import Top
 
 __all__ = ["COMPONENTS", "component_page", "component_text"]
 
 COMPONENTS: tuple[type[wiring.Component], ...] = (
-    Top, ControlRegisters, Core, LaunchControl, InstructionFetch, InstructionCheck, TokenQueue, MemoryEngine,
+    Top, ControlRegisters, Core, LaunchControl, InstructionFetch, InstructionCheck, TokenCounter, MemoryEngine,
     LoadStage, StoreStage, BurstWalker, Reader, TileWriter, Packer, Scratchpad, ComputeStage, Window, Binder,
-    UopLoader, UopMemory, AccLoader, ResetWalk, Gemm, LoopNest, MacRow, Alu, AluLane, Accumulator,
+    UopLoader, UopMemory, AccLoader, ResetWalk, GemmCore, LoopNest, MacRow, TensorAlu, AluLane, Accumulator,
 )  # fmt: skip
 """From the outside in."""
 

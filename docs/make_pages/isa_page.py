@@ -10,7 +10,7 @@ from isa.config import VTAConfig
 from isa.instructions import AluOpcode, MemoryId, Opcode
 from isa.layout import Layout, instruction_layouts, uop_layout
 from isa.legality import Condition, Rule, legality_rules
-from isa.text.syntax import MNEMONICS, UOP_OPERANDS, Operand
+from isa.text.syntax import MNEMONICS, UOP_OPERANDS, TextOperand
 
 __all__ = ["reference_page"]
 
@@ -200,7 +200,7 @@ def _mnemonics() -> Iterator[str]:
     yield _table(("mnemonic", "operands", "meaning"), rows)
     yield "Every instruction may have the flags `pop_prev`, `pop_next`, `push_prev`, `push_next`.\n"
     yield "### Operands\n"
-    seen: dict[tuple[str, str], Operand] = {}
+    seen: dict[tuple[str, str], TextOperand] = {}
     for mnemonic in MNEMONICS.values():
         for operand in mnemonic.operands:
             seen.setdefault((operand.name, operand.doc), operand)
@@ -209,5 +209,5 @@ def _mnemonics() -> Iterator[str]:
     yield _table(("operand", "meaning (value if left out)"), rows)
 
 
-def _form(operand: Operand) -> str:
+def _form(operand: TextOperand) -> str:
     return f"{operand.name}={operand.separator.join('N' for _ in operand.fields)}"

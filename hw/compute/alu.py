@@ -20,7 +20,7 @@ from hw.layouts import instruction_struct, uop_struct
 from isa.config import VTAConfig
 from isa.layout import ALU_OPCODE, IMMEDIATE
 
-__all__ = ["ALU_WRITE_DELAY", "Alu"]
+__all__ = ["ALU_WRITE_DELAY", "TensorAlu"]
 
 ALU_WRITE_DELAY = LANE_LATENCY + 2
 """Cycles from the read of a destination to the write of its result."""
@@ -45,7 +45,7 @@ class _Operation:
     last: Signal
 
 
-class Alu(wiring.Component):
+class TensorAlu(wiring.Component):
     """Applies an operation for every step of an instruction's loops.
 
     A destination's read is followed by its write ``ALU_WRITE_DELAY`` cycles later; nothing stalls in between. Before

@@ -37,6 +37,14 @@ def _bounds_layout(config: VTAConfig) -> data.StructLayout:
 
 
 class _State(enum.Enum, shape=2):  # type: ignore[call-arg]  # the shape is Amaranth's addition
+    """What is being done for the next instruction::
+
+        LOOK --bounds known, or a load of accumulators--> SPAN --sums done: taken--> LOOK
+          `--bounds not in the cache--> SCAN --read--------^
+
+    From every state it is back to LOOK where the instruction turns out to be complete.
+    """
+
     LOOK = 0
     SCAN = 1
     SPAN = 2
@@ -106,6 +114,7 @@ class Binder(wiring.Component):
         with m.Switch(state):
             with m.Case(_State.LOOK), m.If(self.valid), m.Switch(self.unit):
                 with m.Case(Unit.GEMM, Unit.ALU):
+                    # While its micro-ops are on their way there is nothing to read, and the cache is out of date.
                     with m.If(~self.uops_pending & hit):
                         m.d.sync += [bounds.eq(cached), state.eq(_State.SPAN)]
                     with m.Elif(~self.uops_pending):
@@ -119,6 +128,7 @@ class Binder(wiring.Component):
             with m.Case(_State.SPAN), m.If(spans.complete):
                 m.d.comb += self.take.eq(1)
                 m.d.sync += state.eq(_State.LOOK)
+        # It began before it was bound and is done: what its range was matters to nobody any more.
         with m.If(self.valid & self.complete):
             m.d.comb += self.take.eq(1)
             m.d.sync += state.eq(_State.LOOK)
@@ -135,8 +145,12 @@ class Binder(wiring.Component):
         known = Signal(1 << CACHE_BITS)
         key = Signal(key_width)
         place = Signal(CACHE_BITS)
+        # GEMM and ALU have the range of micro-ops in the same bits, and the bounds do not depend on which it is: source
+        # bounds of a GEMM are those of input elements, and not used.
         m.d.comb += [
             key.eq(Cat(alu.uop_bgn, alu.uop_end)),
+            # Kernels lie one after the other, so low bits of the beginning spread them; the next ones are mixed in
+            # for kernels whose sizes are powers of two.
             place.eq(alu.uop_bgn[:CACHE_BITS] ^ alu.uop_bgn[CACHE_BITS : 2 * CACHE_BITS]),
             read.addr.eq(place),
             cached.eq(read.data.bounds),
@@ -146,6 +160,7 @@ class Binder(wiring.Component):
             write.data.bounds.eq(bounds),
             write.en.eq(fill),
         ]
+        # All of it, not what was overwritten: loads are rare beside instructions, and comparing ranges is dear.
         with m.If(self.uops_changed):
             m.d.sync += known.eq(0)
         with m.If(fill):
@@ -178,6 +193,8 @@ class Binder(wiring.Component):
             m.d.sync += [address.eq(alu.uop_bgn), started.eq(0), several.eq(0)]
         with m.If(self.uop_enable):
             m.d.sync += address.eq(address + 1)
+        # Affine: each destination is as far from the one before it as the second is from the first. Only then can a
+        # reset go over them without reading micro-ops again.
         with m.If(arriving):
             m.d.sync += [started.eq(1), several.eq(started), before.eq(dst)]
             for value, name in ((dst, "dst"), (src, "src")):
@@ -210,10 +227,13 @@ class Binder(wiring.Component):
             spans.src.eq(sums["src"]),
             spans.complete.eq((outer == 0) & (inner == 0)),
         ]
+        # count * factor, by shifting and adding: the bits of the count go out to the right while the factor doubles, so
+        # that no multiplier is needed and short loops are quick.
         with m.If(state == _State.LOOK):
             m.d.sync += [outer.eq(alu.iter_out - 1), inner.eq(alu.iter_in - 1)]
             m.d.sync += [factors[name].eq(alu[f"{name[:3]}_factor{name[3:]}"]) for name in names]
             m.d.sync += [total.eq(0) for total in sums.values()]
+            # A load of accumulators is rows times width: one product, in the place of a loop's.
             with m.If(self.unit == Unit.ACC):
                 m.d.sync += [
                     outer.eq(load.y_size + load.y_pad_0 + load.y_pad_1),
@@ -245,6 +265,8 @@ class Binder(wiring.Component):
             self.binding.first.eq(bounds.first),
             self.binding.step.eq(bounds.step),
         ]
+        # One range for all that it reads and writes: a gap between source and destination costs waits that are not
+        # needed, never one that is. Factors are not negative, so the bounds of the first step are the lower ones.
         with m.Switch(self.unit):
             with m.Case(Unit.ALU):
                 with m.If(~alu.use_imm & (bounds.src_low < bounds.dst_low)):

@@ -18,7 +18,7 @@ from hw.errors import ComponentError
 from hw.layouts import instruction_struct, uop_struct
 from isa.config import VTAConfig
 
-__all__ = ["WRITE_DELAY", "Gemm"]
+__all__ = ["WRITE_DELAY", "GemmCore"]
 
 WRITE_DELAY = 2
 """Cycles from the read of a destination to its write."""
@@ -35,7 +35,7 @@ class _Stage:
     tag: Signal
 
 
-class Gemm(wiring.Component):
+class GemmCore(wiring.Component):
     """Multiplies, or clears, for every step of an instruction's loops.
 
     A job's first micro-op is read one cycle after the job was taken and every step follows the one before it by one
@@ -75,7 +75,7 @@ class Gemm(wiring.Component):
         self.config = config
         self.latency = dot_latency(config.block_in)
         if not 0 <= ahead <= self.latency + 2:
-            raise ComponentError(f"Gemm knows a destination up to {self.latency + 2} cycles ahead, not {ahead}")
+            raise ComponentError(f"GemmCore knows a destination up to {self.latency + 2} cycles ahead, not {ahead}")
         self.ahead = ahead
         acc = config.log_acc_depth
         super().__init__(

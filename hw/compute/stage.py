@@ -11,9 +11,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.accumulator import Accumulator
 from hw.compute.acc_loader import AccLoader
-from hw.compute.alu import ALU_WRITE_DELAY, Alu
+from hw.compute.alu import ALU_WRITE_DELAY, TensorAlu
 from hw.compute.binder import Binder
-from hw.compute.gemm import WRITE_DELAY, Gemm
+from hw.compute.gemm import WRITE_DELAY, GemmCore
 from hw.compute.jobs import Unit
 from hw.compute.reset_walk import ResetWalk
 from hw.compute.uop_loader import UopLoader
@@ -104,8 +104,8 @@ class ComputeStage(wiring.Component):
         m.submodules.binder = binder = Binder(vta)
         m.submodules.uop_loader = uop_loader = UopLoader(vta, self.hardware)
         m.submodules.acc_loader = acc_loader = AccLoader(vta, self.hardware)
-        m.submodules.gemm = gemm = Gemm(vta, ahead=ALU_WRITE_DELAY - WRITE_DELAY)
-        m.submodules.alu = alu = Alu(vta)
+        m.submodules.gemm = gemm = GemmCore(vta, ahead=ALU_WRITE_DELAY - WRITE_DELAY)
+        m.submodules.alu = alu = TensorAlu(vta)
         m.submodules.reset = reset = ResetWalk(vta)
         m.submodules.uops = uops = UopMemory(address_width=uop_loader.address_width, readers=3)
         m.submodules.accumulator = accumulator = Accumulator(
@@ -142,7 +142,7 @@ class ComputeStage(wiring.Component):
         self._account(m, window, units)
         return m
 
-    def _join_operands(self, m: Module, gemm: Gemm) -> None:
+    def _join_operands(self, m: Module, gemm: GemmCore) -> None:
         """Let GEMM read the scratchpads of the load module."""
         m.d.comb += [
             self.inp_read.address.eq(gemm.inp_address),
@@ -182,7 +182,9 @@ class ComputeStage(wiring.Component):
             window.binding.eq(binder.binding),
         ]
 
-    def _join_uops(self, m: Module, uops: UopMemory, loader: UopLoader, gemm: Gemm, alu: Alu, binder: Binder) -> None:
+    def _join_uops(
+        self, m: Module, uops: UopMemory, loader: UopLoader, gemm: GemmCore, alu: TensorAlu, binder: Binder
+    ) -> None:
         """Give the micro-op memory its writer and readers."""
         m.d.comb += [
             uops.write_enable.eq(loader.write_enable),
@@ -197,7 +199,7 @@ class ComputeStage(wiring.Component):
             ]
 
     def _join_accumulator(
-        self, m: Module, accumulator: Accumulator, gemm: Gemm, alu: Alu, reset: ResetWalk, loader: AccLoader
+        self, m: Module, accumulator: Accumulator, gemm: GemmCore, alu: TensorAlu, reset: ResetWalk, loader: AccLoader
     ) -> None:
         """Give the accumulator its users."""
         m.d.comb += [

@@ -29,7 +29,26 @@ _EARLY = (Unit.GEMM, Unit.ALU)
 
 
 class _Entry:
-    """The registers of one place in the window."""
+    """The registers of one place in the window, a ring in program order. An entry passes through these states:
+
+    ::
+
+        free --issue--> waiting --bind--> bound ----> complete --retire--> free
+        valid=0         valid=1           bound=1     complete=1
+                           |                 |
+                           `--early--> begun-'     its unit works on it before its range is known
+
+    ``begun`` keeps an instruction that went to its unit early from being sent there again when it is bound. It may
+    even be complete before it is bound; it still retires only after its binding, which would otherwise find the place
+    taken by a younger instruction.
+
+    Beside that, ``settled`` is set when the module goes past it (its token to the load module is sent), in order:
+    after completion, or before it for an entry that is ``posted``, as resets are. ``low`` to ``high`` are its
+    accumulators from binding on, ``uop_bgn`` up to ``uop_end`` its micro-ops from issue on. ``waits_for`` has a bit
+    for each older place that must complete before its unit may begin it; places that complete take their bit away.
+
+    All but ``valid`` are without reset: issue sets them before anybody looks.
+    """
 
     def __init__(self, config: VTAConfig, index: int) -> None:
         def register(width: Any, name: str, *, reset_less: bool = True) -> Any:
@@ -135,6 +154,8 @@ class Window(wiring.Component):
         entries = [_Entry(self.config, index) for index in range(WINDOW)]
         done = self._completions(m, entries)
         live = Signal(WINDOW)
+        # What completes in this cycle is out of the way already: nobody who looks now has to wait for it, and a bit of
+        # ``waits_for`` that was set now for it would never be taken away.
         m.d.comb += live.eq(Cat(entry.valid & ~entry.complete for entry in entries) & ~done)
         for entry in entries:
             m.d.sync += entry.waits_for.eq(entry.waits_for & ~done)
@@ -145,7 +166,7 @@ class Window(wiring.Component):
         pushes = {unit: (late & (self.binding.unit == unit), bind_at) for unit in UNITS}
         for unit in _EARLY:
             pushes[unit] = (pushes[unit][0] | (early & (self.bind_unit == unit)), bind_at)
-        pushes[Unit.UOP] = (uop_push, tail)
+        pushes[Unit.UOP] = (uop_push, tail)  # from issue: a load of micro-ops needs no range of accumulators
         waits = [self._queue(m, entries, words, unit, *pushes[unit]) for unit in UNITS]
         m.d.comb += self.waiting.eq(Cat(waits).any())
         self._resets(m, bind_at)
@@ -173,7 +194,7 @@ class Window(wiring.Component):
         config = self.config
         load = data.View(instruction_struct(config, "LOAD"), word)
         gemm = data.View(instruction_struct(config, "GEMM"), word)
-        unit = Signal(Unit)
+        unit = Signal(Unit)  # NONE, which is 0, unless something below says otherwise
         bgn = Signal(config.log_uop_depth)
         end = Signal(config.log_uop_depth + 1)
         loops = (gemm.iter_out != 0) & (gemm.iter_in != 0) & (gemm.uop_end > gemm.uop_bgn)
@@ -198,6 +219,7 @@ class Window(wiring.Component):
         unit, bgn, end = self._classify(m, self.insn.p)
         tail = Signal(TAG_WIDTH)
         issued = Signal()
+        # The ring is full where its next place is still taken: retirement frees places in order.
         has_place = ~Array(entry.valid for entry in entries)[tail]
         has_prev = ~insn.pop_prev | self.l2g_available
         has_next = ~insn.pop_next | self.s2g_available
@@ -231,6 +253,8 @@ class Window(wiring.Component):
         unit, bgn, end = kind
         insn = data.View(instruction_struct(self.config, "GEMM"), self.insn.p)
         users = Signal(WINDOW)
+        # Only what is older and not complete: younger users wait for the load by ``bind_uops_pending``. A GEMM or ALU
+        # instruction that is not bound yet is a user too, which is why the range of micro-ops is kept from issue on.
         m.d.comb += users.eq(
             live
             & Cat(
@@ -246,6 +270,7 @@ class Window(wiring.Component):
                     entry.bound.eq(0),
                     entry.begun.eq(0),
                     entry.settled.eq(0),
+                    # A reset reads nothing that a load module brings, so the load module need not wait for it.
                     entry.posted.eq((unit == Unit.GEMM) & insn.reset),
                     entry.unit.eq(unit),
                     entry.push_prev.eq(insn.push_prev),
@@ -267,6 +292,7 @@ class Window(wiring.Component):
         read = words.read_port(domain="comb")
         bgn = Array(entry.uop_bgn for entry in entries)[at]
         end = Array(entry.uop_end for entry in entries)[at]
+        # Binding is in program order, so what is bound is older than what is being bound.
         older = Cat(entry.bound for entry in entries) & live
         loads = Cat((entry.unit == Unit.UOP) & (entry.uop_bgn < end) & (bgn < entry.uop_end) for entry in entries)
         m.d.comb += [
@@ -290,14 +316,17 @@ class Window(wiring.Component):
         for index, entry in enumerate(entries):
             with m.If(self.bind_take & (at == index)):
                 m.d.sync += [entry.bound.eq(1), entry.low.eq(binding.low), entry.high.eq(binding.high)]
+                # Loads of micro-ops got theirs at issue; what does nothing waits for nobody. The binder may have moved
+                # a reset from the GEMM core to the unit that walks over accumulators.
                 with m.If((entry.unit != Unit.UOP) & (entry.unit != Unit.NONE)):
                     m.d.sync += [entry.unit.eq(binding.unit), entry.waits_for.eq(conflicts)]
         return at, (early, late)
 
     def _begin(self, m: Module, entries: list[_Entry], at: Signal, older: Value) -> tuple[Signal, Value]:
-        """Return whether the instruction at ``at`` goes to its unit although, or because it is bound.
+        """Return whether the instruction at ``at`` goes to its unit before it is bound, or when it is.
 
-        It needs no range where no other unit has work before it. A reset does: the range decides about its unit.
+        It needs no range where no other unit has work before it: its own unit keeps order by itself. A reset is never
+        early, because its range decides which unit it goes to.
         """
         begun = Array(entry.begun for entry in entries)[at]
         posted = Array(entry.posted for entry in entries)[at]
@@ -311,12 +340,13 @@ class Window(wiring.Component):
         for index, entry in enumerate(entries):
             with m.If(early & (at == index)):
                 m.d.sync += entry.begun.eq(1)
+        # Bound in the very cycle in which it begins early, it would be sent twice.
         return early, self.bind_take & ~begun & ~early
 
     def _queue(self, m: Module, entries: list[_Entry], words: Memory, unit: Unit, push: Value, tag: Signal) -> Value:
         """Build a unit's queue of places; return whether its head waits for another unit."""
         name = unit.name.lower()
-        fifo = SyncFIFO(width=TAG_WIDTH, depth=WINDOW)
+        fifo = SyncFIFO(width=TAG_WIDTH, depth=WINDOW)  # as deep as the window: a push always finds room
         m.submodules[f"queue_{name}"] = fifo
         job = getattr(self, f"jobs_{name}")
         read = words.read_port(domain="comb")
@@ -352,6 +382,8 @@ class Window(wiring.Component):
         front = Signal(TAG_WIDTH)
         settles = Signal()
         push = Array(entry.push_prev for entry in entries)[front]
+        # A place is free again only when it retires, which is never before it has settled: what is ready to retire is
+        # ready here at the latest in the same cycle, and both go in order, one a cycle.
         ready = Array(
             entry.valid & ~entry.settled & (entry.posted | (entry.bound & (entry.complete | done[index])))
             for index, entry in enumerate(entries)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.check.dram_cells import RESERVED, WRITTEN, DramCells
-from isa.check.findings import Kind
+from isa.check.findings import FindingKind
 from isa.footprint import Footprint
 from isa.index_sets import Elements, spans_text
 from isa.instructions import Instruction, MemoryId, Module
@@ -81,7 +81,7 @@ class AccessOrder:
         for memory, last in self._written.items():
             last[other._written[memory] != _NEVER] = NOBODY
 
-    def visit(self, index: int, instruction: Instruction, footprint: Footprint) -> list[tuple[Kind, str]]:
+    def visit(self, index: int, instruction: Instruction, footprint: Footprint) -> list[tuple[FindingKind, str]]:
         """Follow an instruction whose indices are in bounds; say what it reads that nothing has written.
 
         Afterwards, what was read counts as written, so that a mistake is reported once. DRAM that the program does not
@@ -140,16 +140,16 @@ class AccessOrder:
 
     # --- what was never written --------------------------------------------------------------------------------------
 
-    def _unwritten(self, footprint: Footprint) -> Iterator[tuple[Kind, str]]:
+    def _unwritten(self, footprint: Footprint) -> Iterator[tuple[FindingKind, str]]:
         for memory, elements in footprint.reads:
             last = self._written[memory]
             if last[elements].min(initial=NOBODY) == _NEVER:
                 places = _places(elements)
                 never = places[last[places] == _NEVER]
                 last[never] = NOBODY
-                yield Kind.UNWRITTEN, f"reads {self._text(memory, never)}, which nothing has written"
+                yield FindingKind.UNWRITTEN, f"reads {self._text(memory, never)}, which nothing has written"
 
-    def _unwritten_dram(self, module: Module, cells: Elements | None) -> Iterator[tuple[Kind, str]]:
+    def _unwritten_dram(self, module: Module, cells: Elements | None) -> Iterator[tuple[FindingKind, str]]:
         if cells is None or self._state[cells].min() == WRITTEN:
             return
         places = _places(cells)
@@ -157,10 +157,10 @@ class AccessOrder:
         if absent.size:
             does = "writes" if module == Module.STORE else "reads"
             text = f"{does} {self._cells.text(absent)}, which are in no data and no output of the program"
-            yield Kind.BOUNDS, text
+            yield FindingKind.BOUNDS, text
         reserved = places[self._state[places] == RESERVED]
         if reserved.size and module != Module.STORE:
-            yield Kind.UNWRITTEN, f"reads {self._cells.text(reserved)}, which nothing has written"
+            yield FindingKind.UNWRITTEN, f"reads {self._cells.text(reserved)}, which nothing has written"
         self._state[places] = WRITTEN
 
     # --- notes -------------------------------------------------------------------------------------------------------

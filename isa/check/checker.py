@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 from isa.bounds import outside_text
 from isa.bulk import encode_all
-from isa.check.findings import Finding, Kind, Severity
+from isa.check.findings import Finding, FindingKind, Severity
 from isa.check.walk import Walk, follow_uops
 from isa.encoding import EncodingError, encode
 from isa.footprint import Footprints
 from isa.known_uops import KnownUops
 from isa.program import Program
 
-__all__ = ["Finding", "Kind", "Severity", "check", "is_valid"]
+__all__ = ["Finding", "FindingKind", "Severity", "check", "is_valid"]
 
 
 def check(program: Program, *, memory_bytes: int = 1 << 32, first_address: int = 0) -> list[Finding]:
@@ -42,7 +42,7 @@ def is_valid(program: Program, *, memory_bytes: int = 1 << 32) -> bool:
     That is so if no finding is an error, unwritten reads aside.
     """
     findings = check(program, memory_bytes=memory_bytes)
-    return all(f.severity != Severity.ERROR or f.kind == Kind.UNWRITTEN for f in findings)
+    return all(f.severity != Severity.ERROR or f.kind == FindingKind.UNWRITTEN for f in findings)
 
 
 def _illegal(program: Program) -> Iterator[tuple[int, str]]:
@@ -77,7 +77,7 @@ def _bounds_alone(program: Program, illegal: dict[int, str], dram: range) -> lis
     for index, instruction in enumerate(program.instructions):
         origin = program.origins[index]
         if index in illegal:
-            findings.append(Finding(Severity.ERROR, index, illegal[index], Kind.WORD, origin=origin))
+            findings.append(Finding(Severity.ERROR, index, illegal[index], FindingKind.WORD, origin=origin))
             continue
         footprint = footprints.of(instruction, uops.read)
         for kind, message in footprint.problems:

@@ -10,7 +10,7 @@ from enum import Enum
 from isa.instructions import Instruction, Load, Store
 from isa.origin import Origin
 
-__all__ = ["Finding", "Kind", "Names", "Severity"]
+__all__ = ["Finding", "FindingKind", "Names", "Severity"]
 
 
 class Severity(Enum):
@@ -20,7 +20,7 @@ class Severity(Enum):
     NOTE = "note"
 
 
-class Kind(Enum):
+class FindingKind(Enum):
     """What a finding is about."""
 
     WORD = "word"
@@ -47,7 +47,7 @@ class Finding:
     severity: Severity
     index: int | None
     message: str
-    kind: Kind = Kind.BOUNDS
+    kind: FindingKind = FindingKind.BOUNDS
     others: tuple[int, ...] = ()
     origin: Origin | None = None
 

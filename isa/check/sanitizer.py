@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from isa.bulk import encode_all
 from isa.check.checker import check
-from isa.check.findings import Finding, Kind, Severity
+from isa.check.findings import Finding, FindingKind, Severity
 from isa.check.value_watch import ValueWatch
 from isa.check.walk import Walk
 from isa.encoding import EncodingError
 from isa.instructions import Load, MemoryId
 from isa.program import Program
-from isa.reference import ExecutionError
+from isa.reference import InterpreterError
 
 __all__ = ["Sanitized", "sanitize"]
 
@@ -62,13 +62,13 @@ def _step(index: int, walk: Walk, machine: ValueWatch) -> bool:
     instruction = walk.program.instructions[index]
     try:
         machine.step(instruction)
-    except ExecutionError as error:
-        walk.add(index, Severity.ERROR, Kind.BOUNDS, str(error).partition(": ")[2])
+    except InterpreterError as error:
+        walk.add(index, Severity.ERROR, FindingKind.BOUNDS, str(error).partition(": ")[2])
         return False
     if isinstance(instruction, Load) and instruction.memory == MemoryId.UOP and instruction.x_size:
         end = instruction.sram_base + instruction.x_size
         walk.uops.learn(instruction.sram_base, machine.uop[instruction.sram_base : end])
     for event in machine.events[:1]:
-        walk.add(index, Severity.NOTE, Kind.VALUE, f"{walk.names.short(index)} {event}")
+        walk.add(index, Severity.NOTE, FindingKind.VALUE, f"{walk.names.short(index)} {event}")
     machine.events.clear()
     return True

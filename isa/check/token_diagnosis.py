@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from isa.check.access_order import NOBODY, Need
-from isa.check.findings import Finding, Kind, Names, Severity
+from isa.check.findings import Finding, FindingKind, Names, Severity
 from isa.check.token_flow import Shortage, TokenFlow
 from isa.instructions import Instruction, Module
 from isa.tokens import TokenQueue
@@ -54,7 +54,7 @@ class TokenDiagnosis:
             f"{self.names.short(index)} {need.does} {need.what}, which {self.names.full(need.index)} may still "
             f"{'write' if need.did == 'writes' else 'read'}: {why}"
         )
-        return Finding(Severity.ERROR, index, message, Kind.RACE, tuple(others), self.names.origins[index])
+        return Finding(Severity.ERROR, index, message, FindingKind.RACE, tuple(others), self.names.origins[index])
 
     def _missing(self, queue: TokenQueue, *, giver: int, taker: int, others: list[int]) -> str:
         """Say which token of ``queue`` is missing from ``giver`` to ``taker``; ``others`` are named."""
@@ -133,7 +133,7 @@ class TokenDiagnosis:
         if also:
             others += also
             text += f"; it may as well be instruction {' or '.join(map(str, also))} that takes one too many"
-        return Finding(Severity.ERROR, index, text, Kind.TOKENS, tuple(others), self.names.origins[index])
+        return Finding(Severity.ERROR, index, text, FindingKind.TOKENS, tuple(others), self.names.origins[index])
 
     def _later_giver(self, shortage: Shortage) -> int | None:
         """Return who gives the token after it was needed, or None."""

@@ -8,7 +8,7 @@ Tests: ``tests/isa/check/test_checker.py``,
 from typing import Self
 
 from isa.check.access_order import NOBODY, AccessOrder
-from isa.check.findings import Finding, Kind, Names, Severity
+from isa.check.findings import Finding, FindingKind, Names, Severity
 from isa.check.token_diagnosis import TokenDiagnosis
 from isa.check.token_flow import TokenFlow, token_flow
 from isa.footprint import Footprints, dram_hull
@@ -49,7 +49,7 @@ class Walk:
             self.add(index, Severity.ERROR, kind, message)
         if not footprint.complete and not footprint.problems:
             text = "its micro-ops are not in the program's memory, so what it touches is not checked"
-            self.add(index, Severity.NOTE, Kind.BOUNDS, text)
+            self.add(index, Severity.NOTE, FindingKind.BOUNDS, text)
         if footprint.problems or not footprint.complete:
             self.accesses.skip(instruction, index)
             return not footprint.problems
@@ -60,7 +60,7 @@ class Walk:
         follow_uops(instruction, self.program, self.uops)
         return True
 
-    def add(self, index: int, severity: Severity, kind: Kind, message: str) -> None:
+    def add(self, index: int, severity: Severity, kind: FindingKind, message: str) -> None:
         """Note something about instruction ``index``."""
         self.findings.append(Finding(severity, index, message, kind, origin=self.program.origins[index]))
 
@@ -85,24 +85,24 @@ class Walk:
         instructions, text = self.program.instructions, "FINISH must be the last instruction"
         places = [index for index, entry in enumerate(instructions[:-1]) if isinstance(entry, Finish)]
         origins = self.program.origins
-        return [Finding(Severity.ERROR, place, text, Kind.TOKENS, origin=origins[place]) for place in places]
+        return [Finding(Severity.ERROR, place, text, FindingKind.TOKENS, origin=origins[place]) for place in places]
 
     def _on_the_whole(self) -> list[Finding]:
         instructions, whole = self.program.instructions, []
         finishes = any(isinstance(entry, Finish) for entry in instructions)
         if not finishes:
             text = "the program has no FINISH, so it never ends: put one behind the last instruction"
-            whole.append(Finding(Severity.ERROR, None, text, Kind.TOKENS))
+            whole.append(Finding(Severity.ERROR, None, text, FindingKind.TOKENS))
         if self.flow.shortage is not None:
             deadlock = token_order(instructions).deadlock
             if deadlock is not None:
                 heads = tuple(head.index for head in deadlock.heads)
-                whole.append(Finding(Severity.ERROR, None, str(deadlock), Kind.TOKENS, heads))
+                whole.append(Finding(Severity.ERROR, None, str(deadlock), FindingKind.TOKENS, heads))
             return whole
         left = [f"{count} in {queue.value}" for queue, count in self.flow.leftover.items() if count]
         if left:
             text = f"tokens are left over at {'FINISH' if finishes else 'the end'}: {', '.join(left)}"
-            whole.append(Finding(Severity.NOTE, None, text, Kind.TOKENS))
+            whole.append(Finding(Severity.NOTE, None, text, FindingKind.TOKENS))
         return whole
 
 

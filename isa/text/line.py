@@ -15,7 +15,7 @@ from isa.instructions import Instruction, MemoryId, MicroOp
 from isa.layout import Field, Layout, instruction_layouts, uop_layout
 from isa.origin import Origin
 from isa.text.data import LineError, parse_number
-from isa.text.syntax import MNEMONICS, UOP_OPERANDS, Mnemonic, Operand
+from isa.text.syntax import MNEMONICS, UOP_OPERANDS, Mnemonic, TextOperand
 
 __all__ = ["LineParser", "suggestion"]
 
@@ -38,12 +38,12 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 class _Slot:
     """An operand with the names and ranges of its fields in one layout."""
 
-    operand: Operand
+    operand: TextOperand
     fields: tuple[Field, ...]
     ranges: tuple[tuple[str, int, int], ...]
 
     @classmethod
-    def of(cls, operand: Operand, layout: Layout) -> "_Slot":
+    def of(cls, operand: TextOperand, layout: Layout) -> "_Slot":
         """Return the slot of ``operand`` in words of ``layout``."""
         fields = tuple(layout.field(name) for name in operand.fields)
         return cls(operand, fields, tuple((field.name, field.low, field.high) for field in fields))
@@ -183,7 +183,7 @@ def _without_value(mnemonic: Mnemonic, word: str) -> Pairs:
     raise LineError(f"{mnemonic.name} has no operand {name + equals!r}; {suggestion(name + equals, known)}")
 
 
-def _form(operand: Operand) -> str:
+def _form(operand: TextOperand) -> str:
     """Return how the operand is written."""
     return f"{operand.name}={operand.separator.join('N' for _ in operand.fields)}"
 

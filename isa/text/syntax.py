@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from isa.alu_semantics import alu_semantics
 from isa.instructions import AluOpcode, MemoryId, Module
 
-__all__ = ["FLAGS", "MNEMONICS", "RESERVED_LABEL", "UOP_OPERANDS", "Mnemonic", "Operand", "is_label"]
+__all__ = ["FLAGS", "MNEMONICS", "RESERVED_LABEL", "UOP_OPERANDS", "Mnemonic", "TextOperand", "is_label"]
 
 FLAGS = ("pop_prev", "pop_next", "push_prev", "push_next")
 """Dependency flags, written by their name alone."""
@@ -20,7 +20,7 @@ RESERVED_LABEL = "uops"
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class TextOperand:
     """``NAME=V`` or ``NAME=V,V``: numbers for ``fields`` in order; ``implies`` are fields that it sets besides."""
 
     name: str
@@ -41,7 +41,7 @@ class Mnemonic:
     name: str
     layout: str
     fixed: Mapping[str, int]
-    operands: tuple[Operand, ...]
+    operands: tuple[TextOperand, ...]
     flags: tuple[str, ...]
     defaults: Mapping[str, int]
     doc: str
@@ -49,34 +49,34 @@ class Mnemonic:
 
 
 _MEMORY = (
-    Operand("sram", ("sram_base",), "first element of the on-chip memory (0)"),
-    Operand("dram", ("dram_base",), "first element in DRAM: a number, LABEL, LABEL+N or LABEL-N (0)"),
-    Operand("y", ("y_size",), "rows (1)"),
-    Operand("x", ("x_size",), "elements of a row", required=True),
-    Operand("stride", ("x_stride",), "elements from one row to the next in DRAM (as many as x)"),
-    Operand("ypad", ("y_pad_0", "y_pad_1"), "rows of zeros before and after (0,0)"),
-    Operand("xpad", ("x_pad_0", "x_pad_1"), "zeros before and after each row (0,0)"),
+    TextOperand("sram", ("sram_base",), "first element of the on-chip memory (0)"),
+    TextOperand("dram", ("dram_base",), "first element in DRAM: a number, LABEL, LABEL+N or LABEL-N (0)"),
+    TextOperand("y", ("y_size",), "rows (1)"),
+    TextOperand("x", ("x_size",), "elements of a row", required=True),
+    TextOperand("stride", ("x_stride",), "elements from one row to the next in DRAM (as many as x)"),
+    TextOperand("ypad", ("y_pad_0", "y_pad_1"), "rows of zeros before and after (0,0)"),
+    TextOperand("xpad", ("x_pad_0", "x_pad_1"), "zeros before and after each row (0,0)"),
 )
 _LOOPS = (
-    Operand("uop", ("uop_bgn", "uop_end"), "micro-ops: first, and one after the last", ":", required=True),
-    Operand("iter", ("iter_out", "iter_in"), "iterations of the outer and inner loop (1,1)"),
-    Operand("dst", ("dst_factor_out", "dst_factor_in"), "added to dst at each outer, inner step (0,0)"),
-    Operand("src", ("src_factor_out", "src_factor_in"), "added to src at each outer, inner step (0,0)"),
+    TextOperand("uop", ("uop_bgn", "uop_end"), "micro-ops: first, and one after the last", ":", required=True),
+    TextOperand("iter", ("iter_out", "iter_in"), "iterations of the outer and inner loop (1,1)"),
+    TextOperand("dst", ("dst_factor_out", "dst_factor_in"), "added to dst at each outer, inner step (0,0)"),
+    TextOperand("src", ("src_factor_out", "src_factor_in"), "added to src at each outer, inner step (0,0)"),
 )
 _GEMM = (
     *_LOOPS,
-    Operand("wgt", ("wgt_factor_out", "wgt_factor_in"), "added to wgt at each outer, inner step (0,0)"),
+    TextOperand("wgt", ("wgt_factor_out", "wgt_factor_in"), "added to wgt at each outer, inner step (0,0)"),
 )
 _ALU = (
     *_LOOPS,
-    Operand("imm", ("imm",), "operand 1 is this number, not acc[src]", implies=(("use_imm", 1),)),
-    Operand("unused_imm", ("imm",), "contents of the imm field of a word that does not use it (0)"),
+    TextOperand("imm", ("imm",), "operand 1 is this number, not acc[src]", implies=(("use_imm", 1),)),
+    TextOperand("unused_imm", ("imm",), "contents of the imm field of a word that does not use it (0)"),
 )
 
 UOP_OPERANDS = (
-    Operand("dst", ("dst",), "accumulator element (0)"),
-    Operand("src", ("src",), "input element (GEMM) or accumulator element (ALU) (0)"),
-    Operand("wgt", ("wgt",), "weight element (GEMM) (0)"),
+    TextOperand("dst", ("dst",), "accumulator element (0)"),
+    TextOperand("src", ("src",), "input element (GEMM) or accumulator element (ALU) (0)"),
+    TextOperand("wgt", ("wgt",), "weight element (GEMM) (0)"),
 )
 
 _MEMORY_DEFAULTS = {

@@ -17,8 +17,7 @@ from isa.config import VTAConfig
 from isa.encoding import DecodingError, decode, layout_name
 from isa.instructions import Finish, Instruction, MemoryId, Module
 from isa.origin import Origin
-from isa.reference import Counts, Reference
-from isa.reference import ExecutionError as InterpreterError
+from isa.reference import Counts, InterpreterError, Reference
 from isa.tokens import Deadlock, token_order
 from runtime.devices.device import (
     Capabilities,

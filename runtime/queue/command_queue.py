@@ -21,7 +21,7 @@ from runtime.devices.device import Device
 from runtime.memory.device_memory import Allocation, DeviceMemory
 from runtime.observe.graph_node import current_node
 from runtime.queue.debug_flag import DebugFlag
-from runtime.queue.instruction_queue import Entry, InstructionQueue, Target
+from runtime.queue.instruction_queue import DramSpan, Entry, InstructionQueue
 from runtime.queue.kernel_lowering import KernelStep, UopBlock, lower_kernel
 from runtime.queue.launch import build_launch, dram_base
 from runtime.queue.launcher import AREA_BYTES, Launcher
@@ -32,7 +32,7 @@ from runtime.queue.transfer import Piece, TileCopy, TransferLimits, split_load, 
 from runtime.queue.uop_cache import UopCache
 from runtime.queue.uop_kernel import KernelError, KernelMode, KernelOperation, KernelRecorder, UopKernel
 
-__all__ = ["INSTRUCTION_LIMIT", "UOP_LIMIT", "CommandQueue", "DebugFlag", "QueueError"]
+__all__ = ["INSTRUCTION_LIMIT", "UOP_LIMIT", "CommandQueue", "CommandQueueError", "DebugFlag"]
 
 INSTRUCTION_LIMIT = AREA_BYTES // INSTRUCTION_BYTES - 6
 """Instructions that may be collected; the rest of the area is for those that end a launch."""
@@ -44,7 +44,7 @@ _ENDING = 7
 """Instructions that a synchronise adds at most: two no-ops each for load and store, two for compute, FINISH."""
 
 
-class QueueError(VTAError, RuntimeError):
+class CommandQueueError(VTAError, RuntimeError):
     """A use of the queue that is not a program."""
 
 
@@ -81,7 +81,7 @@ class CommandQueue:
         record: bool = False,
     ) -> None:
         if not 4 * _ENDING <= instruction_limit <= INSTRUCTION_LIMIT:
-            raise QueueError(
+            raise CommandQueueError(
                 f"command queue: the instruction limit is {4 * _ENDING} to {INSTRUCTION_LIMIT}, not {instruction_limit}"
             )
         self.config = config
@@ -91,7 +91,9 @@ class CommandQueue:
         self.origin: Callable[[], Origin | None] | None = None
         self.plans_tokens = False
         if not config.uop_depth <= uop_limit <= UOP_LIMIT:
-            raise QueueError(f"command queue: the micro-op limit is {config.uop_depth} to {UOP_LIMIT}, not {uop_limit}")
+            raise CommandQueueError(
+                f"command queue: the micro-op limit is {config.uop_depth} to {UOP_LIMIT}, not {uop_limit}"
+            )
         self._limit = instruction_limit
         self._uop_limit = uop_limit
         self._debug = DebugFlag.NONE
@@ -282,7 +284,7 @@ class CommandQueue:
         if len(self._queue):
             self._launch_early()
         if count > self._capacity:
-            raise QueueError(
+            raise CommandQueueError(
                 f"command queue: {self._carry.total} tokens are on their way at once, and a launch has at most "
                 f"{self._limit} instructions; take tokens before giving more"
             )
@@ -330,7 +332,7 @@ class CommandQueue:
 
     def _append_copies(self, kind: type[Load] | type[Store], pieces: Sequence[Piece], buffer: Allocation) -> None:
         if not self.memory.is_live(buffer):
-            raise QueueError(
+            raise CommandQueueError(
                 f"command queue: the buffer at {buffer.address:#x} is not allocated (any more), or belongs to another "
                 "memory"
             )
@@ -352,7 +354,7 @@ class CommandQueue:
                 x_pad_0=copy.x_pad_0,
                 x_pad_1=copy.x_pad_1,
             )
-            self._queue.append(instruction, origin, Target(source, copy.offset, copy.reach, unit))
+            self._queue.append(instruction, origin, DramSpan(source, copy.offset, copy.reach, unit))
 
     def _capturing(self, what: str) -> KernelRecorder:
         if self._recorder is None:

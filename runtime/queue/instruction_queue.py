@@ -16,7 +16,7 @@ from isa.origin import Origin
 from isa.tokens import TokenQueue
 from runtime.memory.device_memory import Allocation
 
-__all__ = ["Entry", "InstructionQueue", "Target", "Token", "TokenError", "TokenStep", "nop", "token_steps"]
+__all__ = ["DramSpan", "Entry", "InstructionQueue", "Token", "TokenError", "TokenStep", "nop", "token_steps"]
 
 
 class TokenError(VTAError, ValueError):
@@ -34,7 +34,7 @@ class Token(IntFlag):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class DramSpan:
     """The DRAM side of a data instruction: ``reach`` elements of ``buffer`` from element ``offset`` on."""
 
     buffer: Allocation
@@ -50,7 +50,7 @@ class Entry:
     instruction: Instruction
     tokens: Token = Token.NONE
     origin: Origin | None = None
-    target: Target | None = None
+    target: DramSpan | None = None
 
     @property
     def module(self) -> Module:
@@ -130,7 +130,7 @@ class InstructionQueue:
         """Whether an entry is more than a no-op."""
         return any(not entry.instruction.is_nop for entry in self.entries)
 
-    def append(self, instruction: Instruction, origin: Origin | None, target: Target | None = None) -> None:
+    def append(self, instruction: Instruction, origin: Origin | None, target: DramSpan | None = None) -> None:
         """Append an instruction, which takes the pops that are pending for its module."""
         module = instruction.module
         self.entries.append(Entry(instruction, self._pending[module], origin, target))

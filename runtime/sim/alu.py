@@ -1,6 +1,6 @@
 """ALU in native code: bounds and the operations, one accumulator row after the other.
 
-Operand 0 is ``acc[dst]``, operand 1 the sign-extended immediate or ``acc[src]``. Operations with an immediate touch
+UopField 0 is ``acc[dst]``, operand 1 the sign-extended immediate or ``acc[src]``. Operations with an immediate touch
 one element each, so they may run in any order; others may read what an earlier step wrote, so they keep the order
 of the program. A shift by 32 or more gives what the mathematical shift gives. Tests:
 ``tests/runtime/sim/test_alu.py``.
@@ -20,7 +20,7 @@ from runtime.sim.emit import I32, Emitter, Num, vector
 from runtime.sim.failures import Failing
 from runtime.sim.geometry import Geometry
 from runtime.sim.loops import Loops
-from runtime.sim.record import Operand, Status
+from runtime.sim.record import Status, UopField
 
 __all__ = ["emit_alu"]
 
@@ -45,9 +45,9 @@ def emit_alu(module: Any, geometry: Geometry) -> Any:
         emit.give(Status.DONE)
     with emit.choose(loops.fields["use_imm"].differs(0)) as (immediate, tensor):
         with immediate:
-            loops.check(failing, {Operand.DST: config.acc_depth})
+            loops.check(failing, {UopField.DST: config.acc_depth})
         with tensor:
-            loops.check(failing, {Operand.DST: config.acc_depth, Operand.SRC: config.acc_depth})
+            loops.check(failing, {UopField.DST: config.acc_depth, UopField.SRC: config.acc_depth})
     _emit_nest(loops, sweep)
     return emit.finish(Status.DONE)
 
@@ -67,7 +67,7 @@ def _emit_nest(loops: Loops, sweep: Any) -> None:
     ):
         micro_op = loops.micro_op(index)
         first, steps = [], []
-        for operand in (Operand.DST, Operand.SRC):
+        for operand in (UopField.DST, UopField.SRC):
             start = micro_op[operand.name.lower()]
             first.append(start + i * loops.factor(operand, "out") + j * loops.factor(operand, "in"))
             steps.append(loops.factor(operand, "in"))

@@ -285,13 +285,13 @@ class Emitter:
             yield branches
 
     @contextmanager
-    def repeat(self) -> Iterator["Loop"]:
+    def repeat(self) -> Iterator["OpenLoop"]:
         """Run the block again and again; ``stop_unless`` and ``stop_if`` of the yielded loop leave it."""
         head = self.function.append_basic_block("head")
         done = self.function.append_basic_block("done")
         self.builder.branch(head)
         self.builder.position_at_end(head)
-        yield Loop(self, done)
+        yield OpenLoop(self, done)
         self.builder.branch(head)
         self.builder.position_at_end(done)
 
@@ -331,7 +331,7 @@ class Emitter:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class OpenLoop:
     """A loop that is being written."""
 
     emitter: Emitter

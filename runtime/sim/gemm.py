@@ -17,11 +17,11 @@ from runtime.sim.failures import Failing
 from runtime.sim.gemm_block import Block, block_shapes, emit_block
 from runtime.sim.geometry import Geometry
 from runtime.sim.loops import Loops
-from runtime.sim.record import Operand, Status
+from runtime.sim.record import Status, UopField
 
 __all__ = ["emit_gemm"]
 
-_DST, _SRC, _WGT = Operand.DST, Operand.SRC, Operand.WGT
+_DST, _SRC, _WGT = UopField.DST, UopField.SRC, UopField.WGT
 
 
 def emit_gemm(module: Any, geometry: Geometry) -> Any:

@@ -12,7 +12,7 @@ from runtime.sim.decode import Fields
 from runtime.sim.emit import I32, Emitter, Num
 from runtime.sim.failures import Failing
 from runtime.sim.geometry import Geometry
-from runtime.sim.record import Failure, Operand
+from runtime.sim.record import Failure, UopField
 
 __all__ = ["Loops"]
 
@@ -25,7 +25,7 @@ class Loops:
     geometry: Geometry
     fields: Fields
 
-    def factor(self, operand: Operand, loop: str) -> Num:
+    def factor(self, operand: UopField, loop: str) -> Num:
         """Return what one step of ``loop`` (``out`` or ``in``) adds to the index of ``operand``."""
         return self.fields[f"{operand.name.lower()}_factor_{loop}"]
 
@@ -41,7 +41,7 @@ class Loops:
         at = self.emit.arguments["arena"] + self.geometry.uop_at + index * 4
         return Fields(uop_layout(self.geometry.config), (self.emit.read(at, I32),))
 
-    def check(self, failing: Failing, depths: Mapping[Operand, int]) -> None:
+    def check(self, failing: Failing, depths: Mapping[UopField, int]) -> None:
         """Fail if the micro-op range or any operand in ``depths`` is out of bounds; there is at least one trip."""
         depth = self.geometry.config.uop_depth
         with self.emit.when(self.fields["uop_end"] > depth):
@@ -54,7 +54,7 @@ class Loops:
             with self.emit.when(reach >= depth):
                 failing.fail(Failure.INDEX_RANGE, value=reach, limit=depth, detail=operand)
 
-    def _largest_indices(self, failing: Failing, operands: Sequence[Operand]) -> dict[Operand, Num]:
+    def _largest_indices(self, failing: Failing, operands: Sequence[UopField]) -> dict[UopField, Num]:
         emit = self.emit
         largest = {operand: emit.variable() for operand in operands}
         unused = emit.variable()

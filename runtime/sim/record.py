@@ -19,8 +19,8 @@ __all__ = [
     "RECORD_BYTES",
     "RECORD_OFFSETS",
     "Failure",
-    "Operand",
     "Status",
+    "UopField",
     "head_field",
     "token_field",
 ]
@@ -53,10 +53,10 @@ class Failure(IntEnum):
     UOP_RANGE = 7
     """``uop_end`` is ``value`` and the micro-op buffer has ``limit``."""
     INDEX_RANGE = 8
-    """Operand ``detail`` (an ``Operand``) reaches element ``value`` and its scratchpad has ``limit``."""
+    """UopField ``detail`` (an ``UopField``) reaches element ``value`` and its scratchpad has ``limit``."""
 
 
-class Operand(IntEnum):
+class UopField(IntEnum):
     """An index of a micro-op."""
 
     DST = 0

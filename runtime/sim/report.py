@@ -14,7 +14,7 @@ from isa.extents import operands_of
 from isa.instructions import Alu, Gemm, Instruction, Load, MemoryId, Module, Store
 from isa.tokens import TokenQueue, pops
 from runtime.memory.device_memory import FIRST_ADDRESS
-from runtime.sim.record import Failure, Operand, head_field, token_field
+from runtime.sim.record import Failure, UopField, head_field, token_field
 
 __all__ = ["awaited_tokens", "failure_text", "head_of"]
 
@@ -50,7 +50,7 @@ def failure_text(config: VTAConfig, record: Record, word: int, micro_op: Callabl
             return index_text("micro-op", value - 1, limit)
         case Failure.INDEX_RANGE:
             operands = operands_of(_loops(decode(word, config)))
-            field = Operand(detail).name.lower()
+            field = UopField(detail).name.lower()
             name = next(operand.name for operand in operands if operand.field == field)
             return index_text(name, value, limit)
         case _:

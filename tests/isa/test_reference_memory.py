@@ -11,7 +11,7 @@ from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, Store
 from isa.program import Program
-from isa.reference import ExecutionError, Reference, execute, pack, unpack
+from isa.reference import InterpreterError, Reference, execute, pack, unpack
 from isa.text.assembler import assemble
 from tests.support.configs import CONFIGS
 
@@ -154,7 +154,7 @@ ERRORS = [
 
 @pytest.mark.parametrize(("line", "message"), ERRORS, ids=[line for line, _ in ERRORS])
 def test_an_index_out_of_range_names_the_instruction(line: str, message: str) -> None:
-    with pytest.raises(ExecutionError) as error:
+    with pytest.raises(InterpreterError) as error:
         execute(assemble(f"{KERNEL}nop.load\n{line}\nfinish"))
     assert str(error.value) == f"instruction 2: {message}"
 
@@ -182,7 +182,7 @@ def test_the_last_element_is_in_range(line: str) -> None:
 def test_no_access_lies_below_the_first_address() -> None:
     machine = Reference(VTAConfig(), np.zeros(0x2000, np.uint8), first_address=0x1000)
     machine.step(Load(memory=MemoryId.INP, dram_base=0x100, x_size=1, y_size=1))
-    with pytest.raises(ExecutionError) as error:
+    with pytest.raises(InterpreterError) as error:
         machine.step(Store(dram_base=0xFF, x_size=2, y_size=1))
     message = "instruction 0: DRAM bytes 0xff0 to 0x100f are out of range, memory begins at 0x1000"
     assert str(error.value) == message
@@ -190,29 +190,29 @@ def test_no_access_lies_below_the_first_address() -> None:
 
 def test_illegal_words_name_the_instruction() -> None:
     machine = _machine(VTAConfig())
-    with pytest.raises(ExecutionError) as error:
+    with pytest.raises(InterpreterError) as error:
         machine.step(Load(memory=MemoryId.OUT, x_size=1, y_size=1))
     assert str(error.value) == "instruction 0: LOAD: memory OUT cannot be loaded, only stored"
-    with pytest.raises(ExecutionError, match=r"^instruction 1: opcode 7 is unknown; "):
+    with pytest.raises(InterpreterError, match=r"^instruction 1: opcode 7 is unknown; "):
         machine.run([encode(Gemm(), VTAConfig()), 7])
-    with pytest.raises(ExecutionError) as error:
+    with pytest.raises(InterpreterError) as error:
         machine.run(Program(config=VTAConfig(), instructions=(Finish(), Load(memory=MemoryId.OUT, x_size=1, y_size=1))))
     assert str(error.value) == "instruction 1: LOAD: memory OUT cannot be loaded, only stored"
     narrow = Program(config=INT4, instructions=(Load(memory=MemoryId.ACC_8BIT, x_size=1, y_size=1),))
-    with pytest.raises(ExecutionError, match=r"^instruction 0: LOAD: memory ACC_8BIT needs inputs of 8 bits"):
+    with pytest.raises(InterpreterError, match=r"^instruction 0: LOAD: memory ACC_8BIT needs inputs of 8 bits"):
         _machine(INT4).run(narrow)
 
 
 def test_an_illegal_micro_op_names_the_instruction() -> None:
     machine = _machine(CONFIGS["in16out32"])
     machine.uop[0] = 1 << 30
-    with pytest.raises(ExecutionError) as error:
+    with pytest.raises(InterpreterError) as error:
         machine.run(Program(config=CONFIGS["in16out32"], instructions=(Gemm(uop_end=1),)))
     assert str(error.value) == "instruction 0: UOP: unused bits from bit 30 on must be zero, not 0x1"
 
 
 def test_br_046_a_program_for_another_configuration_is_refused() -> None:
-    with pytest.raises(ExecutionError) as error:
+    with pytest.raises(InterpreterError) as error:
         _machine(VTAConfig()).run(Program(config=CONFIGS["block32"], instructions=()))
     names = "1x32_i8w8a32_15_15_18_17 and this machine is 1x16_i8w8a32_15_15_18_17"
     assert str(error.value) == f"the program is for {names}"

@@ -17,7 +17,7 @@ from runtime.c_api import CallError, functions, symbols
 from runtime.memory.array import DeviceArray
 from runtime.memory.device_memory import DeviceMemoryError
 from runtime.memory.handles import HandleError
-from runtime.queue.command_queue import DebugFlag, QueueError
+from runtime.queue.command_queue import CommandQueueError, DebugFlag
 from runtime.queue.instruction_queue import TokenError
 from runtime.queue.launch import Launch
 from runtime.queue.launcher import LauncherError
@@ -287,7 +287,7 @@ def push_outside(_: int | None) -> int:
         ),
         (
             kernel_call(lambda _: 3),
-            QueueError,
+            CommandQueueError,
             "micro-op kernel: the function that describes it returned 3 instead of 0",
         ),
         (

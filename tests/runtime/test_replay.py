@@ -8,7 +8,7 @@ import pytest
 
 from runtime.memory.device_memory import Allocation
 from runtime.program_run import ProgramRun, Recording, ReplayError
-from runtime.queue.command_queue import DebugFlag, QueueError
+from runtime.queue.command_queue import CommandQueueError, DebugFlag
 from runtime.queue.launch import Launch, RelocationError
 from runtime.queue.launcher import LauncherError
 from runtime.queue.stream_cache import StreamCache
@@ -273,7 +273,7 @@ def test_a_freed_buffer_is_refused_by_queue_and_replay() -> None:
     with pytest.raises(ReplayError, match=f"^{re.escape(message)}$"):
         s.replay(run.recording, convolution.buffers)
     message = f"command queue: the buffer at {address:#x} is not allocated (any more), or belongs to another memory"
-    with pytest.raises(QueueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(CommandQueueError, match=f"^{re.escape(message)}$"):
         convolution.calls()
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from hw.sim.axi.native import write_axi_model
-from hw.sim.axi.state import BURSTS, STATE_BYTES, AxiFault, Channel, Field
+from hw.sim.axi.state import BURSTS, STATE_BYTES, AxiFault, Channel, StateField
 from hw.sim.errors import AxiError, SimulatorError
 from hw.sim.translate.layout import Slot
 from hw.sim.translate.text import Function
@@ -121,10 +121,10 @@ class AxiMemory:
 
     def check(self, design: "CompiledDesign", place: int) -> None:
         """Raise AxiError if the master did something wrong."""
-        fault = self._get(Field.FAULT)
+        fault = self._get(StateField.FAULT)
         if fault:
-            channel = Channel(self._get(Field.FAULT_CHANNEL))
-            address = self._get(Field.FAULT_ADDRESS)
+            channel = Channel(self._get(StateField.FAULT_CHANNEL))
+            address = self._get(StateField.FAULT_ADDRESS)
             where = "" if channel is Channel.W and fault == AxiFault.UNSTABLE else f" at address {address:#x}"
             span = ""
             if fault == AxiFault.OUT_OF_MEMORY:
@@ -188,31 +188,31 @@ class AxiMemory:
             return
         pointer, size, address = self._region
         for field, value in (
-            (Field.POINTER, pointer),
-            (Field.SIZE, size),
-            (Field.ORIGIN, address),
-            (Field.LATENCY, self._latency),
-            (Field.LIMIT, self._outstanding),
-            (Field.STALLS, int(any(self._stalls.values()))),
+            (StateField.POINTER, pointer),
+            (StateField.SIZE, size),
+            (StateField.ORIGIN, address),
+            (StateField.LATENCY, self._latency),
+            (StateField.LIMIT, self._outstanding),
+            (StateField.STALLS, int(any(self._stalls.values()))),
         ):
             self._set(field, value)
-        if seed is not None or not self._get(Field.RANDOM):
-            self._set(Field.RANDOM, (self._seed * 0x9E3779B97F4A7C15 | 1) & (1 << 64) - 1)
+        if seed is not None or not self._get(StateField.RANDOM):
+            self._set(StateField.RANDOM, (self._seed * 0x9E3779B97F4A7C15 | 1) & (1 << 64) - 1)
         for channel in Channel:
-            self._set(Field.THRESHOLDS + 8 * channel, self._stalls.get(channel, 0))
+            self._set(StateField.THRESHOLDS + 8 * channel, self._stalls.get(channel, 0))
 
     # ---- what happened
 
     @property
     def counts(self) -> AxiCounts:
         """Transfers since power-on."""
-        fields = (Field.READ_BURSTS, Field.READ_BEATS, Field.WRITE_BURSTS, Field.WRITE_BEATS)
+        fields = (StateField.READ_BURSTS, StateField.READ_BEATS, StateField.WRITE_BURSTS, StateField.WRITE_BEATS)
         return AxiCounts(*(self._get(field) for field in fields))
 
     @property
     def idle(self) -> bool:
         """Whether no burst is under way."""
-        pairs = ((Field.READ_HEAD, Field.READ_TAIL), (Field.ANSWER_HEAD, Field.WRITE_TAIL))
+        pairs = ((StateField.READ_HEAD, StateField.READ_TAIL), (StateField.ANSWER_HEAD, StateField.WRITE_TAIL))
         return all(self._get(head) == self._get(tail) for head, tail in pairs)
 
     def _number(self, offset: int) -> ctypes.c_uint64:

@@ -27,7 +27,7 @@ from hw.sim.axi.state import (
     AxiFault,
     AxiModel,
     Channel,
-    Field,
+    StateField,
 )
 from hw.sim.translate.effects import STOP
 from hw.sim.translate.layout import Slot
@@ -50,7 +50,7 @@ def write_axi_model(fn: Function, place: int, slots: Mapping[str, Slot], prefix:
     _accept_beat(model)
     _drain(model)
     _next_outputs(model, read_free, answer_free)
-    model.bump(Field.NOW)
+    model.bump(StateField.NOW)
 
 
 # ---- protocol
@@ -68,14 +68,14 @@ def _payload(model: AxiModel, channel: Channel) -> list[str]:
 def _check_stable(model: AxiModel, channel: Channel) -> None:
     """A VALID that was not answered must still be there with the same payload; keep this cycle's for the next."""
     fn, name = model.fn, channel.name.lower()
-    held = Field.HELD + 8 * channel
+    held = StateField.HELD + 8 * channel
     valid, ready = model.flag(name + "valid"), model.flag(name + "ready")
     waiting = fn.op(f"icmp ne i64 {model.field(held)}, 0")
     waits = fn.op(f"and i1 {valid}, {fn.op(f'xor i1 {ready}, 1')}")
     either = fn.op(f"or i1 {waiting}, {waits}")
     with fn.when(either, unlikely=True):
         changed = fn.op(f"xor i1 {valid}, 1")
-        place = Field.PAYLOADS + PAYLOAD_BYTES * channel
+        place = StateField.PAYLOADS + PAYLOAD_BYTES * channel
         for port in _payload(model, channel):
             width = model.slot(port).width
             size = slot_bytes(width)
@@ -96,11 +96,11 @@ def _check_stable(model: AxiModel, channel: Channel) -> None:
 def _fault(model: AxiModel, fault: AxiFault, channel: Channel, address: str) -> None:
     """Note the first fault and stop the run behind this cycle."""
     fn = model.fn
-    first = fn.op(f"icmp eq i64 {model.field(Field.FAULT)}, 0")
+    first = fn.op(f"icmp eq i64 {model.field(StateField.FAULT)}, 0")
     with fn.when(first):
-        model.set_field(Field.FAULT, str(int(fault)))
-        model.set_field(Field.FAULT_CHANNEL, str(int(channel)))
-        model.set_field(Field.FAULT_ADDRESS, address)
+        model.set_field(StateField.FAULT, str(int(fault)))
+        model.set_field(StateField.FAULT_CHANNEL, str(int(channel)))
+        model.set_field(StateField.FAULT_ADDRESS, address)
         fn.do(f"store i64 1, ptr {fn.op(f'getelementptr i8, ptr %aux, i64 {STOP}')}")
 
 
@@ -116,14 +116,14 @@ def _take_results(model: AxiModel) -> tuple[str, str]:
         free.append(fn.op(f"or i1 {taken}, {fn.op(f'xor i1 {shown}, 1')}"))
         with fn.when(fn.op(f"and i1 {shown}, {taken}")):
             if valid == "bvalid":
-                model.bump(Field.ANSWER_HEAD)
+                model.bump(StateField.ANSWER_HEAD)
                 continue
-            model.bump(Field.READ_BEATS)
+            model.bump(StateField.READ_BEATS)
             last = model.flag("rlast")
             step = fn.op(f"zext i1 {last} to i64")
-            model.set_field(Field.READ_HEAD, fn.op(f"add i64 {model.field(Field.READ_HEAD)}, {step}"))
-            beat = fn.op(f"add i64 {model.field(Field.READ_BEAT)}, 1")
-            model.set_field(Field.READ_BEAT, fn.op(f"select i1 {last}, i64 0, i64 {beat}"))
+            model.set_field(StateField.READ_HEAD, fn.op(f"add i64 {model.field(StateField.READ_HEAD)}, {step}"))
+            beat = fn.op(f"add i64 {model.field(StateField.READ_BEAT)}, 1")
+            model.set_field(StateField.READ_BEAT, fn.op(f"select i1 {last}, i64 0, i64 {beat}"))
     return free[0], free[1]
 
 
@@ -139,22 +139,22 @@ def _accept_address(model: AxiModel, channel: Channel) -> None:
         span = fn.op(f"mul i64 {count}, {size}")
         legal = _legal(model, channel, address, start, span, count)
         with fn.when(legal):
-            tail = Field.READ_TAIL if reads else Field.WRITE_TAIL
+            tail = StateField.READ_TAIL if reads else StateField.WRITE_TAIL
             entry = model.entry(READS if reads else WRITES, BURST_BYTES, BURSTS, model.field(tail))
-            due = fn.op(f"add i64 {model.field(Field.NOW)}, {model.field(Field.LATENCY)}")
+            due = fn.op(f"add i64 {model.field(StateField.NOW)}, {model.field(StateField.LATENCY)}")
             for offset, value in ((ADDRESS, start), (COUNT, count), (ID, model.number(name + "id")), (DUE, due)):
                 fn.do(f"store i64 {value}, ptr {model.part(entry, offset)}")
             model.bump(tail)
-            model.bump(Field.READ_BURSTS if reads else Field.WRITE_BURSTS)
+            model.bump(StateField.READ_BURSTS if reads else StateField.WRITE_BURSTS)
 
 
 def _legal(model: AxiModel, channel: Channel, address: str, start: str, span: str, count: str) -> str:
     """Return the i1 of a burst being one that the model serves; note what is wrong with it otherwise."""
     fn, name, size = model.fn, channel.name.lower(), model.beat_bytes
     offset = fn.op(f"and i64 {start}, {_PAGE - 1}")
-    place = fn.op(f"sub i64 {start}, {model.field(Field.ORIGIN)}")
-    room = fn.op(f"sub i64 {model.field(Field.SIZE)}, {place}")
-    no_room = fn.op(f"icmp ugt i64 {place}, {model.field(Field.SIZE)}")
+    place = fn.op(f"sub i64 {start}, {model.field(StateField.ORIGIN)}")
+    room = fn.op(f"sub i64 {model.field(StateField.SIZE)}, {place}")
+    no_room = fn.op(f"icmp ugt i64 {place}, {model.field(StateField.SIZE)}")
     single = fn.op(f"icmp eq i64 {count}, 1")
     incr = fn.op(f"icmp eq i64 {model.number(name + 'burst')}, {_INCR}")
     beyond = fn.op(f"icmp ugt i64 {span}, {room}")
@@ -178,13 +178,13 @@ def _accept_beat(model: AxiModel) -> None:
     """Queue the write beat that is transferred."""
     fn = model.fn
     with fn.when(fn.op(f"and i1 {model.flag('wvalid')}, {model.flag('wready')}")):
-        entry = model.entry(BEAT_RING, BEAT_BYTES, BEATS, model.field(Field.BEAT_TAIL))
+        entry = model.entry(BEAT_RING, BEAT_BYTES, BEATS, model.field(StateField.BEAT_TAIL))
         source, size = model.io("wdata"), model.beat_bytes
         fn.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {model.part(entry, DATA)}, ptr {source}, i64 {size}, i1 false)")
         fn.do(f"store i64 {model.number('wstrb')}, ptr {model.part(entry, STROBE)}")
         fn.do(f"store i64 {model.number('wlast')}, ptr {model.part(entry, LAST)}")
-        model.bump(Field.BEAT_TAIL)
-        model.bump(Field.WRITE_BEATS)
+        model.bump(StateField.BEAT_TAIL)
+        model.bump(StateField.WRITE_BEATS)
 
 
 def _drain(model: AxiModel) -> None:
@@ -193,14 +193,14 @@ def _drain(model: AxiModel) -> None:
     again, body, after = fn.fresh("drain"), fn.fresh("beat"), fn.fresh("drained")
     fn.do(f"br label %{again}")
     fn.lines.append(f"{again}:")
-    burst, beat = model.field(Field.WRITE_HEAD), model.field(Field.BEAT_HEAD)
-    has_burst = fn.op(f"icmp ne i64 {burst}, {model.field(Field.WRITE_TAIL)}")
-    has_beat = fn.op(f"icmp ne i64 {beat}, {model.field(Field.BEAT_TAIL)}")
+    burst, beat = model.field(StateField.WRITE_HEAD), model.field(StateField.BEAT_HEAD)
+    has_burst = fn.op(f"icmp ne i64 {burst}, {model.field(StateField.WRITE_TAIL)}")
+    has_beat = fn.op(f"icmp ne i64 {beat}, {model.field(StateField.BEAT_TAIL)}")
     fn.do(f"br i1 {fn.op(f'and i1 {has_burst}, {has_beat}')}, label %{body}, label %{after}")
     fn.lines.append(f"{body}:")
     head = model.entry(WRITES, BURST_BYTES, BURSTS, burst)
     data = model.entry(BEAT_RING, BEAT_BYTES, BEATS, beat)
-    index = model.field(Field.WRITE_BEAT)
+    index = model.field(StateField.WRITE_BEAT)
     address = fn.op(f"load i64, ptr {model.part(head, ADDRESS)}")
     here = fn.op(f"add i64 {address}, {fn.op(f'mul i64 {index}, {model.beat_bytes}')}")
     _write_beat(model, here, data)
@@ -211,14 +211,14 @@ def _drain(model: AxiModel) -> None:
     with fn.when(fn.op(f"xor i1 {final}, {last}"), unlikely=True):
         _fault(model, AxiFault.WRONG_LAST, Channel.W, here)
     with fn.when(final):
-        answer = model.entry(ANSWERS, BURST_BYTES, BURSTS, model.field(Field.ANSWER_TAIL))
-        due = fn.op(f"add i64 {model.field(Field.NOW)}, {model.field(Field.LATENCY)}")
+        answer = model.entry(ANSWERS, BURST_BYTES, BURSTS, model.field(StateField.ANSWER_TAIL))
+        due = fn.op(f"add i64 {model.field(StateField.NOW)}, {model.field(StateField.LATENCY)}")
         fn.do(f"store i64 {fn.op(f'load i64, ptr {model.part(head, ID)}')}, ptr {model.part(answer, ID)}")
         fn.do(f"store i64 {due}, ptr {model.part(answer, DUE)}")
-        model.bump(Field.ANSWER_TAIL)
-        model.bump(Field.WRITE_HEAD)
-    model.set_field(Field.WRITE_BEAT, fn.op(f"select i1 {final}, i64 0, i64 {following}"))
-    model.bump(Field.BEAT_HEAD)
+        model.bump(StateField.ANSWER_TAIL)
+        model.bump(StateField.WRITE_HEAD)
+    model.set_field(StateField.WRITE_BEAT, fn.op(f"select i1 {final}, i64 0, i64 {following}"))
+    model.bump(StateField.BEAT_HEAD)
     fn.do(f"br label %{again}")
     fn.lines.append(f"{after}:")
 
@@ -226,8 +226,8 @@ def _drain(model: AxiModel) -> None:
 def _memory(model: AxiModel, address: str) -> str:
     """Return a pointer into the DRAM."""
     fn = model.fn
-    offset = fn.op(f"sub i64 {address}, {model.field(Field.ORIGIN)}")
-    base = fn.op(f"load ptr, ptr {model.pointer(Field.POINTER)}")
+    offset = fn.op(f"sub i64 {address}, {model.field(StateField.ORIGIN)}")
+    base = fn.op(f"load ptr, ptr {model.pointer(StateField.POINTER)}")
     return fn.op(f"getelementptr i8, ptr {base}, i64 {offset}")
 
 
@@ -251,26 +251,26 @@ def _write_beat(model: AxiModel, address: str, entry: str) -> None:
 def _next_outputs(model: AxiModel, read_free: str, answer_free: str) -> None:
     fn = model.fn
     stalls = _stalls(model)
-    now = fn.op(f"add i64 {model.field(Field.NOW)}, 1")
-    limit = model.field(Field.LIMIT)
-    reads = fn.op(f"sub i64 {model.field(Field.READ_TAIL)}, {model.field(Field.READ_HEAD)}")
-    writes = fn.op(f"sub i64 {model.field(Field.WRITE_TAIL)}, {model.field(Field.ANSWER_HEAD)}")
-    beats = fn.op(f"sub i64 {model.field(Field.BEAT_TAIL)}, {model.field(Field.BEAT_HEAD)}")
+    now = fn.op(f"add i64 {model.field(StateField.NOW)}, 1")
+    limit = model.field(StateField.LIMIT)
+    reads = fn.op(f"sub i64 {model.field(StateField.READ_TAIL)}, {model.field(StateField.READ_HEAD)}")
+    writes = fn.op(f"sub i64 {model.field(StateField.WRITE_TAIL)}, {model.field(StateField.ANSWER_HEAD)}")
+    beats = fn.op(f"sub i64 {model.field(StateField.BEAT_TAIL)}, {model.field(StateField.BEAT_HEAD)}")
     for port, fill, most in (("arready", reads, limit), ("awready", writes, limit), ("wready", beats, str(BEATS))):
         channel = Channel[port[:-5].upper()]
         room = fn.op(f"icmp ult i64 {fill}, {most}")
         model.show_flag(port, fn.op(f"and i1 {room}, {stalls[channel]}"))
     with fn.when(read_free):
-        head = model.entry(READS, BURST_BYTES, BURSTS, model.field(Field.READ_HEAD))
+        head = model.entry(READS, BURST_BYTES, BURSTS, model.field(StateField.READ_HEAD))
         ready = _is_due(model, head, fn.op(f"icmp ne i64 {reads}, 0"), now)
         valid = fn.op(f"and i1 {ready}, {stalls[Channel.R]}")
         model.show_flag("rvalid", valid)
         with fn.when(valid):
             _show_read_beat(model, head)
     with fn.when(answer_free):
-        index = model.field(Field.ANSWER_HEAD)
+        index = model.field(StateField.ANSWER_HEAD)
         head = model.entry(ANSWERS, BURST_BYTES, BURSTS, index)
-        ready = _is_due(model, head, fn.op(f"icmp ne i64 {index}, {model.field(Field.ANSWER_TAIL)}"), now)
+        ready = _is_due(model, head, fn.op(f"icmp ne i64 {index}, {model.field(StateField.ANSWER_TAIL)}"), now)
         model.show_flag("bvalid", fn.op(f"and i1 {ready}, {stalls[Channel.B]}"))
         model.show("bid", fn.op(f"load i64, ptr {model.part(head, ID)}"))
 
@@ -283,7 +283,7 @@ def _is_due(model: AxiModel, head: str, present: str, now: str) -> str:
 
 def _show_read_beat(model: AxiModel, head: str) -> None:
     fn, size = model.fn, model.beat_bytes
-    beat = model.field(Field.READ_BEAT)
+    beat = model.field(StateField.READ_BEAT)
     address = fn.op(f"load i64, ptr {model.part(head, ADDRESS)}")
     here = fn.op(f"add i64 {address}, {fn.op(f'mul i64 {beat}, {size}')}")
     target, source = model.io("rdata"), _memory(model, here)
@@ -296,15 +296,15 @@ def _show_read_beat(model: AxiModel, head: str) -> None:
 def _stalls(model: AxiModel) -> dict[Channel, str]:
     """Advance the random numbers, if there are stalls; return the i1 of each channel going ahead."""
     fn = model.fn
-    with fn.when(fn.op(f"icmp ne i64 {model.field(Field.STALLS)}, 0"), unlikely=True):
-        state = model.field(Field.RANDOM)
+    with fn.when(fn.op(f"icmp ne i64 {model.field(StateField.STALLS)}, 0"), unlikely=True):
+        state = model.field(StateField.RANDOM)
         for kind, count in (("shl", 13), ("lshr", 7), ("shl", 17)):
             state = fn.op(f"xor i64 {state}, {fn.op(f'{kind} i64 {state}, {count}')}")
-        model.set_field(Field.RANDOM, state)
-    state = model.field(Field.RANDOM)
+        model.set_field(StateField.RANDOM, state)
+    state = model.field(StateField.RANDOM)
     going = {}
     for channel in Channel:
         chance = fn.op(f"and i64 {fn.op(f'lshr i64 {state}, {12 * channel}')}, {mask(12)}")
-        threshold = model.field(Field.THRESHOLDS + 8 * channel)
+        threshold = model.field(StateField.THRESHOLDS + 8 * channel)
         going[channel] = fn.op(f"icmp uge i64 {chance}, {threshold}")
     return going

@@ -31,7 +31,7 @@ __all__ = [
     "AxiFault",
     "AxiModel",
     "Channel",
-    "Field",
+    "StateField",
 ]
 
 BURSTS = 64
@@ -65,7 +65,7 @@ class AxiFault(enum.IntEnum):
     WRONG_LAST = 6
 
 
-class Field(enum.IntEnum):
+class StateField(enum.IntEnum):
     """Byte offsets of the model's state; every field is 64 bits."""
 
     POINTER = 0
@@ -99,7 +99,7 @@ class Field(enum.IntEnum):
 
 
 PAYLOAD_BYTES = 128
-READS = Field.PAYLOADS + 5 * PAYLOAD_BYTES
+READS = StateField.PAYLOADS + 5 * PAYLOAD_BYTES
 WRITES = READS + BURSTS * BURST_BYTES
 ANSWERS = WRITES + BURSTS * BURST_BYTES
 BEAT_RING = ANSWERS + BURSTS * BURST_BYTES

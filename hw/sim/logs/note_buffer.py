@@ -24,7 +24,7 @@ __all__ = ["NoteBuffer"]
 _CAPACITY = 1 << 13
 _ENABLED, _COUNT, _ENTRIES = 0, 8, 16
 
-Notes = npt.NDArray[np.uint64]
+NoteWords = npt.NDArray[np.uint64]
 
 
 class NoteBuffer:
@@ -39,7 +39,7 @@ class NoteBuffer:
         self._start = extra
         self._design: CompiledDesign | None = None
         self._place = 0
-        self._taken: list[Notes] = []
+        self._taken: list[NoteWords] = []
 
     @property
     def size(self) -> int:
@@ -82,7 +82,7 @@ class NoteBuffer:
             self._taken.append(np.frombuffer(raw, np.uint64).reshape(-1, self._words))
         count.value = 0
 
-    def take(self) -> Notes:
+    def take(self) -> NoteWords:
         """Return the entries since the last call, oldest first, shape (n, 1 + words)."""
         self.drain()
         taken, self._taken = self._taken, []

@@ -16,7 +16,7 @@ __all__ = [
     "FlipFlop",
     "FormatPiece",
     "Matches",
-    "Memory",
+    "MemoryCell",
     "NamedValue",
     "Netlist",
     "Operator",
@@ -110,7 +110,7 @@ class FlipFlop:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryCell:
     """``depth`` rows of ``width`` bits, starting as ``init``."""
 
     name: str
@@ -186,7 +186,7 @@ Cell = (
     | PriorityMatch
     | AssignmentList
     | FlipFlop
-    | Memory
+    | MemoryCell
     | WritePort
     | AsyncReadPort
     | SyncReadPort

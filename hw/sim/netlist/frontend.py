@@ -176,7 +176,7 @@ def _storage_or_effect(raw: Any, cell: Any) -> n.Cell:
         case _nir.Memory():
             path = ".".join((*raw.modules[cell.module_idx].name[1:], cell.name))
             init = tuple(int(row) & ((1 << cell.width) - 1) for row in cell.init)
-            return n.Memory(path, cell.width, cell.depth, init)
+            return n.MemoryCell(path, cell.width, cell.depth, init)
         case _nir.SyncWritePort():
             return n.WritePort(cell.memory, tuple(cell.data), tuple(cell.addr), tuple(cell.en))
         case _nir.AsyncReadPort():

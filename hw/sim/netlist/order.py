@@ -48,7 +48,7 @@ def input_values(cell: n.Cell) -> Iterator[n.Value]:
             yield from _effect_values(cell)
         case n.Top():
             yield from cell.outputs.values()
-        case n.Memory():
+        case n.MemoryCell():
             pass
 
 

@@ -9,7 +9,7 @@ Tests: ``tests/hw/sim/netlist/test_partitions.py``.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Schedule", "Step", "Steps", "make_schedule"]
+__all__ = ["PartitionOrder", "Step", "Steps", "make_schedule"]
 
 Step = tuple[int, int]
 
@@ -37,14 +37,14 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class PartitionOrder:
     """Partitions to run one after the other: to settle, and at the edge."""
 
     settle: list[list[Step]]
     edge: list[list[Step]]
 
 
-def make_schedule(steps: Steps) -> Schedule:
+def make_schedule(steps: Steps) -> PartitionOrder:
     """Return the partitions of all steps."""
     return _Scheduler(steps).schedule()
 
@@ -64,7 +64,7 @@ class _Scheduler:
         self.group = {step: ("edge " if step in steps.at_edge else "") + block for step, block in steps.sinks.items()}
         self.owner: dict[Step, str | Step] = {}
 
-    def schedule(self) -> Schedule:
+    def schedule(self) -> PartitionOrder:
         self._find_owners()
         self._join_small_groups()
         self._find_owners()
@@ -77,7 +77,7 @@ class _Scheduler:
         groups = {owner: cone for owner, cone in cones.items() if isinstance(owner, str)}
         settle = _in_order(shared, self)
         settle += [cone for name, cone in groups.items() if not name.startswith("edge ")]
-        return Schedule(settle, [cone for name, cone in groups.items() if name.startswith("edge ")])
+        return PartitionOrder(settle, [cone for name, cone in groups.items() if name.startswith("edge ")])
 
     def _find_owners(self) -> None:
         """Give every step that only one owner needs to that one; others own themselves."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hw.sim.netlist import cells as n
 from hw.sim.netlist.gating import Block, gate
 from hw.sim.netlist.order import BITWISE, OBSERVE, WHOLE, Order, Step, input_values
-from hw.sim.netlist.partitions import Schedule, Steps, make_schedule
+from hw.sim.netlist.partitions import PartitionOrder, Steps, make_schedule
 
 __all__ = ["WORD", "Plan", "make_plan"]
 
@@ -128,7 +128,7 @@ class _Planner:
 
     # ---- order
 
-    def _schedule(self) -> Schedule:
+    def _schedule(self) -> PartitionOrder:
         """Group everything that has to be done."""
         order: list[Step] = []
         sinks: dict[Step, str] = {}

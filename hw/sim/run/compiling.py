@@ -125,5 +125,5 @@ def _build(netlist: n.Netlist, observed: Mapping[str, bool], hooks: Sequence[Hoo
     """Translate and compile."""
     netlist = simplify(netlist)
     translation = translate(netlist, observed, hooks)
-    names = [cell.name for cell in netlist.cells if isinstance(cell, n.Memory)]
+    names = [cell.name for cell in netlist.cells if isinstance(cell, n.MemoryCell)]
     return make_image(netlist, translation, compile_object(translation.text, CodeTarget()), names)

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from hw.sim.translate.commit import commit_text
 from hw.sim.translate.effects import STOP
-from hw.sim.translate.layout import Layout, Region
+from hw.sim.translate.layout import Region, StateLayout
 from hw.sim.translate.text import MASK, Function
 
 __all__ = ["CYCLES", "WATCH", "Regions", "module_text"]
@@ -40,7 +40,7 @@ class Regions:
     size: int
 
     @classmethod
-    def of(cls, layout: Layout, aux: Region) -> "Regions":
+    def of(cls, layout: StateLayout, aux: Region) -> "Regions":
         """Return the regions for these contents, one behind the other."""
         starts: list[int] = []
         size = 0
@@ -59,7 +59,7 @@ class Regions:
 
 
 def module_text(
-    layout: Layout,
+    layout: StateLayout,
     regions: Regions,
     settle: Sequence[Function],
     edge: Sequence[Function],
@@ -252,7 +252,7 @@ def _entry_text(count: int, state_bytes: int) -> str:
 
 
 def _run_text(
-    layout: Layout,
+    layout: StateLayout,
     regions: Regions,
     settle: Sequence[Function],
     edge: Sequence[Function],

@@ -15,11 +15,11 @@ from hw.sim.translate.effects import Argument, Effect
 from hw.sim.translate.layout import MemoryPlace
 from hw.sim.translate.module import Translation
 
-__all__ = ["Image", "Place", "SignalPlace", "make_image"]
+__all__ = ["BitPlace", "Image", "SignalPlace", "make_image"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BitPlace:
     """Bits of a signal: ``width`` of them, at its bit ``position``, from bit ``bit`` of the buffer; or a constant.
 
     ``constant`` is None unless the bits are constants.
@@ -41,7 +41,7 @@ class SignalPlace:
     width: int
     signed: bool
     settled: bool
-    places: tuple[Place, ...] | None
+    places: tuple[BitPlace, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _packed(place: SignalPlace) -> list[object]:
 def _unpacked(packed: list[object]) -> SignalPlace:
     width, signed, settled, places = packed
     assert isinstance(width, int)
-    unpacked = tuple(Place(*place) for place in places) if isinstance(places, list) else None
+    unpacked = tuple(BitPlace(*place) for place in places) if isinstance(places, list) else None
     return SignalPlace(width, bool(signed), bool(settled), unpacked)
 
 
@@ -159,7 +159,7 @@ def _initial(netlist: n.Netlist, translation: Translation) -> bytes:
             put(regions.state + slot.offset, slot.width, cell.init)
     for index, place in layout.memories.items():
         cell = netlist.cells[index]
-        assert isinstance(cell, n.Memory)
+        assert isinstance(cell, n.MemoryCell)
         for row, number in enumerate(cell.init):
             if number:
                 put(regions.memory + place.offset + row * place.stride, place.width, number)
@@ -171,23 +171,23 @@ def _signal_place(translation: Translation, name: str, item: n.NamedValue) -> Si
     width = len(item.value)
     layout, regions = translation.layout, translation.regions
     if name in translation.observed:
-        place = Place(0, width, 8 * (regions.io + translation.observed[name].offset))
+        place = BitPlace(0, width, 8 * (regions.io + translation.observed[name].offset))
         return SignalPlace(width, item.signed, True, (place,))
     starts = sorted((start, port) for port, (start, _) in translation.inputs.items())
-    places: list[Place] = []
+    places: list[BitPlace] = []
     for run in n.runs(item.value):
         if run.cell is None:
-            places.append(Place(run.position, run.width, 0, run.start))
+            places.append(BitPlace(run.position, run.width, 0, run.start))
         elif run.cell in layout.registers:
             at = 8 * (regions.state + layout.registers[run.cell].offset) + run.start
-            places.append(Place(run.position, run.width, at))
+            places.append(BitPlace(run.position, run.width, at))
         elif run.cell == 0:
             for start, port in starts:
                 slot = layout.inputs[port]
                 low, high = max(start, run.start), min(start + slot.width, run.start + run.width)
                 if low < high:
                     at = 8 * (regions.io + slot.offset) + low - start
-                    places.append(Place(run.position + low - run.start, high - low, at))
+                    places.append(BitPlace(run.position + low - run.start, high - low, at))
         else:
             return SignalPlace(width, item.signed, True, None)
     return SignalPlace(width, item.signed, False, tuple(places))

@@ -11,7 +11,7 @@ from hw.sim.netlist.plan import WORD
 from hw.sim.translate.layout import MemoryPlace, Slot
 from hw.sim.translate.operators import emit_bitwise, emit_operator, resize
 from hw.sim.translate.text import Form, container, mask
-from hw.sim.translate.words import Held, Words
+from hw.sim.translate.words import HeldValue, Words
 
 __all__ = ["emit_comb", "row_pointer"]
 
@@ -39,7 +39,7 @@ def emit_comb(words: Words, step: Step) -> None:
         case n.PriorityMatch():
             _priority_match(words, index, cell, [low for low, _ in pieces])
         case n.Matches():
-            words.define(index, 0, Held(_matches(words, cell), 1, 1, ZERO))
+            words.define(index, 0, HeldValue(_matches(words, cell), 1, 1, ZERO))
         case n.Part():
             _part(words, index, cell, pieces)
         case n.AsyncReadPort():
@@ -50,12 +50,12 @@ def emit_comb(words: Words, step: Step) -> None:
             raise AssertionError("only combinational cells are steps of their own")
 
 
-def _define_cut(words: Words, index: int, held: Held, pieces: list[tuple[int, int]]) -> None:
+def _define_cut(words: Words, index: int, held: HeldValue, pieces: list[tuple[int, int]]) -> None:
     """Define the pieces of a cell whose value is at hand as one integer, maybe a very wide one."""
     for low, high in pieces:
         piece = words.slice(held, low, high - low)
         if piece.bits > WORD:
-            piece = Held(words.fn.op(f"trunc i{piece.bits} {piece.name} to i64"), WORD, piece.width, ANY)
+            piece = HeldValue(words.fn.op(f"trunc i{piece.bits} {piece.name} to i64"), WORD, piece.width, ANY)
         words.define(index, low, piece)
 
 
@@ -92,7 +92,7 @@ def _overlapping(words: Words, index: int, cell: n.AssignmentList, low: int) -> 
     return words.assignments[index][low]
 
 
-def _assigned(words: Words, items: list[n.Assignment], low: int, high: int, default: n.Value) -> Held:
+def _assigned(words: Words, items: list[n.Assignment], low: int, high: int, default: n.Value) -> HeldValue:
     """Return bits ``low`` to ``high`` of ``default`` after the assignments."""
     width = high - low
     bits = container(width)
@@ -106,7 +106,7 @@ def _assigned(words: Words, items: list[n.Assignment], low: int, high: int, defa
         if item.cond != 0:
             value = words.get(item.value[low - item.start : high - item.start])
             name = words.fn.op(f"select i1 {words.flag(item.cond)}, i{bits} {value}, i{bits} {name}")
-    return Held(name, bits, width, ZERO)
+    return HeldValue(name, bits, width, ZERO)
 
 
 # ---- choices
@@ -149,7 +149,7 @@ def _priority_match(words: Words, index: int, cell: n.PriorityMatch, bits: list[
         net = cell.inputs[bit]
         left = words.flag(cell.enable) if exclusive and net != 1 else _left(words, index, cell, bit)
         name = left if net == 1 else words.fn.op(f"and i1 {left}, {words.flag(net)}")
-        words.define(index, bit, Held(name, 1, 1, ZERO))
+        words.define(index, bit, HeldValue(name, 1, 1, ZERO))
 
 
 def _left(words: Words, index: int, cell: n.PriorityMatch, bit: int) -> str:
@@ -199,10 +199,10 @@ def _part(words: Words, index: int, cell: n.Part, pieces: list[tuple[int, int]])
             upper = fn.op(f"load i64, ptr {fn.at(pointer, low // 8 + 8)}, align 1")
             shift = fn.op(f"add i64 {rest}, {low % 8}") if low % 8 else rest
             name = fn.op(f"call i64 @llvm.fshr.i64(i64 {upper}, i64 {name}, i64 {shift})")
-        words.define(index, low, Held(name, WORD, high - low, ANY))
+        words.define(index, low, HeldValue(name, WORD, high - low, ANY))
 
 
-def _narrow_part(words: Words, cell: n.Part, width: int) -> Held:
+def _narrow_part(words: Words, cell: n.Part, width: int) -> HeldValue:
     """A part of at most 64 bits of a value of at most 64 bits: one shift."""
     fn = words.fn
     bits = container(max(len(cell.value), width, 1))
@@ -219,7 +219,7 @@ def _narrow_part(words: Words, cell: n.Part, width: int) -> Held:
             shifted = fn.op(f"select i1 {beyond}, i{bits} 0, i{bits} {shifted}")
     else:
         shifted = fn.op(f"{kind} i{bits} {name}, {resize(words, offset, size, bits)}")
-    return Held(shifted, bits, width, ANY)
+    return HeldValue(shifted, bits, width, ANY)
 
 
 def _bit_offset(words: Words, cell: n.Part, limit: int) -> str:

@@ -18,7 +18,7 @@ from hw.sim.netlist import cells as n
 from hw.sim.netlist.plan import Plan
 from hw.sim.translate.text import slot_bytes
 
-__all__ = ["Group", "Layout", "MemoryPlace", "Region", "Slot", "lay_out"]
+__all__ = ["Group", "MemoryPlace", "Region", "Slot", "StateLayout", "lay_out"]
 
 _K = TypeVar("_K", int, str)
 
@@ -78,7 +78,7 @@ class Region:
 
 
 @dataclass(slots=True)
-class Layout:
+class StateLayout:
     """``inputs`` by port name, ``registers`` (flip-flops and synchronous read ports) and ``memories`` by cell.
 
     ``register_groups`` has the groups of each partition; ``input_groups`` those of the inputs that hooks drive.
@@ -94,9 +94,9 @@ class Layout:
     input_groups: list[Group] = field(default_factory=list)
 
 
-def lay_out(netlist: n.Netlist, plan: Plan, driven: Collection[str]) -> Layout:
+def lay_out(netlist: n.Netlist, plan: Plan, driven: Collection[str]) -> StateLayout:
     """Return the places of a design's inputs, registers and memories; ``driven`` inputs change during a run."""
-    layout = Layout()
+    layout = StateLayout()
     widths = {name: width for name, (_, width) in netlist.top.inputs.items()}
     layout.io.take(64)  # the byte at 0 is never set: "no watch"
     by_readers: dict[frozenset[int], list[str]] = {}
@@ -110,12 +110,12 @@ def lay_out(netlist: n.Netlist, plan: Plan, driven: Collection[str]) -> Layout:
         layout.input_groups.append(group)
     _lay_out_registers(netlist, plan, layout)
     for index, cell in enumerate(netlist.cells):
-        if isinstance(cell, n.Memory):
+        if isinstance(cell, n.MemoryCell):
             layout.memories[index] = _place(layout.memory, cell)
     return layout
 
 
-def _lay_out_registers(netlist: n.Netlist, plan: Plan, layout: Layout) -> None:
+def _lay_out_registers(netlist: n.Netlist, plan: Plan, layout: StateLayout) -> None:
     widths: dict[int, int] = {}
     groups: dict[tuple[int, frozenset[int]], list[int]] = {}
     for index, cell in enumerate(netlist.cells):
@@ -149,7 +149,7 @@ def _alignment(width: int) -> int:
     return min(count & -count, _LINE)
 
 
-def _place(region: Region, cell: n.Memory) -> MemoryPlace:
+def _place(region: Region, cell: n.MemoryCell) -> MemoryPlace:
     """Return the place of a memory."""
     stride = slot_bytes(cell.width)
     offset = region.align(_LINE)

@@ -17,7 +17,7 @@ from hw.sim.translate.choices import emit_comb
 from hw.sim.translate.edge import emit_read, emit_register, emit_write
 from hw.sim.translate.effects import Effect, effect_of, emit_effect, record_bytes
 from hw.sim.translate.hooks import Hook
-from hw.sim.translate.layout import Layout, Region, Slot, lay_out
+from hw.sim.translate.layout import Region, Slot, StateLayout, lay_out
 from hw.sim.translate.text import Function
 from hw.sim.translate.words import Words
 
@@ -36,7 +36,7 @@ class Translation:
 
     text: str
     regions: Regions
-    layout: Layout
+    layout: StateLayout
     observed: dict[str, Slot]
     sure: set[str]
     effects: list[Effect]
@@ -80,7 +80,7 @@ class _Writer:
     """Writes partitions into functions."""
 
     def __init__(
-        self, netlist: n.Netlist, plan: Plan, layout: Layout, observed: list[tuple[str, Slot]], effects: list[int]
+        self, netlist: n.Netlist, plan: Plan, layout: StateLayout, observed: list[tuple[str, Slot]], effects: list[int]
     ) -> None:
         self.netlist = netlist
         self.plan = plan

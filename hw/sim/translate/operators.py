@@ -8,7 +8,7 @@ without masking. Tests: ``tests/hw/sim/translate/test_operators.py``.
 from hw.sim.netlist import cells as n
 from hw.sim.netlist.plan import WORD
 from hw.sim.translate.text import Form, container, mask
-from hw.sim.translate.words import Held, Words
+from hw.sim.translate.words import HeldValue, Words
 
 __all__ = ["emit_bitwise", "emit_operator", "resize"]
 
@@ -22,7 +22,7 @@ _NO_LIBRARY_CALL = 192
 """LLVM expands divisions inline above 128 bits; between 65 and 128 it would call a library that may not be there."""
 
 
-def emit_bitwise(words: Words, cell: n.Operator, low: int, high: int) -> Held:
+def emit_bitwise(words: Words, cell: n.Operator, low: int, high: int) -> HeldValue:
     """Return bits ``low`` to ``high`` (at most 64 of them) of a bitwise operator."""
     fn, width = words.fn, high - low
     bits = container(width)
@@ -34,15 +34,15 @@ def emit_bitwise(words: Words, cell: n.Operator, low: int, high: int) -> Held:
     else:
         left, right = (words.get(value[low:high]) for value in cell.inputs)
         name = fn.op(f"{ {'&': 'and', '|': 'or', '^': 'xor'}[cell.kind] } i{bits} {left}, {right}")
-    return Held(name, bits, width, ZERO)
+    return HeldValue(name, bits, width, ZERO)
 
 
-def emit_operator(words: Words, cell: n.Operator, width: int) -> Held:
-    """Return the low ``width`` bits of an operator that is not bitwise; above 64 bits ``Held`` has an i<width>."""
+def emit_operator(words: Words, cell: n.Operator, width: int) -> HeldValue:
+    """Return the low ``width`` bits of an operator that is not bitwise; above 64 bits ``HeldValue`` has an i<width>."""
     if cell.kind in _REDUCTIONS:
-        return Held(_reduction(words, cell), 1, 1, ZERO)
+        return HeldValue(_reduction(words, cell), 1, 1, ZERO)
     if cell.kind[0] in "us" and cell.kind[1:] in _COMPARISONS:
-        return Held(_comparison(words, cell), 1, 1, ZERO)
+        return HeldValue(_comparison(words, cell), 1, 1, ZERO)
     if cell.kind in _SUMS:
         return _sum(words, cell, width)
     if cell.kind in _SHIFTS:
@@ -60,14 +60,14 @@ def _type_bits(width: int) -> int:
     return container(width) if width <= WORD else width
 
 
-def _sum(words: Words, cell: n.Operator, width: int) -> Held:
+def _sum(words: Words, cell: n.Operator, width: int) -> HeldValue:
     values = [value[:width] for value in cell.inputs]
     bits = _type_bits(width)
     form, operand = _sum_forms(cell.kind, values, width)
     names = [_fetch(words, value, operand, bits) for value in values]
     if len(names) == 1:
         names.insert(0, "0")
-    return Held(words.fn.op(f"{_SUMS[cell.kind]} i{bits} {names[0]}, {names[1]}"), bits, width, form)
+    return HeldValue(words.fn.op(f"{_SUMS[cell.kind]} i{bits} {names[0]}, {names[1]}"), bits, width, form)
 
 
 def _sum_forms(kind: str, values: list[n.Value], width: int) -> tuple[Form, Form]:
@@ -97,7 +97,7 @@ def _significant(value: n.Value) -> tuple[int, int]:
     return unsigned, signed
 
 
-def _shift(words: Words, cell: n.Operator, width: int) -> Held:
+def _shift(words: Words, cell: n.Operator, width: int) -> HeldValue:
     value, amount = cell.inputs
     fn, kind = words.fn, cell.kind
     if kind == "<<":
@@ -109,7 +109,7 @@ def _shift(words: Words, cell: n.Operator, width: int) -> Held:
     limit, size = bits - 1, _type_bits(max(len(amount), 1))
     if mask(len(amount)) <= limit:
         count = resize(words, _fetch(words, amount, ZERO, size), size, bits)
-        return Held(fn.op(f"{_SHIFTS[kind]} i{bits} {name}, {count}"), bits, span, form)
+        return HeldValue(fn.op(f"{_SHIFTS[kind]} i{bits} {name}, {count}"), bits, span, form)
     size = max(size, bits)
     far = _fetch(words, amount, ZERO, size)
     beyond = fn.op(f"icmp ugt i{size} {far}, {limit}")
@@ -117,7 +117,7 @@ def _shift(words: Words, cell: n.Operator, width: int) -> Held:
     shifted = fn.op(f"{_SHIFTS[kind]} i{bits} {name}, {resize(words, near, size, bits)}")
     if kind != "s>>":
         shifted = fn.op(f"select i1 {beyond}, i{bits} 0, i{bits} {shifted}")
-    return Held(shifted, bits, span, form)
+    return HeldValue(shifted, bits, span, form)
 
 
 def resize(words: Words, name: str, held: int, bits: int) -> str:
@@ -160,7 +160,7 @@ def _reduction(words: Words, cell: n.Operator) -> str:
     return fn.op(f"icmp {'eq' if kind in ('r&', '==') else 'ne'} i{size} {total}, 0")
 
 
-def _division(words: Words, cell: n.Operator) -> Held:
+def _division(words: Words, cell: n.Operator) -> HeldValue:
     """Floor division or its remainder; in a wider type than its operands, so that nothing overflows."""
     fn = words.fn
     signed, quotient = cell.kind[0] == "s", cell.kind[1:] == "//"
@@ -183,7 +183,7 @@ def _division(words: Words, cell: n.Operator) -> Held:
         else:
             result = fn.op(f"add i{bits} {rest}, {fn.op(f'select i1 {floor}, i{bits} {divisor}, i{bits} 0')}")
     result = fn.op(f"select i1 {none}, i{bits} 0, i{bits} {result}")
-    return Held(result, bits, width, SIGN if signed else ZERO)
+    return HeldValue(result, bits, width, SIGN if signed else ZERO)
 
 
 def _opaque(words: Words, name: str, bits: int) -> str:

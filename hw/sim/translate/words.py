@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from hw.sim.netlist import cells as n
 from hw.sim.netlist.plan import WORD, Plan
-from hw.sim.translate.layout import Layout, Slot
+from hw.sim.translate.layout import Slot, StateLayout
 from hw.sim.translate.text import Form, Function, container, mask, slot_bytes
 
-__all__ = ["Held", "Words"]
+__all__ = ["HeldValue", "Words"]
 
 ZERO, SIGN, ANY = Form.ZERO, Form.SIGN, Form.ANY
 
@@ -25,7 +25,7 @@ _FLAGS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldValue:
     """A value of ``width`` bits in the LLVM value ``name`` of type ``i<bits>``."""
 
     name: str
@@ -38,7 +38,7 @@ class Held:
 class _Piece:
     """A piece of a cell's output, the function that made it, and (once another one needs it) where it passes."""
 
-    held: Held
+    held: HeldValue
     home: Function
     slot: Slot | None = None
     bit: int = 0
@@ -48,7 +48,7 @@ class _Piece:
 class Words:
     """Fetches and stores values in the function that is being written (``fn``)."""
 
-    def __init__(self, netlist: n.Netlist, plan: Plan, layout: Layout, fn: Function) -> None:
+    def __init__(self, netlist: n.Netlist, plan: Plan, layout: StateLayout, fn: Function) -> None:
         self.netlist = netlist
         self.plan = plan
         self.layout = layout
@@ -62,7 +62,7 @@ class Words:
 
     # ---- results of cells
 
-    def define(self, cell: int, start: int, held: Held) -> None:
+    def define(self, cell: int, start: int, held: HeldValue) -> None:
         """Note that ``held`` is the piece of a cell's output that starts at bit ``start``."""
         self._pieces[cell, start] = _Piece(held, self.fn)
 
@@ -129,7 +129,7 @@ class Words:
             result = self.fn.op(f"or i{bits} {result}, {name}")
         return result
 
-    def _run(self, cell: int, start: int, width: int) -> Held:
+    def _run(self, cell: int, start: int, width: int) -> HeldValue:
         """Return ``width`` bits of a cell's output from bit ``start``."""
         if cell == 0:
             index = bisect_right(self._input_starts, start) - 1
@@ -147,16 +147,16 @@ class Words:
             return self.slice(held, low, width)
         return self._two_runs(cell, start, held.width - low, width)
 
-    def _two_runs(self, cell: int, start: int, split: int, width: int) -> Held:
+    def _two_runs(self, cell: int, start: int, split: int, width: int) -> HeldValue:
         """Return bits of a cell that lie in two places: the first ``split`` bits, and the others."""
         bits = container(width)
         low = self.convert(self._run(cell, start, split), ZERO, bits)
         rest = self._run(cell, start + split, width - split)
         form = rest.form
         high = self.fn.op(f"shl i{bits} {self.convert(rest, form, bits)}, {split}")
-        return Held(self.fn.op(f"or i{bits} {low}, {high}"), bits, width, form)
+        return HeldValue(self.fn.op(f"or i{bits} {low}, {high}"), bits, width, form)
 
-    def _local(self, cell: int, start: int) -> Held:
+    def _local(self, cell: int, start: int) -> HeldValue:
         """Return a piece in the function that is being written; pass it there if another function made it."""
         piece = self._pieces[cell, start]
         if piece.home is self.fn:
@@ -199,7 +199,7 @@ class Words:
 
     # ---- conversions
 
-    def slice(self, held: Held, low: int, width: int) -> Held:
+    def slice(self, held: HeldValue, low: int, width: int) -> HeldValue:
         """Return ``width`` bits of a value from bit ``low``."""
         if low == 0 and width == held.width:
             return held
@@ -208,9 +208,9 @@ class Words:
             name = self.fn.op(f"lshr i{held.bits} {name}, {low}")
             if low + width == held.bits or (low + width == held.width and held.form is ZERO):
                 form = ZERO
-        return Held(name, held.bits, width, form)
+        return HeldValue(name, held.bits, width, form)
 
-    def convert(self, held: Held, form: Form, bits: int) -> str:
+    def convert(self, held: HeldValue, form: Form, bits: int) -> str:
         """Return a value in type ``i<bits>`` and ``form``; ``bits`` is at least its container."""
         name, have = held.name, held.form
         if held.bits > bits:
@@ -231,24 +231,24 @@ class Words:
 
     # ---- memory
 
-    def load(self, base: str, slot: Slot, low: int, width: int) -> Held:
+    def load(self, base: str, slot: Slot, low: int, width: int) -> HeldValue:
         """Return ``width`` bits of a slot behind the pointer ``base``, from bit ``low``."""
         if low % 8 == 0 and width in (8, 16, 32, 64):
-            return Held(self._load(base, slot.offset + low // 8, width), width, width, ZERO)
+            return HeldValue(self._load(base, slot.offset + low // 8, width), width, width, ZERO)
         if slot.width <= WORD:
             size = 8 * slot_bytes(slot.width)
-            return self.slice(Held(self._load(base, slot.offset, size), size, slot.width, ZERO), low, width)
+            return self.slice(HeldValue(self._load(base, slot.offset, size), size, slot.width, ZERO), low, width)
         first, shift = divmod(low, WORD)
         end = min(WORD, slot.width - first * WORD)
         if shift + width <= WORD:
             word = self._load(base, slot.offset + 8 * first, WORD)
-            return self.slice(Held(word, WORD, end, ZERO), shift, width)
+            return self.slice(HeldValue(word, WORD, end, ZERO), shift, width)
         if low % 8 + width <= WORD:
             word = self._load(base, slot.offset + low // 8, WORD)
-            return self.slice(Held(word, WORD, WORD, ZERO), low % 8, width)
+            return self.slice(HeldValue(word, WORD, WORD, ZERO), low % 8, width)
         words = [self._load(base, slot.offset + 8 * index, WORD) for index in (first + 1, first)]
         joined = self.fn.op(f"call i64 @llvm.fshr.i64(i64 {words[0]}, i64 {words[1]}, i64 {shift})")
-        return Held(joined, WORD, width, ANY)
+        return HeldValue(joined, WORD, width, ANY)
 
     def _load(self, base: str, offset: int, bits: int) -> str:
         key = ("load", base, offset, bits)
@@ -288,7 +288,7 @@ def _alignment(offset: int, bits: int) -> int:
     return min(offset & -offset or 8, bits // 8)
 
 
-def _export(home: Function, held: Held, slot: Slot) -> str:
+def _export(home: Function, held: HeldValue, slot: Slot) -> str:
     """Store a piece at the end of the function that made it; return an i64 that is not zero if it has changed."""
     bits, size, name = held.bits, 8 * slot_bytes(held.width), held.name
     if held.form is not ZERO and held.width < bits:

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isa.check.checker import Finding, Kind, Severity, check, is_valid
+from isa.check.checker import Finding, FindingKind, Severity, check, is_valid
 from isa.config import VTAConfig
 from isa.encoding import encode_uop
 from isa.instructions import Finish, Gemm, Instruction, Load, MemoryId, MicroOp
 from isa.known_uops import KnownUops
 from isa.program import Program
-from isa.reference import ExecutionError, Reference
+from isa.reference import InterpreterError, Reference
 from isa.text.assembler import assemble
 from tests.support.configs import CONFIGS
 from tests.support.isa.random_programs import random_program
@@ -21,7 +21,7 @@ KERNEL = ".uop address=0x8000\ndst=2000 src=2040 wgt=1000\ndst=0 src=0 wgt=0\n.t
 
 def _findings(text: str) -> list[str]:
     """Return the findings that are not about reads of what was never written: test_unwritten.py has those."""
-    return [str(finding) for finding in check(assemble(text)) if finding.kind != Kind.UNWRITTEN]
+    return [str(finding) for finding in check(assemble(text)) if finding.kind != FindingKind.UNWRITTEN]
 
 
 UNKNOWN = "note: instruction {}: its micro-ops are not in the program's memory, so what it touches is not checked"
@@ -248,7 +248,7 @@ def test_the_checker_and_the_reference_agree_on_bounds(name: str) -> None:
         try:
             Reference(config, program.dram()).run(program)
             runs = True
-        except ExecutionError:
+        except InterpreterError:
             runs = False
         assert is_valid(program) is runs
         verdicts.add(runs)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from isa.check.checker import Kind, Severity, check
+from isa.check.checker import FindingKind, Severity, check
 from tests.support.golden.golden import case_names, load_case
 from tests.support.golden.golden_program import golden_program
 
@@ -30,7 +30,7 @@ def test_a_recorded_stream_is_in_order(folder: str, name: str) -> None:
     findings = check(golden_program(load_case(folder, name)), first_address=0x1000)
     errors = [f for f in findings if f.severity == Severity.ERROR]
     if name.endswith(MOCK):
-        assert {f.kind for f in errors} == {Kind.UNWRITTEN}
+        assert {f.kind for f in errors} == {FindingKind.UNWRITTEN}
     else:
         assert errors == []
     notes = ["note: tokens are left over at FINISH: 1 in s2g"] if (folder, name) in LEFT_OVER else []

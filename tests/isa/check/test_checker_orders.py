@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isa.check.checker import Kind, Severity, check
+from isa.check.checker import FindingKind, Severity, check
 from isa.instructions import Module
 from isa.program import Program
 from tests.support.configs import CONFIGS
@@ -38,7 +38,7 @@ def drawn(seed: int) -> tuple[Program, Program]:
 def is_passed(program: Program) -> bool:
     """Whether the checker finds no error; a read of what nothing wrote gives zeros, and the same in every order."""
     found = check(program, first_address=0x1000)
-    return not any(f.severity is Severity.ERROR and f.kind is not Kind.UNWRITTEN for f in found)
+    return not any(f.severity is Severity.ERROR and f.kind is not FindingKind.UNWRITTEN for f in found)
 
 
 def results(program: Program) -> set[bytes | None]:

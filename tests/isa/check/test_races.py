@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isa.check.checker import Kind, Severity, check
+from isa.check.checker import FindingKind, Severity, check
 from isa.instructions import Instruction, Module
 from isa.program import Program
 from isa.text.assembler import assemble
@@ -92,7 +92,7 @@ def test_a_load_waits_for_the_store_over_two_tokens() -> None:
         "still write: "
         "no tokens lead from STORE over COMPUTE to LOAD in between"
     )
-    assert (race.kind, race.index, race.others) == (Kind.RACE, 3, (1,))
+    assert (race.kind, race.index, race.others) == (FindingKind.RACE, 3, (1,))
 
 
 def test_origins_are_named_on_both_sides() -> None:
@@ -135,7 +135,7 @@ def test_a_pop_that_finds_no_token_names_who_should_have_given_it(
 ) -> None:
     found = [f for f in check(assemble(text)) if f.severity == Severity.ERROR]
     assert [(f.index, f.others) for f in found] == places
-    assert all(f.kind == Kind.TOKENS for f in found)
+    assert all(f.kind == FindingKind.TOKENS for f in found)
 
 
 THREADS = """\
@@ -176,7 +176,9 @@ def test_the_checker_judges_changed_tokens_as_brute_force_does(name: str) -> Non
     for seed in range(40):
         rng = np.random.default_rng([seed, 31])
         program = _with_one_flag_changed(random_program(rng, CONFIGS[name], length=14), rng)
-        wrong = {Kind.RACE, Kind.TOKENS} & {f.kind for f in check(program) if f.severity == Severity.ERROR}
+        wrong = {FindingKind.RACE, FindingKind.TOKENS} & {
+            f.kind for f in check(program) if f.severity == Severity.ERROR
+        }
         assert bool(wrong) == has_reversed_conflict(program), f"seed {seed}"
         verdicts[bool(wrong)] += 1
     assert min(verdicts.values()) >= 2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isa.check.checker import Kind, Severity, check
+from isa.check.checker import FindingKind, Severity, check
 from isa.check.sanitizer import sanitize
 from isa.instructions import Load, MemoryId
 from isa.program import Program
@@ -98,7 +98,7 @@ def test_micro_ops_that_the_program_computes_are_checked() -> None:
 def test_nothing_runs_after_an_instruction_that_cannot() -> None:
     text = f"{HEAD}alu.add imm=1 uop=0:1 iter=1,2049 dst=0,1\nalu.add uop=0:1 imm=2\nfinish"
     result = sanitize(assemble(text))
-    assert [(f.index, f.kind) for f in result.findings] == [(2, Kind.BOUNDS)]
+    assert [(f.index, f.kind) for f in result.findings] == [(2, FindingKind.BOUNDS)]
     assert (result.errors, int(result.machine.acc[0, 0, 0])) == (1, 2147483647)
 
 
@@ -111,7 +111,7 @@ def test_an_access_beyond_a_memory_that_the_program_does_not_name_is_found() -> 
 
 def test_an_illegal_program_does_not_run() -> None:
     program = Program(config=CONFIGS["default"], instructions=(Load(memory=MemoryId.OUT),))
-    assert [f.kind for f in sanitize(program).findings] == [Kind.WORD]
+    assert [f.kind for f in sanitize(program).findings] == [FindingKind.WORD]
 
 
 def test_a_program_that_deadlocks_runs_up_to_the_missing_token() -> None:
@@ -136,7 +136,7 @@ def test_the_machine_ends_as_the_reference_does(name: str) -> None:
     for seed in range(8):
         program = random_program(np.random.default_rng([seed, 77]), CONFIGS[name])
         expected, result = execute(program), sanitize(program)
-        assert {f.kind for f in result.findings if f.severity == Severity.ERROR} <= {Kind.UNWRITTEN}
+        assert {f.kind for f in result.findings if f.severity == Severity.ERROR} <= {FindingKind.UNWRITTEN}
         assert np.array_equal(result.machine.memory, expected.memory)
         assert np.array_equal(result.machine.acc, expected.acc)
 
@@ -147,5 +147,5 @@ SAMPLE = [case for case in case_names("tut.", "benchmark_gemm.", "conv2d.resnet-
 @pytest.mark.parametrize(("folder", "name"), SAMPLE)
 def test_recorded_streams_have_the_checkers_findings_and_notes_on_numbers(folder: str, name: str) -> None:
     program = golden_program(load_case(folder, name))
-    found = [f for f in sanitize(program, first_address=0x1000).findings if f.kind != Kind.VALUE]
+    found = [f for f in sanitize(program, first_address=0x1000).findings if f.kind != FindingKind.VALUE]
     assert found == check(program, first_address=0x1000)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from isa.check.checker import Kind, check, is_valid
+from isa.check.checker import FindingKind, check, is_valid
 from isa.text.assembler import assemble
 
 HEAD = ".uop address=0x8000\ndst=2 src=6 wgt=1\ndst=0 src=0 wgt=0\n.text\nload.uop dram=uops x=2\n"
@@ -10,7 +10,7 @@ HEAD = ".uop address=0x8000\ndst=2 src=6 wgt=1\ndst=0 src=0 wgt=0\n.text\nload.u
 
 def _errors(text: str) -> list[str]:
     findings = check(assemble(text))
-    assert all(f.kind == Kind.UNWRITTEN for f in findings)
+    assert all(f.kind == FindingKind.UNWRITTEN for f in findings)
     return [str(f) for f in findings]
 
 
@@ -72,7 +72,7 @@ def test_what_was_told_is_not_told_again() -> None:
 
 def test_after_an_access_out_of_bounds_its_memory_counts_as_written() -> None:
     text = f"{HEAD}load.acc x=2 dram=0x40 sram=2047\nalu.add imm=1 uop=0:1\nfinish"
-    assert [(f.index, f.kind) for f in check(assemble(text))] == [(1, Kind.BOUNDS)]
+    assert [(f.index, f.kind) for f in check(assemble(text))] == [(1, FindingKind.BOUNDS)]
 
 
 DRAM = """\
@@ -101,7 +101,7 @@ def test_an_output_that_nothing_stored_is_unwritten() -> None:
 )
 def test_memory_that_the_program_does_not_name_is_out_of_bounds(line: str, message: str) -> None:
     found = check(assemble(f"{DRAM}load.acc8 dram=0x100 x=1 push_next\n{line}{_pop(line)}\nfinish"))
-    assert [str(f) for f in found if f.kind == Kind.BOUNDS] == [
+    assert [str(f) for f in found if f.kind == FindingKind.BOUNDS] == [
         f"error: instruction 1: {message}, which are in no data and no output of the program"
     ]
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isa.check.checker import Kind, Severity, check, is_valid
+from isa.check.checker import FindingKind, Severity, check, is_valid
 from isa.instructions import NO_DEPS, AluOpcode, Finish, MemoryId, Module, numbered
 from isa.origin import Origin
 from runtime.devices.device import DeadlockError
-from runtime.queue.command_queue import INSTRUCTION_LIMIT, CommandQueue, DebugFlag, QueueError
+from runtime.queue.command_queue import INSTRUCTION_LIMIT, CommandQueue, CommandQueueError, DebugFlag
 from runtime.queue.instruction_queue import TokenError
 from runtime.queue.launch import Launch
 from runtime.queue.uop_kernel import KernelError
@@ -143,7 +143,7 @@ def test_more_tokens_than_a_launch_has_room_for_are_refused() -> None:
     )
     for _ in range(27):
         s.queue.dep_push(LOAD, COMPUTE)
-    with pytest.raises(QueueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(CommandQueueError, match=f"^{re.escape(message)}$"):
         s.queue.dep_push(LOAD, COMPUTE)
 
 
@@ -182,7 +182,7 @@ def token_heavy_program(seed: int, limit: int, flags: int) -> list[tuple[Module,
         queue.synchronize()
     # The tokens are random, so they order nothing: what matters is that none of them is lost.
     wrong = [f for launch in launches(s) for f in check(launch.program(s.memory)) if f.severity == Severity.ERROR]
-    assert {f.kind for f in wrong} <= {Kind.RACE, Kind.UNWRITTEN}
+    assert {f.kind for f in wrong} <= {FindingKind.RACE, FindingKind.UNWRITTEN}
     stream = [i for launch in launches(s) for i in launch.instructions]
     work = [(i.module, str(replace(i, deps=NO_DEPS))) for i in stream if not i.is_nop and not isinstance(i, Finish)]
     return [(module, text) for module, text in work if "MemoryId.UOP" not in text and "Gemm" not in text]
@@ -451,14 +451,14 @@ def test_a_synchronise_behind_a_full_queue_first_runs_what_is_there(loads: int, 
 @pytest.mark.parametrize("limit", [27, INSTRUCTION_LIMIT + 1])
 def test_an_instruction_limit_must_leave_room_to_end_a_launch(limit: int) -> None:
     message = f"command queue: the instruction limit is 28 to 2097146, not {limit}"
-    with pytest.raises(QueueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(CommandQueueError, match=f"^{re.escape(message)}$"):
         session(limit=limit)
 
 
 def test_a_micro_op_limit_must_hold_one_kernel() -> None:
     s = session()
     message = "command queue: the micro-op limit is 8192 to 8388608, not 8191"
-    with pytest.raises(QueueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(CommandQueueError, match=f"^{re.escape(message)}$"):
         CommandQueue(s.config, s.memory, s.device, uop_limit=8191)
 
 

@@ -14,7 +14,7 @@ from hw.fetch import InstructionFetch
 from hw.load import LoadStage
 from hw.registers import ControlRegisters
 from hw.scratchpad import Scratchpad
-from hw.token_queue import TokenQueue
+from hw.token_counter import TokenCounter
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 from tests.support.benches.cocotb_designs import StoreToMemory
@@ -63,7 +63,7 @@ class BenchDesign:
 
 
 BENCHES: dict[str, BenchDesign] = {
-    "token_queue": BenchDesign("bench_token_queue", lambda _vta, _hardware: TokenQueue()),
+    "token_queue": BenchDesign("bench_token_queue", lambda _vta, _hardware: TokenCounter()),
     "scratchpad": BenchDesign(
         "bench_scratchpad", lambda _vta, _hardware: Scratchpad(depth=4, width=8), more={"steps": SCRATCHPAD_STEPS}
     ),

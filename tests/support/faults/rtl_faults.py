@@ -10,9 +10,9 @@ from unittest import mock
 import hw.sim
 from hw.compute import alu
 from hw.compute.acc_loader import AccLoader
-from hw.compute.alu import Alu
+from hw.compute.alu import TensorAlu
 from hw.compute.alu_lane import AluLane
-from hw.compute.gemm import Gemm
+from hw.compute.gemm import GemmCore
 from hw.compute.loop_nest import LoopNest
 from hw.compute.mac_row import MacRow
 from hw.compute.uop_loader import UopLoader
@@ -75,20 +75,20 @@ RTL_FAULTS: tuple[SourceFault, ...] = (
     ),
     _fault(
         "the sum just before is not forwarded",
-        Gemm,
+        GemmCore,
         "_accumulate",
         "Mux(near, result[lane], Mux(far, older[lane], self.acc_data[lane]))",
         "Mux(far, older[lane], self.acc_data[lane])",
     ),
     _fault(
         "the sum two steps before is not forwarded",
-        Gemm,
+        GemmCore,
         "_accumulate",
         "Mux(far, older[lane], self.acc_data[lane])",
         "self.acc_data[lane]",
     ),
-    _fault("inputs have even offsets", Gemm, "_front", "uop.src + offsets.src", "uop.src + (offsets.src & ~1)"),
-    _fault("weights have no offsets", Gemm, "_front", "uop.wgt + offsets.wgt", "uop.wgt"),
+    _fault("inputs have even offsets", GemmCore, "_front", "uop.src + offsets.src", "uop.src + (offsets.src & ~1)"),
+    _fault("weights have no offsets", GemmCore, "_front", "uop.wgt + offsets.wgt", "uop.wgt"),
     _fault(
         "inner factors are odd",
         LoopNest,
@@ -96,8 +96,10 @@ RTL_FAULTS: tuple[SourceFault, ...] = (
         'inner + held[f"{name}_factor_in"]',
         'inner + (held[f"{name}_factor_in"] | 1)',
     ),
-    _fault("the ALU takes its source without an offset", Alu, "_front", "uop.src + fetched.offsets.src", "uop.src"),
-    _fault("a source that was overwritten is taken as it was", Alu, "_source_known", " & (x.dst != src)", ""),
+    _fault(
+        "the ALU takes its source without an offset", TensorAlu, "_front", "uop.src + fetched.offsets.src", "uop.src"
+    ),
+    _fault("a source that was overwritten is taken as it was", TensorAlu, "_source_known", " & (x.dst != src)", ""),
     SourceFault("the ALU does not wait for its own results", alu._in_flight, ").any()", ").any() & 0"),
     _fault(
         "one micro-op too many is loaded", UopLoader, "_front", "skip_last.eq(odd ^ insn.x_size[0])", "skip_last.eq(0)"

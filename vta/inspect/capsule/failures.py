@@ -6,7 +6,7 @@ Tests: tests/vta/inspect/capsule/test_reduce.py.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from isa.check.checker import Kind, Severity, check
+from isa.check.checker import FindingKind, Severity, check
 from isa.encoding import EncodingError
 from isa.program import Program
 from runtime.memory.device_memory import FIRST_ADDRESS
@@ -69,6 +69,6 @@ def _wrong(right: Outcome, found: Outcome) -> bool:
     return not right.failed and not found.failed and right.digest != found.digest
 
 
-def _errors(program: Program) -> set[Kind]:
+def _errors(program: Program) -> set[FindingKind]:
     findings = check(program, first_address=FIRST_ADDRESS)
     return {finding.kind for finding in findings if finding.severity is Severity.ERROR}

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from isa.check.findings import Kind
+from isa.check.findings import FindingKind
 from isa.errors import VTAError
 from isa.index_sets import Elements, spans_text
 from isa.instructions import Alu, Gemm, Load, MemoryId
@@ -102,14 +102,14 @@ class _OnDram:
 
 @dataclass(frozen=True, slots=True)
 class _OnFinding:
-    kind: Kind
+    kind: FindingKind
 
     def hit(self, machine: ReplayMachine) -> str:
         found = (f for f in machine.findings if f.kind == self.kind and f.index == machine.position)
         return next((finding.message for finding in found), "")
 
     def __str__(self) -> str:
-        return "a number that wraps or is cut" if self.kind == Kind.VALUE else "a read of what was never written"
+        return "a number that wraps or is cut" if self.kind == FindingKind.VALUE else "a read of what was never written"
 
 
 _MEMORIES = {memory.name.lower(): memory for memory in (MemoryId.UOP, MemoryId.INP, MemoryId.WGT, MemoryId.ACC)}
@@ -129,9 +129,9 @@ def parse_breakpoint(text: str, program: Program) -> Breakpoint:
     kind, *rest = text.split() or [""]
     match kind.lower(), rest:
         case ("value", []):
-            return _OnFinding(Kind.VALUE)
+            return _OnFinding(FindingKind.VALUE)
         case ("unwritten", []):
-            return _OnFinding(Kind.UNWRITTEN)
+            return _OnFinding(FindingKind.UNWRITTEN)
         case ("dram", [place]):
             return _OnDram(*parse_range(place, names_of_dram(program)))
         case (name, [place]) if name in _MEMORIES:

@@ -13,7 +13,7 @@ from isa.printable import printable
 from isa.program import Program
 from vta.inspect.debug.breakpoints import Breakpoint, BreakpointError, decimal, parse_breakpoint, parse_range
 from vta.inspect.debug.display import dram_text, listing, queues_text, tile_text, touched_text, where_text
-from vta.inspect.debug.reversible import MachineError, ReplayMachine
+from vta.inspect.debug.reversible import ReplayMachine, StepError
 
 __all__ = ["Debugger"]
 
@@ -222,7 +222,7 @@ class Debugger(cmd.Cmd):
         self.failed = False
         try:
             return bool(super().onecmd(line.strip()))
-        except (_CommandError, MachineError, BreakpointError) as error:
+        except (_CommandError, StepError, BreakpointError) as error:
             self.failed = True
             self._print(f"error: {error}")
             return False
@@ -230,7 +230,7 @@ class Debugger(cmd.Cmd):
     def _move(self, position: int, *, ahead: bool) -> None:
         machine = self.machine
         if ahead and machine.at_end:
-            raise MachineError("the program has ended")
+            raise StepError("the program has ended")
         machine.go_to(position)
         self._print(where_text(machine))
 

@@ -17,9 +17,9 @@ from isa.footprint import Footprint, Footprints, dram_rows
 from isa.instructions import Instruction, Load, Store
 from isa.known_uops import UopRange
 from isa.program import Program
-from isa.reference import ExecutionError, Reference
+from isa.reference import InterpreterError, Reference
 
-__all__ = ["MachineError", "ReplayMachine"]
+__all__ = ["ReplayMachine", "StepError"]
 
 _EVERY = 64
 """Instructions between two snapshots, as long as there are few of them."""
@@ -30,7 +30,7 @@ _MOST = 64
 _PAGE = 4096
 
 
-class MachineError(VTAError, RuntimeError):
+class StepError(VTAError, RuntimeError):
     """An instruction that cannot be executed, and why."""
 
 
@@ -93,18 +93,18 @@ class ReplayMachine:
         return dram_rows(entry, self.program.config.elem_bytes(entry.memory))
 
     def step(self) -> None:
-        """Execute the next instruction; ``MachineError`` at the end, or if it cannot be executed."""
+        """Execute the next instruction; ``StepError`` at the end, or if it cannot be executed."""
         entry = self.next
         if entry is None:
-            raise MachineError("the program has ended")
+            raise StepError("the program has ended")
         if self.shortage is not None and self.shortage.index == self.position:
             token = f"a token from {self.shortage.queue.value} that nothing before it gives"
-            raise MachineError(f"instruction {self.position} waits for {token}")
+            raise StepError(f"instruction {self.position} waits for {token}")
         try:
             self.state.step(entry)
-        except ExecutionError as error:
+        except InterpreterError as error:
             message = str(error).partition(": ")[2]
-            raise MachineError(f"instruction {self.position}: {message}") from None
+            raise StepError(f"instruction {self.position}: {message}") from None
         if isinstance(entry, Store):
             for begin, end in self.rows():
                 self._written.update(range(begin // _PAGE, (end - 1) // _PAGE + 1))

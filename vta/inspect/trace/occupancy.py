@@ -16,7 +16,7 @@ from isa.known_uops import UopBuffer
 from runtime.observe.timeline import NEVER
 from vta.inspect.trace.model import Recorded
 
-__all__ = ["SCRATCHPADS", "Held", "occupancy"]
+__all__ = ["SCRATCHPADS", "Residence", "occupancy"]
 
 SCRATCHPADS = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
 """The memories whose contents are followed."""
@@ -28,7 +28,7 @@ Column = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Residence:
     """Elements ``first`` to ``last`` of ``memory`` held what instruction ``writer`` wrote from ``begin`` to ``end``.
 
     ``end`` is when the last of ``reads`` reading instructions, ``reader``, was done (the writer itself if none did).
@@ -59,13 +59,13 @@ class _Scratchpad:
         self._reads[elements] += self._reader[elements] != index  # an addition reads an element as both operands
         self._reader[elements] = index
 
-    def write(self, elements: Elements, index: int) -> Iterator[Held]:
+    def write(self, elements: Elements, index: int) -> Iterator[Residence]:
         yield from self.take(elements)
         self._writer[elements] = index
         self._reader[elements] = _NOBODY
         self._reads[elements] = 0
 
-    def take(self, elements: Elements) -> Iterator[Held]:
+    def take(self, elements: Elements) -> Iterator[Residence]:
         """Yield what these elements held until now, in runs of equal history."""
         places = np.arange(len(self._writer))[elements]
         if not places.size:
@@ -80,16 +80,16 @@ class _Scratchpad:
                 continue
             last = writer if reader == _NOBODY else reader
             times = int(self._begun[writer]), int(self._ended[last])
-            yield Held(self._memory, int(places[start]), int(places[stop - 1]), *times, writer, last, reads)
+            yield Residence(self._memory, int(places[start]), int(places[stop - 1]), *times, writer, last, reads)
 
 
-def occupancy(launch: Recorded) -> list[Held]:
+def occupancy(launch: Recorded) -> list[Residence]:
     """Return what the scratchpads held during a launch, as far as its instructions completed, in order of begin."""
     timeline, config = launch.timeline, launch.config
     footprints = Footprints(config, _ANYWHERE)
     uops = UopBuffer(config)
     pads = {m: _Scratchpad(m, config.depth(m), timeline.begun, timeline.ended) for m in SCRATCHPADS}
-    held: list[Held] = []
+    held: list[Residence] = []
     for index, instruction in enumerate(launch.instructions):
         if timeline.ended[index] == NEVER:
             continue
@@ -106,9 +106,9 @@ def occupancy(launch: Recorded) -> list[Held]:
     return sorted(_joined(held), key=lambda item: (item.begin, item.memory, item.first))
 
 
-def _joined(held: list[Held]) -> Iterator[Held]:
+def _joined(held: list[Residence]) -> Iterator[Residence]:
     """Yield the entries with neighbours of one history in one: they were overwritten at different times."""
-    last: Held | None = None
+    last: Residence | None = None
     for item in sorted(held, key=lambda entry: (entry.memory, entry.writer, entry.reader, entry.reads, entry.first)):
         if last is not None and item == replace(last, first=last.last + 1, last=item.last):
             last = replace(last, last=item.last)

@@ -8,7 +8,7 @@ from isa.reference import Reference
 from isa.text.assembler import assemble
 from tests.support.configs import CONFIGS
 from tests.support.isa.random_programs import random_program
-from vta.inspect.debug.reversible import MachineError, ReplayMachine
+from vta.inspect.debug.reversible import ReplayMachine, StepError
 
 
 def states(program: Program) -> list[tuple[bytes, ...]]:
@@ -59,14 +59,14 @@ def test_snapshots_stay_few_and_serve_long_programs() -> None:
 
 def test_what_cannot_be_executed_is_told() -> None:
     machine = ReplayMachine(assemble("nop.load\nload.inp x=1 dram=0x10000000\nfinish"), first_address=0x1000)
-    with pytest.raises(MachineError, match=r"^instruction 1: DRAM bytes 0x100000000 to 0x10000000f are out of range"):
+    with pytest.raises(StepError, match=r"^instruction 1: DRAM bytes 0x100000000 to 0x10000000f are out of range"):
         machine.go_to(3)
     assert machine.position == 1
     waiting = ReplayMachine(assemble("nop.load\nnop.compute pop_prev\nfinish"))
-    with pytest.raises(MachineError, match=r"^instruction 1 waits for a token from l2g that nothing before it gives$"):
+    with pytest.raises(StepError, match=r"^instruction 1 waits for a token from l2g that nothing before it gives$"):
         waiting.go_to(2)
     ended = ReplayMachine(assemble("finish"))
     ended.step()
     assert ended.at_end
-    with pytest.raises(MachineError, match=r"^the program has ended$"):
+    with pytest.raises(StepError, match=r"^the program has ended$"):
         ended.step()

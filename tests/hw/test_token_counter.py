@@ -3,13 +3,13 @@ import random
 
 import pytest
 
-from hw.token_queue import TOKEN_WIDTH, TokenQueue
+from hw.token_counter import TOKEN_WIDTH, TokenCounter
 from tests.support.hw.hw_streams import run_benches
 
 
 def test_tokens_are_counted_and_none_is_lost():
     generator = random.Random(3)
-    queue = TokenQueue(6)
+    queue = TokenCounter(6)
 
     async def bench(ctx):
         count = 0
@@ -31,5 +31,5 @@ def test_it_holds_a_push_of_every_instruction_of_a_launch():
 
 
 def test_a_queue_without_bits_is_refused():
-    with pytest.raises(ValueError, match=r"^TokenQueue needs a counter of at least one bit, not 0$"):
-        TokenQueue(0)
+    with pytest.raises(ValueError, match=r"^TokenCounter needs a counter of at least one bit, not 0$"):
+        TokenCounter(0)

@@ -1,6 +1,6 @@
 """A token queue between two modules: tokens carry no data, so it is a counter.
 
-Tests: ``tests/hw/test_token_queue.py``.
+Tests: ``tests/hw/test_token_counter.py``.
 """
 
 from typing import Any
@@ -11,13 +11,13 @@ from amaranth.lib.wiring import In, Out
 
 from hw.errors import ComponentError
 
-__all__ = ["TOKEN_WIDTH", "TokenQueue"]
+__all__ = ["TOKEN_WIDTH", "TokenCounter"]
 
 TOKEN_WIDTH = 22
 """Bits that count every instruction of a launch: (2^25 bytes of instructions) / 16, and one more."""
 
 
-class TokenQueue(wiring.Component):
+class TokenCounter(wiring.Component):
     """Tokens that were pushed and not yet popped; never full.
 
     A token is available in the cycle after its push. Push and pop in one cycle leave the count; a pop when none is
@@ -42,7 +42,7 @@ class TokenQueue(wiring.Component):
 
     def __init__(self, width: int = TOKEN_WIDTH) -> None:
         if width < 1:
-            raise ComponentError(f"TokenQueue needs a counter of at least one bit, not {width}")
+            raise ComponentError(f"TokenCounter needs a counter of at least one bit, not {width}")
         self.width = width
         super().__init__({"push": In(1), "pop": In(1), "clear": In(1), "available": Out(1)})
 
