@@ -24,12 +24,13 @@ from vta.topi.alu.division import Rounding
 from vta.topi.alu.elementwise import Binary, BinaryOperation, Elementwise
 from vta.topi.alu.padding import Pad2d
 from vta.topi.alu.pooling import AveragePool2d, MaxPool2d
-from vta.topi.alu.requantise import channel_scales, requantise, scale_steps
+from vta.topi.alu.requantise import requantise
 from vta.topi.alu.resize import Upsample2d
 from vta.topi.conv.conv2d import ConvTiles, conv2d, schedule_conv2d
 from vta.topi.conv.conv2d_grouped import group_conv2d
 from vta.topi.conv.conv2d_operator import Conv2d
 from vta.topi.core.bitpack import bitpack, pack_bits, unpack_bits
+from vta.topi.core.rescale import channel_scales, quantise_channels, quantise_steps, scale_steps
 from vta.topi.matmul.batch_matmul import BatchMatmul, Matmul
 from vta.topi.matmul.dense import Dense, DenseTemplate, dense, schedule_dense
 from vta.topi.transposed.conv2d_transpose import TransposeTemplate, conv2d_transpose, schedule_conv2d_transpose
@@ -39,7 +40,7 @@ __all__ = [
     "AluTiles", "AveragePool2d", "BatchMatmul", "Binary", "BinaryOperation", "Conv2d", "Conv2dTranspose", "ConvTiles",
     "Dense", "DenseTemplate", "Elementwise", "Matmul", "MaxPool2d", "Pad2d", "Rounding", "TransposeTemplate",
     "Upsample2d", "add", "bitpack", "cast", "channel_scales", "clip", "conv2d", "conv2d_transpose", "dense",
-    "group_conv2d", "identity", "left_shift", "maximum", "minimum", "multiply", "negative", "nn", "pack_bits", "relu",
-    "requantise", "right_shift", "scale_steps", "schedule_alu", "schedule_conv2d", "schedule_conv2d_transpose",
-    "schedule_dense", "subtract", "unpack_bits",
+    "group_conv2d", "identity", "left_shift", "maximum", "minimum", "multiply", "negative", "nn", "pack_bits",
+    "quantise_channels", "quantise_steps", "relu", "requantise", "right_shift", "scale_steps", "schedule_alu",
+    "schedule_conv2d", "schedule_conv2d_transpose", "schedule_dense", "subtract", "unpack_bits",
 ]  # fmt: skip

@@ -205,6 +205,9 @@ class Selector:
 
     def _apply_temporary(self, kind: AluKind, target: Location, other: Location) -> None:
         """Compute ``target = target kind other``; the temporary ``other`` may be negated for it."""
+        if kind is AluKind.SHL:
+            # The smallest number has no negative; every count so far to the other side does the same.
+            self._emit(AluOpcode.MAX, other, imm=-ACC_BITS)
         opcode = kind.opcode
         if opcode is None:
             self._emit(AluOpcode.MUL, other, imm=-1)

@@ -50,7 +50,7 @@ class BinaryOperation(StrEnum):
             case BinaryOperation.SUBTRACT:
                 return 3
             case BinaryOperation.SHIFT_LEFT:
-                return 4
+                return 5
             case (
                 BinaryOperation.ADD
                 | BinaryOperation.MULTIPLY

@@ -55,6 +55,19 @@ def test_divisors_with_one_shift_are_exact_too(rounding: Rounding) -> None:
         np.testing.assert_array_equal(product >> quotients[count].shift, expected)
 
 
+@pytest.mark.parametrize("rounding", Rounding)
+def test_any_windows_of_up_to_181_cells_go_together(rounding: Rounding) -> None:
+    """The bound that the operators' page states, on every sum of every count."""
+    low, high = (0, 128) if rounding.is_symmetric else (-128, 127)
+    quotients = common_quotients(range(1, 182), low, high, rounding)
+    for count, quotient in quotients.items():
+        sums = np.arange(low * count, high * count + 1, dtype=np.int64)
+        product = sums * quotient.multiplier + quotient.offset
+        assert -(1 << 31) <= product.min() <= product.max() < 1 << 31
+        expected = divided(sums, np.full_like(sums, count), rounding)
+        np.testing.assert_array_equal(product >> quotient.shift, expected, str(count))
+
+
 def test_divisors_that_no_shift_makes_exact_are_refused() -> None:
     with pytest.raises(DivisionError) as caught:
         common_quotients([211, 499], -128, 127, Rounding.FLOOR)

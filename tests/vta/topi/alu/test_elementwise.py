@@ -75,6 +75,62 @@ def test_shifts_by_negative_counts_go_the_other_way_and_by_32_lose_everything() 
     np.testing.assert_array_equal(compile(left, env)(values, -counts), [[-77, -10, 102, -1, -1, -1, 0]])
 
 
+ENDS = [-(1 << 31), 1 - (1 << 31), -32769, -32768, -129, -33, -32, -31, -1, 0, 1, 31, 32, 33, 128, 32767, 32768]
+ENDS += [65536, (1 << 31) - 2, (1 << 31) - 1]
+
+
+def exactly(operation: BinaryOperation, a: int, b: int) -> int:
+    """Return the operation on integers without end, before it is cut to 32 bits."""
+    match operation:
+        case BinaryOperation.ADD:
+            return a + b
+        case BinaryOperation.SUBTRACT:
+            return a - b
+        case BinaryOperation.MULTIPLY:
+            return a * b
+        case BinaryOperation.MINIMUM:
+            return min(a, b)
+        case BinaryOperation.MAXIMUM:
+            return max(a, b)
+        case BinaryOperation.SHIFT_LEFT:
+            return a << min(b, 64) if b >= 0 else a >> min(-b, 64)
+        case BinaryOperation.SHIFT_RIGHT:
+            return a >> min(b, 64) if b >= 0 else a << min(-b, 64)
+
+
+@pytest.mark.parametrize("operation", list(BinaryOperation), ids=str)
+@pytest.mark.parametrize("bits", [0, 24])
+def test_every_pair_of_numbers_around_the_ends_of_32_bits(operation: BinaryOperation, bits: int) -> None:
+    """The whole domain that the operators' page states, at its corners: low and high bits of every result."""
+    lhs, rhs = (np.array(column, np.int32)[None] for column in zip(*itertools.product(ENDS, ENDS), strict=True))
+    operator = Binary(operation, lhs.shape, (ShiftRight(bits),) if bits else (), ("int32", "int32"))
+    compiled = compile(operator, environment("default"))
+    exact = np.array([exactly(operation, a, b) % (1 << 32) for a, b in itertools.product(ENDS, ENDS)], np.uint64)
+    expected = (exact.astype(np.uint32).view(np.int32) >> bits).astype(np.int8)[None]
+    np.testing.assert_array_equal(compiled(lhs, rhs), expected)
+    np.testing.assert_array_equal(compiled.reference(lhs, rhs), expected)
+
+
+@pytest.mark.parametrize("constant", [*ENDS, 12345, -54321, 99_999, 1 << 30])
+def test_every_constant_of_32_bits(constant: int) -> None:
+    data = np.array([ENDS], np.int32)
+    for step in (Add(constant), Multiply(constant), Clip(constant, (1 << 31) - 1), Clip(-(1 << 31), constant)):
+        compiled = compile(Elementwise(data.shape, (step, ShiftRight(20)), "int32"), environment("default"))
+        expected = [exact_step(step, x) >> 20 for x in ENDS]
+        assert compiled(data)[0].tolist() == [(x + 128) % 256 - 128 for x in expected], step
+
+
+def exact_step(step: Add | Multiply | Clip, x: int) -> int:
+    match step:
+        case Add():
+            x += step.constant
+        case Multiply():
+            x *= step.constant
+        case Clip():
+            x = min(max(x, step.low), step.high)
+    return (x + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
 @pytest.mark.parametrize("engine", ["reference", "tsim"])
 def test_other_engines_give_the_same(engine: str) -> None:
     check(Binary(BinaryOperation.SUBTRACT, SHAPE, (Residual(), Clip(-128, 127))), "default", engine=engine)

@@ -9,11 +9,11 @@ from vta.topi.alu.division import Rounding
 from vta.topi.alu.elementwise import Binary, BinaryOperation, Elementwise
 from vta.topi.alu.padding import Pad2d
 from vta.topi.alu.pooling import AveragePool2d, MaxPool2d
-from vta.topi.alu.requantise import channel_scales, scale_steps
 from vta.topi.alu.resize import Upsample2d
 from vta.topi.conv.conv2d_operator import Conv2d
 from vta.topi.core.epilogue import Add, Clip, EpilogueError, Relu, ShiftRight
 from vta.topi.core.operator import OperatorError, compile  # noqa: A004
+from vta.topi.core.rescale import channel_scales, scale_steps
 from vta.topi.matmul.batch_matmul import Matmul
 from vta.topi.matmul.dense import Dense
 from vta.topi.transposed.conv2d_transpose_operator import Conv2dTranspose
@@ -76,7 +76,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: Pad2d(1, 1, 2, 2, (0, 0, 0, 0), 1.5), "Pad2d: value fits int32, and 1.5 does not"),
     (lambda: Upsample2d(1, 1, 2, 2, 2), "Upsample2d: scale takes 2 numbers from 1 (rows, columns), not 2"),
     (lambda: scale_steps("0.5"), "a scale is a positive number, not '0.5'"),
-    (lambda: scale_steps(0.5, 2.0), "largest is from 1 to 1073741823, not 2.0"),
+    (lambda: scale_steps(0.5, 2.0), "largest is from 1 to 2147483648, not 2.0"),
     (lambda: channel_scales([]), "channel_scales takes one scale for each channel, not none"),
     (
         lambda: compile(3, "sim"),
