@@ -6,6 +6,7 @@ from docs.make_pages.errors_page import errors_page
 from docs.make_pages.hardware_page import component_page
 from docs.make_pages.isa_page import reference_page
 from docs.make_pages.registers_page import register_page
+from docs.make_pages.reports_page import reports_page
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 
@@ -15,6 +16,7 @@ PAGES = {
     "errors.md": errors_page,
     "hardware-modules.md": component_page,
     "isa.md": reference_page,
+    "reports.md": reports_page,
     "registers.md": lambda: register_page(VTAConfig(), HardwareConfig()),
 }
 """Page -> what makes its text."""

@@ -1,0 +1,34 @@
+"""The page of reports lists what tests name; ``--update-golden`` writes it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.make_pages.reported import SYMPTOMS
+from docs.make_pages.reports_page import NUMBER, named_reports, reports_page
+from tests.support.golden.golden_text import check_golden_text
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reports.md"
+
+
+def test_every_report_that_a_test_names_has_its_symptom() -> None:
+    assert sorted(set(named_reports()) - set(SYMPTOMS)) == [], "add a line to docs/make_pages/reported.py"
+
+
+def test_every_report_is_on_the_page_once() -> None:
+    rows = re.findall(r"^\| BR-(\d{3}) \|", reports_page(), re.MULTILINE)
+    assert sorted(map(int, rows)) == sorted(SYMPTOMS)
+
+
+def test_the_page_of_reports_is_up_to_date(update_golden: bool) -> None:
+    check_golden_text(reports_page(), PAGE, update=update_golden)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [("def test_{}_999_and_{}_998():", ["999", "998"]), ("{}-997, seen", ["997"]), ("{}-1234, a{}_996", [])],
+)
+def test_numbers_are_found_in_names_and_in_texts(text: str, numbers: list[str]) -> None:
+    for letters in ("br", "BR"):  # apart from the numbers, so that this file names no report
+        assert NUMBER.findall(text.format(letters, letters)) == numbers
