@@ -16,12 +16,18 @@ __all__ = ["Passes", "assembly_of", "compile_object"]
 class Passes(Enum):
     """What is done to a program before its code is written.
 
-    ``LEVEL``: LLVM's own pipeline for the target's level. ``TIDY``: only what makes plain code of an emitter's. That is
-    for text in which whatever is worth vectorising, unrolling or keeping in registers is written that way already: the
-    whole pipeline takes ten times as long there and gains nothing.
+    ``LEVEL``: LLVM's own pipeline for the target's level.
+
+    ``SERIAL``: the same without its loop vectoriser, whose analysis of indices that wrap is not to be trusted
+    (``vta/codegen/wrapping_indices.py`` has the story).
+
+    ``TIDY``: only what makes plain code of an emitter's. That is for text in which whatever is worth vectorising,
+    unrolling or keeping in registers is written that way already: the whole pipeline takes ten times as long there and
+    gains nothing.
     """
 
     LEVEL = "level"
+    SERIAL = "serial"
     TIDY = "tidy"
 
 
@@ -47,11 +53,11 @@ def _optimised(source: str, target: CodeTarget, machine: Any, passes: Passes) ->
     module.triple = target.triple or host_triple()
     module.data_layout = str(machine.target_data)
     tuning = llvm.create_pipeline_tuning_options(speed_level=target.level)
-    tuning.loop_vectorization = target.level >= 2
+    tuning.loop_vectorization = target.level >= 2 and passes is Passes.LEVEL
     tuning.slp_vectorization = target.level >= 2
     builder = llvm.create_pass_builder(machine, tuning)
     match passes:
-        case Passes.LEVEL:
+        case Passes.LEVEL | Passes.SERIAL:
             manager = builder.getModulePassManager()
         case Passes.TIDY:
             manager = llvm.create_new_module_pass_manager()

@@ -134,7 +134,7 @@ class Analyzer(NormalForm):
                 return self._reduce(expr)
             case Call(op=Builtin.LIKELY, args=(condition,)):
                 inner = self.simplify(condition)
-                return inner if isinstance(inner, IntImm) else Call(BOOL, Builtin.LIKELY, (inner,))
+                return inner if isinstance(inner, IntImm) else Call(inner.dtype, Builtin.LIKELY, (inner,))
             case _:
                 return map_children(self.simplify, expr)
 

@@ -11,6 +11,7 @@ from llvmlite import ir
 from isa.origin import Origin
 from vta.codegen.llvm_types import I1, I8, I32, POINTER, CodegenError, LlvmType, Value
 from vta.codegen.runtime_calls import C_LIBRARY, RUNTIME_CALLS, Signature
+from vta.codegen.wrapping_indices import hide_wrapping_indices
 from vta.tir.expr import Expr, Var
 
 __all__ = ["ORIGIN_SYMBOL", "FunctionScope", "Unit"]
@@ -173,6 +174,7 @@ class FunctionScope:
         for slot, free in self._heap:
             self._free_if_any(slot, free)
         self.builder.ret(result)
+        hide_wrapping_indices(self.function, self._entry_builder)
         self._entry_builder.branch(self._body)
 
     def _free_if_any(self, slot: Value, free: str) -> None:

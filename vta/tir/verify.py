@@ -228,6 +228,7 @@ class _Checker:
                 self._same_type(first.dtype, second.dtype, f"true value of {call}", "false value")
             case Builtin.LIKELY, (condition,):
                 self._is_bool(condition)
+                self._same_type(call.dtype, condition.dtype, str(call), "its condition")
             case op, (a, b) if op in _SHIFTS:
                 self._same_type(a.dtype, b.dtype, f"left of {call}", "right")
             case _:

@@ -17,7 +17,7 @@ from hw.sim.translate.hooks import Hook
 from hw.sim.translate.module import translate
 from runtime import native
 from runtime.native.cache import cached
-from runtime.native.compiling import compile_object
+from runtime.native.compiling import Passes, compile_object
 from runtime.native.target import CodeTarget, host_key
 
 __all__ = ["cached_design", "compile_design", "signal_names"]
@@ -126,4 +126,6 @@ def _build(netlist: n.Netlist, observed: Mapping[str, bool], hooks: Sequence[Hoo
     netlist = simplify(netlist)
     translation = translate(netlist, observed, hooks)
     names = [cell.name for cell in netlist.cells if isinstance(cell, n.MemoryCell)]
-    return make_image(netlist, translation, compile_object(translation.text, CodeTarget()), names)
+    # The loops of a design call its partitions or move a few bytes: there is nothing for a loop vectoriser.
+    code = compile_object(translation.text, CodeTarget(), Passes.SERIAL)
+    return make_image(netlist, translation, code, names)

@@ -64,7 +64,8 @@ def test_every_way_of_optimising_keeps_what_is_computed(passes: Passes, level: i
     assert total(ctypes.addressof(numbers)) == 2016
 
 
-def test_tidying_vectorises_nothing() -> None:
+@pytest.mark.parametrize("passes", [Passes.TIDY, Passes.SERIAL])
+def test_loops_become_vectors_in_the_whole_pipeline_alone(passes: Passes) -> None:
     haswell = CodeTarget("x86_64-unknown-linux-gnu", cpu="haswell")
     assert "ymm" in assembly_of(SLOTS, haswell)
-    assert "ymm" not in assembly_of(SLOTS, haswell, Passes.TIDY)
+    assert "ymm" not in assembly_of(SLOTS, haswell, passes)

@@ -392,3 +392,23 @@ def test_pieces_whose_widths_do_not_divide_each_other_stay_apart() -> None:
     pieces = (x % 5 // 3) * 3 + (x // 5) * 5
     assert not same(simplify(pieces), simplify((x // 3) * 3))
     assert [str(simplify(pieces, {x: const(value)})) for value in range(8)] == ["0", "0", "0", "3", "3", "5", "5", "5"]
+
+
+LANES = 4
+VECTOR, BITS = tir.Ramp(x, const(3), LANES), tir.Ramp(x, const(3), LANES) < tir.Broadcast(y, LANES)
+OF_LANES = {
+    "likely": Call(BITS.dtype, Builtin.LIKELY, (BITS,)),
+    "choice": tir.Select(Call(BITS.dtype, Builtin.LIKELY, (BITS,)), VECTOR, tir.Broadcast(y, LANES)),
+    "connective": tir.And(BITS, tir.Not(BITS)),
+    "shift": Call(VECTOR.dtype, Builtin.SHIFT_RIGHT, (VECTOR, tir.Broadcast(const(2), LANES))),
+    "mask": Call(VECTOR.dtype, Builtin.BITWISE_AND, (VECTOR, tir.Broadcast(const(7), LANES))),
+    "remainder": tir.FloorMod(VECTOR, tir.Broadcast(const(8), LANES)),
+    "cast": Cast(INT8.with_lanes(LANES), VECTOR),
+    "extreme": tir.Max(VECTOR, tir.Broadcast(const(8), LANES)),
+    "load": tir.BufferLoad(data, (VECTOR,)),
+}
+
+
+@pytest.mark.parametrize("kind", OF_LANES)
+def test_vectors_stay_vectors(kind: str) -> None:
+    assert simplify(OF_LANES[kind]).dtype == OF_LANES[kind].dtype

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import vta
 from isa.config import VTAConfig
 from runtime.native.compiling import assembly_of
 from runtime.native.target import CodeTarget
@@ -106,6 +107,18 @@ def test_conversions_of_floats(source: str, target: str) -> None:
 def test_comparisons_select_lanes() -> None:
     check(program(lambda a, b: Select(a < b, a, lanes(7, "int32")), "int32", "int32"), "int32", "int32")
     check(program(lambda a, b: (a < b) & ~(a > lanes(0, "int32")), "int32", "bool"), "int32", "bool")
+
+
+def test_likely_lanes_are_chosen_one_by_one() -> None:
+    x, y = (te.placeholder((16,), "int32", name) for name in "xy")
+    z = te.compute((16,), lambda i: te.if_then_else(te.likely(x[i] > 4), x[i], y[i]), "z")
+    schedule = te.create_schedule(z.op)
+    schedule[z].vectorize(z.op.axis[0])
+    a = np.arange(16, dtype=np.int32) * 3 - 20
+    b = a * a % 17 - 8
+    found = vta.nd.empty((16,), "int32")
+    vta.build(schedule, [x, y, z], target="llvm")(vta.nd.array(a), vta.nd.array(b), found)
+    assert np.array_equal(found.numpy(), np.where(a > 4, a, b))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -186,6 +186,11 @@ OTHER = decl_buffer((4,), "int32", "other")
             "condition n is int32; expected bool, in: @tir.likely(n: int32, dtype=bool)",
         ),
         (
+            Evaluate(Call(BOOL, Builtin.LIKELY, (tir.Broadcast(n < 1, 4),))),
+            "@tir.likely(broadcast((n < 1), 4), dtype=bool) is bool, but its condition is boolx4, "
+            "in: @tir.likely(broadcast((n: int32 < 1), 4), dtype=bool)",
+        ),
+        (
             Evaluate(Call(DType("int32"), Builtin.SHIFT_RIGHT, (n, const(1, "int8")))),
             "left of @tir.shift_right(n, 1i8, dtype=int32) is int32, but right is int8, "
             "in: @tir.shift_right(n: int32, 1i8, dtype=int32)",

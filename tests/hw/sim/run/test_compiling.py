@@ -1,6 +1,7 @@
 """Compiled designs are kept in the user's cache, under everything that they depend on."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,16 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.sim import Histogram, cached_design, compile_design
+from hw.interfaces import AXI4
+from hw.sim import AxiMemory, Histogram, cached_design, compile_design
+from hw.sim.run import compiling
 from hw.sim.run.sources import sources_are_loaded
+from runtime.devices.tsim.device import RtlSimulator
+from runtime.memory.device_memory import DeviceMemory
+from runtime.native.compiling import Passes, compile_object
+from runtime.native.target import CodeTarget
+from tests.support.configs import CONFIGS
+from tests.support.hw.inline_design import Small
 
 
 class Adder(wiring.Component):  # type: ignore[misc]  # Amaranth has no types
@@ -103,6 +112,42 @@ def test_a_design_whose_sources_change_while_the_process_runs_is_not_kept(cache:
         assert total_after(cached_design("adder", make, sources=[sources]), 4) == 20
     assert make.calls == 2
     assert not cache.exists()
+
+
+def texts_of(monkeypatch: pytest.MonkeyPatch, make: Callable[[], object]) -> list[str]:
+    """Return the LLVM text of whatever ``make`` compiles."""
+    texts = []
+
+    def noted(text: str, target: CodeTarget, passes: Passes) -> bytes:
+        assert passes is Passes.SERIAL
+        texts.append(text)
+        return compile_object(text, target, passes)
+
+    monkeypatch.setattr(compiling, "compile_object", noted)
+    make()
+    return texts
+
+
+def wires(m: Module, io: Any) -> None:
+    wiring.connect(m, wiring.flipped(io.host), wiring.flipped(io.axi))
+
+
+def test_the_loop_vectoriser_is_not_missed_beside_a_bus(monkeypatch: pytest.MonkeyPatch) -> None:
+    bus = AXI4(addr_width=32, data_width=64, id_width=4)
+    hooks = (AxiMemory("axi", latency=5), Histogram("host__arlen", bits=8))
+    design = Small(wires, {"host": In(bus), "axi": Out(bus)})
+    [text] = texts_of(monkeypatch, lambda: compile_design(design, hooks=hooks, cache=False))
+    assert compile_object(text, CodeTarget()) == compile_object(text, CodeTarget(), Passes.SERIAL)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["default", "in16out32"])
+def test_the_loop_vectoriser_is_not_missed_in_the_accelerator(
+    name: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [text] = texts_of(monkeypatch, lambda: RtlSimulator(CONFIGS[name], DeviceMemory(1 << 24), stall_seed=3))
+    assert list(cache.iterdir())
+    assert compile_object(text, CodeTarget()) == compile_object(text, CodeTarget(), Passes.SERIAL)
 
 
 def test_designs_are_told_apart_by_their_netlist(cache: Path) -> None:

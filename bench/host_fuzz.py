@@ -1,0 +1,109 @@
+"""Compare compiled host programs with the TIR interpreter, at every level of optimisation.
+
+    python -m bench.host_fuzz --seed 1 --programs 500
+
+Program ``i`` depends on the seed and ``i`` alone, so ``--only i`` runs it again. Two of three are loop nests whose
+indices wrap (``tests/support/compiler/random_loops.py``), compiled as they are; the third is a te program under a
+random schedule with vectors and unrolled loops, after all passes of the host, compared with numpy. The first difference
+is printed with the program, and the exit status is 1.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from random import Random
+
+import numpy as np
+
+from isa.config import VTAConfig
+from tests.support.compiler.host_programs import lowered_step_by_step, marked, random_function
+from tests.support.compiler.random_loops import random_loops
+from tests.support.runtime.host_call import run_on
+from vta.codegen.host import emit_host
+from vta.tir.interpreter.run import run_func
+
+LEVELS = (0, 1, 2, 3)
+
+_GUARD = 64
+"""Elements before and after the output, which nothing may touch."""
+
+
+def difference(seed: int, index: int, levels: Sequence[int] = LEVELS) -> str | None:
+    """Return where program ``index`` gives other numbers than it should, None if nowhere."""
+    rng = Random(f"{seed} {index}")
+    return _scheduled(rng, levels) if index % 3 == 2 else _nest(rng, levels)
+
+
+def _nest(rng: Random, levels: Sequence[int]) -> str | None:
+    program = random_loops(rng)
+    expected = program.output.copy()
+    run_func(program.func, [*program.inputs, expected, program.unknown])
+    host = emit_host([program.func], VTAConfig())
+    for level in levels:
+        found, output = _guarded(program.output)
+        failure = run_on(host, "program", [*program.inputs, output, program.unknown], level=level)
+        if (what := failure or _wrong(found, expected)) is not None:
+            return f"level {level}: {what}; s is {program.unknown}\n{program.func}"
+    return None
+
+
+def _scheduled(rng: Random, levels: Sequence[int]) -> str | None:
+    program, func = random_function(rng)
+    *_, (_, func) = lowered_step_by_step(marked(rng, func), VTAConfig())
+    host = emit_host([func], VTAConfig())
+    inputs = [np.ascontiguousarray(value) for _, value in program.inputs]
+    for level in levels:
+        found, output = _guarded(np.full(program.expected.shape, 12345, np.int32))
+        failure = run_on(host, "program", [*inputs, output], level=level)
+        if (what := failure or _wrong(found, program.expected.ravel())) is not None:
+            return f"level {level}: {what}\n{func}"
+    return None
+
+
+def _guarded(initial: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return memory with guards, and the array of the shape and contents of ``initial`` between them."""
+    memory = np.full(initial.size + 2 * _GUARD, -559038737, np.int32)
+    inside = memory[_GUARD : _GUARD + initial.size]
+    inside[:] = initial.ravel()
+    return memory, inside.reshape(initial.shape)
+
+
+def _wrong(memory: np.ndarray, expected: np.ndarray) -> str | None:
+    before, inside, after = memory[:_GUARD], memory[_GUARD:-_GUARD], memory[-_GUARD:]
+    if not (np.all(before == before[0]) and np.all(after == before[0])):
+        return "wrote beside the output"
+    wrong = np.flatnonzero(inside != expected)
+    if not len(wrong):
+        return None
+    at = wrong[0]
+    return f"{len(wrong)} of {len(inside)} numbers are wrong; element {at} is {inside[at]}, not {expected[at]}"
+
+
+def _differences(arguments: argparse.Namespace) -> Iterator[tuple[int, str | None]]:
+    indices = range(arguments.programs) if arguments.only is None else (arguments.only,)
+    for index in indices:
+        yield index, difference(arguments.seed, index, arguments.levels)
+
+
+def main() -> int:
+    """Run the command line; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--programs", type=int, default=500)
+    parser.add_argument("--only", type=int, help="run this one program")
+    parser.add_argument("--levels", type=int, nargs="+", choices=LEVELS, default=LEVELS)
+    arguments = parser.parse_args()
+    start, count = time.perf_counter(), 0
+    for index, found in _differences(arguments):
+        if found is not None:
+            print(f"seed {arguments.seed}, program {index}: {found}")
+            return 1
+        count += 1
+    levels = ", ".join(map(str, arguments.levels))
+    print(f"seed {arguments.seed}: {count} programs agree at levels {levels}, {time.perf_counter() - start:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
