@@ -10,7 +10,7 @@ status says whether the layers together reach 92 % of it at latency 1, and 90 % 
 import argparse
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,14 +95,20 @@ def measure(name: str, latency: int) -> Measured:
     return Measured(name, device.stats.cycles, predicted, tiles, seconds, device.stats.account)
 
 
-def run(compiled: Compiled, latency: int) -> RtlSimulator:
-    """Run a compiled operator once on the hardware; return the device. Exits if the result is wrong."""
+def run(compiled: Compiled, latency: int, constants: Sequence[np.ndarray] = ()) -> RtlSimulator:
+    """Run a compiled operator once on the hardware; return the device. Exits if the result is wrong.
+
+    ``constants`` are arrays for the int32 inputs, in order; others are drawn.
+    """
     env, operator = compiled.env, compiled.operator
     device = RtlSimulator(env.config, DeviceMemory(1 << 28), hardware=HardwareConfig(data_width=64), latency=latency)
     place = Device(EXT_DEV, 0, Session(env.config, device))
     rng = np.random.default_rng(0)
-    plain = []
+    plain, given = [], iter(constants)
     for operand in operator.inputs(env):
+        if operand.dtype == "int32" and (array := next(given, None)) is not None:
+            plain.append(array)
+            continue
         low, high = (-128, 128) if operand.dtype == "int8" else (-(1 << 14), 1 << 14)
         plain.append(rng.integers(low, high, operand.shape).astype(operand.dtype))
     result = compiled.scheduled.args[-1]

@@ -217,8 +217,8 @@ def random_conv2d_transpose(rng: Rng) -> Operator:
 
 
 def random_conv2d(rng: Rng) -> Operator:
-    """Return a convolution."""
-    return _convolution(rng, upto(rng, 70), upto(rng, 70), 1)
+    """Return a convolution, of few channels now and then, whose window is folded then."""
+    return _convolution(rng, upto(rng, 70) if rng.random() < 0.7 else upto(rng, 4), upto(rng, 70), 1)
 
 
 def random_grouped_conv2d(rng: Rng) -> Operator:
@@ -242,6 +242,7 @@ def _convolution(rng: Rng, in_channels: int, out_channels: int, groups: int) -> 
             dilation=(1, 1) if rng.random() < 0.7 else (upto(rng, 3), upto(rng, 3)),
             groups=groups,
             epilogue=random_epilogue(rng),
+            zero_point=pick(rng, 0, 0, -1, 1),
         )
     except WindowError as error:
         raise OperatorError("the window does not fit") from error

@@ -3,7 +3,7 @@
 Tests: tests/vta/topi/conv/test_conv2d_operator.py.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -15,13 +15,14 @@ from vta.topi.conv.conv2d import convolution, schedule_conv2d
 from vta.topi.conv.conv2d_grouped import channel_index, pack_grouped_kernel
 from vta.topi.conv.conv2d_tiles import ConvTiles
 from vta.topi.conv.conv2d_tiling import ConvShape, conv_candidates, conv_footprint, require_tiles
+from vta.topi.conv.folding import FoldedWindow, best_folded, fold_data, fold_kernel
 from vta.topi.core import epilogue
 from vta.topi.core.channel_blocks import ChannelBlocks, channel_blocks
-from vta.topi.core.epilogue import Epilogue
+from vta.topi.core.epilogue import Bias, Epilogue, Residual
 from vta.topi.core.layout import blocks, pack_activations, unpack_activations
 from vta.topi.core.operand import Operand
 from vta.topi.core.operator import Operator, OperatorError, Scheduled
-from vta.topi.core.parameters import PADS, PAIR, require_sizes, require_steps, require_tuple
+from vta.topi.core.parameters import PADS, PAIR, is_number, require_sizes, require_steps, require_tuple
 from vta.topi.core.window import Window
 from vta.topi.tiling import cheapest, require_fit
 
@@ -35,7 +36,11 @@ class Conv2d(Operator):
     """A convolution of int8 images NCHW with an int8 kernel (O, I/groups, KH, KW), and what follows it.
 
     ``padding`` is (top, left, bottom, right). Channels and batch may be any number; depthwise is
-    ``groups == in_channels``.
+    ``groups == in_channels``. The data's ``zero_point`` is what stands for zero, in pads too.
+
+    With few input channels, places of the window become channels when data and kernel are packed, where that costs
+    fewer cycles: ``fold`` rows and columns of them, chosen if it is None; (1, 1) keeps the data in the layout of all
+    activations, which a layer needs whose data another one left on the device.
     """
 
     batch: int
@@ -49,6 +54,8 @@ class Conv2d(Operator):
     dilation: tuple[int, int] = (1, 1)
     groups: int = 1
     epilogue: Epilogue = ()
+    zero_point: int = 0
+    fold: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         require_sizes(self, "batch", "in_channels", "height", "width", "out_channels", "groups")
@@ -61,8 +68,21 @@ class Conv2d(Operator):
                 raise OperatorError(
                     f"Conv2d: {name} is a multiple of the {self.groups} groups, not {getattr(self, name)}"
                 )
+        if not is_number(self.zero_point, -128) or self.zero_point > 127:
+            raise OperatorError(f"Conv2d: zero_point takes a number from -128 to 127, not {self.zero_point!r}")
+        object.__setattr__(self, "zero_point", int(self.zero_point))
+        self._require_fold()
         if not all(self.window.touches(self.height, self.width)):
             raise OperatorError(f"Conv2d: {self.window} on {self.height}x{self.width} reads padding alone, no data")
+
+    def _require_fold(self) -> None:
+        if self.fold is None:
+            return
+        require_tuple(self, "fold", PAIR)
+        if self.fold != (1, 1) and self.groups > 1:
+            raise OperatorError(f"Conv2d: fold is (1, 1) for a convolution in groups, not {self.fold}")
+        if any(factor > taps for factor, taps in zip(self.fold, self.kernel, strict=True)):
+            raise OperatorError(f"Conv2d: fold is at most the kernel, {self.kernel}, not {self.fold}")
 
     @property
     def window(self) -> Window:
@@ -95,17 +115,90 @@ class Conv2d(Operator):
     def reference(self, *arrays: Array) -> Array:
         """Return the result in numpy."""
         data, kernel, *others = arrays
-        return epilogue.reference(conv2d_sums(data, kernel, self.window, self.groups), self.epilogue, others)
+        sums = conv2d_sums(data, kernel, self.window, self.groups, self.zero_point)
+        return epilogue.reference(sums, self.epilogue, others)
 
     def pack(self, env: Environment, *arrays: Array) -> tuple[Array, ...]:
-        """Return the packed arrays; a kernel in groups gets zeros where groups do not meet."""
+        """Return the packed arrays; a kernel in groups gets zeros where groups do not meet.
+
+        Behind the kernel comes what a zero point adds to the sums, if there is one.
+        """
         data, kernel, *others = arrays
-        found = self.channel_blocks(env)
+        folded = self.folded(env)
+        plain = self._left_of(folded)
+        found = plain.channel_blocks(env)
+        weights = fold_kernel(kernel, folded.factors)
+        packed = pack_grouped_kernel(weights, found, groups=self.groups, block_in=env.BLOCK_IN, block_out=env.BLOCK_OUT)
+        added = [self._zero_point_sums(kernel, folded)] if self.zero_point else []
         return (
-            pack_activations(data, batch=env.BATCH, block=env.BLOCK_IN),
-            pack_grouped_kernel(kernel, found, groups=self.groups, block_in=env.BLOCK_IN, block_out=env.BLOCK_OUT),
-            *epilogue.pack_operands(self.epilogue, env, others, rank=6),
+            self._pack_data(env, data, folded),
+            packed,
+            *epilogue.pack_operands(plain.epilogue, env, [*added, *others], rank=6),
         )
+
+    def pack_data(self, env: Environment, data: Array) -> Array:
+        """Return the packed images alone: what changes from call to call."""
+        return self._pack_data(env, data, self.folded(env))
+
+    def _pack_data(self, env: Environment, data: Array, folded: FoldedWindow) -> Array:
+        if folded.factors == (1, 1):
+            return pack_activations(data, batch=env.BATCH, block=env.BLOCK_IN)
+        return fold_data(data, folded, batch=env.BATCH, block=env.BLOCK_IN, fill=self.zero_point)
+
+    def _zero_point_sums(self, kernel: Array, folded: FoldedWindow) -> Array:
+        """Return what the zero point adds to sums: for each place where pads are zero, else for each channel."""
+        if self._pads_are_zero(folded):
+            zeros = np.zeros((self.batch, self.in_channels, self.height, self.width))
+            return conv2d_sums(zeros, kernel, self.window, self.groups, self.zero_point)
+        sums: npt.NDArray[np.int32] = -self.zero_point * kernel.sum(axis=(1, 2, 3), dtype=np.int32)
+        return sums
+
+    def _pads_are_zero(self, folded: FoldedWindow) -> bool:
+        return any(self.padding) and folded.factors == (1, 1)
+
+    def folded(self, env: Environment) -> FoldedWindow:
+        """Return which places of the window become channels on ``env``."""
+        output = self.window.output(self.height, self.width)
+        given = FoldedWindow(self.window, self.fold or (1, 1), output)
+        if self.fold is not None or self.groups > 1 or self.in_channels > env.BLOCK_IN // 2:
+            return given
+        return best_folded(
+            given,
+            env.config,
+            image=(self.height, self.width),
+            channels=self.in_channels,
+            images=blocks(self.batch, env.BATCH),
+            blocks_out=blocks(self.out_channels, env.BLOCK_OUT),
+            operations=epilogue.needs(self.epilogue).operations,
+        )
+
+    def plain(self, env: Environment) -> "Conv2d":
+        """Return the convolution that is computed on ``env``: nothing to fold, and a step that adds a zero point."""
+        return self._left_of(self.folded(env))
+
+    def _left_of(self, folded: FoldedWindow) -> "Conv2d":
+        steps = self.epilogue
+        if self.zero_point:
+            steps = (Residual("int32") if self._pads_are_zero(folded) else Bias(), *steps)
+        if folded.factors == (1, 1):
+            return replace(self, epilogue=steps, zero_point=0, fold=(1, 1))
+        left, (height, width) = folded.left, folded.extents
+        return Conv2d(
+            batch=self.batch,
+            in_channels=self.in_channels * prod(folded.factors),
+            height=height,
+            width=width,
+            out_channels=self.out_channels,
+            kernel=left.kernel,
+            strides=left.strides,
+            dilation=left.dilation,
+            epilogue=steps,
+            fold=(1, 1),
+        )
+
+    @property
+    def _is_plain(self) -> bool:
+        return self.fold == (1, 1) and not self.zero_point
 
     def unpack(self, env: Environment, packed: Array) -> Array:  # noqa: ARG002  # every operator has this signature
         """Return the plain result."""
@@ -122,7 +215,9 @@ class Conv2d(Operator):
         )
 
     def shape_on(self, env: Environment) -> ConvShape:
-        """Return the sizes of its loops on ``env``."""
+        """Return the sizes of the loops that compute it on ``env``."""
+        if not self._is_plain:
+            return self.plain(env).shape_on(env)
         needs = epilogue.needs(self.epilogue)
         return ConvShape(
             env=env,
@@ -150,7 +245,10 @@ class Conv2d(Operator):
 
     def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
         """Return the schedule with ``tiles`` (``ConvTiles``), or with those that the search finds."""
-        chosen = self.chosen(env, tiles)
+        return self.plain(env)._scheduled(env, self.chosen(env, tiles))
+
+    def _scheduled(self, env: Environment, chosen: ConvTiles) -> Scheduled:
+        """Return the schedule of a plain convolution."""
         found = self.channel_blocks(env)
         images, batch = blocks(self.batch, env.BATCH), env.BATCH
         blocks_in, blocks_out = blocks(self.in_channels, env.BLOCK_IN), len(found.starts)
@@ -178,10 +276,10 @@ class Conv2d(Operator):
         return Scheduled(schedule, (data, kernel, *appended.inputs, appended.result), chosen)
 
 
-def conv2d_sums(data: Array, kernel: Array, window: Window, groups: int) -> npt.NDArray[np.int32]:
-    """Return the sums of a convolution of plain arrays, wrapped at 32 bits."""
+def conv2d_sums(data: Array, kernel: Array, window: Window, groups: int, zero_point: int = 0) -> npt.NDArray[np.int32]:
+    """Return the sums of a convolution of plain arrays less ``zero_point``, wrapped at 32 bits; pads add nothing."""
     top, left, bottom, right = window.padding
-    padded = np.pad(data.astype(np.float64), ((0, 0), (0, 0), (top, bottom), (left, right)))
+    padded = np.pad(data.astype(np.float64) - zero_point, ((0, 0), (0, 0), (top, bottom), (left, right)))
     rows, columns = window.output(data.shape[2], data.shape[3])
     images, channels = data.shape[0], data.shape[1] // groups
     outputs = kernel.shape[0] // groups
