@@ -122,9 +122,12 @@ def window_sums(image: Array, window: Window) -> Array:
 
 
 def window_counts(shape: Pair, window: Window, *, count_include_pad: bool) -> Array:
-    """Return (OH, OW) of how many elements every window of an image of ``shape`` has, pads included or not."""
+    """Return (OH, OW) of how many elements every window of an image of ``shape`` has, pads included or not.
+
+    A window whose elements all lie between those of the image counts as having one: its average is zero.
+    """
     if not count_include_pad:
-        return window_sums(np.ones(shape, np.int64), window)
+        return np.maximum(window_sums(np.ones(shape, np.int64), window), 1)
     top, left, bottom, right = window.pads
     whole = np.ones((shape[0] + top + bottom, shape[1] + left + right), np.int64)
     bare = Window(window.kernel, window.strides, (0, 0, 0, 0), window.dilation)
