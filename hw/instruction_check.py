@@ -5,7 +5,7 @@ Tests: ``tests/hw/test_instruction_check.py``.
 
 from functools import reduce
 from operator import and_, or_
-from typing import Any
+from typing import Any, assert_never
 
 from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data, wiring
@@ -72,6 +72,8 @@ class InstructionCheck(wiring.Component):
                             m.d.comb += [self.to_compute.eq(1), self.finish.eq(1)]
                         case Opcode.GEMM | Opcode.ALU:
                             m.d.comb += self.to_compute.eq(1)
+                        case _:
+                            assert_never(opcode)
             with m.Default():
                 m.d.comb += self.error.eq(ErrorCode.OPCODE)
         return m

@@ -3,7 +3,7 @@
 Tests: ``tests/hw/test_registers.py``.
 """
 
-from typing import Any
+from typing import Any, assert_never
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
@@ -100,6 +100,8 @@ class ControlRegisters(wiring.Component):
                 return Cat(control.busy, control.done, failed, Const(0, 5), control.error)
             case Access.READ | Access.READ_WRITE:
                 return getattr(control, entry.name)
+            case _:
+                assert_never(entry.access)
 
     def _write(self, m: Module, entry: Register, word: int, *, mask: Any) -> None:
         """Take the enabled bytes of a write."""
@@ -111,3 +113,5 @@ class ControlRegisters(wiring.Component):
                 m.d.sync += part.eq((part & ~mask) | (self.bus.wdata & mask))
             case Access.READ | Access.CONSTANT:
                 pass
+            case _:
+                assert_never(entry.access)

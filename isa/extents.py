@@ -10,7 +10,7 @@ is what they are tested against. Tests: ``tests/isa/test_extents.py``.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from operator import attrgetter
-from typing import Protocol, TypeVar, overload
+from typing import Protocol, TypeVar, assert_never, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -140,6 +140,8 @@ def operands_of(loops: Gemm | Alu) -> tuple[LoopOperand, ...]:
             return GEMM_OPERANDS[:1] if loops.reset else GEMM_OPERANDS
         case Alu():
             return ALU_OPERANDS[:1] if loops.use_imm else ALU_OPERANDS
+        case _:
+            assert_never(loops)
 
 
 _FACTORS: Mapping[str, Callable[[Gemm | Alu], tuple[int, int]]] = {

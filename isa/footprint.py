@@ -73,6 +73,8 @@ class Footprints:
                 return self._of_store(instruction)
             case Finish():
                 return _NOTHING
+            case _:
+                assert_never(instruction)
 
     def _of_load(self, load: Load) -> Footprint:
         if not moved_elements(load):

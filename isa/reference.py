@@ -6,6 +6,7 @@ of this one for every valid program (`docs/isa.md`). Tests: ``tests/isa/test_ref
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -102,6 +103,8 @@ class Reference:
                 self._alu(instruction)
             case Finish():
                 pass
+            case _:
+                assert_never(instruction)
 
     # --- LOAD and STORE ----------------------------------------------------------------------------------------------
 
@@ -133,6 +136,8 @@ class Reference:
                 self.acc[sram] = unpack(tile, 8).reshape(self.acc[sram].shape)
             case MemoryId.OUT:
                 raise self._error("LOAD: memory OUT cannot be loaded, only stored")
+            case _:
+                assert_never(load.memory)
 
     def _store(self, store: Store) -> None:
         if store.x_size == 0 or store.y_size == 0:
@@ -163,6 +168,8 @@ class Reference:
                 self.counts.wgt_load_nbytes += nbytes
             case MemoryId.ACC | MemoryId.ACC_8BIT | MemoryId.OUT:
                 self.counts.acc_load_nbytes += nbytes
+            case _:
+                assert_never(memory)
 
     # --- GEMM and ALU ------------------------------------------------------------------------------------------------
 

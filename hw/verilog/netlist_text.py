@@ -138,6 +138,8 @@ def _complete(builder: Any) -> None:
                         switch.default()
             case rtlil.Cell(kind="$shift"):
                 _widen(builder, item)
+            case _:
+                pass
     builder.contents = dict(sorted(builder.contents.items(), key=_wires_first))
 
 

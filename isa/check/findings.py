@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from isa.instructions import Instruction, Load, Store
+from isa.encoding import layout_name
+from isa.instructions import Instruction, Load
 from isa.origin import Origin
 
 __all__ = ["Finding", "FindingKind", "Names", "Severity"]
@@ -67,13 +68,9 @@ class Names:
 
     def short(self, index: int) -> str:
         """Return what the instruction is: ``LOAD INP``, ``GEMM``."""
-        match self.instructions[index]:
-            case Load(memory=memory):
-                return f"LOAD {memory.name}"
-            case Store():
-                return "STORE"
-            case other:
-                return type(other).__name__.upper()
+        instruction = self.instructions[index]
+        name = layout_name(instruction)
+        return f"{name} {instruction.memory.name}" if isinstance(instruction, Load) else name
 
     def full(self, index: int) -> str:
         """Return its place, what it is and where it came from: ``instruction 4 (GEMM, from C (a.py:3))``."""

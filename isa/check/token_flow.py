@@ -8,6 +8,7 @@ that order, up to the first pop that finds nothing. Tests: ``tests/isa/check/tes
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from isa.instructions import Instruction, Module
 from isa.tokens import TokenQueue, pops, pushes
@@ -100,3 +101,5 @@ def _done(clock: Clock, module: Module, index: int) -> Clock:
             return (-1, clock[1], index, clock[3])
         case Module.STORE:
             return (-1, clock[1], clock[2], index)
+        case _:
+            assert_never(module)

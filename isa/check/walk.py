@@ -5,14 +5,14 @@ Tests: ``tests/isa/check/test_checker.py``,
 ``tests/isa/check/test_races.py``, ``tests/isa/check/test_sanitizer.py``.
 """
 
-from typing import Self
+from typing import Self, assert_never
 
 from isa.check.access_order import NOBODY, AccessOrder
 from isa.check.findings import Finding, FindingKind, Names, Severity
 from isa.check.token_diagnosis import TokenDiagnosis
 from isa.check.token_flow import TokenFlow, token_flow
 from isa.footprint import Footprints, dram_hull
-from isa.instructions import Finish, Instruction, Load, MemoryId, Module, Store
+from isa.instructions import Alu, Finish, Gemm, Instruction, Load, MemoryId, Module, Store
 from isa.known_uops import KnownUops
 from isa.program import Program
 from isa.tokens import token_order
@@ -113,3 +113,7 @@ def follow_uops(instruction: Instruction, program: Program, uops: KnownUops) -> 
             uops.load(instruction)
         case Store() if instruction.x_size and instruction.y_size:
             uops.store(*dram_hull(instruction, program.config.out_elem_bytes))
+        case Load() | Store() | Gemm() | Alu() | Finish():
+            pass
+        case _:
+            assert_never(instruction)

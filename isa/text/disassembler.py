@@ -6,10 +6,11 @@ Tables as in ``isa.text.syntax``. Tests: ``tests/isa/text/test_assembly.py``.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 from isa.config import VTAConfig
 from isa.encoding import DecodingError, decode_uop, layout_name, value_getters, value_names
-from isa.instructions import Alu, Instruction, Load, MemoryId, Store
+from isa.instructions import Alu, Finish, Gemm, Instruction, Load, MemoryId, Store
 from isa.origin import Origin
 from isa.program import MemorySegment, OutputRegion, Program
 from isa.text.data import describe
@@ -142,8 +143,10 @@ def _mnemonic(instruction: Instruction, values: Mapping[str, int]) -> Mnemonic:
             return MNEMONICS[f"store.{instruction.memory.name.lower()}"]
         case Alu():
             return MNEMONICS[f"alu.{instruction.alu_opcode.name.lower()}"]
-        case _:
+        case Gemm() | Finish():
             return MNEMONICS[layout_name(instruction).lower()]
+        case _:
+            assert_never(instruction)
 
 
 def _without_flags(values: Mapping[str, int]) -> Iterator[int]:

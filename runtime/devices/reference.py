@@ -8,6 +8,7 @@ Tests: ``tests/runtime/devices/test_device_errors.py``.
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -62,8 +63,10 @@ class ReferenceDevice(CountedDevice):
                 return machine.inp.copy()
             case MemoryId.WGT:
                 return machine.wgt.copy()
-            case _:
+            case MemoryId.ACC | MemoryId.ACC_8BIT | MemoryId.OUT:
                 return machine.acc.copy()
+            case _:
+                assert_never(memory)
 
     def launch(
         self, insn_address: int, insn_count: int, *, origins: Sequence[Origin | None] | None = None

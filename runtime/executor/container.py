@@ -13,7 +13,7 @@ import os
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NoReturn, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -126,6 +126,8 @@ def _step_entry(step: Step, blobs: _Blobs) -> dict[str, object]:
         case DeviceStep():
             launches = [_launch_entry(launch, blobs) for launch in step.launches]
             return {"launches": launches, "macs": step.macs, "node": step.node, "tensors": step.tensors}
+        case _:
+            assert_never(step)
 
 
 def _launch_entry(launch: StoredLaunch, blobs: _Blobs) -> dict[str, object]:

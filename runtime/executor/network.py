@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -153,6 +153,8 @@ class Network:
                 yield from (name for name in step.inputs if not self.tensors[name].on_device)
             case DeviceStep():
                 pass
+            case _:
+                assert_never(step)
 
     def _check_tensor(self, name: str, tensor: Tensor) -> None:
         end = tensor.offset + tensor.nbytes
@@ -193,3 +195,5 @@ class Network:
                 for launch in step.launches:
                     launch.check(where, [self.tensors[name].nbytes for name in step.tensors], self.config)
                 return step.tensors
+            case _:
+                assert_never(step)

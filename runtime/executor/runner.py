@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -132,6 +133,8 @@ class NetworkRunner:
                 for name, array in zip(step.outputs, made, strict=True):
                     self._keep(self.network.tensor(name), array, values)
                 return ()
+            case _:
+                assert_never(step)
 
     def _submit(self, launch: Launch) -> LaunchStats:
         return self.session.queue.launcher.submit(launch)
@@ -163,6 +166,8 @@ class NetworkRunner:
                 made = step.outputs
             case DeviceStep():
                 made = [name for name in step.tensors if self.network.tensor(name).home is Home.ARENA]
+            case _:
+                assert_never(step)
         for name in made:
             watch(name, self._value(self.network.tensor(name), values))
 
@@ -180,6 +185,8 @@ class NetworkRunner:
                     for launch in step.launches
                 )
                 return tuple(launch.run_for(step.node) for launch in launches)
+            case _:
+                assert_never(step)
 
 
 def _last_reads(network: Network) -> list[tuple[str, ...]]:

@@ -9,9 +9,10 @@ Tests: ``tests/runtime/queue/test_instruction_queue.py``.
 
 from dataclasses import dataclass
 from enum import IntFlag
+from typing import assert_never
 
 from isa.errors import VTAError
-from isa.instructions import Finish, Instruction, Load, MemoryId, Module, Store
+from isa.instructions import Alu, Finish, Gemm, Instruction, Load, MemoryId, Module, Store
 from isa.origin import Origin
 from isa.tokens import TokenQueue
 from runtime.memory.device_memory import Allocation
@@ -65,8 +66,10 @@ class Entry:
                 return False
             case Load():
                 return not self.instruction.is_nop
-            case _:
+            case Store() | Gemm() | Alu():
                 return True
+            case _:
+                assert_never(self.instruction)
 
 
 def nop(module: Module) -> Instruction:
@@ -78,6 +81,8 @@ def nop(module: Module) -> Instruction:
             return Load(memory=MemoryId.UOP)
         case Module.STORE:
             return Store(memory=MemoryId.UOP)
+        case _:
+            assert_never(module)
 
 
 _QUEUES = frozenset(queue.ends for queue in TokenQueue)

@@ -11,13 +11,14 @@ Tests: ``tests/runtime/queue/test_token_plan.py``.
 """
 
 from collections.abc import Sequence
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
 
 from isa.config import VTAConfig
 from isa.footprint import Footprint, Footprints
-from isa.instructions import Finish, Load, MemoryId, Module, Store
+from isa.instructions import Alu, Finish, Gemm, Load, MemoryId, Module, Store
 from isa.known_uops import UopBuffer
 from runtime.memory.device_memory import Allocation
 from runtime.queue.instruction_queue import Entry, Token
@@ -115,8 +116,10 @@ class _Planner:
                 # The launch is over when FINISH is; compute's own work is done before it anyway.
                 for source, last in self._last.items():
                     self._wait(index, source, last)
-            case _:
+            case Load() | Store() | Gemm() | Alu():
                 self._order(index, instruction.module, self._footprints.of(instruction, self._uops.read))
+            case _:
+                assert_never(instruction)
 
     def _order(self, index: int, module: Module, footprint: Footprint) -> None:
         """Wait for the other module at each place, then remember having been there.

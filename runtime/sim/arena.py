@@ -4,6 +4,7 @@ Tests: ``tests/runtime/sim/test_transfers.py``.
 """
 
 from collections.abc import Mapping
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -86,6 +87,8 @@ class Arena:
             case MemoryId.ACC | MemoryId.ACC_8BIT | MemoryId.OUT:
                 numbers = region.view(np.int32)
                 return numbers.reshape(config.acc_depth, config.batch, config.block_out).copy()
+            case _:
+                assert_never(memory)
 
     def _region(self, memory: MemoryId) -> Bytes:
         begin, size = self.geometry.place(memory)

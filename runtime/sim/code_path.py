@@ -6,6 +6,7 @@ do). Tests: ``tests/runtime/sim/test_code_path.py``.
 
 from collections.abc import Mapping
 from enum import Enum
+from typing import assert_never
 
 from isa.errors import VTAError
 from runtime.native.target import CodeTarget, feature_text, host_cpu, host_features
@@ -46,6 +47,8 @@ class CodePath(Enum):
                 return Avx2Unit()
             case CodePath.GENERIC:
                 return GenericUnit()
+            case _:
+                assert_never(self)
 
     def target(self) -> CodeTarget:
         """Return what LLVM makes the kernels for; raises ``CodePathError`` if the host cannot run them."""
@@ -60,6 +63,8 @@ class CodePath(Enum):
                 return CodeTarget(cpu=host_cpu(), features=feature_text(_without_avx512(features)), level=1)
             case CodePath.GENERIC:
                 return CodeTarget(cpu="generic", level=1)
+            case _:
+                assert_never(self)
 
 
 def host_code_paths() -> tuple[CodePath, ...]:

@@ -5,6 +5,7 @@ to the stored form of the dot unit). Tests: ``tests/runtime/sim/test_transfers.p
 """
 
 from dataclasses import dataclass
+from typing import assert_never
 
 from isa.config import VTAConfig
 from isa.instructions import MemoryId
@@ -105,6 +106,8 @@ class Geometry:
                 return self.wgt_at, self.wgt_elem
             case MemoryId.ACC | MemoryId.ACC_8BIT | MemoryId.OUT:
                 return self.acc_at, self.acc_elem
+            case _:
+                assert_never(memory)
 
 
 def _aligned(nbytes: int) -> int:

@@ -7,7 +7,7 @@ Tests: ``tests/runtime/sim/test_transfers.py``.
 
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, assert_never
 
 from llvmlite import ir
 
@@ -116,8 +116,10 @@ def _emit_row(
             _emit_inputs(emit, geometry, target, source, count)
         case MemoryId.WGT:
             emit.call(weights, emit.arguments["arena"], source, first, count)
-        case _:
+        case MemoryId.UOP | MemoryId.OUT:
             raise AssertionError(f"no rows of {memory!r} are loaded")
+        case _:
+            assert_never(memory)
 
 
 def _emit_inputs(emit: Emitter, geometry: Geometry, target: Num, source: Num, count: Num) -> None:

@@ -188,7 +188,8 @@ def _storage_or_effect(raw: Any, cell: Any) -> n.Cell:
         case _nir.SyncProperty() | _nir.AsyncProperty():
             message = None if cell.format is None else _message(cell.format)
             return n.Property(cell.kind, cell.test, cell.en, message, _where(cell))
-    raise SimulatorError(f"{_describe(raw, cell)} is a kind of cell that the simulator does not know")
+        case _:
+            raise SimulatorError(f"{_describe(raw, cell)} is a kind of cell that the simulator does not know")
 
 
 def _message(message: Any) -> tuple[str | n.FormatPiece, ...]:

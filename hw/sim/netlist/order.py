@@ -4,6 +4,7 @@ Tests: ``tests/hw/sim/netlist/test_order.py``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
 
 from hw.sim.errors import SimulatorError
 from hw.sim.netlist import cells as n
@@ -50,6 +51,8 @@ def input_values(cell: n.Cell) -> Iterator[n.Value]:
             yield from cell.outputs.values()
         case n.MemoryCell():
             pass
+        case _:
+            assert_never(cell)
 
 
 def _effect_values(cell: n.Print | n.Property) -> Iterator[n.Value]:
@@ -169,7 +172,8 @@ def _bit_inputs(cell: n.Cell, bit: int) -> list[int]:
                 if item.start <= bit < item.start + len(item.value):
                     nets += (item.cond, item.value[bit - item.start])
             return nets
-    raise AssertionError("only splittable cells are split")
+        case _:
+            raise AssertionError("only splittable cells are split")
 
 
 def _title(cell: n.Cell) -> str:

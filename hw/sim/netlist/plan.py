@@ -154,6 +154,8 @@ class _Planner:
                 case n.WritePort():
                     add(step, self._block(step))
                     at_edge.append(step)
+                case _:
+                    pass  # its code is written where its value is needed
         for number in range(len(self.observed)):
             add((number, OBSERVE), "noted" if number in self.noted else "observed")
         for step in self._counters(order, sinks):
@@ -240,4 +242,5 @@ def _input_cuts(cell: n.Cell) -> set[int]:
         case n.AssignmentList():
             cuts = {start for start, _ in n.segments(cell.default)}
             return cuts | {item.start + start for item in cell.assignments for start, _ in n.segments(item.value)}
-    return set()
+        case _:
+            return set()

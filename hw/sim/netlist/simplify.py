@@ -6,12 +6,16 @@ that nothing reads any more are never translated. Tests: ``tests/hw/sim/netlist/
 """
 
 from dataclasses import replace
+from typing import assert_never
 
 from hw.sim.netlist import cells as n
 
 __all__ = ["simplify"]
 
 _PASSES = 8
+
+_Outside = n.Top | n.FlipFlop | n.MemoryCell | n.WritePort | n.AsyncReadPort | n.SyncReadPort | n.Print | n.Property
+"""What lies around the combinational logic."""
 
 
 def simplify(netlist: n.Netlist) -> n.Netlist:
@@ -82,9 +86,9 @@ class _Simplifier:
             case n.PriorityMatch():
                 return n.PriorityMatch(self.net(cell.enable), self.value(cell.inputs))
             case _:
-                return self._storage(cell)
+                return self._outside(cell)
 
-    def _storage(self, cell: n.Cell) -> n.Cell:
+    def _outside(self, cell: _Outside) -> n.Cell:
         match cell:
             case n.FlipFlop():
                 return replace(cell, data=self.value(cell.data))
@@ -102,7 +106,10 @@ class _Simplifier:
                 return replace(cell, en=self.net(cell.en), test=self.net(cell.test), message=message)
             case n.Top():
                 return replace(cell, outputs={name: self.value(value) for name, value in cell.outputs.items()})
-        return cell
+            case n.MemoryCell():
+                return cell
+            case _:
+                assert_never(cell)
 
     def _message(self, message: tuple[str | n.FormatPiece, ...]) -> tuple[str | n.FormatPiece, ...]:
         return tuple(p if isinstance(p, str) else replace(p, value=self.value(p.value)) for p in message)
@@ -120,7 +127,10 @@ def _width(cell: n.Cell) -> int:
             return len(cell.default)
         case n.PriorityMatch():
             return len(cell.inputs)
-    return 1
+        case n.Matches():
+            return 1
+        case _:
+            raise AssertionError("only pure cells pass something on")
 
 
 def _passed_on(cell: n.Cell) -> n.Value | None:
@@ -144,4 +154,5 @@ def _passed_on(cell: n.Cell) -> n.Value | None:
             return (cell.enable,)
         case n.AssignmentList(assignments=()):
             return cell.default
-    return None
+        case _:
+            return None

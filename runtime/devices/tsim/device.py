@@ -8,7 +8,7 @@ Tests: ``tests/runtime/test_rtl_*.py``, ``tests/runtime/observe/test_timeline.py
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -239,8 +239,10 @@ class RtlSimulator(CountedDevice):
                 return None if fault is None else _execution_error(fault, origins)
             case ErrorCode.OPCODE | ErrorCode.UNUSED_BITS | ErrorCode.ILLEGAL:
                 return _execution_error(Fault(ended.place, _refusal(stream.word(ended.place), self.config)), origins)
-            case _:
+            case ErrorCode.NO_FINISH | ErrorCode.READ_RESPONSE | ErrorCode.WRITE_RESPONSE:
                 return DeviceError(f"the hardware stopped with error {code.name} at {ended.place}")
+            case _:
+                assert_never(code)
 
     def _timeline_of(
         self,

@@ -3,7 +3,7 @@
 Tests: ``tests/runtime/devices/tsim/test_memories.py``.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +35,10 @@ def read_scratchpad(
         case MemoryId.WGT:
             rows = _element_bytes(design, "load.wgt.memory", config.wgt_elem_bits)
             return unpack(rows, config.wgt_width).reshape(-1, config.block_out, config.block_in)
-        case _:
+        case MemoryId.ACC | MemoryId.ACC_8BIT | MemoryId.OUT:
             return unpack(_accumulator(design, config), config.acc_width).reshape(-1, config.batch, config.block_out)
+        case _:
+            assert_never(memory)
 
 
 def _accumulator(design: "CompiledDesign", config: VTAConfig) -> npt.NDArray[np.uint8]:
