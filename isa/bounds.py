@@ -10,19 +10,19 @@ __all__ = ["index_text", "outside_text", "row_outside", "sram_text"]
 
 
 def index_text(name: str, index: int, depth: int) -> str:
-    """Say that ``index``, of what ``name`` says, is not in a buffer of ``depth`` elements."""
+    """Say that index ``index`` of ``name`` lies outside a buffer of ``depth`` elements."""
     return f"{name} index {index} is out of range, the buffer has {depth} elements"
 
 
 def sram_text(name: str, base: int, count: int, depth: int) -> str:
-    """Say that ``count`` elements of scratchpad ``name`` from ``base`` on are not all in its ``depth`` elements."""
+    """Say that ``count`` elements from ``base`` on leave scratchpad ``name``, which has ``depth``."""
     return f"{name} elements {base} to {base + count - 1} are out of range, the buffer has {depth} elements"
 
 
 def outside_text(subject: str, begin: int, end: int, dram: range) -> str | None:
-    """Say that bytes ``begin`` to ``end - 1`` are where there is no memory; None if there is. ``dram``: its addresses.
+    """Say that bytes ``begin`` to ``end - 1`` lie outside ``dram``, the addresses of memory; None if they lie inside.
 
-    ``subject`` names the bytes and goes on with the verb.
+    ``subject`` begins the sentence: it names the bytes and ends with the verb.
     """
     if begin < dram.start:
         return f"{subject} out of range, memory begins at {dram.start:#x}"
@@ -32,7 +32,7 @@ def outside_text(subject: str, begin: int, end: int, dram: range) -> str | None:
 
 
 def row_outside(transfer: Load | Store, elem_bytes: int, dram: range) -> str | None:
-    """Name the first row of a transfer that moves anything which is not in memory; None if all are."""
+    """Name the first row that lies outside memory, of a transfer that moves anything; None if all rows lie inside."""
     begin, end = transfer.dram_base * elem_bytes, (transfer.dram_base + dram_reach(transfer)) * elem_bytes
     if dram.start <= begin and end <= dram.stop:
         return None

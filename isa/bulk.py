@@ -1,4 +1,4 @@
-"""Words in bulk: numpy columns of field values, about a microsecond a word.
+"""Words in bulk: numpy columns of field values, at about a microsecond per word.
 
 The same layouts and rules as ``isa.encoding``, applied to whole columns; an illegal word is reported by the scalar
 code, so that there is one set of messages. Tests: ``tests/isa/test_bulk.py``.
@@ -49,7 +49,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class FieldTable:
-    """All instructions of one layout: ``index`` their places in the stream, ``columns`` a value of each used field."""
+    """All instructions of one layout: their places in the stream (``index``) and the values of each used field."""
 
     name: str
     index: Column
@@ -223,7 +223,7 @@ def encode_all(instructions: Sequence[Instruction], config: VTAConfig) -> WordAr
     tables = {}
     for name, index in places.items():
         values = np.array(rows[name])
-        if values.dtype.kind not in "bi":  # something else than whole numbers of up to 63 bits
+        if values.dtype.kind not in "bi":  # something other than whole numbers of up to 63 bits
             return _encode_one_by_one(instructions, config)
         columns = dict(zip(value_names(name, config), values.T.astype(np.int64), strict=True))
         tables[name] = FieldTable(name, np.array(index, np.int64), columns)

@@ -176,7 +176,7 @@ def row_starts(transfer: Load | Store) -> list[int]:
 
 
 def all_row_starts(transfers: TransferColumns) -> tuple[Column, Column]:
-    """Return a row of every transfer after the other: which transfer it is of, and the DRAM element it begins at."""
+    """Return, for each row of each transfer in turn, which transfer it belongs to and the DRAM element it begins at."""
     rows = np.where(transfers.x_size != 0, transfers.y_size, 0)
     which = np.repeat(np.arange(len(rows)), rows)
     number = np.arange(len(which)) - np.repeat(np.cumsum(rows) - rows, rows)
@@ -184,7 +184,7 @@ def all_row_starts(transfers: TransferColumns) -> tuple[Column, Column]:
 
 
 def by_memory(memories: Column, value_of: Callable[[MemoryId], int]) -> Column:
-    """Return ``value_of`` each memory in a column of them."""
+    """Return ``value_of`` applied to each memory in a column of them."""
     table = np.zeros(max(MemoryId) + 1, np.int64)
     for memory in MemoryId:
         table[memory] = value_of(memory)
@@ -205,5 +205,5 @@ def loop_steps(loops: Gemm | Alu | LoopColumns) -> int | Column:
 
 
 def last_index(base: Number, loops: LoopFields[Number], *, outer: Number, inner: Number) -> Number:
-    """Return the greatest index that ``base`` becomes in loops with steps, which add ``outer`` and ``inner`` each."""
+    """Return the greatest index that ``base`` becomes in loops that run and add ``outer`` and ``inner`` per step."""
     return (loops.iter_out - 1) * outer + (loops.iter_in - 1) * inner + base

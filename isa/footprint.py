@@ -47,13 +47,13 @@ class Footprint:
 _NOTHING = Footprint()
 
 _KEPT = 4096
-"""Footprints that are kept at most: an array in each may have 16 KiB."""
+"""How many footprints are kept at most: the array in each may take 16 KiB."""
 
 
 class Footprints:
     """Footprints of the instructions of one configuration; those of loops are kept, since programs repeat them.
 
-    ``dram`` are the addresses that there are.
+    ``dram`` are the addresses of memory.
     """
 
     def __init__(self, config: VTAConfig, dram: range) -> None:
@@ -157,7 +157,7 @@ def _out_of_bounds(*messages: str) -> Footprint:
 
 
 def _forgets(loops: Gemm | Alu) -> bool:
-    """Return whether the result says nothing of what was there: a reset, a product with 0, a shift of all bits out."""
+    """Return whether the result does not depend on what was there: a reset, a product with 0, all bits shifted out."""
     match loops:
         case Gemm():
             return loops.reset

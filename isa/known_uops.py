@@ -1,4 +1,4 @@
-"""What ranges of the micro-op buffer say, where its contents are known, or as far as they are without running.
+"""What ranges of the micro-op buffer say: where its contents are known, or as far as they can be without running.
 
 Tests: ``tests/isa/check/test_checker.py``.
 """
@@ -26,7 +26,7 @@ Column = npt.NDArray[np.int64]
 class UopRange:
     """What a range of micro-ops says: ``problem`` (and its kind) if one cannot be used, or else their fields.
 
-    ``complete`` is whether all of them are known; ``key`` tells ranges of the same contents.
+    ``complete`` tells whether all of them are known; ranges with the same contents have the same ``key``.
     """
 
     problem: str | None

@@ -1,4 +1,4 @@
-"""Text from files as a terminal may have it: what a terminal would obey instead of showing it is written out.
+"""Text from files made safe for a terminal: what a terminal would obey, instead of showing it, is written out.
 
 Names and messages in programs, traces and capsules may come from a stranger. Whatever prints or puts them into a
 message passes them through here. Tests: ``tests/isa/test_printable.py``.
@@ -8,10 +8,10 @@ __all__ = ["in_one_line", "printable"]
 
 
 def in_one_line(text: str) -> str:
-    r"""Return ``text`` with every character that is not for printing written out, as ``\x1b`` or ``\u202e``.
+    r"""Return ``text`` with every character that cannot be printed written out, as ``\x1b`` or ``\u202e``.
 
-    That are control characters (line ends and tabs too), those that turn the direction of writing, and halves of
-    characters in names of files.
+    These are control characters (line ends and tabs included), those that change the direction of writing, and lone
+    surrogates, which stand for undecodable bytes in file names.
     """
     if text.isprintable():
         return text

@@ -55,7 +55,7 @@ def _called(name: str, address: int) -> str:
 
 
 def _check_names(names: Sequence[str]) -> None:
-    """Refuse a name that is given twice; empty names are none."""
+    """Refuse a name that is given twice; an empty name does not count."""
     counts = Counter(name for name in names if name)
     twice = [name for name, count in counts.items() if count > 1]
     if twice:

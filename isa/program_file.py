@@ -77,7 +77,7 @@ def program_from_bytes(data: bytes, *, where: str = "program") -> Program:
 def save_program(program: Program, path: str | os.PathLike[str]) -> None:
     """Write ``program`` to ``path``: the old file, if any, stays whole until the new one is.
 
-    A link stays a link, and what is no file (a pipe, a device) is written to, not replaced.
+    A link stays a link, and anything but a regular file (a pipe, a device) is written to, not replaced.
     """
     data = program_to_bytes(program)
     where = os.fspath(path)

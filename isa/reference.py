@@ -59,7 +59,7 @@ class Reference:
     Scratchpads hold numbers: ``inp`` (depth, batch, block_in), ``wgt`` (depth, block_out, block_in), ``acc`` (depth,
     batch, block_out), all int32, and ``uop`` 32-bit words. They start as zeros and stay as they are from one ``run`` to
     the next. With ``skip_execution``, only micro-op loads do their work; the counters count everything. No access may
-    lie below ``first_address``. An instruction that fails was counted, and has written nothing.
+    lie below ``first_address``. An instruction that fails has been counted, and has written nothing.
     """
 
     def __init__(
@@ -274,7 +274,7 @@ class Reference:
 
 
 def loop_nest(loops: Gemm | Alu, uops: Uops) -> Iterator[tuple[Indices, Indices, Uops]]:
-    """Yield the steps of the loops, some thousand at a time and in order, as three columns: i, j and micro-op.
+    """Yield the steps of the loops, a few thousand at a time and in order, as three columns: i, j and micro-op.
 
     ``for i in range(iter_out): for j in range(iter_in): for uop in uops``; there is at least one.
     """

@@ -21,7 +21,7 @@ _ANYBODY, _OWNER = 0o666, 0o600
 """Modes of new files: what the user's mask leaves of the first, or for the owner alone."""
 
 _MOST_LINKS = 40
-"""Links behind links that are followed; Linux follows as many."""
+"""How many links in a row are followed: as many as Linux follows."""
 
 _MOST_OF_ONE_NAME = 100
 """Files that ``write_new`` makes room for beside one that is somebody else's."""
@@ -30,8 +30,8 @@ _MOST_OF_ONE_NAME = 100
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Make ``data`` the contents of the file ``path``: the old one, if any, stays whole until the new one is.
 
-    A link stays a link, and what is no file (a pipe, a device) is written to, not replaced. Raises ``OSError`` with the
-    file's name; in a folder that all may write to (``/tmp``), also for another user's link.
+    A link stays a link, and anything but a regular file (a pipe, a device) is written to, not replaced. Raises
+    ``OSError`` with the file's name; in a folder that all may write to (``/tmp``), also for another user's link.
     """
     with open_whole(path) as file:
         file.write(data)
@@ -56,8 +56,8 @@ def open_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 def open_growing(path: str | os.PathLike[str]) -> Iterator[FileIO]:
     """Open ``path``, a new file from the start, for contents that can be read while they grow; nothing is buffered.
 
-    An exception inside leaves what there is. Where it could not be written (a full disk), or there is nothing yet, the
-    file goes.
+    An exception inside leaves what there is. Where it could not be written (a full disk), or nothing has been written
+    yet, the file is removed.
     """
     with _named(path):
         target = _behind_links(os.fspath(path))
@@ -79,7 +79,7 @@ def open_growing(path: str | os.PathLike[str]) -> Iterator[FileIO]:
 
 @contextlib.contextmanager
 def open_growing_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
-    """Open ``path`` as ``open_growing`` does, for text in UTF-8; it is buffered, so flush what shall be read."""
+    """Open ``path`` as ``open_growing`` does, for text in UTF-8; it is buffered, so flush what is to be read."""
     with open_growing(path) as file:
         text = TextIOWrapper(BufferedWriter(file), "utf-8")
         try:
@@ -248,12 +248,12 @@ def _behind_links(path: str) -> str:
 
 
 def _is_special(path: str) -> bool:
-    """Whether there is something that is no file: a device, a pipe, a folder."""
+    """Whether there is something other than a regular file: a device, a pipe, a folder."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _is_own(path: str, data: bytes) -> bool:
-    """Whether there is a file of this user with these contents; a link is none."""
+    """Whether there is a file of this user with these contents; a link does not count."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError:

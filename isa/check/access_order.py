@@ -22,7 +22,7 @@ from isa.program import Program
 __all__ = ["NOBODY", "AccessOrder", "Need"]
 
 NOBODY = -1
-"""In place of an instruction: none (or one that is not known)."""
+"""Stands for no instruction, or for one that is not known."""
 
 _NEVER = -2
 """Nothing has written this element."""
@@ -32,7 +32,7 @@ Last = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The instruction that touched ``what`` last must complete before an access: ``does`` what ``other`` ``did``."""
+    """Before an access that ``does`` something to ``what`` can start, ``index``, which ``did``, must complete."""
 
     module: Module
     index: int
@@ -96,7 +96,7 @@ class AccessOrder:
         return missing
 
     def skip(self, instruction: Instruction, index: int) -> None:
-        """Pass over an instruction that is out of bounds, or touches nobody knows what: it may write anything."""
+        """Pass over an instruction that is out of bounds, or whose accesses are unknown: it may write anything."""
         self._rivals = []
         self.needs.append((NOBODY,) * 4)
         cells = self._cells.of(index)
@@ -110,7 +110,7 @@ class AccessOrder:
             self._dram[instruction.module][cells] = index
 
     def conflict(self, module: Module) -> Need:
-        """Return, of the instruction visited last, the access that must wait for ``module``."""
+        """Return which access of the instruction visited last must wait for ``module``."""
         rival = max((r for r in self._rivals if r.module == module), key=lambda r: r.index)
         places = _places(rival.elements)
         last = rival.last[places]

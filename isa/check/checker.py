@@ -37,7 +37,7 @@ def check(program: Program, *, memory_bytes: int = 1 << 32, first_address: int =
 
 
 def is_valid(program: Program, *, memory_bytes: int = 1 << 32) -> bool:
-    """Return whether every engine gives what the reference gives, if their scratchpads hold the same at first.
+    """Return whether every engine gives what the reference gives when their scratchpads start with the same contents.
 
     That is so if no finding is an error, unwritten reads aside.
     """

@@ -1,4 +1,4 @@
-"""DRAM cut into cells that every transfer of a program touches whole or not at all: bookkeeping without an array of
+"""DRAM cut into cells, each of which a transfer touches as a whole or not at all: bookkeeping without an array of
 bytes.
 
 Tests: ``tests/isa/check/test_checker.py``.

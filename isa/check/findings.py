@@ -29,7 +29,7 @@ class FindingKind(Enum):
     BOUNDS = "bounds"
     """An index or an address that is out of range."""
     TOKENS = "tokens"
-    """A token that is missing, or left over, or FINISH out of its place."""
+    """A token that is missing or left over, or a FINISH that is not the last instruction."""
     RACE = "race"
     """Two modules touch the same elements, and no token says which one is first."""
     UNWRITTEN = "unwritten"

@@ -1,4 +1,4 @@
-"""Running a program on the reference interpreter with every check: what depends on data, too.
+"""Running a program on the reference interpreter with every check, those that depend on data included.
 
 The same findings as the checker's, with the micro-ops that were really loaded, and notes on numbers that wrap in the
 accumulator or are cut when they are stored. Tests: ``tests/isa/check/test_sanitizer.py``.
@@ -36,7 +36,7 @@ class Sanitized:
 def sanitize(program: Program, *, first_address: int = 0, before: Sanitized | None = None) -> Sanitized:
     """Run ``program`` in DRAM of its own, from ``first_address`` on.
 
-    With ``before``, it goes on where that run ended: the scratchpads hold what it left.
+    With ``before``, it continues where that run ended: the scratchpads hold what it left.
     """
     machine = ValueWatch(program.config, program.dram(at_least=first_address), first_address=first_address)
     try:

@@ -24,10 +24,10 @@ _LOOSE, _BROKEN = 1, 100
 
 
 _NAMED = 3
-"""Pops that are named as perhaps the one without a token."""
+"""How many pops are named as candidates for the one without a token."""
 
 _WINDOW = 32
-"""Pops before one that finds no token that are looked at for the cause."""
+"""How many pops, up to the one that finds no token, are searched for the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class TokenDiagnosis:
         ]
 
     def _needed_by(self, queue: TokenQueue, places: range) -> list[int | None]:
-        """Return what each of the pops number ``places`` is needed for that none before it is."""
+        """Return, for each of the pops ``places``, what it is needed for and no earlier pop is."""
         needed: list[int | None] = []
         latest = NOBODY
         for place in places:
@@ -175,7 +175,7 @@ class TokenDiagnosis:
         return needed
 
     def _needed(self, queue: TokenQueue, place: int) -> int | None:
-        """Return what pop number ``place``, and what follows it up to the next one, needs last of the giving module."""
+        """Return the giving module's last instruction that is needed from pop ``place`` up to the next pop."""
         giver_module, module = queue.ends
         takers = self.flow.takers[queue]
         stop = takers[place + 1] if place + 1 < len(takers) else len(self.instructions)

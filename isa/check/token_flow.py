@@ -41,7 +41,7 @@ class TokenFlow:
 
     @property
     def leftover(self) -> dict[TokenQueue, int]:
-        """How many tokens of each queue nobody takes."""
+        """How many tokens of each queue are never taken."""
         return {queue: len(self.givers[queue]) - len(self.takers[queue]) for queue in TokenQueue}
 
     def taker(self, queue: TokenQueue, giver: int) -> int | None:

@@ -18,7 +18,7 @@ Int32 = npt.NDArray[np.int32]
 
 
 class ValueWatch(Reference):
-    """Executes as ``Reference`` does; ``events`` are sentences on numbers that did not fit, one a step of work."""
+    """Executes as ``Reference`` does; ``events`` are sentences about numbers that did not fit, one per step of work."""
 
     def __init__(self, config: VTAConfig, memory: npt.NDArray[np.uint8], *, first_address: int = 0) -> None:
         super().__init__(config, memory, first_address=first_address)

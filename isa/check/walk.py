@@ -23,8 +23,8 @@ __all__ = ["Walk", "follow_uops"]
 class Walk:
     """Visits the instructions one after the other and collects ``findings``.
 
-    ``dram`` are the addresses that there are. With ``before``, the program goes on where another one ended: what that
-    one left on chip is there.
+    ``dram`` are the addresses of memory. With ``before``, the program continues where another one ended: what that one
+    left on chip is still there.
     """
 
     def __init__(self, program: Program, dram: range, *, before: Self | None = None) -> None:

@@ -27,6 +27,6 @@ class Cause(enum.IntEnum):
     DRAIN = 6
     """Pipelines empty and completions are reported."""
     INSTRUCTION = 7
-    """There is no instruction to begin with."""
+    """There is no instruction to start."""
     IDLE = 8
     """Nothing was launched."""

@@ -53,7 +53,7 @@ def assemble_bytes(data: bytes, *, name: str, config: VTAConfig | None = None) -
 
 
 def assemble(text: str, *, name: str = "assembly", config: VTAConfig | None = None) -> Program:
-    """Return the program in ``text``; ``name`` stands in front of errors.
+    """Return the program in ``text``; errors begin with ``name``.
 
     ``config`` is the configuration to assemble for (the default one if it is missing); where the text has a
     ``.config`` of its own, the two must agree in everything that decides programs.
@@ -90,7 +90,7 @@ def _program(text: str, config: VTAConfig | None, cursor: Cursor) -> Program:
     regions = tuple(_output(region, cursor) for region in outputs)
     instructions, origins = _instructions(parser, sections, cursor)
     _check_legality(config, instructions, sections, cursor)
-    cursor.line = 0  # what is wrong now belongs to no line
+    cursor.line = 0  # errors from here on belong to no line
     return Program(
         config=config,
         instructions=tuple(instructions),
@@ -140,7 +140,7 @@ def _uop_labels(sections: Sections, cursor: Cursor) -> tuple[dict[str, int], lis
 def _placed(sections: Sections, uop_count: int, cursor: Cursor) -> tuple[list[Region], list[Region], int]:
     """Return the regions with type, shape and address, and the address of the micro-ops.
 
-    What has no address gets pages behind everything that has one, in order of appearance, micro-ops last.
+    What has no address gets pages after everything that has one, in order of appearance, micro-ops last.
     """
     data = [_typed(region, {}, cursor) for region in sections.data]
     named: dict[str, Region] = {}

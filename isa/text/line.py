@@ -22,13 +22,13 @@ __all__ = ["LineParser", "suggestion"]
 _LABEL_EXPRESSION = re.compile(r"([A-Za-z_][\w.]*)(?:([+-])(.+))?", re.ASCII)
 
 _REMEMBERED = 4096
-"""Words of a mnemonic whose meaning is kept; more would cost the garbage collector more than they save."""
+"""Words of a mnemonic that are remembered; more would cost the garbage collector more than they save."""
 
 Pairs = tuple[tuple[str, int], ...]
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return ``did you mean ...?`` (letters may be large or small) or the list of what is known."""
+    """Return ``did you mean ...?`` (whatever the case of the letters) or the list of what is known."""
     names = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), names, n=1)
     return f"did you mean {names[close[0]]!r}?" if close else f"expected one of {', '.join(names.values())}"

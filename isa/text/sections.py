@@ -53,7 +53,7 @@ class Sections:
 def split_sections(text: str, cursor: Cursor) -> Sections:
     """Sort the lines of ``text``; ``LineError`` at ``cursor`` for a directive that is not understood.
 
-    Instructions keep everything behind them (origin, comment); other lines lose their comment.
+    Instructions keep everything that follows them (origin, comment); other lines lose their comment.
     """
     sections = Sections()
     current = ".text"
