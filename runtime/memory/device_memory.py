@@ -12,6 +12,8 @@ Tests: ``tests/runtime/memory/test_device_memory.py``.
 import bisect
 import mmap
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +31,9 @@ FIRST_ADDRESS = 0x1000
 
 _ADDRESS_SPACE = 1 << 32
 """Bytes that a 32-bit physical address reaches (``vta_phy_addr_t``)."""
+
+_HIDDEN_BYTES = 1 << 26
+"""Address space behind the limit, as far as there is any, for ``hidden``."""
 
 # Python 3.11's mmap has no name for this flag; the number is Linux's on every architecture that
 # wheels exist for.
@@ -69,7 +74,8 @@ class DeviceMemory:
                 f"{FIRST_ADDRESS:#x} and at most {_ADDRESS_SPACE:#x}, not {limit:#x}"
             )
         self.limit = limit
-        self._mapping = _reserve(limit)
+        self._end = min(limit + _HIDDEN_BYTES, _ADDRESS_SPACE)
+        self._mapping = _reserve(self._end)
         self._bytes: npt.NDArray[np.uint8] = np.frombuffer(self._mapping, dtype=np.uint8)
         self.base_pointer = int(self._bytes.ctypes.data)
         """Host pointer to physical address 0: byte ``p`` of device memory lies at ``base_pointer +
@@ -179,6 +185,24 @@ class DeviceMemory:
     def address_space(self) -> npt.NDArray[np.uint8]:
         """Return all bytes from address 0 to ``nbytes``, sharing the memory, so that an index is an address."""
         return self._bytes[: self._top]
+
+    @contextmanager
+    def hidden(self, nbytes: int) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
+        """Yield address and bytes of a block that no allocation gets and ``nbytes`` does not cover.
+
+        For what a device keeps in its memory out of every program's reach; it lies at the end of the mapping, so one
+        at a time. Raises ``DeviceMemoryError`` where allocations reach that far.
+        """
+        begin = self._end - -(-nbytes // PAGE_BYTES) * PAGE_BYTES
+        if begin < self._top:
+            raise DeviceMemoryError(
+                f"device memory: no {nbytes} bytes are left behind the allocations, which reach to {self._top:#x} of "
+                f"{self._end:#x}; free some of them, or give a higher limit"
+            )
+        try:
+            yield begin, self._bytes[begin : begin + nbytes]
+        finally:
+            self._clear(begin, self._end)
 
     def write(self, allocation: Allocation, offset: int, data: bytes | memoryview) -> None:
         """Copy ``data`` into ``allocation`` from byte ``offset`` on."""

@@ -116,15 +116,15 @@ class RtlCore:
         """Return a copy of a scratchpad between two launches."""
         return read_scratchpad(self._design, self._config, memory)
 
-    def run(self, address: int, count: int, *, noted: bool, beat: Beat) -> CoreRun:
-        """Launch, and wait for the end or until nothing moves any more.
+    def run(self, address: int, count: int, *, memory_end: int, noted: bool, beat: Beat) -> CoreRun:
+        """Launch, and wait for the end or until nothing moves any more. The core reaches memory up to ``memory_end``.
 
         Notes are taken if they are asked for, and ``beat`` is told how far the launch is.
         """
         from hw.sim import AxiError
 
         begin = self._memory.base_pointer + FIRST_ADDRESS
-        self._axi.attach_pointer(begin, self._memory.nbytes - FIRST_ADDRESS, address=FIRST_ADDRESS)
+        self._axi.attach_pointer(begin, memory_end - FIRST_ADDRESS, address=FIRST_ADDRESS)
         try:
             self._start(address, count)
             self._begin = self._design.cycles

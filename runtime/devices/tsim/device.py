@@ -8,14 +8,14 @@ Tests: ``tests/runtime/test_rtl_*.py``, ``tests/runtime/observe/test_timeline.py
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, TextIO, assert_never
+from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 import numpy.typing as npt
 
 from isa.config import VTAConfig
-from isa.encoding import DecodingError, decode
 from isa.instructions import MemoryId, Module
+from isa.machine.error_codes import ErrorCode
 from isa.machine.hardware_config import HardwareConfig
 from isa.origin import Origin
 from runtime.devices.device import (
@@ -32,9 +32,10 @@ from runtime.devices.device import (
 from runtime.devices.launch_words import read_launch
 from runtime.devices.observed import CountedDevice
 from runtime.devices.tsim.core import CoreRun, RtlCore
-from runtime.devices.tsim.stream import Fault, InstructionStream
+from runtime.devices.tsim.rehearsal import rehearse
+from runtime.devices.tsim.stream import Fault, Foreseen, InstructionStream
 from runtime.devices.tsim.uops import MicroOpShadow
-from runtime.memory.device_memory import DeviceMemory
+from runtime.memory.device_memory import PAGE_BYTES, DeviceMemory, DeviceMemoryError
 from runtime.observe.stats import LaunchStats, Statistics
 from runtime.observe.timeline import NEVER, Timeline, TimelineHook, order_timeline
 from runtime.observe.word_counts import count_words
@@ -162,25 +163,34 @@ class RtlSimulator(CountedDevice):
         An access out of range is found before the launch, and the instructions before it are executed.
         """
         stream = self._read(insn_address, insn_count)
-        fault = stream.misplaced_finish()
+        fault = stream.refusal()
         if fault is not None:
             raise self._refused(stream, _execution_error(fault, origins), origins)
-        fault = self._first_fault(stream)
-        count = insn_count if fault is None else fault.index
-        with self._patched(insn_address, stream, count):
-            noted = self._trace is not None or self._timeline is not None
-            with self._beating() as beat:
-                ended = self._core.run(insn_address, min(count + 1, insn_count), noted=noted, beat=beat)
-        done = self._executed(stream, ended, count)
+        foreseen = self._foresee(stream)
+        noted = self._trace is not None or self._timeline is not None
+        ended = self._run(insn_address, stream, foreseen, noted=noted)
+        done = self._executed(stream, ended, foreseen.places)
         self._stats = self._stats + done
-        error = self._error(stream, ended, fault, origins)
+        error = self._error(stream, ended, foreseen.fault, origins)
         if noted:
-            timeline = self._timeline_of(stream, ended, count, origins, error)
+            timeline = self._timeline_of(stream, ended, foreseen.places, origins, error)
             _report(self._trace, self._timeline, timeline, stream)
         if error is not None:
             raise error
         self._stats = self._stats + Statistics(launches=1)
         return LaunchStats(statistics=replace(done, launches=1))
+
+    def _run(self, address: int, stream: InstructionStream, foreseen: Foreseen, *, noted: bool) -> CoreRun:
+        """Let the hardware do what was foreseen, and keep the shadow of its micro-ops right whatever comes of it."""
+        as_foreseen = False
+        try:
+            with self._placed(address, stream, foreseen.places) as (code, count, end), self._beating() as beat:
+                ended = self._core.run(code, count, memory_end=end, noted=noted, beat=beat)
+            as_foreseen = ended.done and foreseen.fault is None and not stream.stores_own_uops
+        finally:
+            if not as_foreseen:
+                self._uops.learn(self._core.scratchpad(MemoryId.UOP).astype(np.uint32))
+        return ended
 
     def _refused(
         self, stream: InstructionStream, error: DeviceError, origins: Sequence[Origin | None] | None
@@ -193,10 +203,17 @@ class RtlSimulator(CountedDevice):
             self._timeline(told)
         return error
 
-    def _first_fault(self, stream: InstructionStream) -> Fault | None:
-        fault = stream.first_out_of_range(self.memory.nbytes)
-        end = stream.legal if fault is None else fault.index
-        return self._uops.first_fault(stream.work, self.memory.address_space(), before=end) or fault
+    def _foresee(self, stream: InstructionStream) -> Foreseen:
+        """Return what the launch is going to execute: the hardware does not notice an index or address out of range."""
+        memory = self.memory.address_space()
+        if stream.stores_own_uops:
+            return rehearse(stream, self._core.scratchpad, memory)
+        faults = dict(stream.out_of_range(len(memory)))
+        before = faults[Module.COMPUTE].index if Module.COMPUTE in faults else len(stream)
+        fault = self._uops.first_fault(stream, memory, before=before)
+        if fault is not None:
+            faults[Module.COMPUTE] = fault
+        return stream.up_to_first(faults.values()) if faults else stream.whole
 
     def _read(self, address: int, count: int) -> InstructionStream:
         """Return the words of a launch, decoded; what was launched last is kept, since launches come again."""
@@ -208,20 +225,39 @@ class RtlSimulator(CountedDevice):
         return stream
 
     @contextmanager
-    def _patched(self, address: int, stream: InstructionStream, count: int) -> Iterator[None]:
-        """Put the words that are to be executed into memory, and back what was there, if they differ."""
-        words = stream.words_to_run(count)
-        view = self.memory.view(address, words.nbytes)
-        kept = view.copy()
-        view[:] = words.astype("<u8").reshape(-1).view(np.uint8)
-        try:
-            yield
-        finally:
-            view[:] = kept
+    def _placed(
+        self, address: int, stream: InstructionStream, places: npt.NDArray[np.int64]
+    ) -> Iterator[tuple[int, int, int]]:
+        """Yield address and number of the words to execute, and the end of the memory that the hardware must reach.
 
-    def _executed(self, stream: InstructionStream, ended: CoreRun, count: int) -> Statistics:
+        They are executed where they lie, unless they differ from what lies there, or the launch stores over them: a
+        launch is as it was when it began, so the words that the hardware fetches then lie out of the program's reach.
+        """
+        words = stream.words_to_run(places)
+        if np.array_equal(words, stream.array) and not stream.stores_over(address, address + words.nbytes):
+            yield address, len(words), self.memory.nbytes
+            return
+        with self._hidden(words.nbytes) as (hidden, view):
+            view[:] = words.astype("<u8").reshape(-1).view(np.uint8)
+            yield hidden, len(words), hidden + -(-words.nbytes // PAGE_BYTES) * PAGE_BYTES
+
+    @contextmanager
+    def _hidden(self, nbytes: int) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
+        try:
+            block = self.memory.hidden(nbytes)
+            with block as found:
+                yield found
+        except DeviceMemoryError as error:
+            raise DeviceError(
+                f"this launch needs a copy of its instructions, and there is no place for it: {error}"
+            ) from None
+
+    def _executed(self, stream: InstructionStream, ended: CoreRun, places: npt.NDArray[np.int64]) -> Statistics:
         """Return what a launch did, cycles included."""
-        chosen = np.arange(len(stream)) < count if ended.done else stream.started(ended.started)
+        chosen = stream.started(ended.started)
+        if ended.done:
+            chosen = np.zeros(len(stream), np.bool_)
+            chosen[places] = True
         counted = count_words(stream.tables, chosen, self.config)
         return replace(counted, cycles=ended.cycles, account=ended.account)
 
@@ -229,36 +265,29 @@ class RtlSimulator(CountedDevice):
         self, stream: InstructionStream, ended: CoreRun, fault: Fault | None, origins: Sequence[Origin | None] | None
     ) -> DeviceError | None:
         """Return the exception for how a launch ended, None if it ended well."""
-        from isa.machine.error_codes import ErrorCode
-
-        code = ErrorCode(ended.error)
-        match code:
-            case ErrorCode.NONE if not ended.done:
-                return DeadlockError(stream.heads(ended.started, fetched=ended.fetched))
-            case ErrorCode.NONE:
-                return None if fault is None else _execution_error(fault, origins)
-            case ErrorCode.OPCODE | ErrorCode.UNUSED_BITS | ErrorCode.ILLEGAL:
-                return _execution_error(Fault(ended.place, _refusal(stream.word(ended.place), self.config)), origins)
-            case ErrorCode.NO_FINISH | ErrorCode.READ_RESPONSE | ErrorCode.WRITE_RESPONSE:
-                return DeviceError(f"the hardware stopped with error {code.name} at {ended.place}")
-            case _:
-                assert_never(code)
+        if ended.error:
+            code = ErrorCode(ended.error)
+            return DeviceError(f"the hardware stopped with error {code.name} at {ended.place}")
+        if not ended.done:
+            return DeadlockError(stream.heads(ended.started, fetched=ended.fetched))
+        return None if fault is None else _execution_error(fault, origins)
 
     def _timeline_of(
         self,
         stream: InstructionStream,
         ended: CoreRun,
-        count: int,
+        places: npt.NDArray[np.int64],
         origins: Sequence[Origin | None] | None,
         error: DeviceError | None,
     ) -> Timeline:
-        """Return the times of a launch whose first ``count`` words were executed; FINISH completes when it does."""
+        """Return the times of a launch that executed the words at ``places``; FINISH completes when the launch does."""
         notes = ended.notes
         assert notes is not None
         issued, begun, finished, settled = (np.full(len(stream), NEVER, np.int64) for _ in range(4))
-        issued[:count][: len(notes.issued)] = notes.issued[:count]
+        sent = places[: len(notes.issued)]
+        issued[sent] = notes.issued[: len(sent)]
         for module in Module:
-            indices = np.flatnonzero(stream.modules[:count] == module)
+            indices = places[stream.modules[places] == module]
             settles = notes.settles if module is Module.COMPUTE else notes.ends[module]
             for column, times in (
                 (begun, notes.starts[module]),
@@ -300,11 +329,3 @@ def _report(trace: TraceHook | None, hook: TimelineHook | None, timeline: Timeli
             trace(TraceEvent(index, module, stream.word(index), origin, begin=begin, end=end))
     if hook is not None:
         hook(timeline)
-
-
-def _refusal(word: int, config: VTAConfig) -> str:
-    try:
-        decode(word, config)
-    except DecodingError as error:
-        return str(error)
-    raise AssertionError("the hardware refused a word that isa.encoding accepts")

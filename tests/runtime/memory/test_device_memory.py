@@ -240,3 +240,27 @@ def test_a_block_of_another_memory_is_not_live() -> None:
     assert other.alloc(8).address == block.address
     assert one.is_live(block)
     assert not other.is_live(block)
+
+
+def test_a_hidden_block_lies_behind_the_limit_and_is_forgotten() -> None:
+    memory = DeviceMemory(0x20000)
+    memory.alloc(0x1F000)
+    with memory.hidden(100) as (address, view):
+        assert (address >= memory.limit, address % PAGE_BYTES, view.nbytes) == (True, 0, 100)
+        view[:] = 7
+        assert memory.nbytes == memory.limit
+    with memory.hidden(100) as (again, view):
+        assert (again, view.any()) == (address, False)
+
+
+def test_there_is_no_place_to_hide_where_allocations_reach_the_end_of_all_addresses() -> None:
+    memory = DeviceMemory(1 << 32)
+    memory.claim((1 << 32) - 0x2000, 0x1000)
+    with memory.hidden(0x1000) as (address, _):
+        assert address == (1 << 32) - 0x1000
+    with pytest.raises(DeviceMemoryError) as caught, memory.hidden(0x1001):
+        pass
+    assert str(caught.value) == (
+        "device memory: no 4097 bytes are left behind the allocations, which reach to 0xfffff000 of 0x100000000; free "
+        "some of them, or give a higher limit"
+    )

@@ -1,6 +1,7 @@
 """A launch's words as the device of the hardware looks at them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,20 +58,20 @@ INNOCENT: list[Instruction] = [
     ("instruction", "message"), FAULTS, ids=[f"{i.module.name}-{n}" for n, (i, _) in enumerate(FAULTS)]
 )
 def test_the_first_access_out_of_range_is_found(instruction: Instruction, message: str) -> None:
-    stream = stream_of([*INNOCENT, instruction, FAULTS[-1][0], Finish()])
-    assert stream.first_out_of_range(END) == Fault(len(INNOCENT), message)
+    stream = stream_of([*INNOCENT, instruction, FAULTS[-1][0], instruction, Finish()])
+    assert stream.out_of_range(END)[instruction.module] == Fault(len(INNOCENT), message)
 
 
 def test_what_is_in_range_or_does_nothing_is_no_fault() -> None:
-    assert stream_of([*INNOCENT, Finish()]).first_out_of_range(END) is None
+    assert stream_of([*INNOCENT, Finish()]).out_of_range(END) == {}
 
 
 def test_skipped_work_is_never_out_of_range_but_for_micro_op_loads() -> None:
     uops = Load(memory=MemoryId.UOP, sram_base=8192, dram_base=1024, y_size=1, x_size=1)
     skipped = [instruction for instruction, message in FAULTS if not message.startswith("DRAM bytes 0xffc")]
-    found = stream_of([*skipped, uops, Finish()], skip=True).first_out_of_range(END)
+    found = stream_of([*skipped, uops, Finish()], skip=True).out_of_range(END)
     message = "UOP elements 8192 to 8192 are out of range, the buffer has 8192 elements"
-    assert found == Fault(len(skipped), message)
+    assert found == {COMPUTE: Fault(len(skipped), message)}
 
 
 @pytest.mark.parametrize(
@@ -83,24 +84,52 @@ def test_skipped_work_is_never_out_of_range_but_for_micro_op_loads() -> None:
     ],
 )
 def test_finish_stands_at_the_end(instructions: list[Instruction], fault: Fault | None) -> None:
-    assert stream_of(instructions).misplaced_finish() == fault
+    assert stream_of(instructions).refusal() == fault
 
 
-def test_words_behind_an_illegal_one_are_not_looked_at() -> None:
+def test_the_first_illegal_word_is_named_unless_finish_stands_before_it() -> None:
     array = encode_all([Gemm(), Gemm(), FAULTS[0][0], Gemm()], CONFIG)
-    array[1, 0] = 7
+    array[1:, 0] = 7
     stream = InstructionStream(array, CONFIG)
     assert (stream.legal, len(stream)) == (1, 4)
-    assert stream.misplaced_finish() is None
-    assert stream.first_out_of_range(END) is None
-    assert stream.words_to_run(4).tolist() == array.tolist()
+    text = "opcode 7 is unknown; the opcodes are LOAD 0, STORE 1, GEMM 2, FINISH 3, ALU 4"
+    assert stream.refusal() == Fault(1, text)
+    array[0] = encode_all([Finish()], CONFIG)
+    text = "FINISH must be the last instruction of a launch, and this one has 4"
+    assert InstructionStream(array, CONFIG).refusal() == Fault(0, text)
+
+
+def test_each_module_has_a_first_fault_and_tokens_decide_which_comes_first() -> None:
+    wait, give = Deps(pop_prev=True), Deps(push_next=True)
+    bad = Load(memory=MemoryId.INP, sram_base=2047, dram_base=256, y_size=1, x_size=2)
+    waiting = Gemm(uop_bgn=1, uop_end=8193, deps=wait)
+    early = stream_of([waiting, bad, replace(bad, deps=give), Finish()])
+    faults = early.out_of_range(END)
+    assert {module: fault.index for module, fault in faults.items()} == {LOAD: 1, COMPUTE: 0}
+    found = early.up_to_first(faults.values())
+    assert (found.places.tolist(), found.fault) == ([], faults[LOAD])
+    given = stream_of([waiting, Load(memory=MemoryId.INP, deps=give), bad, Finish()])
+    found = given.up_to_first(given.out_of_range(END).values())
+    assert (found.places.tolist(), found.fault and found.fault.index) == ([1], 0)
+    stuck = stream_of([waiting, Finish()])
+    found = stuck.up_to_first(stuck.out_of_range(END).values())
+    assert (found.places.tolist(), found.fault) == ([0, 1], None)
+
+
+def test_stores_over_a_range_are_seen() -> None:
+    stream = stream_of(
+        [Store(dram_base=0x100, y_size=2, x_size=1, x_stride=4), Store(dram_base=0x180, x_size=0), Finish()]
+    )
+    hull = [stream.stores_over(begin, begin + 1) for begin in (0xFFF, 0x1000, 0x104F, 0x1050, 0x1800)]
+    assert hull == [False, True, True, False, False]
+    assert not stream.stores_own_uops
 
 
 def test_a_shortened_stream_ends_with_finish() -> None:
     instructions = [Gemm(), Load(memory=MemoryId.INP, deps=Deps(push_next=True)), Finish()]
     stream = stream_of(instructions)
-    assert decode_all(stream.words_to_run(1), CONFIG) == [Gemm(), Finish()]
-    assert decode_all(stream.words_to_run(3), CONFIG) == instructions
+    assert decode_all(stream.words_to_run(np.arange(1)), CONFIG) == [Gemm(), Finish()]
+    assert decode_all(stream.words_to_run(np.arange(3)), CONFIG) == instructions
 
 
 def test_a_stream_without_work_keeps_tokens_and_micro_op_loads() -> None:
@@ -116,7 +145,7 @@ def test_a_stream_without_work_keeps_tokens_and_micro_op_loads() -> None:
         ],
         skip=True,
     )
-    assert decode_all(stream.words_to_run(5), CONFIG) == [
+    assert decode_all(stream.words_to_run(np.arange(5)), CONFIG) == [
         uops,
         Load(memory=MemoryId.INP, y_size=2, x_size=0, y_pad_0=1, deps=deps),
         Gemm(uop_end=3, iter_out=0, deps=deps),

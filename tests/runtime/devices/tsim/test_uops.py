@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from isa.bulk import decode_fields, encode_all
+from isa.bulk import encode_all
 from isa.config import VTAConfig
 from isa.encoding import encode_uop
 from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, MicroOp, Store
-from runtime.devices.tsim.stream import Fault
+from runtime.devices.tsim.stream import Fault, InstructionStream
 from runtime.devices.tsim.uops import MicroOpShadow
 from tests.support.configs import CONFIGS
 from tests.support.isa.random_programs import random_program
@@ -25,8 +25,8 @@ def load(first: int, count: int, *, to: int = 0) -> Load:
 
 
 def fault(instructions: Sequence[Instruction], shadow: MicroOpShadow | None = None) -> Fault | None:
-    tables = decode_fields(encode_all([*instructions, Finish()], CONFIG), CONFIG)
-    return (shadow or MicroOpShadow(CONFIG)).first_fault(tables, MEMORY, before=len(instructions) + 1)
+    stream = InstructionStream(encode_all([*instructions, Finish()], CONFIG), CONFIG)
+    return (shadow or MicroOpShadow(CONFIG)).first_fault(stream, MEMORY, before=len(instructions) + 1)
 
 
 ADD = AluOpcode.ADD
@@ -70,15 +70,28 @@ def test_unused_bits_of_a_micro_op_are_named() -> None:
     config = VTAConfig(log_wgt_buff_size=17)  # 11, 11 and 9 bits
     memory = MEMORY.copy()
     memory[0x1004:0x1008] = 0xFF
-    stream = [load(0, 2), Gemm(uop_end=1), Gemm(uop_bgn=1, uop_end=2, reset=True), Finish()]
-    found = MicroOpShadow(config).first_fault(decode_fields(encode_all(stream, config), config), memory, before=4)
+    instructions = [load(0, 2), Gemm(uop_end=1), Gemm(uop_bgn=1, uop_end=2, reset=True, iter_in=2048), Finish()]
+    stream = InstructionStream(encode_all(instructions, config), config)
+    found = MicroOpShadow(config).first_fault(stream, memory, before=4)
     assert found == Fault(2, "UOP: unused bits from bit 31 on must be zero, not 0x1")
 
 
-def test_a_launch_that_stores_its_own_micro_ops_is_not_judged() -> None:
+def test_a_launch_that_stores_its_own_micro_ops_is_told_from_others() -> None:
+    def stores_own(place: int) -> bool:
+        instructions = [Store(dram_base=place, y_size=1, x_size=1), load(0, 1), Finish()]
+        return InstructionStream(encode_all(instructions, CONFIG), CONFIG).stores_own_uops
+
+    assert [stores_own(place) for place in (0xFF, 0x100, 0x101)] == [False, True, False]
+
+
+def test_what_the_buffer_really_holds_can_be_learnt() -> None:
+    shadow = MicroOpShadow(CONFIG)
     far = Gemm(uop_end=1, iter_in=49, dst_factor_in=1)
-    assert fault([Store(dram_base=0x100, y_size=1, x_size=1), load(0, 1), far]) is None
-    assert fault([Store(dram_base=0x101, y_size=1, x_size=1), load(0, 1), far]) is not None
+    words = np.zeros(CONFIG.uop_depth, np.uint32)
+    words[0] = encode_uop(UOPS[0], CONFIG)
+    assert fault([far], shadow) is None
+    shadow.learn(words)
+    assert fault([far], shadow) == Fault(0, ACC)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -88,9 +101,9 @@ def test_valid_random_programs_have_no_fault(name: str) -> None:
         memory = np.zeros(1 << 22, np.uint8)
         image = program.dram()
         memory[: image.size] = image
-        tables = decode_fields(program.words, program.config)
+        stream = InstructionStream(program.words, program.config)
         shadow = MicroOpShadow(program.config)
-        assert shadow.first_fault(tables, memory, before=len(program.words)) is None
+        assert shadow.first_fault(stream, memory, before=len(stream)) is None
 
 
 def test_a_load_that_changes_nothing_still_counts_for_what_follows() -> None:
