@@ -59,11 +59,11 @@ def loaded_tile_layout(*, address_width: int, tile_width: int) -> data.StructLay
 class Accumulator(wiring.Component):
     """Banks with one read and one write port each, and who may use them.
 
-    Data of a read stand at the output in the next cycle only. A write is seen by reads from the next cycle on.
-    GEMM's reads and writes and the ALU's writes are never refused. The ALU's reads are granted in the same cycle, if
-    GEMM does not need the bank; the read of a destination also needs the bank to be free of GEMM in the cycle in which
-    its result will be written (``alu_latency`` cycles later), which ``gemm_ahead`` tells. Loads, then resets, use write
-    ports that are left over, stores read ports.
+    The data of a read are at the output in the next cycle only. A write is seen by reads from the next cycle on. GEMM's
+    reads and writes and the ALU's writes are never refused. The ALU's reads are granted in the same cycle, if GEMM does
+    not need the bank; the read of a destination also needs the bank to be free of GEMM in the cycle in which its result
+    will be written (``alu_latency`` cycles later), which ``gemm_ahead`` tells. Loads, then resets, use write ports that
+    are left over, stores read ports.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Accumulator(wiring.Component):
     reset_write, reset_address, reset_grant : In, In, Out
         Tiles to clear, ``RESET_LANES`` at a time, granted one by one.
     bubble : Out(1)
-        GEMM should leave out a step: a load, a reset or a store has waited for long.
+        GEMM should leave out a step: a load, a reset or a store has waited long.
     store_address, store_data : In(stream), Out(stream)
         Tiles that a store reads, in order, and their low output bits two cycles later.
     """

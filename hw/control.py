@@ -32,13 +32,13 @@ class CoreControl(wiring.Signature):
         Byte addresses that the DRAM addresses of each memory count from; their bits below a beat are ignored. Steady
         until ``done`` or an error.
     busy : In(1)
-        A launch is in progress, or memory still ends what a failed one began.
+        A launch is in progress, or memory is still finishing what a failed one began.
     done : In(1)
         The last launch has ended well; until the next one.
     error : In(ErrorCode)
         Why the last launch stopped; until the next one.
     error_place : In(COUNT_WIDTH)
-        The index of the instruction, or for responses of memory who asked: 0 fetch, 1 micro-op loads, 2 accumulator
+        The index of the instruction, or, for responses of memory, who asked: 0 fetch, 1 micro-op loads, 2 accumulator
         loads, 3 the load module, 4 the store module.
     cycles : In
         Cycles of the launch so far, up to the completion of FINISH.

@@ -136,9 +136,9 @@ class InstructionFetch(wiring.Component):
         m.d.sync += room.eq(room + (beats.valid & beats.ready) - Mux(command, walker.cmd.p.beats, 0))
 
     def _pace(self, m: Module, *, command: Value, arrived: Value) -> Value:
-        """Return whether one more burst may be on its way: one at first, and with each that has come one more.
+        """Return whether one more burst may be on its way: one at first, and one more for each that has come.
 
-        The first instructions ask for data, too, and these would wait behind a whole buffer.
+        The first instructions ask for data, too, and those data would wait behind a whole buffer.
         """
         allowed = Signal(_BURSTS, init=1)  # a one for each burst that may be on its way
         away = Signal(range(_BURSTS + 1))

@@ -77,7 +77,7 @@ class ElementRead(wiring.Signature):
 
 
 class ElementStream(wiring.Signature):
-    """What a reader of tiles has that takes them as they come: indices out, elements in, both streams, in order.
+    """What a reader has that takes tiles as they come: indices out, elements in, both as streams, in order.
 
     The one that serves it takes an index only if it can keep the element until it is taken.
 
@@ -167,7 +167,7 @@ class AXI4(wiring.Signature):
     """An AXI4 port, seen from its master; the members are the standard's signals in lower case.
 
     The master uses one ID (0), INCR bursts of full beats and never a burst that crosses 4 KiB. Write beats may be
-    offered before their address has been accepted, as the standard allows: VALID waits for no READY.
+    offered before their address has been accepted, as the standard allows: VALID never waits for READY.
 
     Parameters
     ----------

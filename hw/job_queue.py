@@ -12,7 +12,7 @@ __all__ = ["queue_jobs"]
 
 
 def queue_jobs(m: Module, name: str, *, job: Signal, put: Value, port: Any, depth: int) -> Value:
-    """Put ``job`` into a queue ``name`` in cycles with ``put`` and offer what comes out at ``port``, a cycle later on.
+    """Put ``job`` into queue ``name`` in cycles with ``put``; offer what comes out at ``port``, from the next cycle on.
 
     Returns whether there is room, which ``put`` has to respect.
     """

@@ -106,7 +106,7 @@ class LaunchControl(wiring.Component):
                     m.next = "DRAIN"
                 with m.Elif(ends):
                     m.d.sync += control.done.eq(1)
-                    m.next = "DRAIN"  # of instructions behind FINISH that were read ahead
+                    m.next = "DRAIN"  # of instructions after FINISH that were read ahead
             with m.State("DRAIN"):
                 m.d.comb += self.flush.eq(1)
                 with m.If(self.memory_quiet):

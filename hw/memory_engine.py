@@ -21,7 +21,7 @@ INCR = 1
 CACHE = 0b0011  # normal memory, not cacheable, bufferable
 
 _FIRST_BEATS, _MORE_BEATS = 8, 8
-"""Beats on their way from which on a reader that is not urgent waits: at first, and how much this grows at a time."""
+"""How many beats on their way make a reader that is not urgent wait: at first, and by how much this grows at a time."""
 
 
 class MemoryEngine(wiring.Component):
@@ -184,7 +184,7 @@ class MemoryEngine(wiring.Component):
     def _look_ahead(self, m: Module, *, waits: Value) -> Signal:
         """Return how many beats may be on their way to a reader that is not urgent.
 
-        With ``waits``, no beat comes and a reader would ask for more; a flush begins anew.
+        ``waits`` says that no beat comes while a reader would ask for more; a flush starts over.
         """
         most = Signal(bits_for(self.read_beats), init=min(_FIRST_BEATS, self.read_beats))
         with m.If(self.flush):

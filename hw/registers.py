@@ -24,7 +24,7 @@ class ControlRegisters(wiring.Component):
     """Drives the core from an AXI4-Lite port.
 
     One write and one read at a time. A write takes effect in the cycle in which address and data are both there, and
-    its response stands in the next cycle; so does the data of a read. Addresses repeat every 256 bytes.
+    its response follows in the next cycle, as do the data of a read. Addresses repeat every 256 bytes.
 
     Parameters
     ----------

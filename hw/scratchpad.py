@@ -20,9 +20,9 @@ class Scratchpad(wiring.Component):
     """A memory that infers block RAM: no reset, no initial values that anything relies on.
 
     ``read_data`` has the element one cycle after a cycle with ``read_enable``, and holds until the next one. A read of
-    the address that is written in the same cycle gives the old element (read first), in every simulator and on the
-    FPGA alike; with ``collisions`` off, the user promises that no such element is used, and synthesis need not see to
-    it (some FPGAs' memories do not, and a copy of the element and a comparison would stand beside them).
+    the address that is written in the same cycle gives the old element (read first), in every simulator and on the FPGA
+    alike; with ``collisions`` off, the user promises that no such element is used, and synthesis need not take care of
+    it (some FPGAs' memories do not by themselves, and would need a copy of the element and a comparison beside them).
 
     Parameters
     ----------

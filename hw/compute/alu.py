@@ -50,9 +50,9 @@ class TensorAlu(wiring.Component):
 
     A destination's read is followed by its write ``ALU_WRITE_DELAY`` cycles later; nothing stalls in between. Before
     it, a step waits in one of two places: X, where its source is read, and Y, where its source is known. From X it goes
-    on at once if both operands can be read in one cycle. So one of the two ways always avoids that source and
-    destination of a long run meet in one bank, and a run takes one cycle a tile. A source that equals the source
-    before it is not read again. A step that reads what an earlier one has not written yet waits.
+    on at once if both operands can be read in one cycle. So one of the two ways always keeps source and destination of
+    a long run out of each other's bank, and a run takes one cycle a tile. A source that equals the source before it is
+    not read again. A step that reads what an earlier one has not written yet waits.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class TensorAlu(wiring.Component):
     write, write_tile : Out
         Write of a result; never refused.
     bubble : Out(1)
-        GEMM should leave out a step: a read has waited for long.
+        GEMM should leave out a step: a read has waited long.
     done : Out(done_layout)
         The last result of a job is being written.
     working : Out(1)
@@ -115,7 +115,7 @@ class TensorAlu(wiring.Component):
         )
 
     def elaborate(self, platform: Any) -> Module:
-        """Build fetch, the two waiting places and the pipeline behind them."""
+        """Build fetch, the two waiting places and the pipeline that follows them."""
         m = Module()
         x = self._operation("x")
         y = self._operation("y")
@@ -268,5 +268,5 @@ class TensorAlu(wiring.Component):
 
 
 def _in_flight(address: Value, flight: list[_Operation]) -> Value:
-    """Return whether a result for ``address`` has been begun and not been written."""
+    """Return whether a result for ``address`` is under way: begun, and not yet written."""
     return Cat(operation.valid & (operation.dst == address) for operation in flight).any()

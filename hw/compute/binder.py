@@ -42,7 +42,7 @@ class _State(enum.Enum, shape=2):  # type: ignore[call-arg]  # the shape is Amar
         LOOK --bounds known, or a load of accumulators--> SPAN --sums done: taken--> LOOK
           `--bounds not in the cache--> SCAN --read--------^
 
-    From every state it is back to LOOK where the instruction turns out to be complete.
+    Every state goes back to LOOK if the instruction turns out to be complete.
     """
 
     LOOK = 0
@@ -128,7 +128,7 @@ class Binder(wiring.Component):
             with m.Case(_State.SPAN), m.If(spans.complete):
                 m.d.comb += self.take.eq(1)
                 m.d.sync += state.eq(_State.LOOK)
-        # It began before it was bound and is done: what its range was matters to nobody any more.
+        # It began before it was bound and is done: its range no longer matters to anybody.
         with m.If(self.valid & self.complete):
             m.d.comb += self.take.eq(1)
             m.d.sync += state.eq(_State.LOOK)
@@ -160,7 +160,8 @@ class Binder(wiring.Component):
             write.data.bounds.eq(bounds),
             write.en.eq(fill),
         ]
-        # All of it, not what was overwritten: loads are rare beside instructions, and comparing ranges is dear.
+        # The whole cache, not just what was overwritten: loads are rare among instructions, and comparing ranges is
+        # costly.
         with m.If(self.uops_changed):
             m.d.sync += known.eq(0)
         with m.If(fill):
@@ -265,8 +266,9 @@ class Binder(wiring.Component):
             self.binding.first.eq(bounds.first),
             self.binding.step.eq(bounds.step),
         ]
-        # One range for all that it reads and writes: a gap between source and destination costs waits that are not
-        # needed, never one that is. Factors are not negative, so the bounds of the first step are the lower ones.
+        # One range for all that it reads and writes: a gap between source and destination causes waits that are not
+        # needed, but never leaves out one that is. Factors are not negative, so the bounds of the first step are the
+        # lower ones.
         with m.Switch(self.unit):
             with m.Case(Unit.ALU):
                 with m.If(~alu.use_imm & (bounds.src_low < bounds.dst_low)):

@@ -82,7 +82,7 @@ class LoopNest(wiring.Component):
         super().__init__({"job": In(stream.Signature(job)), "steps": Out(stream.Signature(step))})
 
     def elaborate(self, platform: Any) -> Module:
-        """Build three counters and two running sums an operand."""
+        """Build three counters, and two running sums per operand."""
         m = Module()
         step = self.steps.p
         active = Signal()

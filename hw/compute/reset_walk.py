@@ -71,7 +71,7 @@ class ResetWalk(wiring.Component):
         )
 
     def elaborate(self, platform: Any) -> Module:
-        """Build three counters of which the first goes in fours."""
+        """Build three counters, the first of which counts in fours."""
         m = Module()
         acc = self.config.log_acc_depth
         job = self.job.p
@@ -143,7 +143,7 @@ class ResetWalk(wiring.Component):
         left: list[Signal],
         places: list[Signal],
     ) -> None:
-        """Go to the next group: of this loop, or of the first one that has not come to its end."""
+        """Go to the next group: of this loop, or of the first one that has not reached its end."""
         m.d.sync += [left[0].eq(left[0] - RESET_LANES), places[0].eq(places[0] + steps[0] * RESET_LANES)]
         with m.If(ends[0]):
             m.d.sync += [left[0].eq(counts[0]), left[1].eq(left[1] - 1)]

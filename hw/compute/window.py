@@ -42,10 +42,10 @@ class _Entry:
     even be complete before it is bound; it still retires only after its binding, which would otherwise find the place
     taken by a younger instruction.
 
-    Beside that, ``settled`` is set when the module goes past it (its token to the load module is sent), in order:
-    after completion, or before it for an entry that is ``posted``, as resets are. ``low`` to ``high`` are its
-    accumulators from binding on, ``uop_bgn`` up to ``uop_end`` its micro-ops from issue on. ``waits_for`` has a bit
-    for each older place that must complete before its unit may begin it; places that complete take their bit away.
+    Besides, ``settled`` is set when the module goes past it (its token to the load module is sent), in order: after
+    completion, or before it for an entry that is ``posted``, as resets are. ``low`` to ``high`` are its accumulators
+    from binding on, ``uop_bgn`` up to ``uop_end`` its micro-ops from issue on. ``waits_for`` has a bit for each older
+    place that must complete before its unit may begin it; places that complete take their bit away.
 
     All but ``valid`` are without reset: issue sets them before anybody looks.
     """
@@ -286,7 +286,7 @@ class Window(wiring.Component):
     ) -> tuple[Signal, tuple[Signal, Value]]:
         """Offer the next instruction to the binder; keep its range, and whom it has to wait for.
 
-        Return its place, and whether it goes to its unit before, or when it is bound.
+        Return its place, and what ``_begin`` says of it.
         """
         at = Signal(TAG_WIDTH)
         read = words.read_port(domain="comb")
@@ -323,7 +323,7 @@ class Window(wiring.Component):
         return at, (early, late)
 
     def _begin(self, m: Module, entries: list[_Entry], at: Signal, older: Value) -> tuple[Signal, Value]:
-        """Return whether the instruction at ``at`` goes to its unit before it is bound, or when it is.
+        """Return whether the instruction at ``at`` goes to its unit now: ahead of its binding, and along with it.
 
         It needs no range where no other unit has work before it: its own unit keeps order by itself. A reset is never
         early, because its range decides which unit it goes to.

@@ -11,7 +11,7 @@ __all__ = ["RowPosition"]
 
 
 class RowPosition:
-    """Registers: elements left of the row and rows left of the job, the one at hand included; a byte of a beat.
+    """Registers: elements left in the row and rows left in the job, the one at hand included; a byte of a beat.
 
     ``job`` has ``x_size``, ``y_size``, ``offset`` (the byte of its beat at which the first row begins) and ``stride``
     (bytes, modulo a beat, from one row to the next).

@@ -205,7 +205,7 @@ class TileWriter(wiring.Component):
             self._begin_zeros(m, phase=phase, count=count, run=run, address=address, done=done)
 
     def _begin_zeros(self, m: Module, *, phase: Any, count: Any, run: Any, address: Any, done: Any) -> None:
-        """Stand before the first run of the next job: the first row above, or what is left of the first row."""
+        """Get ready for the first run of the next job: the first row above, or what is left of the first row."""
         new = self.job.p
         top = new.y_pad_0 != 0
         pads = (new.x_pad_0 != 0) | (new.x_pad_1 != 0) | top | (new.y_pad_1 != 0)

@@ -93,11 +93,11 @@ def component_to_verilog(component: wiring.Component, *, name: str) -> str:
 
 
 def _wake_processes(verilog: str) -> str:
-    """Return the text with the variable that wakes combinational processes at time 0 in one way for all simulators.
+    """Return the text with a variable that wakes combinational processes at time 0 in every simulator.
 
     Yosys lets them wait for a variable with an initial value, and names it after a line of its own source. In
-    SystemVerilog initial values are there before any process waits, so that nothing wakes: an assignment that is not
-    blocking comes after. Synthesis sees a variable that nothing depends on.
+    SystemVerilog initial values are there before any process waits, so that nothing wakes them: a non-blocking
+    assignment comes after. Synthesis sees a variable that nothing depends on.
     """
     start = f"  reg {_WAKING} ;\n`ifndef SYNTHESIS\n  initial {_WAKING} <= 1'h0;\n`endif\n"
     declared = re.sub(r"  reg \\\$auto\$verilog_backend\S+  = 0;\n", lambda _: start, verilog)

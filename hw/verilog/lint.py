@@ -1,4 +1,4 @@
-"""What the exported Verilog tells Verilator's lint not to warn of, and why.
+"""What the exported Verilog tells Verilator's lint not to warn about, and why.
 
 ``verilator --lint-only -Wall`` passes on every export: what can be put right is, in the hardware or in
 ``hw.verilog.netlist_text``; the kinds of warnings here are left, and the text of the export switches them off.

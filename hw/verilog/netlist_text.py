@@ -18,7 +18,7 @@ from amaranth.lib import wiring
 __all__ = ["component_to_rtlil"]
 
 _PORT = re.compile(r"^(  wire width \d+ (?:input|output|inout) )(\d+)", re.MULTILINE)
-"""A port with its number. Amaranth counts from 0, which is no place to yosys: it would put that port last."""
+"""A port with its number. Amaranth counts from 0, which yosys does not know as a number: that port would come last."""
 
 _NOTHING = "{  }"
 """A value of no bits."""
@@ -30,8 +30,8 @@ def component_to_rtlil(component: wiring.Component, *, name: str) -> str:
     Differences from ``amaranth.back.rtlil.convert``:
 
     - ports of every module: clk, rst, then by name, whatever uses them first; none is called after a number;
-    - a memory whose contents are all zero at power-up has none (writing them down takes longer than all the rest, and
-      every tool that reads them longer again); a memory with other contents keeps them;
+    - a memory whose contents are all zero at power-up has none (writing them takes longer than all the rest, and
+      reading them takes every tool longer still); a memory with other contents keeps them;
     - no wires of no bits, which become ``[-1:0]`` in Verilog;
     - a selection with a variable index is as wide as what it selects from, and then cut;
     - a comparison with zero names the zero, and a switch without a default that becomes ``case`` has an empty one.

@@ -2,7 +2,7 @@
 
 Timing, in cycles of the design: the address channels take one burst a cycle while fewer than ``outstanding`` are under
 way. Bursts are served in order. The first beat of a read is shown ``latency`` cycles after its address was taken (1:
-the next cycle), later bursts follow one beat a cycle. Write beats are always taken, before their address too; the
+the next cycle), later bursts follow one beat a cycle. Write beats are always taken, even before their address; the
 answer comes ``latency`` cycles after the last beat. Reads and writes do not share bandwidth. With ``stalls``, every
 READY and every new VALID is held back at random. Tests: ``tests/hw/sim/axi/test_memory.py``.
 """

@@ -94,7 +94,7 @@ def _check_stable(model: AxiModel, channel: Channel) -> None:
 
 
 def _fault(model: AxiModel, fault: AxiFault, channel: Channel, address: str) -> None:
-    """Note the first fault and stop the run behind this cycle."""
+    """Note the first fault and stop the run after this cycle."""
     fn = model.fn
     first = fn.op(f"icmp eq i64 {model.field(StateField.FAULT)}, 0")
     with fn.when(first):
@@ -108,7 +108,7 @@ def _fault(model: AxiModel, fault: AxiFault, channel: Channel, address: str) -> 
 
 
 def _take_results(model: AxiModel) -> tuple[str, str]:
-    """Retire the read beat and the answer that the master takes; return the i1s of either output being free again."""
+    """Retire the read beat and the answer that the master takes; return, for either output, the i1 "free again"."""
     fn = model.fn
     free = []
     for valid, ready in (("rvalid", "rready"), ("bvalid", "bready")):
@@ -149,7 +149,7 @@ def _accept_address(model: AxiModel, channel: Channel) -> None:
 
 
 def _legal(model: AxiModel, channel: Channel, address: str, start: str, span: str, count: str) -> str:
-    """Return the i1 of a burst being one that the model serves; note what is wrong with it otherwise."""
+    """Return the i1 "the model serves this burst"; note what is wrong with one that it does not serve."""
     fn, name, size = model.fn, channel.name.lower(), model.beat_bytes
     offset = fn.op(f"and i64 {start}, {_PAGE - 1}")
     place = fn.op(f"sub i64 {start}, {model.field(StateField.ORIGIN)}")
@@ -276,7 +276,7 @@ def _next_outputs(model: AxiModel, read_free: str, answer_free: str) -> None:
 
 
 def _is_due(model: AxiModel, head: str, present: str, now: str) -> str:
-    """Return the i1 of a queue's head being there and its time having come."""
+    """Return the i1 "this queue has a head, and its time has come"."""
     due = model.fn.op(f"load i64, ptr {model.part(head, DUE)}")
     return model.fn.op(f"and i1 {present}, {model.fn.op(f'icmp ule i64 {due}, {now}')}")
 
@@ -294,7 +294,7 @@ def _show_read_beat(model: AxiModel, head: str) -> None:
 
 
 def _stalls(model: AxiModel) -> dict[Channel, str]:
-    """Advance the random numbers, if there are stalls; return the i1 of each channel going ahead."""
+    """Advance the random numbers, if there are stalls; return for each channel the i1 "it goes ahead"."""
     fn = model.fn
     with fn.when(fn.op(f"icmp ne i64 {model.field(StateField.STALLS)}, 0"), unlikely=True):
         state = model.field(StateField.RANDOM)

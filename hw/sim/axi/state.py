@@ -1,6 +1,6 @@
 """The state of the AXI4 memory model, and the code that reads and writes it and the port.
 
-Rings of bursts and beats are indexed by numbers that count on for ever. Tests: ``tests/hw/sim/axi/test_memory.py``.
+Rings of bursts and beats are indexed by numbers that only ever count up. Tests: ``tests/hw/sim/axi/test_memory.py``.
 """
 
 import enum
@@ -136,7 +136,7 @@ class AxiModel:
         self.set_field(offset, self.fn.op(f"add i64 {self.field(offset)}, 1"))
 
     def entry(self, ring: int, size: int, count: int, index: str) -> str:
-        """Return a pointer to an entry of a ring; indices count on for ever."""
+        """Return a pointer to an entry of a ring; indices only ever count up."""
         slot = self.fn.op(f"and i64 {index}, {count - 1}")
         return self.fn.op(f"getelementptr i8, ptr {self.pointer(ring)}, i64 {self.fn.op(f'mul i64 {slot}, {size}')}")
 

@@ -106,7 +106,7 @@ class SampleLog:
         return fn.op(f"icmp ne i64 {total}, 0")
 
     def _changed(self, fn: Function, place: int, values: Sequence[str]) -> str:
-        """Write the comparison with the last sample, which there may not be; return the i1."""
+        """Write the comparison with the last sample, if there is one; return the i1."""
         there = fn.op(f"load i64, ptr {fn.at('%aux', place)}")
         different = fn.op(f"xor i64 {there}, 1")
         for number, value in enumerate(values):

@@ -62,9 +62,9 @@ class _Wave:
 class VcdLog:
     """Writes ``signals`` to a VCD ``file`` from power-on: a hook for ``compile_design``.
 
-    A cycle is ``period`` nanoseconds long; its values stand at its begin, where ``clk`` rises (but for the first), so
-    that just before an edge one sees what the edge takes in. A reset of the design forgets what was not written yet
-    (see ``flush``); time goes on behind it. ``close`` writes the end.
+    A cycle is ``period`` nanoseconds long; its values appear at its beginning, where ``clk`` rises (but for the first),
+    so that just before an edge one sees what the edge takes in. A reset of the design forgets what was not written yet
+    (see ``flush``); time goes on after it. ``close`` writes the end.
     """
 
     def __init__(self, signals: Sequence[str], file: TextIO, *, period: int = 10) -> None:
@@ -144,7 +144,7 @@ class VcdLog:
             fn.do(f"store i64 1, ptr {fn.op(f'getelementptr i8, ptr %aux, i64 {STOP}')}")
 
     def start(self, design: "CompiledDesign", place: int) -> None:
-        """Begin at power-on; behind a reset, where time has come to."""
+        """Begin at power-on; after a reset, at the time that was reached."""
         if self._design not in (None, design):
             raise SimulatorError("the waveform is already part of another simulation")
         self._begin, self._clocked = self._begin + self._clocked, 0
@@ -217,7 +217,7 @@ class VcdLog:
             self._wave_of += [wave] * count
 
     def _zero(self) -> None:
-        """Show zeros, which is what changes count from behind a reset."""
+        """Show zeros, which is what changes are counted from after a reset."""
         for wave in self._waves:
             wave.words = [0] * len(wave.words)
         self._show(0, self._waves)

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _REPEATS = 2
-"""Copies of a bit from which on it counts as sign extension."""
+"""This many copies of a bit, or more, count as sign extension."""
 
 Value = tuple[int, ...]
 """Nets, lowest bit first."""

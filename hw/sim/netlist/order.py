@@ -77,7 +77,7 @@ class Order:
         self._state: dict[Step, bool] = {}
 
     def sources(self, nets: Iterable[int]) -> dict[Step, None]:
-        """Return the steps that make ``nets``, without doubles, in order; registers and inputs need none."""
+        """Return the steps that make ``nets``, without duplicates, in order; registers and inputs need none."""
         found: dict[Step, None] = {}
         last = -1
         for net in nets:
@@ -111,7 +111,7 @@ class Order:
         return self.sources(net for value in self.inputs(step) for net in value)
 
     def work(self, step: Step) -> int:
-        """Return about how many instructions a step is."""
+        """Return about how many instructions a step takes."""
         return 1 + sum(1 for value in self.inputs(step) for _ in n.segments(value))
 
     def before(self, nets: Iterable[int]) -> list[Step]:

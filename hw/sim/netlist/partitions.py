@@ -99,7 +99,7 @@ class _Scheduler:
         return total
 
     def _join_small_groups(self) -> None:
-        """Join groups with little work with the one of the block above, from the deepest on."""
+        """Join groups with little work with that of the block above, the deepest first."""
         work = self._group_work()
         names = {name: name for name in work}
         for name in sorted(work, key=lambda name: -name.count(".")):

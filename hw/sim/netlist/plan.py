@@ -23,7 +23,7 @@ _MIN_MEAN_PIECE = 8
 
 
 _FEW = 20
-"""Steps behind a register from which on it counts as serving others."""
+"""A register with more than this many steps after it counts as serving others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class _Planner:
 
 
 def _ends(begin: set[Step], users: dict[Step, set[Step]], sinks: dict[Step, str]) -> set[Step] | None:
-    """Return the sinks that steps lead to, or None if there is much between."""
+    """Return the sinks that steps lead to, or None if much lies between."""
     seen, waiting = set(begin), list(begin)
     while waiting:
         if len(seen) > _FEW:

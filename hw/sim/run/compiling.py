@@ -38,7 +38,7 @@ def compile_design(
 ) -> CompiledDesign:
     """Return a simulation of ``component`` at power-on.
 
-    ``probes`` are dotted names below the top of combinational signals that shall be readable (registers and ports
+    ``probes`` are dotted names below the top of combinational signals that are to be readable (registers and ports
     always are). ``hooks`` are AXI memories and histograms. With ``cache``, object code is kept for the next time; its
     key is the netlist, the versions, the processor and the sources of ``hw.sim`` and ``runtime.native`` (of which none
     may have changed while this process runs). Raises SimulatorError for a design that cannot be simulated and for an
@@ -62,7 +62,7 @@ def cached_design(
 ) -> CompiledDesign:
     """Return a simulation like ``compile_design``, without even elaborating the component if ``key`` is cached.
 
-    ``key`` must tell apart everything that ``make`` depends on beside the Python files below the directories
+    ``key`` must tell apart everything that ``make`` depends on besides the Python files below the directories
     ``sources``. If one of these has changed while this process runs, nothing is kept.
     """
     probes = tuple(probes)
@@ -89,7 +89,7 @@ def _cached(key: str, make: Callable[[], Image]) -> Image:
 
 
 def _environment_key(sources: Iterable[Path]) -> str:
-    """Return what an image depends on beside the design."""
+    """Return what an image depends on besides the design."""
     return f"{PINNED_AMARANTH} {host_key()} {source_digest(sources)}"
 
 

@@ -103,14 +103,14 @@ class CompiledDesign:
         return self.header(CYCLES).value
 
     def step(self, cycles: int = 1) -> None:
-        """Pass ``cycles`` clock edges; raise PropertyError behind the edge at which an assertion did not hold."""
+        """Pass ``cycles`` clock edges; raise PropertyError after the edge at which an assertion did not hold."""
         self._run(cycles, 0)
 
     def run_until(self, signal: str, max_cycles: int) -> int:
         """Pass edges until the 1-bit ``signal`` (a port or probe) is high, at most ``max_cycles``; return how many.
 
         The signal is looked at before each edge and counts with the inputs as they are; so the number of edges that
-        passed may be 0, and if it is ``max_cycles``, ``peek`` tells whether the signal is high at last.
+        passed may be 0, and if it is ``max_cycles``, ``peek`` tells whether the signal is high in the end.
         """
         place = self._signal(signal)
         if signal not in self.image.observed or place.width != 1:

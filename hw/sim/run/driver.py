@@ -41,7 +41,7 @@ class Regions:
 
     @classmethod
     def of(cls, layout: StateLayout, aux: Region) -> "Regions":
-        """Return the regions for these contents, one behind the other."""
+        """Return the regions for these contents, one after the other."""
         starts: list[int] = []
         size = 0
         for region in (
@@ -68,7 +68,7 @@ def module_text(
 ) -> str:
     """Return the module with the entry points ``settle(buffer)`` and ``run(buffer, cycles)``.
 
-    ``run`` returns the cycles it stepped; it ends early before a cycle in which the watched byte is set, and behind one
+    ``run`` returns the cycles it stepped; it ends early before a cycle in which the watched byte is set, and after one
     that set STOP. Partitions are numbered in the order of ``settle``, then ``edge``; ``hooks`` go with whether they run
     only while notes are taken, as do the partitions ``noting``.
     """
@@ -129,7 +129,7 @@ def _table(name: str, size: int, functions: Mapping[int, str]) -> str:
 def _loop(label: str, word: int, table: str, arguments: str, taken: str, note: str = "") -> str:
     """Return code that calls the partitions of 64-bit ``word`` that ``taken`` leaves in %LABEL_left, lowest first.
 
-    ``taken`` is evaluated before each call; ``note`` behind it, with the partition's bit in %LABEL_bit. Those that a
+    ``taken`` is evaluated before each call; ``note`` after it, with the partition's bit in %LABEL_bit. Those that a
     call wakes are added to the awake ones. One call in a loop: code that runs in every cycle must fit into a cache.
     """
     return f"""\
@@ -227,7 +227,7 @@ def _hook_calls(hooks: Sequence[tuple[Function, bool]]) -> str:
 
 
 def _entry_text(count: int, state_bytes: int) -> str:
-    """Return how ``run`` begins: everybody of ``count`` is awake, and next values are those that there are."""
+    """Return how ``run`` begins: all ``count`` partitions are awake, and next values are the current ones."""
     parts = "\n".join(
         f"  %{name}_{word} = getelementptr i64, ptr %{name}, i64 {word}"
         for name in ("awake", "ran")

@@ -121,7 +121,7 @@ def _matches(words: Words, cell: n.Matches) -> str:
 
 
 def _matches_pattern(words: Words, value: n.Value, pattern: str) -> str:
-    """Return the i1 of ``value`` having the pattern's bits where it has any."""
+    """Return the i1 "``value`` has the pattern's bits, where the pattern has any"."""
     fn = words.fn
     different = ""
     size = container(min(max(len(value), 1), WORD))
@@ -153,7 +153,7 @@ def _priority_match(words: Words, index: int, cell: n.PriorityMatch, bits: list[
 
 
 def _left(words: Words, index: int, cell: n.PriorityMatch, bit: int) -> str:
-    """Return the i1 of ``enable`` holding and all inputs below ``bit`` being zero."""
+    """Return the i1 "``enable`` holds, and all inputs below ``bit`` are zero"."""
     fn = words.fn
     start, name = bit, None
     while start and name is None:

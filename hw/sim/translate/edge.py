@@ -62,7 +62,7 @@ def _copy(words: Words, target: str, source: str, width: int) -> None:
 
 
 def _hit(words: Words, cell: n.SyncReadPort, number: int) -> tuple[n.WritePort, str]:
-    """Return a write port and the i1 of it having the read port's address while that reads."""
+    """Return a write port and the i1 "the read port reads, and at this port's address"."""
     port = words.netlist.cells[number]
     assert isinstance(port, n.WritePort)
     width = max(len(cell.addr), len(port.addr))

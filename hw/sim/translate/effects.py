@@ -1,8 +1,8 @@
 """LLVM code that records prints and broken properties, and the text that Python makes of a record.
 
 A record in the ``aux`` region is: number of the effect, then its values, each in whole 64-bit words. Records of one
-cycle follow one another; the run stops behind a cycle that recorded any, so that Python can show them.
-Tests: ``tests/hw/sim/translate/test_effects.py``.
+cycle follow one another; the run stops after a cycle that recorded any, so that Python can show them. Tests:
+``tests/hw/sim/translate/test_effects.py``.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from hw.sim.translate.words import Words
 __all__ = ["EVENT_BYTES", "STOP", "Argument", "Effect", "effect_of", "emit_effect", "message_text", "record_bytes"]
 
 STOP, EVENT_BYTES = 8, 16
-"""Offsets in ``aux``: not zero stops the run behind this cycle; bytes of records so far."""
+"""Offsets in ``aux``: not zero stops the run after this cycle; bytes of records so far."""
 
 _KINDS = {"assert": "Assertion violated", "assume": "Assumption violated", "cover": "Coverage hit"}
 
@@ -78,7 +78,7 @@ def emit_effect(words: Words, cell: n.Print | n.Property, number: int, records: 
 
 
 def message_text(effect: Effect, values: bytes) -> str:
-    """Return the text of a record from the bytes behind its number."""
+    """Return the text of a record from the bytes after its number."""
     text, place = "", 0
     for piece in effect.message or ():
         if isinstance(piece, str):

@@ -49,4 +49,4 @@ class Hook(Protocol):
         """Begin at power-on; its state is at byte ``place`` of ``design.buffer``, all zero."""
 
     def check(self, design: "CompiledDesign", place: int) -> None:
-        """Raise an error for what its function has noted; called behind a cycle that stopped the run."""
+        """Raise an error for what its function has noted; called after a cycle that stopped the run."""

@@ -24,7 +24,7 @@ _K = TypeVar("_K", int, str)
 
 _LINE = 64
 _SLACK = 16
-"""Bytes behind the last slot of a region that a wide load may touch."""
+"""Bytes after the last slot of a region that a wide load may touch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlace:
-    """A memory's rows, ``stride`` bytes apart; behind the last is one that stays zero."""
+    """A memory's rows, ``stride`` bytes apart; after the last is one that stays zero."""
 
     offset: int
     stride: int

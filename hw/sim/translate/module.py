@@ -100,7 +100,7 @@ class _Writer:
         return made
 
     def _write_block(self, block: Block) -> None:
-        """Write steps behind the branch that they share; who writes memories wakes itself and the readers."""
+        """Write steps under the branch that they share; one that writes memories wakes itself and the readers."""
         fn, readers = self.words.fn, self.plan.memory_readers
         active = "1"
         for net in block.conditions:

@@ -18,7 +18,7 @@ MASK = "i@"
 
 
 _MOSTLY = 0.4
-"""Share of instructions on flags from which on a function must stay scalar: LLVM's vectors of flags are slow."""
+"""A function with a greater share of instructions on flags must stay scalar: LLVM's vectors of flags are slow."""
 
 
 class Form(enum.Enum):
@@ -97,7 +97,7 @@ class Function:
         return name
 
     def at(self, base: str, offset: int) -> str:
-        """Return the pointer ``offset`` bytes behind ``base``."""
+        """Return the pointer ``offset`` bytes after ``base``."""
         if offset == 0:
             return base
         return self.cached(("at", base, offset)) or self.keep(

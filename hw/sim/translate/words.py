@@ -232,7 +232,7 @@ class Words:
     # ---- memory
 
     def load(self, base: str, slot: Slot, low: int, width: int) -> HeldValue:
-        """Return ``width`` bits of a slot behind the pointer ``base``, from bit ``low``."""
+        """Return ``width`` bits of a slot in the region at ``base``, from bit ``low``."""
         if low % 8 == 0 and width in (8, 16, 32, 64):
             return HeldValue(self._load(base, slot.offset + low // 8, width), width, width, ZERO)
         if slot.width <= WORD:
