@@ -29,7 +29,7 @@ keeps Python's traceback. An error of another kind that comes out of the toolcha
 
 
 def error_classes() -> Iterator[type[BaseException]]:
-    """Yield every exception class that a module of the packages defines, by module and name."""
+    """Yield every exception class (no warnings) that a module of the packages defines, by module and name."""
     for package in PACKAGES:
         yield from _defined_in(package)
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
@@ -39,7 +39,9 @@ def error_classes() -> Iterator[type[BaseException]]:
 
 def _defined_in(name: str) -> Iterator[type[BaseException]]:
     for _, value in sorted(vars(importlib.import_module(name)).items()):
-        if inspect.isclass(value) and issubclass(value, BaseException) and value.__module__ == name:
+        if not inspect.isclass(value) or value.__module__ != name:
+            continue
+        if issubclass(value, BaseException) and not issubclass(value, Warning):
             yield value
 
 

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any, assert_never
 
 from llvmlite import binding as llvm
+from llvmlite.binding.newpassmanagers import ModulePassManager, NewPassManager
 
 from runtime.native.target import CodeTarget, NativeError, host_triple, target_machine
 
@@ -67,4 +68,11 @@ def _optimised(source: str, target: CodeTarget, machine: Any, passes: Passes) ->
         case _:
             assert_never(passes)
     manager.run(module, builder)
+    _free(manager)
     return module
+
+
+def _free(manager: ModulePassManager) -> None:
+    """Free a pass manager: llvmlite does not, since the empty ``_dispose`` of its first base hides the other one."""
+    NewPassManager._dispose(manager)
+    manager.detach()

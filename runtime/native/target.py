@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import llvmlite
@@ -92,12 +93,16 @@ def target_machine(target: CodeTarget) -> Any:
 
 _PROBE = """
 import sys
+home, triple, cpu, features = sys.argv[1:]
+sys.path.append(home)
 from llvmlite import binding as llvm
 llvm.initialize_all_targets()
-triple, cpu, features = sys.argv[1:]
 llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features)
 """
-"""Makes LLVM say what it does not know, in a process of its own: it prints that, and later ends the process."""
+"""Makes LLVM say what it does not know, in a process of its own: it prints that, and later ends the process.
+
+The process is isolated: it imports what Python's own installation has, and the llvmlite that this process uses.
+"""
 
 _GENERAL = ("", "generic", "native")
 _OWN_FEATURES = {"f16c"}
@@ -115,9 +120,9 @@ def _check_names(target: CodeTarget) -> None:
     if target.cpu in cpus and all(feature[1:] in names for feature in features):
         return
     triple, cpu = target.triple or host_triple(), "" if target.cpu in _GENERAL else target.cpu
-    done = subprocess.run(
-        [sys.executable, "-c", _PROBE, triple, cpu, target.features], capture_output=True, text=True, check=False
-    )
+    home = str(Path(llvmlite.__file__).resolve().parents[1])
+    command = [sys.executable, "-I", "-c", _PROBE, home, triple, cpu, target.features]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     unknown = re.search(r"'(\S+)' is not a recognized (processor|feature)", done.stderr)
     if unknown is not None:
         name, kind = unknown.groups()

@@ -1,7 +1,10 @@
 # amaranth: UnusedElaboratable=no
-import importlib.util
+import os
 import re
+import subprocess
+import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +16,7 @@ from tests.support.odd_configs import ODD_CONFIGS
 
 VTA = ODD_CONFIGS["single_lane"]
 HARDWARE = HardwareConfig()
+ROOT = Path(__file__).parents[3]
 
 
 def test_the_export_names_its_configuration_and_its_ports():
@@ -47,12 +51,45 @@ def test_names_of_the_source_are_kept():
 
 
 def test_the_export_says_what_to_install_where_yosys_is_missing(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if not Path(entry, "pyosys").is_dir()])
     with pytest.raises(VerilogError) as caught:
         component_to_verilog(TokenCounter(), name="token_queue")
     assert str(caught.value) == (
         "Verilog export: pyosys is needed and was not found; install it with pip install 'vta-toolchain[verilog]'"
     )
+
+
+STRANGER = "import pathlib\npathlib.Path(__file__).with_suffix('.ran').touch()\n"
+EXPORT = (
+    "import sys\n"
+    "from hw.token_counter import TokenCounter\n"
+    "from hw.verilog import component_to_verilog\n"
+    "sys.stdout.write(component_to_verilog(TokenCounter(), name='token_queue'))\n"
+)
+
+
+@pytest.mark.parametrize("place", ["working directory", "beside the script", "PYTHONPATH"])
+def test_a_strangers_pyosys_is_not_run(tmp_path, place):
+    folder, elsewhere = tmp_path / "folder", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    (folder / "pyosys.py").write_text(STRANGER)
+    (elsewhere / "export.py").write_text(EXPORT)
+    script, search = elsewhere / "export.py", [str(ROOT), *sys.path]
+    match place:
+        case "working directory":
+            search.insert(0, "")
+        case "beside the script":
+            script = script.rename(folder / "export.py")
+        case _:
+            search.insert(0, os.curdir)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(search)}
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "module token_queue(" in done.stdout
+    assert {path.suffix for path in folder.iterdir()} <= {".py"}
 
 
 def test_a_failure_of_yosys_is_reported_with_its_last_line(monkeypatch):

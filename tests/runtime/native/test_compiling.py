@@ -1,12 +1,18 @@
 """LLVM assembly to machine code, without anything of TIR."""
 
 import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from runtime.native.compiling import Passes, assembly_of, compile_object
 from runtime.native.linking import link
 from runtime.native.target import CodeTarget, NativeError
+
+ROOT = Path(__file__).parents[3]
 
 SUM = """
 declare i32 @given(i32)
@@ -62,6 +68,33 @@ def test_every_way_of_optimising_keeps_what_is_computed(passes: Passes, level: i
     numbers = (ctypes.c_int32 * 64)(*range(64))
     total = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(linked.address["sum"])
     assert total(ctypes.addressof(numbers)) == 2016
+
+
+KEPT = """
+import resource
+from runtime.native.compiling import compile_object
+from runtime.native.target import CodeTarget
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+def compile_all(times):
+    for _ in range(times):
+        compile_object("define void @f() { ret void }", CodeTarget())
+
+compile_all(20)
+before = resident()
+compile_all(200)
+print((resident() - before) // 200)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the resident memory as Linux gives it")
+def test_compiling_keeps_no_memory() -> None:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", KEPT], env=environment, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 8192  # bytes a program; llvmlite's own pass builder keeps 1500
 
 
 @pytest.mark.parametrize("passes", [Passes.TIDY, Passes.SERIAL])

@@ -1,6 +1,7 @@
 """What code is made for; a name that LLVM does not know is a sentence, not the end of the process."""
 
 import platform
+from pathlib import Path
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -61,6 +62,19 @@ def test_an_unknown_feature_beside_those_of_this_processor_is_an_error() -> None
 def test_a_processor_and_features_that_llvm_knows_are_used() -> None:
     text = assembly_of(EMPTY, CodeTarget("armv7-none-linux-gnueabihf", cpu="cortex-a9", features="+neon"))
     assert "cortex-a9" in text
+
+
+def test_a_strangers_llvmlite_in_the_working_directory_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "llvmlite").mkdir()
+    (tmp_path / "llvmlite" / "__init__.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(NativeError) as error:
+        target_machine(CodeTarget(features="+warp"))
+    assert str(error.value) == f"feature '+warp' is not one that LLVM knows for {host_triple()}; -mattr names it"
+    assert not (tmp_path / "ran").exists()
 
 
 def test_names_that_llvm_itself_gave_are_not_asked_about_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,7 @@ class Adder(wiring.Component):  # type: ignore[misc]  # Amaranth has no types
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache directory."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "cache" / "vta-toolchain" / "sim"
 
 
