@@ -35,7 +35,7 @@ __all__ = ["Requantisation", "requantisation"]
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 
-_FEWEST_BITS = 8
+_FEWEST_BITS = 12
 """Bits that what is multiplied has at least, if it had more before."""
 
 _AS_GOOD = 1.25
@@ -140,7 +140,7 @@ class _Search:
                     yield common
 
     def _pre_shifts(self) -> list[Ints]:
-        """Return shifts that leave 8 bits or more, each for every channel by itself and one for all."""
+        """Return shifts that leave 12 bits or more, each for every channel by itself and one for all."""
         zeros = np.zeros(self.scales.size, np.int64)
         if self.zero_point:
             return [zeros]

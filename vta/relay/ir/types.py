@@ -31,6 +31,10 @@ ELEMENT_TYPES = (
 """What a tensor may consist of."""
 
 
+_LARGEST_DIM = 1 << 48
+"""More than any memory holds; sizes up to here are safe to compute with."""
+
+
 class RelayError(VTAError, ValueError):
     """A graph that cannot be: the message names the node, what was expected and what came."""
 
@@ -68,7 +72,7 @@ class TensorType:
 
     def __init__(self, dims: "tuple[Dim, ...] | list[Dim] | Shape", dtype: str) -> None:
         for dim in dims:
-            if isinstance(dim, bool) or not isinstance(dim, AnyDim | Integral) or (isinstance(dim, int) and dim < 0):
+            if not isinstance(dim, AnyDim) and not _is_size(dim):
                 raise RelayError(f"a dimension is an integer from 0, or unknown, not {dim!r} (in {tuple(dims)})")
         settled = tuple(dim if isinstance(dim, AnyDim) else int(dim) for dim in dims)
         object.__setattr__(self, "dims", settled)
@@ -97,6 +101,10 @@ class TensorType:
     def __str__(self) -> str:
         inner = ", ".join(str(dim) for dim in self.dims) + ("," if len(self.dims) == 1 else "")
         return f"Tensor[({inner}), {self.dtype}]"
+
+
+def _is_size(dim: object) -> bool:
+    return isinstance(dim, Integral) and not isinstance(dim, bool) and 0 <= int(dim) <= _LARGEST_DIM
 
 
 def _known(dim: Dim) -> int:

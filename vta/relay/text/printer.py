@@ -135,7 +135,7 @@ class _Body:
                 return [f"{self._number(expr)} = ({inner}{',' if len(expr.fields) == 1 else ''});"]
             case TupleGetItem():
                 value = self.name(expr.value)
-                return [f"{self._number(expr)} = {value}.{expr.index};"]
+                return [f"{self._number(expr)} = {value}[{expr.index}];"]
             case Let():
                 raise AssertionError("lets are bindings")
             case _:

@@ -16,8 +16,8 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
 def name_text(name: str) -> str:
-    """Return ``name`` as it is if it is a plain one, otherwise in quotes, with escapes."""
-    return name if _PLAIN.fullmatch(name) else json.dumps(name)
+    """Return ``name`` as it is if it is a word that is no number, otherwise in quotes, with escapes."""
+    return name if _PLAIN.fullmatch(name) and name not in ("inf", "nan") else json.dumps(name)
 
 
 def type_text(given: Type) -> str:
@@ -47,9 +47,8 @@ def number_text(value: object) -> str:
     if isinstance(value, int | np.integer):
         return str(int(value))
     assert isinstance(value, float | np.floating)
-    short = str(value)
-    exact = float(value)
-    return short if float(short) == exact or exact != exact else repr(exact)
+    short, exact = str(value), float(value)
+    return short if type(value)(float(short)) == value or exact != exact else repr(exact)
 
 
 def value_text(value: object) -> str:
