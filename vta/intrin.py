@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from isa.config import VTAConfig
 from vta import te
+from vta.passes.alu.annotate_alu_coproc_scope import ALU_PRAGMA, SKIP_ALU
 from vta.passes.gemm.micro_op import gemm_views, reset_micro_op, update_micro_op
 from vta.tir.buffer import Buffer
 from vta.tir.expr import IntImm
-from vta.tir.stmt import Evaluate, Stmt
+from vta.tir.stmt import Evaluate, Stmt, seq
 
 __all__ = ["gemm"]
 
@@ -37,8 +38,9 @@ def gemm(config: VTAConfig, *, mock: bool = False) -> te.TensorIntrin:
         if mock:
             nothing = Evaluate(IntImm(0))
             return nothing, nothing, nothing
-        update = update_micro_op(views)
-        return update, reset_micro_op(views), update
+        reset, update = reset_micro_op(views), update_micro_op(views)
+        return seq([reset, update]), reset, update
 
     layouts = {inp: views.inp, wgt: views.wgt, out: views.acc}
-    return te.decl_tensor_intrin(out.op, bodies, name="GEMM", binds=layouts)
+    start = SKIP_ALU if mock else ALU_PRAGMA
+    return te.decl_tensor_intrin(out.op, bodies, name="GEMM", binds=layouts, start_pragma=start)

@@ -265,7 +265,7 @@ def _check_body(body: tuple[Expr, ...], name: str) -> None:
     if not body:
         raise ComputeError(f"compute {name!r}: the function returned no expression")
     reductions = [expr for expr in body if isinstance(expr, Reduce)]
-    inner = [part for expr in body for part in (expr.source if isinstance(expr, Reduce) else (expr,))]
+    inner = [part for expr in body for part in (_parts(expr) if isinstance(expr, Reduce) else (expr,))]
     if any(isinstance(node, Reduce) for part in inner for node in walk(part)):
         raise ComputeError(
             f"compute {name!r}: a reduction (sum, max, ...) inside an expression; a reduction must be a stage of its "
@@ -290,7 +290,12 @@ def _check_body(body: tuple[Expr, ...], name: str) -> None:
 def _one_reduction(a: Reduce, b: Reduce) -> bool:
     if len(a.axis) != len(b.axis) or any(x is not y for x, y in zip(a.axis, b.axis, strict=True)):
         return False
-    return a is b or (a.combiner is b.combiner and same(a.source, b.source) and same(a.condition, b.condition))
+    parts = ((a.source, b.source), (a.condition, b.condition), (a.init, b.init))
+    return a is b or (a.combiner is b.combiner and all(same(x, y) for x, y in parts))
+
+
+def _parts(reduce: Reduce) -> tuple[Expr, ...]:
+    return (*reduce.source, *reduce.init, reduce.condition)
 
 
 def reduce_axis(

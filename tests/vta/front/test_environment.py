@@ -11,7 +11,7 @@ import vta
 from isa.config import ConfigError, VTAConfig
 from tests.support.configs import CONFIGS
 from vta.tir.expr import Builtin, Call, StringImm
-from vta.tir.stmt import AttrStmt, Evaluate
+from vta.tir.stmt import AttrStmt, Evaluate, seq
 
 
 def test_the_default_is_the_default_configuration() -> None:
@@ -147,13 +147,13 @@ def micro_op(stmt: object) -> tuple[object, ...]:
     return tuple(arg.value if hasattr(arg, "value") else arg for arg in call.args)
 
 
-def test_the_gemm_intrinsic_pushes_one_micro_op() -> None:
+def test_the_gemm_intrinsic_pushes_a_micro_op_to_reset_and_one_to_add() -> None:
     intrin = vta.Environment(VTAConfig()).gemm
     inp, wgt, out = intrin.buffers
     pointers = (out.access_ptr("rw", "int32"), inp.access_ptr("r", "int32"), wgt.access_ptr("r", "int32"))
-    for stmt in (intrin.body, intrin.reduce_update):
-        assert micro_op(stmt) == (0, 0, *pointers, 0, 0, 0)
+    assert micro_op(intrin.reduce_update) == (0, 0, *pointers, 0, 0, 0)
     assert micro_op(intrin.reduce_init) == (0, 1, pointers[0], 0, 0, 0, 0, 0)
+    assert intrin.body == seq([intrin.reduce_init, intrin.reduce_update])
     mock = vta.Environment(VTAConfig()).mock.gemm
     assert {mock.body, mock.reduce_init, mock.reduce_update} == {Evaluate(vta.tir.IntImm(0))}
 

@@ -43,6 +43,14 @@ def test_a_reduction_axis_counts() -> None:
     te.compute((3,), lambda i: te.sum(x[i, i + k], axis=k), "y")
 
 
+def test_start_values_are_read_for_every_element_too() -> None:
+    x, first, k = placeholder(), te.placeholder((4,), "int32", "first"), te.reduce_axis((0, 5), "k")
+    te.compute((4,), lambda i: te.sum(x[i, k], axis=k, init=first[i]), "y")
+    assert "index (i + 1) in dimension 0 of tensor 'first': expected 0 to 3, got 1 to 4" in refusal(
+        (4,), lambda i: te.sum(x[i, k], axis=k, init=first[i + 1], where=k < i)
+    )
+
+
 def test_what_is_guarded_or_not_known_is_left_alone() -> None:
     x, chosen = placeholder(), te.placeholder((9,), "int32", "chosen")
     n = te.var("n")

@@ -585,3 +585,17 @@ def test_br_096_auto_inline_puts_an_elementwise_stage_into_its_reader():
     assert loops(lowered(s, [a, b, c, t2])) == ["i:5", "j:3"]
     v = np.arange(15, dtype=np.int32).reshape(5, 3)
     assert (run_both(s, [a, b, c, t2], v, v, v) == v * v + v).all()
+
+
+@pytest.mark.parametrize("part", ["source", "init", "where"])
+def test_br_090_a_reduction_inside_any_part_of_another_is_refused_at_the_call(part: str) -> None:
+    a = te.placeholder((4, 6), "int32", "a")
+    k, inner = te.reduce_axis((0, 6), "k"), te.reduce_axis((0, 6), "inner")
+
+    def element(i):
+        other = te.max(a[i, inner], axis=inner)
+        parts = {"source": {"init": 1}, "init": {"init": other}, "where": {"where": other > 2}}
+        return te.sum(other if part == "source" else a[i, k], axis=k, **parts[part])
+
+    with pytest.raises(te.ComputeError, match="a reduction must be a stage of its own"):
+        te.compute((4,), element, "c")

@@ -3,7 +3,9 @@ import pytest
 
 from tests.support.compiler.te_run import lowered, run, statements
 from vta import te
-from vta.tir.stmt import AttrKey, AttrStmt, BufferStore, For
+from vta.tir.dtype import DType
+from vta.tir.expr import Builtin, Call, Expr, StringImm
+from vta.tir.stmt import AttrKey, AttrStmt, BufferStore, Evaluate, For
 
 
 def vector(width: int, combine, *, inputs: int = 2, dtype: str = "int32") -> te.TensorIntrin:
@@ -248,3 +250,23 @@ def test_fewer_axes_than_the_intrinsic_are_refused():
         "Tensorize failed: stage 'z', axis 'i': the loops inside cover i: 8, but the intrinsic 't' computes i: 2, "
         "j: 4; the stage has 1 output and 0 reduction axes; got the loops: i"
     )
+
+
+@pytest.mark.parametrize(("own", "ours"), [("f", True), ("g", False)])
+def test_a_call_of_another_function_is_not_the_intrinsic(own: str, ours: bool) -> None:
+    def calling(symbol: str, x: te.Tensor, *place: object) -> Expr:
+        return Call(DType("int32"), Builtin.CALL_EXTERN, (StringImm(symbol), x(*place)))
+
+    like = te.placeholder((4,), "int32", "like")
+    declared = te.compute((4,), lambda i: calling("f", like, i), "declared")
+    body = Evaluate(te.const(0))
+    intrinsic = te.decl_tensor_intrin(declared.op, lambda _ins, _outs: body, name="calls_f")
+    x = te.placeholder((3, 4), "int32", "x")
+    y = te.compute((3, 4), lambda n, i: calling(own, x, n, i), "y")
+    s = te.create_schedule(y.op)
+    s[y].tensorize(y.op.axis[1], intrinsic)
+    if ours:
+        te.schedule_to_func(s, [x, y], "f")
+        return
+    with pytest.raises(te.TensorizeError, match="it computes"):
+        te.schedule_to_func(s, [x, y], "f")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.compiler.tir_eval import evaluate
+from vta.arith.simplify import Analyzer
 from vta.tir import expr as tir
 from vta.tir.buffer import decl_buffer
 from vta.tir.dtype import BOOL, FLOAT32, INT8, DType
@@ -284,3 +285,12 @@ def test_an_intrinsic_is_its_printed_name_and_survives_pickling() -> None:
         assert str(op) == f"{op}" == op.value
         assert Builtin(op.value) is op
         assert pickle.loads(pickle.dumps(op)) is op
+
+
+def test_zeros_of_two_signs_are_two_numbers() -> None:
+    plus, minus, nan = (FloatImm(value) for value in (0.0, -0.0, float("nan")))
+    assert same(plus, FloatImm(0.0))
+    assert not same(plus, minus)
+    assert same(nan, FloatImm(float("nan")))
+    chosen = Analyzer().simplify(Select(Var("c", BOOL), plus, minus))
+    assert isinstance(chosen, Select), "neither zero is the other"

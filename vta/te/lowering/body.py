@@ -46,10 +46,10 @@ class StageBody:
         first = placed.body[0]
         conditions = guards(iteration, analyzer, values=iteration.values, positions=iteration.positions)
         if not isinstance(first, Reduce):
-            return Parts(guarded(conditions, self._stores(placed.body, iteration.positions), origin))
+            return Parts(guarded(conditions, self.stores(placed.body, iteration.positions), origin))
         nest = init_nest(placed, common, len(iteration.loops))
         start = guards(iteration, analyzer, values=nest.values, positions=nest.positions)
-        init = guarded(start, self._stores(first.init or first.combiner.identity, nest.positions), origin)
+        init = guarded(start, self.stores(first.init or first.combiner.identity, nest.positions), origin)
         return Parts(guarded(conditions, self._update(first), origin), init, nest.loops)
 
     def expression(self, expr: Expr, positions: Mapping[Var, Expr]) -> Expr:
@@ -68,7 +68,8 @@ class StageBody:
 
         return map_expr(on_node, expr)
 
-    def _stores(self, values: tuple[Expr, ...], positions: Mapping[Var, Expr]) -> Stmt:
+    def stores(self, values: tuple[Expr, ...], positions: Mapping[Var, Expr]) -> Stmt:
+        """Return the stores of ``values``, one for each output, at ``positions`` of the output's axes."""
         op = self.placed.op
         indices = tuple(positions[axis.var] for axis in op.axis)
         return seq(

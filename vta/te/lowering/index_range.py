@@ -32,6 +32,8 @@ def _certain_reads(expr: Expr, axes: tuple[IterVar, ...]) -> Iterator[tuple[Prod
             if isinstance(expr.condition, IntImm) and expr.condition.value:
                 for source in expr.source:
                     yield from _certain_reads(source, (*axes, *expr.axis))
+            for start in expr.init:
+                yield from _certain_reads(start, axes)
             return
         case ProducerLoad():
             yield expr, axes

@@ -5,7 +5,8 @@ Tests: tests/vta/te/test_tensorize_match.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
 
 from vta.arith.simplify import Analyzer
 from vta.tir import ops
@@ -25,17 +26,18 @@ from vta.tir.expr import (
     Max,
     Min,
     Mul,
+    Node,
     Or,
-    ProducerLoad,
     Reduce,
     Select,
+    StringImm,
     Var,
     binary,
     same,
 )
 from vta.tir.traverse import expr_children, map_expr, substitute
 
-__all__ = ["same_bodies"]
+__all__ = ["same_bodies", "same_values", "starts"]
 
 
 def same_bodies(own: Sequence[Expr], target: Sequence[Expr], conditions: Sequence[Expr], analyzer: Analyzer) -> bool:
@@ -56,12 +58,26 @@ def _same_body(own: Expr, target: Expr, conditions: Sequence[Expr], analyzer: An
 
 
 def _same_reduction(own: Reduce, target: Reduce, conditions: Sequence[Expr], analyzer: Analyzer) -> bool:
-    if not _same_combiner(own.combiner, target.combiner):
+    if not _same_combiner(own.combiner, target.combiner) or not same_values(starts(own), starts(target), analyzer):
         return False
     condition = own.condition
     for extra in conditions:
         condition = binary(And, condition, extra)
     pairs = [(condition, target.condition), *zip(own.source, target.source, strict=True)]
+    return _all_equal(pairs, analyzer)
+
+
+def starts(reduce: Reduce) -> tuple[Expr, ...]:
+    """Return the values that a reduction begins with: those of ``init``, else the combiner's identity."""
+    return reduce.init or reduce.combiner.identity
+
+
+def same_values(own: Sequence[Expr], target: Sequence[Expr], analyzer: Analyzer) -> bool:
+    """Whether two sequences of expressions without reductions are equal."""
+    return len(own) == len(target) and _all_equal(zip(own, target, strict=True), analyzer)
+
+
+def _all_equal(pairs: Iterable[tuple[Expr, Expr]], analyzer: Analyzer) -> bool:
     return all(_equal(_canonical(a, analyzer), _canonical(b, analyzer), analyzer) for a, b in pairs)
 
 
@@ -74,14 +90,10 @@ def _equal(a: Expr, b: Expr, analyzer: Analyzer) -> bool:
     match a, b:
         case (LT() | LE(), LT() | LE()) if a.a.dtype == b.a.dtype and analyzer.can_prove_equal(a.b - a.a, b.b - b.a):
             return True
-        case ProducerLoad(), ProducerLoad():
-            agree = a.producer is b.producer
-        case Call(), Call():
-            agree = a.op is b.op
-        case (Var() | IntImm() | FloatImm(), _):
+        case (Var() | IntImm() | FloatImm() | StringImm(), _):
             return False
         case _:
-            agree = True
+            agree = _agree_but_for_operands(a, b)
     if a.dtype.is_int and analyzer.can_prove_equal(a, b):
         return True
     ours, theirs = expr_children(a), expr_children(b)
@@ -91,6 +103,12 @@ def _equal(a: Expr, b: Expr, analyzer: Analyzer) -> bool:
         return True
     commutes = isinstance(a, Add | Mul | Min | Max | And | Or | EQ | NE)
     return commutes and _equal(ours[0], theirs[1], analyzer) and _equal(ours[1], theirs[0], analyzer)
+
+
+def _agree_but_for_operands(a: Expr, b: Expr) -> bool:
+    """Whether everything is equal that two nodes of one kind have beside their operands: tensor, callee, lanes, ..."""
+    values = ((getattr(a, field.name), getattr(b, field.name)) for field in fields(a))
+    return all(x is y or x == y for x, y in values if not isinstance(x, Node | tuple))
 
 
 def _same_combiner(a: CommReducer, b: CommReducer) -> bool:

@@ -31,7 +31,8 @@ class TensorIntrin:
     """``op`` says what is computed, ``body`` how: statements on ``buffers``, the inputs' and then the outputs'.
 
     For a reduction, ``reduce_init`` sets the output to its start value and ``reduce_update`` adds one tile to it; they
-    are used where a loop of the reduction stays outside of the intrinsic, ``body`` where none does.
+    are used where a loop of the reduction stays outside of the intrinsic, ``body`` where none does. A stage that begins
+    with other values stores these itself, under the pragma ``start_pragma`` if there is one.
     """
 
     name: str
@@ -41,6 +42,7 @@ class TensorIntrin:
     body: Stmt | None
     reduce_init: Stmt | None
     reduce_update: Stmt | None
+    start_pragma: str | None = None
 
     @property
     def input_buffers(self) -> tuple[Buffer, ...]:
@@ -60,12 +62,13 @@ def decl_tensor_intrin(
     binds: Mapping[Tensor, Buffer] | None = None,
     scalar_params: Sequence[Var] | None = None,
     default_buffer_params: Mapping[str, object] | None = None,
+    start_pragma: str | None = None,
 ) -> TensorIntrin:
     """Declare that ``fcompute(inputs, outputs)`` does what ``op`` describes.
 
     ``fcompute`` gets the buffers and returns a statement (or expression), or three: body, reset, update. ``binds``
     gives buffers with a scope, alignment or strides for tensors of ``op``; others are compact, may begin at any
-    element, and get ``default_buffer_params``.
+    element, and get ``default_buffer_params``. ``start_pragma`` marks stores of start values that are not ``op``'s.
     """
     if scalar_params:
         raise TensorIntrinError(
@@ -82,7 +85,7 @@ def decl_tensor_intrin(
             f"tensor intrinsic {name!r}: expected one statement, or body, reset and update, got {len(parts)} statements"
         )
     body, reset, update = ([_statement(p, name) for p in parts] + [None, None])[:3]
-    return TensorIntrin(name, op, inputs, buffers, body, reset, update)
+    return TensorIntrin(name, op, inputs, buffers, body, reset, update, start_pragma)
 
 
 def _buffer(tensor: Tensor, binds: Mapping[Tensor, Buffer], params: Mapping[str, object], name: str) -> Buffer:

@@ -7,7 +7,7 @@ that the intrinsic does not have must have one trip inside. Tests: tests/vta/te/
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
 from typing import TypeAlias
@@ -23,10 +23,10 @@ from vta.te.lowering.reads import index_interval
 from vta.te.operation import domain, load_tensor, tensor_loads
 from vta.te.relations import children_of, ends, parents_of
 from vta.te.tensor import Tensor
-from vta.te.tensorize.compare import same_bodies
+from vta.te.tensorize.compare import same_bodies, same_values, starts
 from vta.te.tensorize.intrin import TensorIntrin
-from vta.tir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Var, const
-from vta.tir.traverse import map_children, substitute, uses_var
+from vta.tir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Reduce, Var, const
+from vta.tir.traverse import map_children, substitute, uses_var, walk
 
 __all__ = ["Match", "TensorizeError", "match_intrinsic"]
 
@@ -40,12 +40,14 @@ class Match:
     """Which part of each tensor the intrinsic works on.
 
     ``outputs`` is the region of the stage's outputs, ``inputs`` the tensor and region of each input of the
-    intrinsic. ``values`` is what the schedule's variables stand for around the intrinsic.
+    intrinsic. ``values`` is what the schedule's variables stand for around the intrinsic. ``starts_alike``: whether the
+    stage's reduction begins with the values that the intrinsic begins with.
     """
 
     outputs: tuple[Range, ...]
     inputs: tuple[tuple[Tensor, tuple[Range, ...]], ...]
     values: Mapping[Var, Expr]
+    starts_alike: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,31 @@ class _Matching:
             axis.var: fresh[pairs[axis]] + dom.min if axis in pairs else dom.min for axis, dom in regions.items()
         }
         names: dict[Var, Expr] = dict(values) | {axis.var: var for axis, var in fresh.items()}
-        inputs = self._matching_inputs(inner, _Renaming(fresh, places, names), intervals)
-        return Match(tuple(regions[axis] for axis in op.axis), tuple(inputs.values()), values)
+        renaming = _Renaming(fresh, places, names)
+        inputs = self._matching_inputs(inner, renaming, intervals)
+        outputs = tuple(regions[axis] for axis in op.axis)
+        return Match(outputs, tuple(inputs.values()), values, self._starts_alike(renaming))
+
+    def _starts_alike(self, renaming: _Renaming) -> bool:
+        """Whether both reductions begin with the same values; an element of a tensor is no such value."""
+        own, target = self.placed.body[0], self.intrinsic.op.body[0]
+        if not isinstance(own, Reduce) or not isinstance(target, Reduce) or self._start_is_read:
+            return True
+        ours = [substitute(value, renaming.places) for value in starts(own)]
+        theirs = [substitute(value, renaming.names) for value in starts(target)]
+        return not _reads(ours) and same_values(ours, theirs, self._bound_analyzer(renaming))
+
+    @property
+    def _start_is_read(self) -> bool:
+        """Whether the intrinsic begins with elements of an input: then the stage must begin with the same."""
+        target = self.intrinsic.op.body[0]
+        return isinstance(target, Reduce) and _reads(target.init)
+
+    def _compared(self, body: Sequence[Expr]) -> list[Expr]:
+        """Return ``body`` without the start values, which need not be the same."""
+        if self._start_is_read:
+            return list(body)
+        return [replace(expr, init=()) if isinstance(expr, Reduce) else expr for expr in body]
 
     def _matching_inputs(
         self, inner: Sequence[Guard], renaming: _Renaming, intervals: Mapping[Var, Interval]
@@ -224,7 +249,7 @@ class _Matching:
 
         The others are tried because operands may be written in another order.
         """
-        own, target = list(tensor_loads(self.placed.body)), list(tensor_loads(self.intrinsic.op.body))
+        own, target = (list(tensor_loads(self._compared(b))) for b in (self.placed.body, self.intrinsic.op.body))
         inputs = self.intrinsic.inputs
         tensors = list(dict.fromkeys(load_tensor(load) for load in own))
         if len(own) == len(target):
@@ -257,11 +282,7 @@ class _Matching:
         return result
 
     def _compare(self, inner: Sequence[Guard], renaming: _Renaming, pairing: _Pairing, inputs: _Inputs) -> None:
-        analyzer = Analyzer()
-        for loop in (*reversed(self.placed.around), *self.placed.iteration.loops[: self.position]):
-            analyzer.bind(loop.var, Range(const(0), loop.extent))
-        for axis, var in renaming.fresh.items():
-            analyzer.bind(var, domain(axis))
+        analyzer = self._bound_analyzer(renaming)
         reads = iter(pairing)
 
         def rename(expr: Expr) -> Expr:
@@ -275,8 +296,9 @@ class _Matching:
             indices = [rename(i) - dom.min for i, dom in zip(expr.indices, region, strict=True)]
             return ProducerLoad(like, tuple(indices[extra:]))
 
-        own = [rename(expr) for expr in self.placed.body[: 1 if pairing and self.placed.op.reduce_axis else None]]
-        target = [substitute(expr, renaming.names) for expr in self.intrinsic.op.body[: len(own)]]
+        shared = 1 if pairing and self.placed.op.reduce_axis else None
+        own = [rename(expr) for expr in self._compared(self.placed.body)[:shared]]
+        target = [substitute(expr, renaming.names) for expr in self._compared(self.intrinsic.op.body)[: len(own)]]
         conditions = [self._over_roots(guard, renaming.places) for guard in inner]
         if same_bodies(own, target, conditions, analyzer):
             return
@@ -284,6 +306,14 @@ class _Matching:
             raise self.dependent_error(inner[0])
         ours, theirs = ("\n".join(f"    {analyzer.simplify(e)}" for e in body) for body in (own, target))
         raise self._error(f"it computes\n{ours}\nbut the intrinsic {self.intrinsic.name!r} computes\n{theirs}")
+
+    def _bound_analyzer(self, renaming: _Renaming) -> Analyzer:
+        analyzer = Analyzer()
+        for loop in (*reversed(self.placed.around), *self.placed.iteration.loops[: self.position]):
+            analyzer.bind(loop.var, Range(const(0), loop.extent))
+        for axis, var in renaming.fresh.items():
+            analyzer.bind(var, domain(axis))
+        return analyzer
 
     def _over_roots(self, guard: Guard, places: Mapping[Var, Expr]) -> Expr:
         """Return a guard in the intrinsic's axes; only a tensor's end can be one, the end of a loop cannot."""
@@ -300,3 +330,8 @@ class _Matching:
             f"{self.intrinsic.name!r} stands for; choose a factor that divides, or an intrinsic whose body has this "
             "condition itself"
         )
+
+
+def _reads(exprs: Sequence[Expr]) -> bool:
+    """Whether an element of a tensor is in ``exprs``."""
+    return any(isinstance(node, ProducerLoad) for expr in exprs for node in walk(expr))

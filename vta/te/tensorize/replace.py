@@ -1,7 +1,8 @@
 """Tensorisation: the loops from an axis inwards become one tensor intrinsic.
 
 The part of each tensor that these loops touch is bound to a buffer of the intrinsic (``buffer_bind_scope``); what they
-compute must be what the intrinsic declares, see ``vta.te.tensorize.match``. A reduction's ``where=`` that does not
+compute must be what the intrinsic declares, see ``vta.te.tensorize.match``. A reduction that begins with other values
+than the intrinsic stores these itself and then updates. A reduction's ``where=`` that does not
 depend on these loops stays outside: where it does not hold, the intrinsic is not used, and the work is left out.
 Tests: tests/vta/te/test_tensorize.py.
 """
@@ -15,12 +16,13 @@ from vta.arith.simplify import Analyzer
 from vta.te.lowering.body import Parts, StageBody
 from vta.te.lowering.nest import guarded, init_nest
 from vta.te.lowering.predicates import guards
+from vta.te.tensorize.compare import starts
 from vta.te.tensorize.intrin import TensorIntrin
 from vta.te.tensorize.match import Match, TensorizeError, match_intrinsic
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import BOOL, HANDLE
-from vta.tir.expr import And, Builtin, Call, Expr, IntImm, IterVar, Range, Reduce, Var, binary
-from vta.tir.stmt import AttrKey, AttrStmt, IfThenElse, Stmt, seq
+from vta.tir.expr import And, Builtin, Call, Expr, IntImm, IterVar, Range, Reduce, Var, binary, const
+from vta.tir.stmt import PRAGMA_PREFIX, AttrKey, AttrStmt, For, IfThenElse, Stmt, seq
 from vta.tir.traverse import substitute, uses_var
 
 __all__ = ["TensorizeError", "tensorized"]
@@ -44,19 +46,19 @@ def tensorized(body: StageBody, position: int, common: int, analyzer: Analyzer) 
     inner = [guard for guard in conditions if uses_var(guard.condition, inside)]
     outer = [guard for guard in conditions if not uses_var(guard.condition, inside)]
     match = match_intrinsic(placed, position, intrinsic, inner, analyzer, guardable=not split_reduction)
-    use = _Use(body, axis, intrinsic, match, "loop" if split_reduction else "condition")
-    if not split_reduction and where is None:
+    outside = "loop" if split_reduction else "condition" if where is not None else "start value"
+    use = _Use(body, axis, intrinsic, match, outside)
+    if not split_reduction and where is None and match.starts_alike:
         return Parts(guarded(outer, use.with_inputs(use.bound(intrinsic.body, "body", match.outputs)), op.origin))
     update = use.with_inputs(use.bound(intrinsic.reduce_update, "reduce_update", match.outputs))
     if where is not None:
         update = IfThenElse(where, update, None, op.origin)
     if not split_reduction:
-        reset = use.bound(intrinsic.reduce_init, "reduce_init", match.outputs)
-        return Parts(guarded(outer, seq([reset, update]), op.origin))
+        return Parts(guarded(outer, seq([use.start(match.outputs), update]), op.origin))
     nest = init_nest(placed, common, position)
     starts = [analyzer.simplify(nest.positions[a.var]) for a in op.axis]
     region = tuple(Range(low, dom.extent) for low, dom in zip(starts, match.outputs, strict=True))
-    reset = use.bound(intrinsic.reduce_init, "reduce_init", region)
+    reset = use.start(region)
     start = guards(iteration, analyzer, values=nest.values, positions=nest.positions)
     return Parts(guarded(outer, update, op.origin), guarded(start, reset, op.origin), nest.loops)
 
@@ -113,6 +115,27 @@ class _Use:
         for view, tensor in reversed(list(zip(self.intrinsic.output_buffers, op.outputs, strict=True))):
             stmt = self._bind(view, self.body.buffers[tensor], region, stmt)
         return stmt
+
+    def start(self, region: Sequence[Range]) -> Stmt:
+        """Return what gives ``region`` of the outputs its start values."""
+        if self.match.starts_alike:
+            return self.bound(self.intrinsic.reduce_init, "reduce_init", region)
+        op, reduce = self.body.placed.op, self.body.placed.body[0]
+        assert isinstance(reduce, Reduce), "anything else has no start"
+        positions: dict[Var, Expr] = {}
+        loops: list[tuple[Var, Expr]] = []
+        for axis, dom in zip(op.axis, region, strict=True):
+            positions[axis.var] = dom.min
+            if not isinstance(dom.extent, IntImm) or dom.extent.value != 1:
+                loops.append((Var(f"{axis.name}.start"), dom.extent))
+                positions[axis.var] = dom.min + loops[-1][0]
+        stmt = self.body.stores(starts(reduce), positions)
+        for var, extent in reversed(loops):
+            stmt = For(var, const(0), extent, stmt, origin=op.origin)
+        if self.intrinsic.start_pragma is None:
+            return stmt
+        node = IterVar(None, loops[0][0] if loops else Var("start"))
+        return AttrStmt(node, PRAGMA_PREFIX + self.intrinsic.start_pragma, const(1), stmt, op.origin)
 
     def with_inputs(self, stmt: Stmt) -> Stmt:
         """Return ``stmt`` with the intrinsic's inputs bound as well."""

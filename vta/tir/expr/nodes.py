@@ -5,6 +5,7 @@ Nodes compare by structure (``same``); ``Var`` and ``IterVar`` by identity. Test
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -300,6 +301,8 @@ def same(a: object, b: object) -> bool:
         return isinstance(b, tuple) and len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, Operators) or isinstance(b, Operators):
         return False
+    if isinstance(a, float) and isinstance(b, float):  # 0.0 and -0.0 are two numbers, a NaN is the same as itself
+        return (a == b and math.copysign(1, a) == math.copysign(1, b)) or (math.isnan(a) and math.isnan(b))
     return bool(a == b)
 
 
