@@ -12,6 +12,7 @@ from vta.arith.const_bounds import const_bounds, is_index
 from vta.arith.const_interval import EVERYTHING, ConstInterval
 from vta.arith.facts import Fact, conjuncts, fact_of
 from vta.arith.sums import Sum, exact
+from vta.tir.effects import reads_memory
 from vta.tir.expr import (
     Expr,
     ExprLike,
@@ -42,7 +43,8 @@ class Knowledge:
     def bind(self, var: Var, value: Range | ConstInterval | ExprLike) -> None:
         """Tell that ``var`` lies in a range or interval, or is an expression (of the same type).
 
-        Bind outer variables first: a range may use them. Binding a variable again replaces what was known about it.
+        Bind outer variables first: a range may use them. Binding a variable again replaces what was known about it. A
+        variable keeps its value where memory changes: of an end or value that reads memory, only constant bounds hold.
         """
         self._bounds.pop(var, None)
         self._values.pop(var, None)
@@ -53,15 +55,22 @@ class Knowledge:
             case Range():
                 self._bind_range(var, value)
             case _:
-                self._values[var] = self.simplify(cast_to(convert(value), var.dtype))
+                self._bind_value(var, self.simplify(cast_to(convert(value), var.dtype)))
+
+    def _bind_value(self, var: Var, value: Expr) -> None:
+        if not reads_memory(value):
+            self._values[var] = value
+        elif is_index(value.dtype) or value.dtype.is_int:
+            self._bounds[var] = const_bounds(value, self._bounds)
 
     def _bind_range(self, var: Var, domain: Range) -> None:
         low, high = self._ends(domain)
-        if low.minus(high).is_const and low.const == high.const:
+        settled = not (reads_memory(domain.min) or reads_memory(domain.extent))
+        if settled and low.minus(high).is_const and low.const == high.const:
             self._values[var] = low.emit()
             return
         self._bounds[var] = ConstInterval(self.bounds_of(low).lo, self.bounds_of(high).hi)
-        if not (low.is_const and high.is_const):
+        if settled and not (low.is_const and high.is_const):
             self._ranges[var] = (low.emit(), high.emit())
 
     def _ends(self, domain: Range) -> tuple[Sum, Sum]:
@@ -86,13 +95,16 @@ class Knowledge:
 
     @contextmanager
     def constraint(self, condition: ExprLike) -> Iterator[None]:
-        """Take ``condition`` for true inside the ``with`` block."""
-        with self.assuming([self.simplify(condition)]):
+        """Take ``condition`` for true inside the ``with`` block, which may be about statements.
+
+        They may change memory: what the condition says of memory is left out.
+        """
+        with self.assuming(part for part in conjuncts(self.simplify(condition)) if not reads_memory(part)):
             yield
 
     @contextmanager
     def assuming(self, conditions: Iterable[Expr]) -> Iterator[None]:
-        """Take all of these simplified conditions for true inside the ``with`` block."""
+        """Take these simplified conditions for true inside the ``with`` block, in which memory stays as it is."""
         facts, known, bounds = len(self._facts), len(self._known), self._bounds
         self._bounds = dict(bounds)
         for condition in conditions:

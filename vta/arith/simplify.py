@@ -2,7 +2,9 @@
 
 What it assumes: an index (int32 or int64 arithmetic on variables and constants, see ``vta.arith.const_bounds``) whose
 bounds are not known does not overflow. Everything else wraps, and its simplified form has the same machine value.
-Results depend on the expression and on what was bound alone: sums keep the order in which their terms first appear.
+An expression that calls what may do something is simplified within its operands alone: how often and in which order
+calls are made stays. Results depend on the expression and on what was bound alone: sums keep the order in which their
+terms first appear.
 Tests: tests/vta/arith/test_simplify.py and test_simplify_properties.py.
 """
 
@@ -16,6 +18,7 @@ from vta.arith.const_interval import ConstInterval
 from vta.arith.normal_form import NormalForm, is_scalar_int
 from vta.arith.sums import exact
 from vta.tir.dtype import BOOL
+from vta.tir.effects import has_effect
 from vta.tir.expr import (
     EQ,
     GE,
@@ -81,7 +84,7 @@ class Analyzer(NormalForm):
                 return self.can_prove(simplified.a) and self.can_prove(simplified.b)
             case Or():
                 return self.can_prove(simplified.a) or self.can_prove(simplified.b)
-            case LT() | LE() if is_scalar_int(simplified.a):
+            case LT() | LE() if is_scalar_int(simplified.a) and not has_effect(simplified):
                 a, b = self.sum_of(simplified.a), self.sum_of(simplified.b)
                 difference = b.minus(a)
                 difference.const -= isinstance(simplified, LT)
@@ -93,6 +96,8 @@ class Analyzer(NormalForm):
         """Whether two expressions of one type certainly have the same value; False says nothing."""
         x, y = self.simplify(a), self.simplify(b)
         if x.dtype != y.dtype:
+            return False
+        if has_effect(x) or has_effect(y):
             return False
         if same(x, y):
             return True
@@ -119,7 +124,7 @@ class Analyzer(NormalForm):
             case Compare() | Not():
                 return self._condition(expr) if expr.dtype == BOOL else map_children(self.simplify, expr)
             case Add() | Sub() | Mul() | FloorDiv() | FloorMod() | Min() | Max() | Div() | Mod():
-                if is_scalar_int(expr):
+                if is_scalar_int(expr) and not has_effect(expr):
                     return self.sum_of(expr).emit()
                 return map_children(self.simplify, expr)
             case BufferLoad():
@@ -154,7 +159,7 @@ class Analyzer(NormalForm):
             case Not():
                 result = self._negation(self.simplify(expr.a))
                 return self._known_truth(result) if isinstance(result, Not) else result
-            case LT() | LE() | GT() | GE() | EQ() | NE() if is_scalar_int(expr.a):
+            case LT() | LE() | GT() | GE() | EQ() | NE() if is_scalar_int(expr.a) and not has_effect(expr):
                 return self._known_truth(compare(type(expr), self.sum_of(expr.a), self.sum_of(expr.b), self))
             case _:
                 return self._known_truth(map_children(self.simplify, expr))
@@ -191,6 +196,8 @@ class Analyzer(NormalForm):
     def _connective(self, expr: And | Or) -> Expr:
         """Simplify each operand under the others' truth (for Or: falsity); what then holds anyway goes."""
         kind = type(expr)
+        if has_effect(expr):
+            return map_children(self.simplify, expr)  # what an operand does may change what the others say
         parts: list[Expr] = []
         neutral = kind is And
         with self.assuming(()):
@@ -223,6 +230,9 @@ class Analyzer(NormalForm):
         test = self.simplify(condition)
         if isinstance(test, IntImm):
             return self.simplify(first if test.value else second)
+        if any(map(has_effect, (test, first, second))):
+            x, y = self.simplify(first), self.simplify(second)
+            return Select(test, x, y) if isinstance(expr, Select) else Call(expr.dtype, expr.op, (test, x, y))
         with self.assuming([test]):
             x = self.simplify(first)
         with self.assuming([self._negation(test)]):

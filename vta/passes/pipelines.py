@@ -20,6 +20,7 @@ from vta.passes.gemm.inject_conv2d_transpose_skip import inject_conv2d_transpose
 from vta.passes.generic.common_subexpr_elim import common_subexpr_elim
 from vta.passes.generic.lift_attr_scope import lift_attr_scope
 from vta.passes.generic.remove_no_op import remove_no_op
+from vta.passes.generic.settle_loop_ends import settle_loop_ends
 from vta.passes.generic.simplify import simplify
 from vta.passes.host.cpu_access_rewrite import cpu_access_rewrite
 from vta.passes.host.hoist_if_then_else import hoist_if_then_else
@@ -72,6 +73,7 @@ _ANY, _ACCELERATOR = PassScope.ANY, PassScope.ACCELERATOR
 
 PIPELINE: tuple[NamedPass, ...] = (
     NamedPass("InjectConv2DTransposeSkip", inject_conv2d_transpose_skip, _ACCELERATOR),
+    NamedPass("SettleLoopEnds", settle_loop_ends, _ANY),
     NamedPass("StorageFlatten", storage_flatten, _ANY),
     NamedPass("NarrowDataType", narrow_data_type, _ANY),
     NamedPass("Simplify", simplify, _ANY),

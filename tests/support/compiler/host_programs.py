@@ -12,7 +12,7 @@ import numpy as np
 from isa.config import VTAConfig
 from tests.support.compiler.te_programs import Program, random_program, random_schedule
 from tests.support.runtime.host_call import call_host
-from vta.passes.pipelines import PIPELINE
+from vta.passes.pipelines import PIPELINE, PassScope
 from vta.te import schedule_to_func
 from vta.tir.dtype import INT32, INT64
 from vta.tir.expr import Cast, IntImm, Var
@@ -23,11 +23,6 @@ from vta.tir.traverse import map_stmt, substitute
 from vta.tir.verify import verify
 
 __all__ = ["check_native", "check_result", "lowered_step_by_step", "marked", "random_function", "widened"]
-
-_GENERIC = (
-    "StorageFlatten", "NarrowDataType", "Simplify", "LoopPartition", "VectorizeLoop", "InjectVirtualThread",
-    "StorageRewrite", "UnrollLoop", "RemoveNoOp", "HoistIfThenElse", "CommonSubexprElimTIR",
-)  # fmt: skip
 
 _UNROLLED = 4
 """Iterations of a loop that is marked as unrolled, at most: nests of them multiply."""
@@ -71,7 +66,7 @@ def widened(rng: Random, func: PrimFunc) -> PrimFunc:
 def lowered_step_by_step(func: PrimFunc, config: VTAConfig) -> Iterator[tuple[str, PrimFunc]]:
     """Yield each generic pass's name and the well-formed function that it leaves."""
     for entry in PIPELINE:
-        if entry.name in _GENERIC:
+        if entry.scope is PassScope.ANY:
             func = verify(entry.func(func, config))
             yield entry.name, func
 

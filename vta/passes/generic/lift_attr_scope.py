@@ -34,7 +34,8 @@ from typing import assert_never
 
 from isa.config import VTAConfig
 from vta.passes.pragma import SYNC_PRAGMA, is_pragma
-from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, StringImm
+from vta.tir.effects import reads_memory
+from vta.tir.expr import Builtin, Call, Expr, IntImm, StringImm
 from vta.tir.func import Pass, PrimFunc
 from vta.tir.scopes import GEMM_SYMBOL
 from vta.tir.stmt import (
@@ -170,4 +171,4 @@ def _header(stmt: For | AttrStmt | LetStmt) -> tuple[Expr, ...]:
 
 def _reads_memory(exprs: Iterable[Expr]) -> bool:
     """Whether the host reads memory for ``exprs``: such a statement must stay outside of the accelerator's scope."""
-    return any(isinstance(node, BufferLoad) for expr in exprs for node in walk(expr))
+    return any(map(reads_memory, exprs))

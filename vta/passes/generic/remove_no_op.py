@@ -19,6 +19,7 @@ Tests: tests/vta/passes/generic/test_clean_up.py.
 from dataclasses import replace
 
 from isa.config import VTAConfig
+from vta.tir.effects import has_effect
 from vta.tir.expr import BufferLoad, Call, Expr, IntImm
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import (
@@ -37,14 +38,9 @@ from vta.tir.stmt import (
 )
 from vta.tir.traverse import map_stmt, uses_var, walk
 
-__all__ = ["has_effect", "is_index_arithmetic", "remove_no_op"]
+__all__ = ["is_index_arithmetic", "remove_no_op"]
 
 _NOTHING = Evaluate(IntImm(0))
-
-
-def has_effect(expr: Expr) -> bool:
-    """Whether computing ``expr`` may change anything: it calls something that is not known to be pure."""
-    return any(isinstance(node, Call) and not node.op.is_pure for node in walk(expr))
 
 
 def is_index_arithmetic(expr: Expr) -> bool:

@@ -21,9 +21,9 @@ After::
       for (i, 0, 16) { B[i] = 2 }
     }
 
-Only for a loop whose body is nothing but an ``if``, and a condition that reads no memory; of a conjunction, the first
-parts, and only without ``else``. Values that do not depend on a loop are no matter of TIR: CommonSubexprElimTIR puts
-what occurs twice before the loops, and the native compiler the rest.
+Only for a loop whose body is nothing but an ``if``, and a condition that reads no memory and cannot fail; of a
+conjunction, the first parts, and only without ``else``. Values that do not depend on a loop are no matter of TIR:
+CommonSubexprElimTIR puts what occurs twice before the loops, and the native compiler the rest.
 
 Tests: tests/vta/passes/generic/test_clean_up.py.
 """
@@ -35,11 +35,11 @@ from itertools import takewhile
 from isa.config import VTAConfig
 from vta.arith.facts import conjuncts
 from vta.passes.fresh_definitions import with_fresh_definitions
-from vta.passes.generic.remove_no_op import has_effect
-from vta.tir.expr import And, BufferLoad, Expr, binary
+from vta.tir.effects import can_fail, reads_memory
+from vta.tir.expr import And, Expr, binary
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import For, IfThenElse, Stmt
-from vta.tir.traverse import map_stmt, uses_var, walk
+from vta.tir.traverse import map_stmt, uses_var
 
 __all__ = ["hoist_if_then_else"]
 
@@ -75,5 +75,5 @@ def _all(parts: list[Expr]) -> Expr:
 
 
 def _is_independent(condition: Expr, loop: For) -> bool:
-    reads_memory = any(isinstance(node, BufferLoad) for node in walk(condition))
-    return not (reads_memory or has_effect(condition) or uses_var(condition, loop.loop_var))
+    # A loop that does not run computes no condition, so one that may fail stays inside.
+    return not (reads_memory(condition) or can_fail(condition) or uses_var(condition, loop.loop_var))

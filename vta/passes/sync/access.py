@@ -18,6 +18,7 @@ from vta.passes.memory_info import find_memory, output_memory
 from vta.passes.plain_pointers import SCOPE_OF_MEMORY
 from vta.tir.buffer import Access as Mode
 from vta.tir.buffer import Buffer
+from vta.tir.effects import reads_memory
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, Ramp, StringImm, Var
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import Allocate, BufferStore, Stmt
@@ -98,15 +99,20 @@ def accesses(node: Stmt | Expr, config: VTAConfig, *, coproc: bool) -> Iterator[
                 continue
 
 
+def _between(low: Expr, high: Expr) -> Interval:
+    """Return a region that is known wherever it is needed: an end that reads memory may be another one there."""
+    return Interval() if reads_memory(low) or reads_memory(high) else Interval(low, high)
+
+
 def _element(indices: tuple[Expr, ...]) -> Interval:
     if len(indices) != 1:
         return Interval()
     match indices[0]:
         case Ramp(base=base, stride=IntImm(value=stride), lanes=lanes):
             end = base + stride * (lanes - 1)
-            return Interval(base, end) if stride >= 0 else Interval(end, base)
+            return _between(base, end) if stride >= 0 else _between(end, base)
         case index if index.dtype.lanes == 1:
-            return Interval(index, index)
+            return _between(index, index)
         case _:
             return Interval()
 
@@ -115,7 +121,7 @@ def _pointer(call: Call, *, coproc: bool) -> Iterator[MemoryAccess]:
     _, data, offset, extent, mask = call.args
     if not isinstance(data, Var) or not isinstance(mask, IntImm):
         return
-    region = Interval(offset, offset + extent - 1)
+    region = _between(offset, offset + extent - 1)
     if mask.value & Mode.READ:
         yield MemoryAccess(data, False, coproc, region)
     if mask.value & Mode.WRITE:
@@ -139,4 +145,4 @@ def _extern(symbol: str, args: list[Expr], config: VTAConfig, *, coproc: bool) -
 
 
 def _tiles(offset: Expr, x: Expr, y: Expr, stride: Expr, lanes: int) -> Interval:
-    return Interval(offset * lanes, (offset + (y - 1) * stride + x) * lanes - 1)
+    return _between(offset * lanes, (offset + (y - 1) * stride + x) * lanes - 1)

@@ -20,7 +20,7 @@ from tests.support.compiler.tir_build import (
     when,
 )
 from vta.passes.fresh_definitions import instances, with_fresh_definitions
-from vta.passes.generic.remove_no_op import has_effect, remove_no_op
+from vta.passes.generic.remove_no_op import remove_no_op
 from vta.passes.host.hoist_if_then_else import hoist_if_then_else
 from vta.passes.host.set_debug_mode import DebugFlagError, set_debug_mode
 from vta.passes.host.unroll_loop import unroll_loop
@@ -104,11 +104,6 @@ def test_an_unused_let_goes_unless_its_value_has_an_effect() -> None:
 
 def test_an_assertion_that_holds_goes() -> None:
     assert after(remove_no_op, AssertStmt(TRUE, "text", call("f"))) == call("f")
-
-
-def test_calls_have_effects_arithmetic_has_none() -> None:
-    assert has_effect(call("f").value)
-    assert not has_effect(ops.exp(Var("x").astype("float32")) + 1.0)
 
 
 # --- HoistIfThenElse -------------------------------------------------------------------------------------------------
