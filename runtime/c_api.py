@@ -72,7 +72,7 @@ def _buffer_copy(
 
 
 def _host(session: Session, pointer: int | None, offset: int, size: int) -> int:
-    """Return the host address ``offset`` bytes behind ``pointer``; refuse one at which no ``size`` bytes can be."""
+    """Return the host address ``offset`` bytes after ``pointer``; refuse one at which no ``size`` bytes can be."""
     if not pointer and size:
         raise CallError("VTABufferCopy: the host pointer is null")
     begin = (pointer or 0) + offset
@@ -361,6 +361,6 @@ def _callbacks(outside: Callable[[str], Callable[[SessionError], None]]) -> dict
 
 
 def _refuse_outside(result: object, _function: CFunction, _arguments: tuple[object, ...]) -> object:
-    """Raise ``SessionError`` behind a call from Python that found no program (ctypes' ``errcheck``)."""
+    """Raise ``SessionError`` after a call from Python that found no program (ctypes' ``errcheck``)."""
     Session.current()
     return result

@@ -44,8 +44,8 @@ class Session:
     """Owns memory, device and queue.
 
     ``device`` is a name (``sim``, ``reference``, ``tsim``) or a device with its memory. ``memory_limit`` bounds the
-    addresses of a device that is made here, ``setup`` says how hardware is (of a device by name that simulates it).
-    ``record`` keeps every launch in ``queue.launcher.launches``.
+    addresses of a device that is made here, ``setup`` says what hardware to simulate (for a device by name that does
+    so). ``record`` keeps every launch in ``queue.launcher.launches``.
     """
 
     def __init__(
@@ -143,9 +143,9 @@ class Session:
     ) -> dict[str, npt.NDArray[np.generic]]:
         """Run a program that brings its own memory contents and addresses; return its outputs by name.
 
-        ``at_end`` sees all of DRAM behind the launch, also behind one that fails, before the memory is given back.
-        Raises ``SessionError`` for another configuration and ``DeviceMemoryError`` where its addresses are in use: a
-        fresh session has all of them free.
+        ``at_end`` sees all of DRAM after the launch, even one that failed, before the memory is given back. Raises
+        ``SessionError`` for another configuration and ``DeviceMemoryError`` where its addresses are in use: a fresh
+        session has all of them free.
         """
         self.require_config(program.config, "the program")
         with self._lock:

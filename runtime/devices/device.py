@@ -121,7 +121,7 @@ class TraceEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardwareSetup:
-    """What simulated hardware is made with beside the configuration: its sizes, and the memory that it works on."""
+    """What simulated hardware is made with besides the configuration: its sizes, and the memory that it works on."""
 
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     latency: int = DEFAULT_LATENCY
@@ -132,7 +132,7 @@ class HardwareSetup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a device can do beside running launches. Whoever needs one of these asks here, not for a class."""
+    """What a device can do besides running launches. Whoever needs one of these asks here, and not for a class."""
 
     clock: bool = False
     """Launches take cycles: statistics, timelines and heartbeats have them."""
@@ -187,17 +187,17 @@ class Device(Protocol):
     def set_timeline(self, hook: TimelineHook | None) -> TimelineHook | None:
         """Call ``hook`` at the end of each launch to come, failed ones too, with the times of everything in it.
 
-        Returns the hook until now.
+        Returns the hook that it replaces.
         """
         ...
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can do beside running launches."""
+        """What it can do besides running launches."""
         ...
 
     def set_heartbeat(self, hook: HeartbeatHook | None) -> None:
-        """Tell ``hook`` now and then how far a launch is, if it takes long; None turns that off."""
+        """Tell ``hook`` now and then how far a launch has come, if it takes long; None turns that off."""
         ...
 
     def signals(self, patterns: Sequence[str] = ()) -> list[str]:
@@ -225,9 +225,8 @@ class Device(Protocol):
         end.
 
         The last instruction is FINISH (``DeviceError`` otherwise). Scratchpads keep their contents from one launch to
-        the next: a program that is too long for the instruction area goes on in a second launch.
-        ``origins`` has one entry an instruction, for error messages and the trace. Raises
-        ``DeviceError``, ``ExecutionError`` or ``DeadlockError``; the device can be used again
-        afterwards.
+        the next: a program that is too long for the instruction area continues in a second launch. ``origins`` has one
+        entry per instruction, for error messages and the trace. Raises ``DeviceError``, ``ExecutionError`` or
+        ``DeadlockError``; the device can be used again afterwards.
         """
         ...

@@ -39,7 +39,7 @@ from runtime.sim.report import awaited_tokens, failure_text, head_of
 __all__ = ["FunctionalSimulator"]
 
 _SLICE = 1 << 16
-"""Instructions that run without a look at pending signals."""
+"""Instructions that run between two looks at pending signals."""
 
 
 class FunctionalSimulator(ObservedDevice):

@@ -15,7 +15,7 @@ __all__ = ["IdleDevice"]
 
 
 class IdleDevice(ObservedDevice):
-    """Has memory and accepts launches, and leaves everything as it is; counters stay zero and hooks hear of nothing."""
+    """Has memory and accepts launches, and leaves everything as it is; counters stay zero, no hook is called."""
 
     name = "idle"
 

@@ -14,7 +14,7 @@ __all__ = ["read_launch", "require_in_memory"]
 
 
 def require_in_memory(memory: DeviceMemory, address: int, count: int) -> None:
-    """Raise ``DeviceError`` unless ``count`` words at ``address`` are in memory, and one at least."""
+    """Raise ``DeviceError`` unless ``count`` is at least one and all words at ``address`` are in memory."""
     end = address + count * INSTRUCTION_BYTES
     if count < 1:
         raise DeviceError(f"a launch has at least one instruction, FINISH, not {count}")

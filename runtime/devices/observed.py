@@ -1,4 +1,4 @@
-"""The parts of a device that only keep what they were given: who hears of its launches, and its counters.
+"""The parts of a device that only keep what they were given: who is told of its launches, and its counters.
 
 Tests: ``tests/runtime/observe/test_timeline.py``, ``tests/runtime/observe/test_statistics.py``.
 """
@@ -48,12 +48,12 @@ class ObservedDevice:
         return before
 
     def set_heartbeat(self, hook: HeartbeatHook | None) -> None:
-        """Tell ``hook`` now and then how far a launch is, if it takes long; None turns that off."""
+        """Tell ``hook`` now and then how far a launch has come, if it takes long; None turns that off."""
         self._heartbeat = hook
 
     @contextmanager
     def _beating(self) -> Iterator[Beat]:
-        """Yield what tells whoever listens how far a launch is; behind it they hear that it is over."""
+        """Yield what tells whoever listens how far a launch has come; at the end they are told that it is over."""
         hook = self._heartbeat
         if hook is None:
             yield _beat_unheard
@@ -72,7 +72,7 @@ class ObservedDevice:
         raise self._no_signals()
 
     def scratchpad(self, memory: MemoryId) -> npt.NDArray[np.int32] | npt.NDArray[np.uint32]:
-        """Raise ``DeviceError``: a device that can be looked into says so, and how."""
+        """Raise ``DeviceError``: a device that shows its scratchpads has a method of its own."""
         raise DeviceError(f"device {self.name!r} does not show its scratchpads ({memory.name}); use 'sim' or 'tsim'")
 
     def _no_signals(self) -> DeviceError:

@@ -1,7 +1,7 @@
 """The file of a compiled network (``.vtam``): checked, versioned, the same bytes for the same network.
 
 A file is: magic ``VTAMODEL`` (8 bytes), format version and header length (two little-endian uint32), the SHA-256 of
-everything after it, the header (JSON, sorted keys), and blobs, none of them compressed: what a reader needs of memory
+everything after it, the header (JSON, sorted keys), and blobs, none of them compressed: how much memory a reader needs
 follows from the file's size. Nothing in a file is run by loading it: instruction words are data that the network's
 checks go through (``StoredLaunch.check``). Tests: tests/runtime/executor/test_container.py.
 """
@@ -44,7 +44,7 @@ Array = npt.NDArray[np.generic]
 
 
 class ContainerError(VTAError, ValueError):
-    """A file that is no compiled network, a damaged one, or one that this version cannot run."""
+    """A file that is not a compiled network, a damaged one, or one that this version cannot run."""
 
 
 @dataclass(slots=True)
@@ -210,7 +210,7 @@ class _Entry:
         return tuple(part.text() for part in self.items())
 
     def attribute(self, depth: int = 0) -> Attribute:
-        """Return a value that an operator of the host may be told."""
+        """Return a value that may be an attribute of an operator of the host."""
         if depth > 8:
             raise ContainerError(f"{self.where} is nested too deeply")
         if isinstance(self.value, list):

@@ -23,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 Attribute: TypeAlias = "bool | int | float | str | tuple[Attribute, ...] | None"
-"""What an operator of the host may be told: all that JSON can hold and a tuple can."""
+"""What an attribute of an operator of the host may be: whatever both JSON and a tuple can hold."""
 
 _DTYPES = (
     "bool",
@@ -42,7 +42,7 @@ _DTYPES = (
 
 
 class NetworkError(VTAError, ValueError):
-    """A network that cannot be run, or inputs that do not go with it."""
+    """A network that cannot be run, or inputs that do not fit it."""
 
 
 class Home(Enum):

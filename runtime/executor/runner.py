@@ -84,7 +84,7 @@ class NetworkRunner:
     ) -> dict[str, Array]:
         """Return the outputs by name. ``NetworkError`` for inputs of other names, shapes or types.
 
-        ``progress`` hears of each step before it begins: how many are done, and its node. ``watch`` sees every tensor
+        ``progress`` is told of each step before it begins: how many are done, and its node. ``watch`` sees every tensor
         when it has been made, those on the device in the device's layout.
         """
         if not self._blocks:

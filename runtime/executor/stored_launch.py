@@ -29,7 +29,7 @@ Column = npt.NDArray[np.int64]
 
 
 class StoredLaunchError(VTAError, ValueError):
-    """A launch that cannot be kept without its addresses, or words that are none."""
+    """A launch that cannot be kept without its addresses, or words that are not a launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class _Moves:
 
 
 def _moves(array: npt.NDArray[np.uint64], config: VTAConfig) -> _Moves:
-    """Return all transfers in ``array``; ``DecodingError`` for a word that is none."""
+    """Return all transfers in ``array``; ``DecodingError`` for an illegal word."""
     found = []
     tables = decode_fields(array, config)
     for name in ("LOAD", "STORE"):

@@ -33,7 +33,7 @@ _ADDRESS_SPACE = 1 << 32
 """Bytes that a 32-bit physical address reaches (``vta_phy_addr_t``)."""
 
 _HIDDEN_BYTES = 1 << 26
-"""Address space behind the limit, as far as there is any, for ``hidden``."""
+"""Address space after the limit, as far as there is any, for ``hidden``."""
 
 # Python 3.11's mmap has no name for this flag; the number is Linux's on every architecture that
 # wheels exist for.
@@ -143,7 +143,7 @@ class DeviceMemory:
         return allocation
 
     def free(self, allocation: Allocation) -> None:
-        """Give a block back; it merges with the free blocks beside it.
+        """Give a block back; it merges with the free blocks next to it.
 
         Raises ``DeviceMemoryError`` for a block that this memory does not have (freed already, or
         another memory's).

@@ -32,7 +32,7 @@ class Handles:
         self._range = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=0)
         self._base = int(np.frombuffer(self._range, np.uint8).ctypes.data)
         self._end = self._base + size
-        # Buffers of compiled code begin behind page 0, so its handle is free.
+        # Buffers of compiled code begin after page 0, so its handle is free.
         self.command = self._base
 
     def of(self, allocation: Allocation) -> int:

@@ -66,7 +66,7 @@ def feature_text(features: Mapping[str, bool]) -> str:
 
 
 def host_key() -> str:
-    """Return what object code for this processor depends on beside its source: LLVM, processor and features."""
+    """Return what object code for this processor depends on besides its source: LLVM, processor and features."""
     return f"{llvmlite.__version__} {llvm.llvm_version_info} {host_cpu()} {feature_text(host_features())}"
 
 
@@ -109,7 +109,7 @@ _OWN_FEATURES = {"f16c"}
 
 
 def _check_names(target: CodeTarget) -> None:
-    """Refuse a processor or a feature that LLVM does not know, which it would pass over or die of."""
+    """Refuse a processor or a feature that LLVM does not know, which it would ignore or die of."""
     features = [feature for feature in target.features.split(",") if feature]
     for feature in features:
         if feature[0] not in "+-":

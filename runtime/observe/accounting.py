@@ -56,7 +56,7 @@ class CycleAccount:
         )
 
     def __str__(self) -> str:
-        """Return a table as text: a line a module, a column a cause, and the total."""
+        """Return a table as text: a line for each module, a column for each cause, and the total."""
         head = ["module", *self.causes, "total"]
         lines = [head, *([name, *map(str, row), str(sum(row))] for name, row in self.rows())]
         widths = [max(len(line[column]) for line in lines) for column in range(len(head))]

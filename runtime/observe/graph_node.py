@@ -19,7 +19,7 @@ _NODE: ContextVar[str] = ContextVar("graph node", default="")
 
 
 class GraphNodeError(VTAError, ValueError):
-    """A name that is none."""
+    """A name that cannot be a node's."""
 
 
 @contextmanager

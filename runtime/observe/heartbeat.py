@@ -1,4 +1,4 @@
-"""How far a launch is, told now and then while it runs.
+"""How far a launch has come, told now and then while it runs.
 
 Tests: ``tests/runtime/devices/test_capabilities.py``, ``tests/vta/cli/test_heartbeat.py``.
 """
@@ -11,7 +11,7 @@ __all__ = ["Heartbeat", "HeartbeatHook"]
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """How far a launch is: its cycles (None without a clock), and its instructions that have started, of ``count``."""
+    """How far a launch has come: cycles (None without a clock), and how many of ``count`` instructions have started."""
 
     cycles: int | None
     started: int

@@ -1,8 +1,7 @@
 """What a device did: bytes moved, instructions and tensor operations, cycles where there are any.
 
-The seven counters of upstream's simulator keep their names (``docs/runtime.md``); bytes
-are those that moved between DRAM and a scratchpad, so padding counts nothing and an ACC_8BIT
-element counts a quarter of an ACC element.
+The seven counters of upstream's simulator keep their names (``docs/runtime.md``); bytes are those that moved between
+DRAM and a scratchpad, so padding does not count, and an ACC_8BIT element counts a quarter of an ACC element.
 
 Tests: ``tests/runtime/observe/test_statistics.py``.
 """

@@ -32,7 +32,7 @@ _COUNTERS = tuple(Statistics().as_dict())
 
 
 def count_words(tables: Mapping[str, FieldTable], chosen: Mask, config: VTAConfig) -> Statistics:
-    """Return the counters of the instructions that ``chosen`` (one flag an instruction of the stream) picks.
+    """Return the counters of the instructions that ``chosen`` (one flag per instruction of the stream) picks.
 
     ``tables`` are the stream's fields as ``isa.bulk.decode_fields`` returns them. ``launches`` stays 0.
     """

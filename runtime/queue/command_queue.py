@@ -2,8 +2,8 @@
 
 Upstream's rules (``docs/runtime.md``) decide which instructions a sequence of calls becomes and where its tokens go. A
 launch's micro-ops and instructions lie in two areas of device memory that are allocated at first use. Nothing that was
-run before has an influence on a program's stream: kernels are captured anew, the on-chip micro-op buffer counts as
-empty at each launch, and tokens and pending pops end with the program.
+run before influences a program's stream: kernels are captured anew, the on-chip micro-op buffer counts as empty at each
+launch, and tokens and pending pops end with the program.
 
 Tests: ``tests/runtime/queue/test_command_queue.py`` and ``tests/runtime/test_golden_streams.py``.
 """
@@ -45,7 +45,7 @@ _ENDING = 7
 
 
 class CommandQueueError(VTAError, RuntimeError):
-    """A use of the queue that is not a program."""
+    """A use of the queue that no program could make."""
 
 
 class CommandQueue:

@@ -35,7 +35,7 @@ class Launcher:
     listeners:
         Called with each launch just before it runs.
     finishers:
-        Called behind each launch: with its error if it failed, or None.
+        Called after each launch: with its error if it failed, or None.
     write:
         Takes the text of dumps (standard output by default).
     dump:

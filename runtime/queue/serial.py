@@ -18,7 +18,7 @@ __all__ = ["serialise"]
 def serialise(entries: Sequence[Entry]) -> list[Entry]:
     """Return new entries for the instructions of ``entries`` that do something, in order, joined by tokens.
 
-    At most twice as many as there were, and one: FINISH, if it is last, is joined to the one before it like any other.
+    At most twice as many as there were, plus one: FINISH, if it is last, is joined to the one before it like any other.
     """
     chain: list[Entry] = []
     for entry in entries:

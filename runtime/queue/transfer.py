@@ -3,7 +3,7 @@
 A copy whose sizes, stride and pads fit the instruction's fields is one instruction, as upstream forms it. Others are
 cut:
 
-- more rows than 16 bits: several instructions; a stride beyond 16 bits: one a row; longer rows: one a piece;
+- more rows than 16 bits: several instructions; a stride beyond 16 bits: one per row; longer rows: one per piece;
 - pads beyond 4 bits: the zeros that the data's own pads do not reach are loaded from an element of zeros in DRAM, with
   pads around it, so that two loads clear any region; where zeros lie between rows, the tile is cleared first and the
   rows are loaded over it (one module's instructions take effect in order);

@@ -1,9 +1,9 @@
 """Where micro-ops lie during one launch: on chip, under upstream's replacement rules, and in DRAM.
 
-On chip a block goes behind the one loaded last, or to the beginning where the rest is too small, and what it overwrites
-is forgotten (``docs/runtime.md``). In DRAM the image only grows: a block is appended when it is first loaded,
-and a reload after eviction reads it from the same place. (Upstream rebuilds the image from what is on chip at the end,
-so that after a wrap earlier loads read the wrong micro-ops.)
+On chip a block goes after the one loaded last, or to the beginning where the rest is too small, and what it overwrites
+is forgotten (``docs/runtime.md``). In DRAM the image only grows: a block is appended when it is first loaded, and a
+reload after eviction reads it from the same place. (Upstream rebuilds the image from what is on chip at the end, so
+that after a wrap earlier loads read the wrong micro-ops.)
 
 Tests: ``tests/runtime/queue/test_uop_cache.py``.
 """

@@ -72,7 +72,7 @@ class UopKernel:
         return not self.uops or any(loop.extent == 0 for loop in self.loops)
 
     def __str__(self) -> str:
-        """Return upstream's dump: a line of heading, one line a micro-op, an empty line."""
+        """Return upstream's dump: a heading, one line for each micro-op, an empty line."""
         lines = [f"There are {len(self.uops)} uops"]
         lines += [f"[{i:04}]\t acc={u.dst}, inp={u.src}, wgt={u.wgt}" for i, u in enumerate(self.uops)]
         return "\n".join(lines) + "\n\n"

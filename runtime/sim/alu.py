@@ -1,9 +1,8 @@
 """ALU in native code: bounds and the operations, one accumulator row after the other.
 
-UopField 0 is ``acc[dst]``, operand 1 the sign-extended immediate or ``acc[src]``. Operations with an immediate touch
-one element each, so they may run in any order; others may read what an earlier step wrote, so they keep the order
-of the program. A shift by 32 or more gives what the mathematical shift gives. Tests:
-``tests/runtime/sim/test_alu.py``.
+Operand 0 is ``acc[dst]``, operand 1 the sign-extended immediate or ``acc[src]``. Operations with an immediate touch one
+element each, so they may run in any order; others may read what an earlier step wrote, so they keep the order of the
+program. A shift by 32 or more gives what the mathematical shift gives. Tests: ``tests/runtime/sim/test_alu.py``.
 """
 
 import itertools

@@ -11,7 +11,7 @@ __all__ = ["GenericUnit"]
 
 @dataclass(frozen=True, slots=True)
 class GenericUnit(PairUnit):
-    """Multiply two int16 vectors as int32, add neighbours; any number of accumulators."""
+    """Multiplies two int16 vectors as int32 and adds neighbours; any number of accumulators."""
 
     max_lanes: int = 4
 

@@ -25,7 +25,7 @@ FETCH = "vta_fetch"
 """``fetch(arena, program)``: ``program`` is the host address of the ``count`` words; returns a ``Status``."""
 
 RUN = "vta_run"
-"""``run(arena)``: goes on with what was fetched until ``stop_at`` instructions ran; returns a ``Status``."""
+"""``run(arena)``: continues with what was fetched until ``stop_at`` instructions have run; returns a ``Status``."""
 
 _FLAGS: Mapping[Module, tuple[str, ...]] = {
     Module.LOAD: ("pop_next", "push_next"),

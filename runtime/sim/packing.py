@@ -12,7 +12,7 @@ from runtime.sim.emit import I8, Emitter, Num, vector
 __all__ = ["CHUNK", "emit_pack", "emit_unpack", "emit_unpack_one"]
 
 CHUNK = 64
-"""Most numbers that are converted at once."""
+"""The most numbers that are converted at once."""
 
 
 def emit_unpack(emit: Emitter, source: Num, count: int, width: int) -> Any:

@@ -53,7 +53,7 @@ class Failure(IntEnum):
     UOP_RANGE = 7
     """``uop_end`` is ``value`` and the micro-op buffer has ``limit``."""
     INDEX_RANGE = 8
-    """UopField ``detail`` (an ``UopField``) reaches element ``value`` and its scratchpad has ``limit``."""
+    """Operand ``detail`` (a ``UopField``) reaches element ``value`` and its scratchpad has ``limit``."""
 
 
 class UopField(IntEnum):

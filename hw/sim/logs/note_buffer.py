@@ -28,7 +28,7 @@ NoteWords = npt.NDArray[np.uint64]
 
 
 class NoteBuffer:
-    """Room for ``words`` 64-bit words an entry, after ``extra`` bytes that belong to the hook; ``what`` names it.
+    """Room for ``words`` 64-bit words per entry, after ``extra`` bytes that belong to the hook; ``what`` names it.
 
     The first word of an entry is the cycle, counted from power-on.
     """

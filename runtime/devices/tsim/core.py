@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["CoreRun", "RtlCore"]
 
 STALL_CHANCE = 0.25
-"""Of a channel in a cycle, where random stalls are asked for."""
+"""Chance that a channel stalls in a cycle, where random stalls are asked for."""
 
 _SLICE = 1 << 13
 """Cycles between two looks at the watchdog and at pending signals."""
@@ -93,7 +93,7 @@ class RtlCore:
             # Notes first: the memory sets inputs.
             hooks=(*([waves] if waves else ()), *logs, *self._histograms.values(), self._axi),
         )
-        # A stall or a slow memory is no deadlock: more cycles than any answer takes.
+        # More cycles than any answer takes: a stall or a slow memory is no deadlock.
         self._slice = _SLICE + 16 * latency
 
     @property
@@ -119,7 +119,7 @@ class RtlCore:
     def run(self, address: int, count: int, *, memory_end: int, noted: bool, beat: Beat) -> CoreRun:
         """Launch, and wait for the end or until nothing moves any more. The core reaches memory up to ``memory_end``.
 
-        Notes are taken if they are asked for, and ``beat`` is told how far the launch is.
+        Notes are taken if they are asked for, and ``beat`` is told how far the launch has come.
         """
         from hw.sim import AxiError
 

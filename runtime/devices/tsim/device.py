@@ -1,8 +1,8 @@
 """Target ``tsim``: the hardware itself, cycle by cycle in native code, with a memory that has a latency.
 
 The design of ``hw.core`` is compiled once for each pair of configurations and kept in the user's cache. A launch goes
-through the core's control as a driver's does; its cycles, and what each module spent them on, are counted beside it.
-Tests: ``tests/runtime/test_rtl_*.py``, ``tests/runtime/observe/test_timeline.py``.
+through the core's control as a driver's does; its cycles, and what each module spent them on, are counted along with
+it. Tests: ``tests/runtime/test_rtl_*.py``, ``tests/runtime/observe/test_timeline.py``.
 """
 
 from collections.abc import Iterator, Sequence

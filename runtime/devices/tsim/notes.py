@@ -1,7 +1,7 @@
 """What is noted of a launch on the simulated core: instructions, what each module waited for, bursts on the bus.
 
-Native logs of the simulation, read once at the end; they cost nothing worth naming while they are off.
-Tests: ``tests/runtime/observe/test_timeline.py``.
+Native logs of the simulation, read once at the end; they cost next to nothing while they are off. Tests:
+``tests/runtime/observe/test_timeline.py``.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _ENDS = ("load.completes", "compute.window.retires", "store.completed")
 _SETTLES = "compute.window.settles"
 """Signals of the core that are high where an instruction starts or completes; each module does its own in order.
 
-``_SETTLES`` is high where the compute module goes past one, which may be a reset that still goes on."""
+``_SETTLES`` is high where the compute module goes past one, which may be a reset that is still in progress."""
 
 _FETCHED = "fetch.dispatched"
 _CAUSES = tuple(f"{name}_cause" for name in MODULES)
@@ -56,7 +56,7 @@ class Notes:
 
 
 class RtlNotes:
-    """The logs; ``hooks`` belong into the simulation.
+    """The logs; the simulation has to be made with ``hooks``.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class RtlNotes:
             starts=dict(zip(Module, times[: len(Module)], strict=True)),
             ends=dict(zip(Module, times[len(Module) : -1], strict=True)),
             settles=times[-1],
-            # The counter shows a dispatch in the cycle behind it.
+            # The counter shows a dispatch in the cycle after it.
             issued=np.repeat(fetched.cycles.astype(np.int64) - begin - 1, np.maximum(dispatched, 0)),
             states={name: self._states_of(name, begin, cycles) for name in MODULES},
             bursts=self._bursts(begin),
@@ -123,7 +123,7 @@ class RtlNotes:
         samples = self._states[name].take()
         [values] = samples.values.values()
         begins = samples.cycles.astype(np.int64) - begin
-        within = begins < cycles  # behind the end, queues are emptied and nothing is accounted for
+        within = begins < cycles  # after the end, queues are emptied and nothing is accounted for
         return States(begins[within], tuple(self._causes[value] for value in values[within].tolist()))
 
     def _bursts(self, begin: int) -> Bursts:
