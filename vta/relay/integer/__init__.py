@@ -1,5 +1,13 @@
-"""The numbers behind integer operators: which multiplier and which shift stand for a real scale, and how well.
+"""Integer graphs: from quantise and dequantise around float operators to operators on int8 and int32.
 
-``requantisation`` is for one operand, ``weighted`` for sums of several; ``build`` makes calls of them, for whoever
-translates a quantised network. Nothing here computes on tensors: the operators in ``vta/relay/ops/qnn`` do.
+``to_integers`` turns every region between integers into integer operators, whose one meaning is numpy's
+(``vta.relay.interpreter``) and which the accelerator has; float operators that stay keep their place between integers.
+``requantisation``, ``weighted`` and ``build`` are the numbers behind integer operators, for who makes calls of them.
+What runs where is not decided here (``vta.relay.backend``). Tests: tests/vta/relay/integer.
 """
+
+from vta.relay.integer.convert import to_integers
+from vta.relay.integer.limits import fold_limits
+
+__all__ = ["fold_limits", "to_integers"]
+"""The public names."""

@@ -127,6 +127,7 @@ class Op(StrEnum):
     QUANTIZE = "qnn.quantize"
     DEQUANTIZE = "qnn.dequantize"
     REQUANTIZE = "qnn.requantize"
+    RESCALE = "qnn.rescale"
     QNN_CONV2D = "qnn.conv2d"
     QNN_CONV2D_TRANSPOSE = "qnn.conv2d_transpose"
     QNN_DENSE = "qnn.dense"

@@ -68,13 +68,17 @@ class Operator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Definition(Generic[_A]):
-    """A row of the table of operators; ``evaluate`` gives arrays of the inferred type."""
+    """A row of the table of operators; ``evaluate`` gives arrays of the inferred type.
+
+    ``optional`` is how many of the last inputs may be left out.
+    """
 
     inputs: tuple[str, ...]
     attrs_type: type[_A]
     relation: Relation[_A]
     meaning: Meaning[_A]
     pattern: Pattern
+    optional: int = 0
 
     def infer(self, types: Types, attrs: Attrs) -> Type:
         """See ``Operator``."""
@@ -95,8 +99,10 @@ class Definition(Generic[_A]):
         if self.inputs[0].startswith("*"):
             if given == 0:
                 raise RelayError("expected at least one input, got none")
-        elif given != len(self.inputs):
-            raise RelayError(f"expected {', '.join(self.inputs)}, got {given} inputs")
+        elif not len(self.inputs) - self.optional <= given <= len(self.inputs):
+            names = ", ".join(self.inputs[: len(self.inputs) - self.optional])
+            spare = f" and perhaps {', '.join(self.inputs[-self.optional :])}" if self.optional else ""
+            raise RelayError(f"expected {names}{spare}, got {given} inputs")
 
 
 def define(
@@ -105,9 +111,11 @@ def define(
     relation: Relation[_A],
     meaning: Meaning[_A],
     pattern: Pattern,
+    *,
+    optional: int = 0,
 ) -> Operator:
     """Return a row of the table of operators, see ``Definition``."""
-    return Definition(inputs, attrs_type, relation, meaning, pattern)
+    return Definition(inputs, attrs_type, relation, meaning, pattern, optional)
 
 
 Rows: TypeAlias = Mapping[Op, Operator]

@@ -118,7 +118,8 @@ class _Axis:
             case Coordinates.PYTORCH_HALF_PIXEL:
                 return (index + 0.5) / self.scale - 0.5 if self.target > 1 else 0.0
             case Coordinates.ALIGN_CORNERS:
-                return index * (self.source - 1) / (self.target - 1) if self.target > 1 else 0.0
+                extent = self.scale * self.source  # may be a broken number, of which ``target`` is the whole part
+                return index * (self.source - 1) / (extent - 1) if self.target > 1 else 0.0
             case Coordinates.ASYMMETRIC:
                 return index / self.scale
             case Coordinates.HALF_PIXEL_SYMMETRIC:

@@ -17,7 +17,7 @@ from vta.relay.ops import (
 )
 from vta.relay.ops.operator import Operator, Rows
 from vta.relay.ops.qnn import products as qnn_products
-from vta.relay.ops.qnn import quantize, rescale, tables
+from vta.relay.ops.qnn import quantize, rescale, saturating, tables
 
 __all__ = ["OPERATORS", "operator"]
 
@@ -36,6 +36,7 @@ OPERATORS: Rows = {
     **reduction.ROWS,
     **quantize.ROWS,
     **rescale.ROWS,
+    **saturating.ROWS,
     **qnn_products.ROWS,
     **tables.ROWS,
 }

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.config import VTAConfig
+from runtime.executor import layouts
 from vta.topi.core.layout import blocks
 from vta.topi.core.window import Window
 from vta.topi.tiling import Bus
@@ -133,28 +134,10 @@ def fold_data(data: Array, folded: FoldedWindow, *, batch: int, block: int, fill
 
     Channels are in the order (row, column, channel). Pads are ``fill``; what fills up blocks is zero.
     """
-    images, channels, height, width = data.shape
-    (rows, columns), gaps, dilation = folded.extents, folded.gaps, folded.window.dilation
-    reach = [
-        (extent - 1) * gap + (factor - 1) * step + 1
-        for extent, gap, factor, step in zip((rows, columns), gaps, folded.factors, dilation, strict=True)
-    ]
-    top, left = folded.window.padding[:2]
-    padded = np.full((images, *reach, channels), fill, data.dtype)
-    inside = padded[:, top : top + height, left : left + width]
-    inside[...] = data.transpose(0, 2, 3, 1)[:, : inside.shape[1], : inside.shape[2]]
-    n, y, x, c = padded.strides
-    windows = np.lib.stride_tricks.as_strided(
-        padded,
-        (images, rows, columns, *folded.factors, channels),
-        (n, y * gaps[0], x * gaps[1], y * dilation[0], x * dilation[1], c),
-        writeable=False,
-    )
-    lanes = prod(folded.factors) * channels
-    filled = np.zeros((blocks(images, batch) * batch, rows, columns, blocks(lanes, block) * block), data.dtype)
-    filled[:images, ..., :lanes] = windows.reshape(images, rows, columns, lanes)
-    split = filled.reshape(-1, batch, rows, columns, filled.shape[3] // block, block)
-    return np.ascontiguousarray(split.transpose(0, 4, 2, 3, 1, 5))
+    return layouts.folded(
+        data, extents=folded.extents, factors=folded.factors, gaps=folded.gaps, dilation=folded.window.dilation,
+        pads=folded.window.padding[:2], batch=batch, block=block, fill=fill,
+    )  # fmt: skip
 
 
 def fold_kernel(kernel: Array, factors: Sequence[int]) -> Array:

@@ -5,12 +5,11 @@ images (TVM's ``NCHW{batch}n{block}c``) and empty for the operands of dense laye
 block are filled up with zeros, and cut off again on the way back. Tests: tests/vta/topi/core/test_layout.py.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
 from isa.errors import VTAError
+from runtime.executor import layouts
 
 __all__ = [
     "LayoutError", "blocks", "pack_activations", "pack_channels", "pack_dense_weights", "pack_kernel",
@@ -32,21 +31,19 @@ def blocks(count: int, block: int) -> int:
 def pack_activations(array: Array, *, batch: int, block: int) -> Array:
     """Return (N, C, *rest) as (N/batch, C/block, *rest, batch, block)."""
     _require_rank(array, "an activation", 2, None)
-    return _tiled(array, (batch, block))
+    return layouts.packed(array, batch=batch, block=block)
 
 
 def unpack_activations(packed: Array, images: int, channels: int) -> Array:
     """Return the first ``images`` and ``channels`` of a packed activation as (N, C, *rest)."""
     _require_rank(packed, "a packed activation", 4, None)
-    rest = list(range(2, packed.ndim - 2))
-    outer = packed.transpose(0, packed.ndim - 2, 1, packed.ndim - 1, *rest)
-    n, batch, c, block, *extents = outer.shape
+    n, c, batch, block = *packed.shape[:2], *packed.shape[-2:]
     if images > n * batch or channels > c * block:
         raise LayoutError(
             f"a packed activation of shape {packed.shape} holds {n * batch} images of {c * block} channels, "
             f"not {images} of {channels}"
         )
-    return np.ascontiguousarray(outer.reshape(n * batch, c * block, *extents)[:images, :channels])
+    return layouts.unpacked(packed, images=images, channels=channels)
 
 
 def pack_kernel(kernel: Array, *, block_in: int, block_out: int) -> Array:
@@ -79,16 +76,9 @@ def pack_channels(values: Array, *, batch: int, block: int, rank: int = 6) -> Ar
     return np.ascontiguousarray(np.broadcast_to(padded.reshape(shape), (*shape[:-2], batch, block)))
 
 
-def _tiled(array: Array, tile: Sequence[int]) -> Array:
+def _tiled(array: Array, tile: tuple[int, int]) -> Array:
     """Return (A, B, *rest) as (A/a, B/b, *rest, a, b), filled up with zeros."""
-    counts = [blocks(extent, size) for extent, size in zip(array.shape, tile, strict=False)]
-    rest = array.shape[2:]
-    padded = array
-    if (whole := (counts[0] * tile[0], counts[1] * tile[1])) != array.shape[:2]:
-        padded = np.zeros((*whole, *rest), array.dtype)
-        padded[: array.shape[0], : array.shape[1]] = array
-    split = padded.reshape(counts[0], tile[0], counts[1], tile[1], *rest)
-    return np.ascontiguousarray(split.transpose(0, 2, *range(4, split.ndim), 1, 3))
+    return layouts.packed(array, batch=tile[0], block=tile[1])
 
 
 def _require_rank(array: Array, what: str, least: int, most: int | None) -> None:

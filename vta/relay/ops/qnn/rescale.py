@@ -17,7 +17,7 @@ from vta.relay.ir.types import Array, RelayError, TensorType, element_type
 from vta.relay.ops.operator import Pattern, Rows, Types, define
 from vta.relay.ops.shapes import broadcast, broadcasts_to, require_dtype
 
-__all__ = ["INT32", "ROWS", "LeakyReluAttrs", "RequantizeAttrs", "WeightedAttrs", "shifted"]
+__all__ = ["INT32", "ROWS", "LeakyReluAttrs", "OutputAttrs", "RequantizeAttrs", "WeightedAttrs", "shifted"]
 
 INT32 = (-(1 << 31), (1 << 31) - 1)
 """What an int32 holds."""

@@ -1,0 +1,76 @@
+"""Small quantised ONNX models, as exporters write them, and what onnxruntime makes of them without optimisations."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime
+
+from tests.support.relay.onnx_models import node
+
+__all__ = ["Quantised", "expected"]
+
+Array = npt.NDArray[np.generic]
+
+
+class Quantised:
+    """Collects the nodes and weights of a quantised graph; methods return names of tensors."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.nodes: list[onnx.NodeProto] = []
+        self.weights: dict[str, Array] = {}
+        self._count = 0
+
+    def name(self, kind: str) -> str:
+        self._count += 1
+        return f"{kind}{self._count}"
+
+    def constant(self, value: object, dtype: str) -> str:
+        name = self.name("c")
+        self.weights[name] = np.asarray(value, dtype)
+        return name
+
+    def op(self, kind: str, inputs: Sequence[str], **attributes: object) -> str:
+        name = self.name(kind.lower())
+        self.nodes.append(node(kind, inputs, name, **attributes))
+        return name
+
+    def quantize(self, source: str, scale: float, zero: int = 0, dtype: str = "int8") -> str:
+        pair = self.constant(scale, "float32"), self.constant(zero, dtype)
+        return self.op("QuantizeLinear", [source, *pair])
+
+    def dequantize(self, source: str, scale: float, zero: int = 0, dtype: str = "int8") -> str:
+        pair = self.constant(scale, "float32"), self.constant(zero, dtype)
+        return self.op("DequantizeLinear", [source, *pair])
+
+    def both(self, source: str, scale: float, zero: int = 0, dtype: str = "int8") -> str:
+        """Return ``source`` quantised and made real again."""
+        return self.dequantize(self.quantize(source, scale, zero, dtype), scale, zero, dtype)
+
+    def weight(self, shape: Sequence[int], *, per_channel: bool = True, clipped: bool = False) -> tuple[str, Array]:
+        """Return the real weights of random int8 numbers, and their scales."""
+        scales = self.rng.uniform(0.002, 0.02, shape[0] if per_channel else ()).astype(np.float32)
+        numbers = self.constant(self.rng.integers(-127, 128, shape), "int8")
+        if clipped:
+            numbers = self.op("Clip", [numbers, self.constant(-127, "int8"), self.constant(127, "int8")])
+        zeros = self.constant(np.zeros(scales.shape), "int8")
+        real = self.op("DequantizeLinear", [numbers, self.constant(scales, "float32"), zeros], axis=0)
+        return real, scales
+
+    def bias(self, scales: Array, count: int) -> str:
+        """Return the real bias of random int32 numbers of these scales."""
+        numbers = self.constant(self.rng.integers(-3000, 3000, count), "int32")
+        wide = np.broadcast_to(scales, (count,)) if np.ndim(scales) else scales
+        zeros = self.constant(np.zeros(np.shape(wide)), "int32")
+        return self.op("DequantizeLinear", [numbers, self.constant(wide, "float32"), zeros], axis=0)
+
+
+def expected(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> list[Array]:
+    """Return onnxruntime's outputs, computed node by node."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    return [np.asarray(each) for each in session.run(None, dict(inputs))]

@@ -1,0 +1,106 @@
+"""Quantised graphs on the accelerator: on every engine the same bits as the integer graph's interpreter."""
+
+import numpy as np
+import pytest
+
+import vta
+from isa.config import VTAConfig
+from runtime.executor.container import network_from_bytes, network_to_bytes
+from runtime.executor.network import DeviceStep
+from runtime.executor.runner import NetworkRunner
+from runtime.session import Session
+from tests.support.configs import CONFIGS
+from tests.support.relay.patterns import PATTERNS, Pattern, made
+from vta.relay.backend.build import Built, build_network, host_reasons
+from vta.relay.backend.host import OPERATORS_OF_HOST
+from vta.relay.backend.kernel import Kernel
+from vta.relay.backend.recognise import PlacementError
+from vta.relay.interpreter import run
+from vta.relay.ir.types import Array
+from vta.relay.onnx.importer import from_onnx
+
+SMALL = CONFIGS["b1k8"]
+
+
+def ran(built: Built, x: Array, device: str) -> Array:
+    network = network_from_bytes(network_to_bytes(built.network))  # through the file, as users do
+    runner = NetworkRunner(network, Session(network.config, device), operators=OPERATORS_OF_HOST)
+    [result] = runner.run({"x": x}).values()
+    return result
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.__name__)
+@pytest.mark.parametrize("config", [VTAConfig(), SMALL], ids=["default", "block8"])
+def test_a_pattern_gives_the_bits_of_its_integer_graph(pattern: Pattern, config: VTAConfig) -> None:
+    model, x = made(pattern, 6)
+    built = build_network(from_onnx(model), vta.Environment(config), jobs=1)
+    np.testing.assert_array_equal(ran(built, x, "sim"), run(built.function, [x]))
+
+
+ON_TSIM = (
+    "relu_folded",
+    "residual_without_quantisation",
+    "residual_with_quantisation",
+    "uint8_with_zero_points",
+    "transposed",
+)
+
+
+@pytest.mark.parametrize(
+    "pattern", [p for p in PATTERNS if p.__name__ in ON_TSIM], ids=lambda pattern: pattern.__name__
+)
+def test_a_pattern_gives_the_same_bits_on_the_hardware(pattern: Pattern) -> None:
+    model, x = made(pattern, 7)
+    built = build_network(from_onnx(model), vta.get_env(), jobs=1)
+    np.testing.assert_array_equal(ran(built, x, "tsim"), run(built.function, [x]))
+
+
+@pytest.mark.parametrize(
+    ("name", "kernels"),
+    [
+        ("gemm", ["Dense"]),
+        ("max_pool", ["MaxPool2d"]),
+        ("relu_after_its_own_quantisation", ["Conv2d"]),
+        ("relu_folded", ["Conv2d"]),
+        ("residual_with_quantisation", ["Conv2d"]),
+        ("residual_without_quantisation", ["Conv2d"]),
+        ("strided_in_groups", ["Conv2d"]),
+        ("transposed", ["Conv2dTranspose"]),
+        ("uint8_with_zero_points", ["Conv2d"]),
+    ],
+)
+def test_what_follows_a_layer_is_part_of_its_kernel(name: str, kernels: list[str]) -> None:
+    [pattern] = [p for p in PATTERNS if p.__name__ == name]
+    model, _ = made(pattern, 1)
+    built = build_network(from_onnx(model), vta.get_env(), jobs=1)
+    found = [type(item.operator).__name__ for item in built.items if isinstance(item, Kernel)]
+    assert found == kernels
+    assert sum(isinstance(step, DeviceStep) for step in built.network.steps) == len(kernels)
+    assert built.macs == sum(item.operator.macs for item in built.items if isinstance(item, Kernel))
+
+
+def test_what_stays_with_the_host_says_why() -> None:
+    [pattern] = [p for p in PATTERNS if p.__name__ == "sigmoid"]
+    model, _ = made(pattern, 1)
+    built = build_network(from_onnx(model), vta.get_env(), jobs=1)
+    assert list(host_reasons(built).values()) == [
+        "the accelerator has no operator for qnn.quantize", "the accelerator has no operator for qnn.lookup",
+    ]  # fmt: skip
+
+
+def test_what_the_library_has_no_tiles_for_stays_with_the_host() -> None:
+    [pattern] = [p for p in PATTERNS if p.__name__ == "relu_folded"]
+    model, x = made(pattern, 1)
+    tiny = VTAConfig(log_wgt_buff_size=11)
+    built = build_network(from_onnx(model), vta.Environment(tiny), jobs=1)
+    np.testing.assert_array_equal(ran(built, x, "sim"), run(built.function, [x]))
+
+
+def test_a_configuration_without_int8_is_refused() -> None:
+    [pattern] = [p for p in PATTERNS if p.__name__ == "relu_folded"]
+    model, _ = made(pattern, 1)
+    narrow = VTAConfig(log_inp_width=2, log_wgt_width=2, log_wgt_buff_size=16, log_inp_buff_size=13)
+    with pytest.raises(
+        PlacementError, match=r"^networks need operands of 8 bits, and .* has inputs of 4, weights of 4, "
+    ):
+        build_network(from_onnx(model), vta.Environment(narrow), jobs=1)

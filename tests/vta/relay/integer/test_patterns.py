@@ -1,0 +1,44 @@
+"""Quantised layers as exporters write them become integers: within one of onnxruntime's, and nearly always the same.
+
+Where a scale is half of another one, halves are common, and they are rounded upwards here, to even ones there; the
+patterns have other scales.
+"""
+
+import numpy as np
+import pytest
+
+from tests.support.relay.patterns import PATTERNS, Pattern, made
+from tests.support.relay.quantised_models import expected
+from vta.relay.integer import fold_limits, to_integers
+from vta.relay.interpreter import run
+from vta.relay.ir.names import Op
+from vta.relay.ir.traverse import calls
+from vta.relay.onnx.importer import from_onnx
+
+REAL = {Op.CONV2D, Op.CONV2D_TRANSPOSE, Op.DENSE, Op.MATMUL, Op.ADD, Op.MULTIPLY, Op.RELU, Op.CLIP, Op.AVG_POOL2D,
+        Op.GLOBAL_AVG_POOL2D, Op.DEQUANTIZE, Op.SIGMOID, Op.BIAS_ADD, Op.DIVIDE}  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.__name__)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_pattern_becomes_integers_within_one_of_onnxruntime(pattern: Pattern, seed: int) -> None:
+    model, x = made(pattern, seed)
+    function = fold_limits(to_integers(from_onnx(model)))
+    left = {call.callee for call in calls(function)} & REAL
+    [wanted] = expected(model, {"x": x})
+    assert left <= ({Op.ADD} if wanted.dtype == np.uint8 else set()), f"stays in floating point: {left}"
+    found = run(function, [x])
+    assert isinstance(found, np.ndarray)
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+    difference = np.abs(found.astype(int) - wanted.astype(int))
+    assert difference.max() <= 1
+    assert (difference != 0).mean() <= 0.01
+
+
+EXACT = ("sigmoid", "hard_swish_of_its_parts", "prelu", "max_pool", "resized", "padded_with_a_zero_point")
+
+
+@pytest.mark.parametrize("pattern", [p for p in PATTERNS if p.__name__ in EXACT], ids=lambda pattern: pattern.__name__)
+def test_functions_of_one_tensor_are_exactly_onnxruntimes(pattern: Pattern) -> None:
+    model, x = made(pattern, 5, deviation=3)
+    np.testing.assert_array_equal(run(to_integers(from_onnx(model)), [x]), expected(model, {"x": x})[0])

@@ -1,0 +1,32 @@
+"""Real limits as cells, and sums that no integer operator does."""
+
+import numpy as np
+import pytest
+
+from vta.relay.integer.scaling import Target, rescaled
+from vta.relay.integer.values import Cells, Sums, Term
+from vta.relay.ir.nodes import Var
+from vta.relay.ir.types import TensorType
+
+INF = float("inf")
+CELLS = Var("cells", TensorType((1, 4, 2, 2), "int8"))
+SUMS = Var("sums", TensorType((1, 4, 2, 2), "int32"))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "limits"),
+    [(-INF, INF, (-128, 127)), (0, INF, (3, 127)), (0, 6, (3, 63)), (-1, 1e9, (-7, 127)), (100, 200, (127, 127))],
+)
+def test_limits_are_the_cells_that_they_become(low: float, high: float, limits: tuple[int, int]) -> None:
+    assert Target(0.1, 3).limits(low, high) == limits
+
+
+def test_nothing_is_done_where_nothing_changes() -> None:
+    assert rescaled(Sums(None, (Cells(CELLS, 0.1, 3),), 1), Target(0.1, 3)) is CELLS
+
+
+def test_sums_of_three_tensors_and_biases_beyond_32_bits_are_left_to_floating_point() -> None:
+    cells = tuple(Cells(CELLS, 0.1, 0) for _ in range(3))
+    assert rescaled(Sums(None, cells, 1), Target(0.1, 0)) is None
+    term = Term(SUMS, np.array([1e-9]))
+    assert rescaled(Sums(term, (), 1, offset=np.array([10.0])), Target(0.1, 0)) is None

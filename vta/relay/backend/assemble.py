@@ -1,0 +1,232 @@
+"""Kernels and calls of the host as a network: steps in order, tensors with a place, constants packed once.
+
+A value lies with the host, on the device in the accelerator's layout, or both; packing and unpacking steps stand where
+one is needed and only the other is there. Tests: tests/vta/relay/backend/test_build.py.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from runtime.executor.network import Attribute, DeviceStep, Home, HostStep, Network, Step, Tensor
+from vta.environment import Environment
+from vta.relay.backend.host import attributes_of
+from vta.relay.backend.kernel import HostCall, Item, Kernel
+from vta.relay.backend.lower import Lowered
+from vta.relay.backend.memory import ALIGNMENT, Lifetime, planned
+from vta.relay.ir.names import Op
+from vta.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleGetItem, tensor_type
+from vta.relay.ir.types import Array, TensorType
+from vta.topi.conv.conv2d_operator import Conv2d
+
+__all__ = ["assembled"]
+
+_VIEWS = (Op.RESHAPE, Op.SQUEEZE, Op.EXPAND_DIMS, Op.BATCH_FLATTEN, Op.COPY)
+"""Operators that may leave an activation as it lies on the device."""
+
+
+def assembled(
+    function: Function,
+    items: Sequence[Item],
+    made: Mapping[Kernel, Lowered],
+    env: Environment,
+    origin: Mapping[str, str],
+) -> Network:
+    """Return the network of ``items``, whose kernels are ``made``."""
+    maker = _Assembler(function, env)
+    for item in items:
+        match item:
+            case Kernel():
+                maker.kernel(item, made[item])
+            case HostCall():
+                maker.host_call(item)
+    return maker.network(origin)
+
+
+@dataclass(slots=True, eq=False)
+class _Assembler:
+    function: Function
+    env: Environment
+    steps: list[Step] = field(default_factory=list)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    host_constants: dict[str, Array] = field(default_factory=dict)
+    constants: list[npt.NDArray[np.uint8]] = field(default_factory=list)
+    constant_bytes: int = 0
+    _host: dict[tuple[Expr, int], str] = field(default_factory=dict)
+    """Name of a value (of a tuple: of its part) with the host."""
+    _device: dict[Expr, str] = field(default_factory=dict)
+    """Name of a value on the device in the usual layout."""
+
+    def __post_init__(self) -> None:
+        for param in self.function.params:
+            self._host[param, 0] = self._tensor(param.name, tensor_type(param))
+
+    # --- values -------------------------------------------------------------------------------------------------------
+
+    def _tensor(self, name: str, kind: TensorType, home: Home = Home.HOST) -> str:
+        return self._add(name, kind.shape, str(kind.dtype), home)
+
+    def _add(self, name: str, shape: tuple[int, ...], dtype: str, home: Home, offset: int = 0) -> str:
+        unique, number = name, 1
+        while unique in self.tensors:
+            number += 1
+            unique = f"{name}.{number}"
+        self.tensors[unique] = Tensor(unique, shape, dtype, home, offset)
+        return unique
+
+    def on_host(self, expr: Expr) -> str:
+        """Return the name of a value with the host; it is unpacked if it is on the device alone."""
+        key = (expr.value, expr.index) if isinstance(expr, TupleGetItem) else (expr, 0)
+        if key in self._host:
+            return self._host[key]
+        if isinstance(expr, Constant):
+            name = self._tensor(expr.name or "constant", expr.type, Home.HOST_CONSTANT)
+            self.host_constants[name] = expr.value
+        else:
+            source = self.tensors[self._device[expr]]
+            kind = tensor_type(expr)
+            name = self._tensor(f"{source.name}.plain", kind)
+            images, channels = kind.shape[:2]
+            shape = self._unpacked(source.name, name, images, channels, kind)
+            assert shape == kind.shape
+        self._host[key] = name
+        return name
+
+    def _unpacked(self, source: str, name: str, images: int, channels: int, kind: TensorType) -> tuple[int, ...]:
+        """Append the step that unpacks; what lies flat on the device is reshaped by the tensor's own shape."""
+        packed = self.tensors[source].shape
+        rest = packed[2:-2]
+        plain = (images, channels, *rest)
+        attributes: dict[str, Attribute] = {"images": images, "channels": channels}
+        if plain == kind.shape:
+            self.steps.append(HostStep(name, "unpack", (source,), (name,), attributes))
+            return plain
+        between = self._add(f"{name}.image", plain, str(kind.dtype), Home.HOST)
+        self.steps.append(HostStep(name, "unpack", (source,), (between,), attributes))
+        reshape: dict[str, Attribute] = {"newshape": kind.shape}
+        self.steps.append(HostStep(name, str(Op.RESHAPE), (between,), (name,), reshape))
+        return kind.shape
+
+    def on_device(self, expr: Expr, shape: tuple[int, ...], dtype: str, kernel: Kernel) -> str:
+        """Return the name of an activation on the device, as an argument of ``shape`` of ``kernel``."""
+        operator = kernel.operator
+        if isinstance(operator, Conv2d) and kernel.activations.get(0) is expr:
+            folded = operator.folded(self.env)
+            if folded.factors != (1, 1):
+                source = self.on_host(expr)
+                name = self._add(f"{source}.folded", shape, dtype, Home.ARENA)
+                attributes: dict[str, Attribute] = {
+                    "extents": folded.extents, "factors": folded.factors, "gaps": folded.gaps,
+                    "dilation": folded.window.dilation, "pads": folded.window.padding[:2],
+                    "batch": self.env.BATCH, "block": self.env.BLOCK_IN, "fill": operator.zero_point,
+                }  # fmt: skip
+                self.steps.append(HostStep(name, "fold", (source,), (name,), attributes))
+                return name
+        found = self._device.get(expr)
+        if found is not None and _same_bytes(self.tensors[found].shape, shape):
+            return found
+        source = self.on_host(expr)
+        name = self._add(f"{source}.packed", shape, dtype, Home.ARENA)
+        self.steps.append(
+            HostStep(name, "pack", (source,), (name,), {"batch": self.env.BATCH, "block": int(shape[-1])})
+        )
+        self._device[expr] = name
+        return name
+
+    # --- items --------------------------------------------------------------------------------------------------------
+
+    def kernel(self, item: Kernel, made: Lowered) -> None:
+        """Append a kernel: its activations on the device, its constants packed."""
+        inputs = item.operator.inputs(self.env)
+        plain = [
+            item.constants[at] if at in item.constants else np.zeros(operand.shape, operand.dtype)
+            for at, operand in enumerate(inputs)
+        ]
+        packed = item.operator.pack(self.env, *plain)
+        # What an operator adds of its own stands behind its second input.
+        place = {at: at if at < 2 else at + len(packed) - len(inputs) for at in range(len(inputs))}
+        activations = {place[at]: expr for at, expr in item.activations.items()}
+        names = []
+        for at, (shape, dtype) in enumerate(made.arguments[:-1]):
+            if at in activations:
+                names.append(self.on_device(activations[at], shape, dtype, item))
+            else:
+                names.append(self._constant(f"{item.name}.{at}", packed[at]))
+        shape, dtype = made.arguments[-1]
+        result = self._add(item.name, shape, dtype, Home.ARENA)
+        self._device[item.root] = result
+        self.steps.append(DeviceStep(item.name, made.launches, (*names, result), item.operator.macs))
+
+    def _constant(self, name: str, array: Array) -> str:
+        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        added = self._add(name, array.shape, str(array.dtype), Home.CONSTANT, self.constant_bytes)
+        padding = -len(raw) % ALIGNMENT
+        self.constants += [raw, np.zeros(padding, np.uint8)]
+        self.constant_bytes += len(raw) + padding
+        return added
+
+    def host_call(self, item: HostCall) -> None:
+        """Append a call of the host, unless its result lies on the device as its operand does."""
+        call = item.root
+        if self._is_view(call):
+            self._device[call] = self._device[call.args[0]]
+            return
+        assert isinstance(call.callee, Op)
+        inputs = tuple(self.on_host(argument) for argument in call.args)
+        kinds = (call.type,) if isinstance(call.type, TensorType) else call.type.fields
+        outputs = []
+        for part, kind in enumerate(kinds):
+            assert isinstance(kind, TensorType)
+            name = self._tensor(item.name if len(kinds) == 1 else f"{item.name}.{part}", kind)
+            self._host[call, part] = name
+            outputs.append(name)
+        self.steps.append(HostStep(item.name, str(call.callee), inputs, tuple(outputs), attributes_of(call.attrs)))
+
+    def _is_view(self, call: Call) -> bool:
+        """Return whether a call gives other names to axes of size 1, and its operand is on the device."""
+        if call.callee not in _VIEWS or not isinstance(call.type, TensorType) or call.args[0] not in self._device:
+            return False
+        old, new = tensor_type(call.args[0]).shape, call.type.shape
+        return len(old) > 1 and len(new) > 1 and old[:2] == new[:2] and prod(old[2:]) == prod(new[2:]) == 1
+
+    # --- the whole ----------------------------------------------------------------------------------------------------
+
+    def network(self, origin: Mapping[str, str]) -> Network:
+        """Return the network, with the arena planned."""
+        body = self.function.body
+        outputs = tuple(self.on_host(expr) for expr in (body.fields if isinstance(body, Tuple) else (body,)))
+        arena_bytes = self._plan()
+        return Network(
+            config=self.env.config,
+            tensors=self.tensors,
+            steps=tuple(self.steps),
+            inputs=tuple(param.name for param in self.function.params),
+            outputs=outputs,
+            arena_bytes=arena_bytes,
+            constants=np.concatenate([np.zeros(0, np.uint8), *self.constants]),
+            host_constants=self.host_constants,
+            origin=origin,
+        )
+
+    def _plan(self) -> int:
+        spans: dict[str, tuple[int, int]] = {}
+        for number, step in enumerate(self.steps):
+            touched = step.tensors if isinstance(step, DeviceStep) else (*step.inputs, *step.outputs)
+            for name in touched:
+                if self.tensors[name].home is Home.ARENA:
+                    spans[name] = (spans.get(name, (number, number))[0], number)
+        names = list(spans)
+        offsets, total = planned([Lifetime(self.tensors[name].nbytes, *spans[name]) for name in names])
+        for name, offset in zip(names, offsets, strict=True):
+            old = self.tensors[name]
+            self.tensors[name] = Tensor(old.name, old.shape, old.dtype, old.home, offset)
+        return total
+
+
+def _same_bytes(found: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Return whether two packed shapes lie alike: they differ in axes of size 1 alone."""
+    squeezed = [(shape[:2], tuple(e for e in shape[2:-2] if e != 1), shape[-2:]) for shape in (found, wanted)]
+    return squeezed[0] == squeezed[1]

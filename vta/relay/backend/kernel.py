@@ -1,0 +1,60 @@
+"""What the accelerator does of a graph, and what the host does: the items of a placement.
+
+Tests: tests/vta/relay/backend/test_build.py.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from vta.relay.ir.nodes import Call, Expr
+from vta.relay.ir.origin import Origin, merged
+from vta.relay.ir.types import Array
+from vta.topi.core.operator import Operator
+
+__all__ = ["HostCall", "Item", "Kernel"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """Calls that one operator of the library computes, the last of which is ``root``.
+
+    ``operator`` takes its inputs in order: those numbered in ``activations`` are values of the graph, the others are
+    ``constants``.
+    """
+
+    operator: Operator
+    calls: tuple[Call, ...]
+    activations: Mapping[int, Expr]
+    constants: Mapping[int, Array]
+
+    @property
+    def root(self) -> Call:
+        """The call whose result the operator gives."""
+        return self.calls[-1]
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """The nodes of the model that it does the work of."""
+        return merged([call.origins for call in self.calls])
+
+    @property
+    def name(self) -> str:
+        """What it is called in reports and traces: the first node of the model, which is the layer."""
+        return self.origins[0].name if self.origins else type(self.operator).__name__
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostCall:
+    """A call that stays with the host, and the reason."""
+
+    root: Call
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """What it is called in reports and traces."""
+        return self.root.origins[0].name if self.root.origins else str(self.root.callee)
+
+
+Item: TypeAlias = Kernel | HostCall

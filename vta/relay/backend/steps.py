@@ -1,0 +1,73 @@
+"""Integer calls as steps of an epilogue, with the arrays that they read.
+
+Tests: tests/vta/relay/backend/test_build.py.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vta.relay.integer.weights import known
+from vta.relay.ir.nodes import Call, Expr
+from vta.relay.ir.types import Array
+from vta.relay.ops.qnn.rescale import WeightedAttrs
+from vta.relay.ops.qnn.saturating import RescaleAttrs
+from vta.topi.core.epilogue import Add, Clip, Epilogue, Multiply, Residual, ShiftRight, Step
+from vta.topi.core.fixed_point import FixedPoint, OutputSteps, ScaledResidual, output_steps
+
+__all__ = ["CallSteps", "add_steps", "requantize_steps"]
+
+_CELL = (-128, 127)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallSteps:
+    """Steps, and what they read, in order: constant arrays, and expressions for residuals."""
+
+    steps: Epilogue
+    reads: tuple[Array | Expr, ...] = ()
+
+
+def requantize_steps(call: Call) -> CallSteps:
+    """Return the steps of a ``qnn.rescale``; raises ``FixedPointError`` where 32 bits are not enough."""
+    attrs = call.attrs
+    assert isinstance(attrs, RescaleAttrs)
+    bias, narrow, multiplier = (_numbers(argument) for argument in call.args[1:4])
+    scale = FixedPoint(multiplier, narrow, attrs.shift)
+    residual = None
+    if len(call.args) == 5:
+        residual = ScaledResidual(attrs.residual_multiplier, attrs.residual_zero_point)
+    # The limits of the steps have the zero point among them; tighter ones follow.
+    low, high = min(attrs.out_min, attrs.zero_point), max(attrs.out_max, attrs.zero_point)
+    made = output_steps(scale, bias=bias, zero_point=attrs.zero_point, low=low, high=high, residual=residual)
+    return _with_limits(made, (low, high), (attrs.out_min, attrs.out_max), call)
+
+
+def _with_limits(made: OutputSteps, had: tuple[int, int], wanted: tuple[int, int], call: Call) -> CallSteps:
+    steps: list[Step] = [*made.steps]
+    if had != wanted:
+        steps.append(Clip(*wanted))
+    return CallSteps(tuple(steps), (*made.arrays, *call.args[4:]))
+
+
+def add_steps(call: Call, side: int) -> CallSteps:
+    """Return the steps of a ``qnn.add`` for what is its operand ``side``; the other one is a residual."""
+    attrs = call.attrs
+    assert isinstance(attrs, WeightedAttrs)
+    multipliers = (attrs.lhs_multiplier, attrs.rhs_multiplier)
+    steps: list[Step] = []
+    if multipliers[side] != 1:
+        steps.append(Multiply(multipliers[side]))
+    if attrs.addend:
+        steps.append(Add(attrs.addend))
+    steps.append(Residual(multiplier=multipliers[1 - side]))
+    if attrs.shift:
+        steps.append(ShiftRight(attrs.shift))
+    steps.append(Clip(attrs.out_min, attrs.out_max))
+    return CallSteps(tuple(steps), (call.args[1 - side],))
+
+
+def _numbers(argument: Expr) -> Array:
+    value = known(argument)
+    assert value is not None, "a requantisation has constant tables"
+    return np.atleast_1d(value.reshape(-1).astype(np.int64))

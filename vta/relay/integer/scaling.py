@@ -1,0 +1,166 @@
+"""Integers at another scale: multipliers and shifts for what was decided, as calls of integer operators.
+
+A scale is a multiplier and a shift (``FixedPoint``), so that a result is at most 1/2 + 2**-6 from the exact one; limits
+of the real numbers become limits of the result. Tests: tests/vta/relay/integer/test_scaling.py.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vta.relay.integer.values import Cells, Ints, Reals, Sums, Table
+from vta.relay.interpreter import evaluate
+from vta.relay.ir.names import Op
+from vta.relay.ir.nodes import Constant, Expr, constant, tensor_type
+from vta.relay.ir.origin import Origin
+from vta.relay.ops.call import call
+from vta.relay.ops.qnn.quantize import quantized
+from vta.relay.ops.qnn.rescale import WeightedAttrs
+from vta.relay.ops.qnn.saturating import RescaleAttrs
+from vta.relay.ops.qnn.tables import LookupAttrs
+from vta.relay.ops.rewrite import substitute
+from vta.topi.core.fixed_point import FixedPoint, FixedPointError, ScaledResidual
+
+__all__ = ["Target", "looked_up", "moved", "rescaled"]
+
+_INT32 = (-(1 << 31), (1 << 31) - 1)
+_CELL = (-128, 127)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What results stand for: ``(cell - zero) * scale``; and the nodes of the model that ask for it."""
+
+    scale: float
+    zero: int
+    origins: tuple[Origin, ...] = ()
+
+    def limits(self, low: float, high: float) -> tuple[int, int]:
+        """Return the cells that real numbers from ``low`` to ``high`` become."""
+        lowest, highest = (
+            end
+            if math.isinf(value)
+            else min(max(round(np.float32(value) / np.float32(self.scale)) + self.zero, -128), 127)
+            for value, end in ((low, _CELL[0]), (high, _CELL[1]))
+        )
+        return lowest, highest
+
+
+def rescaled(sums: Sums, target: Target) -> Expr | None:
+    """Return the cells of ``sums`` at another scale, or None where there is no integer operator for it."""
+    low, high = target.limits(sums.low, sums.high)
+    if low > high:
+        return None
+    try:
+        match sums.term, sums.cells:
+            case None, (one,):
+                return _of_cells(one, sums, target, low, high)
+            case None, (lhs, rhs):
+                return _of_two(lhs, rhs, sums, target, low, high)
+            case (term, ()) if term is not None:
+                return _of_term(term.expr, term.scale, None, sums, target, low, high)
+            case (term, (residual,)) if term is not None:
+                return _of_term(term.expr, term.scale, residual, sums, target, low, high)
+            case _:
+                return None
+    except FixedPointError:
+        return None
+
+
+def _of_cells(cells: Cells, sums: Sums, target: Target, low: int, high: int) -> Expr | None:
+    """Return one tensor at another scale; itself where nothing changes but, perhaps, limits."""
+    if (cells.scale, cells.zero) == (target.scale, target.zero) and not sums.offset.any():
+        return cells.expr if (low, high) == _CELL else _limited(cells.expr, low, high, target)
+    return _of_term(cells.expr, np.array([cells.scale]), None, sums, target, low, high, zero=cells.zero)
+
+
+def _limited(expr: Expr, low: int, high: int, target: Target) -> Expr:
+    nothing, one = constant(0, "int32"), constant(1, "int32")
+    attrs = RescaleAttrs(out_min=low, out_max=high)
+    return call(Op.RESCALE, (expr, nothing, nothing, one), attrs, target.origins)
+
+
+def _of_term(
+    expr: Expr,
+    scale: Reals,
+    residual: Cells | None,
+    sums: Sums,
+    target: Target,
+    low: int,
+    high: int,
+    *,
+    zero: int = 0,
+) -> Expr | None:
+    bias = np.rint(sums.offset / scale) - zero
+    if (np.abs(bias) >= 1 << 30).any():
+        return None
+    added = 0.0 if residual is None else residual.reach * residual.scale / target.scale
+    largest = max(abs(low - target.zero), abs(high - target.zero)) + math.ceil(added) + 1
+    fixed = FixedPoint.nearest(scale / target.scale, largest=largest)
+    rank = tensor_type(expr).rank
+    tables = [_along(values, sums.axis, rank) for values in (bias, fixed.narrow, fixed.multiplier)]
+    arguments: list[Expr] = [expr, *tables]
+    multiplier = 0
+    if residual is not None:
+        scaled = ScaledResidual.nearest(residual.scale / target.scale, fixed.shift, residual.zero)
+        multiplier = scaled.multiplier
+        arguments.append(residual.expr)
+    attrs = RescaleAttrs(
+        out_min=low, out_max=high, shift=fixed.shift, zero_point=target.zero, residual_multiplier=multiplier,
+        residual_zero_point=0 if residual is None else residual.zero,
+    )  # fmt: skip
+    return call(Op.RESCALE, arguments, attrs, target.origins)
+
+
+def _of_two(lhs: Cells, rhs: Cells, sums: Sums, target: Target, low: int, high: int) -> Expr | None:
+    """Return the sum of two tensors of cells: each times a multiplier of its own, then one shift."""
+    if sums.offset.any():
+        return None
+    ratios = [each.scale / target.scale for each in (lhs, rhs)]
+    most = lhs.reach * ratios[0] + rhs.reach * ratios[1] + abs(target.zero) + 2
+    shift = min(31, math.floor(math.log2((1 << 31) / most)))
+    if shift < 1:
+        return None
+    multipliers = [round(math.ldexp(ratio, shift)) for ratio in ratios]
+    while shift > 1 and max(multipliers) >= 1 << 30:
+        shift -= 1
+        multipliers = [round(math.ldexp(ratio, shift)) for ratio in ratios]
+    addend = (1 << (shift - 1)) + (target.zero << shift) - lhs.zero * multipliers[0] - rhs.zero * multipliers[1]
+    if not _INT32[0] <= addend <= _INT32[1]:
+        return None
+    attrs = WeightedAttrs(
+        out_min=low,
+        out_max=high,
+        lhs_multiplier=multipliers[0],
+        rhs_multiplier=multipliers[1],
+        addend=addend,
+        shift=shift,
+    )
+    return call(Op.QNN_ADD, (lhs.expr, rhs.expr), attrs, target.origins)
+
+
+def _along(values: npt.NDArray[np.generic], axis: int, rank: int) -> Constant:
+    """Return int32 numbers in a shape that broadcasts along ``axis``: a scalar where all are the same."""
+    whole = values.astype(np.int32).reshape(-1)
+    if (whole == whole[0]).all():
+        return Constant(whole[:1].reshape(()))
+    return Constant(whole.reshape([-1] + [1] * (rank - 1 - axis % rank)))
+
+
+def looked_up(table: Table, target: Target) -> Expr:
+    """Return the cells of a function of cells: a table of what the float operators make of every cell."""
+    cells = np.arange(-128, 128, dtype=np.float32) - np.float32(table.cells.zero)
+    numbers = Constant((cells * np.float32(table.cells.scale)).reshape(1, 256))
+    value = evaluate(substitute(table.expr, {table.var: numbers}))
+    assert isinstance(value, np.ndarray)
+    made = quantized(value, np.array(target.scale, np.float32), np.array(target.zero, np.int8))
+    rows = made.reshape(256) if made.shape[0] == 1 else made
+    return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(rows)), LookupAttrs(1), target.origins)
+
+
+def moved(ints: Ints, op: Op, arguments: Sequence[Expr], attrs: object, origins: tuple[Origin, ...]) -> Ints:
+    """Return an integer tensor in which an operator that only moves elements has moved them."""
+    return Ints(call(op, (ints.expr, *arguments), attrs, origins), ints.offset)  # type: ignore[arg-type]
