@@ -16,9 +16,10 @@ from isa.config import VTAConfig
 from runtime.native.target import host_triple
 from vta.codegen.expressions import emit_expr
 from vta.codegen.llvm_types import I8, I32, POINTER, CodegenError, LlvmType, Value, register_type
-from vta.codegen.metadata import FunctionInfo, Metadata, ParameterInfo, pack
+from vta.codegen.metadata import FunctionInfo, Metadata, ParameterInfo
 from vta.codegen.runtime_calls import C_LIBRARY, RUNTIME_CALLS
 from vta.codegen.scope import FunctionScope, Unit
+from vta.codegen.sealed_object import description
 from vta.codegen.statements import emit_stmt
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import INT32
@@ -64,7 +65,7 @@ def emit_host(
         messages=tuple(unit.messages),
         triple=triple,
     )
-    data = bytearray(pack(metadata))
+    data = bytearray(description(metadata))
     kind = ir.ArrayType(I8, len(data))
     variable = ir.GlobalVariable(unit.module, kind, METADATA_SYMBOL)
     variable.global_constant = True

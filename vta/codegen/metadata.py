@@ -1,23 +1,20 @@
 """What a compiled module knows about itself: configuration, functions with their arguments, origins, error texts.
 
-It lies in the object file as JSON between a magic word and a checksum, so that a file that was saved, moved or loaded
-again needs nothing beside it. Tests: tests/vta/codegen/test_metadata.py.
+It lies in the object file as JSON (``sealed_object``), so that a file that was saved, moved or loaded again needs
+nothing beside it. Tests: tests/vta/codegen/test_metadata.py.
 """
 
-import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from isa.config import VTAConfig
 from isa.errors import VTAError
 from isa.origin import Origin
 
-__all__ = ["FunctionInfo", "Metadata", "MetadataError", "ParameterInfo", "pack", "unpack"]
+__all__ = ["VERSION", "FunctionInfo", "Metadata", "MetadataError", "ParameterInfo"]
 
-_MAGIC = b"VTA-HOST-MODULE\x01"
-_VERSION = 1
-_DIGEST_BYTES = 8
+VERSION = 2
+"""Of the description's format."""
 
 
 class MetadataError(VTAError, ValueError):
@@ -78,7 +75,7 @@ class Metadata:
         """Return the metadata as one line of JSON."""
         return json.dumps(
             {
-                "version": _VERSION,
+                "version": VERSION,
                 "triple": self.triple,
                 "config": self.config.to_dict(),
                 "digest": self.config.digest,
@@ -87,20 +84,6 @@ class Metadata:
                 "messages": list(self.messages),
             },
             separators=(",", ":"),
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> "Metadata":
-        """Read what ``to_json`` wrote; raises ``MetadataError`` for another version."""
-        loaded = json.loads(text)
-        if loaded["version"] != _VERSION:
-            raise MetadataError(f"the object has format version {loaded['version']}; this toolchain reads {_VERSION}")
-        return cls(
-            config=VTAConfig.from_dict(loaded["config"], where="the object's configuration"),
-            functions=tuple(_function_from_dict(function) for function in loaded["functions"]),
-            origins=tuple(Origin(stage, source) for stage, source in loaded["origins"]),
-            messages=tuple(loaded["messages"]),
-            triple=loaded["triple"],
         )
 
 
@@ -113,39 +96,3 @@ def _function_to_dict(function: FunctionInfo) -> dict[str, object]:
             for p in function.parameters
         ],
     }
-
-
-def _function_from_dict(mapping: Mapping[str, object]) -> FunctionInfo:
-    parameters = mapping["parameters"]
-    assert isinstance(parameters, list)
-    return FunctionInfo(
-        name=str(mapping["name"]),
-        uses_device=bool(mapping["uses_device"]),
-        parameters=tuple(
-            ParameterInfo(p["name"], p["dtype"], None if p["shape"] is None else tuple(p["shape"])) for p in parameters
-        ),
-    )
-
-
-def pack(metadata: Metadata) -> bytes:
-    """Return the bytes that go into the object: magic word, length, JSON, checksum."""
-    text = metadata.to_json().encode()
-    digest = hashlib.sha256(text).digest()[:_DIGEST_BYTES]
-    return _MAGIC + len(text).to_bytes(8, "little") + text + digest
-
-
-def unpack(data: bytes, where: str) -> Metadata:
-    """Find the metadata in the bytes of an object; ``where`` names them in a ``MetadataError``."""
-    start = data.find(_MAGIC)
-    if start < 0:
-        raise MetadataError(f"{where}: not an object that this toolchain saved (it has no module description)")
-    body = start + len(_MAGIC)
-    length = int.from_bytes(data[body : body + 8], "little")
-    text = data[body + 8 : body + 8 + length]
-    digest = data[body + 8 + length : body + 8 + length + _DIGEST_BYTES]
-    if len(text) != length or hashlib.sha256(text).digest()[:_DIGEST_BYTES] != digest:
-        raise MetadataError(f"{where}: the module description is damaged; save the module again")
-    try:
-        return Metadata.from_json(text.decode())
-    except MetadataError as error:
-        raise MetadataError(f"{where}: {error}") from None

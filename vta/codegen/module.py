@@ -26,8 +26,9 @@ from runtime.queue.stream_cache import StreamCache
 from runtime.session import Session
 from vta.codegen.arguments import Argument, BoundArguments, bind_arguments, c_signature
 from vta.codegen.host import HostProgram
-from vta.codegen.metadata import FunctionInfo, Metadata, MetadataError, unpack
+from vta.codegen.metadata import FunctionInfo, Metadata, MetadataError
 from vta.codegen.scope import ORIGIN_SYMBOL
+from vta.codegen.sealed_object import opened, sealed
 from vta.codegen.timing import Evaluator
 
 __all__ = ["Function", "HostCodeError", "Module", "ModuleError", "load_module"]
@@ -85,7 +86,9 @@ class Function:
             self._native = ctypes.CFUNCTYPE(ctypes.c_int32, *c_signature(self.info))(address)
         code = self._native(*bound.values)
         if code:
-            raise HostCodeError(self._module.metadata.messages[code - 1])
+            messages = self._module.metadata.messages
+            known = 0 < code <= len(messages)
+            raise HostCodeError(messages[code - 1] if known else f"function {self.name!r} ended with code {code}")
 
     def __repr__(self) -> str:
         return f"<function {self.info}>"
@@ -194,7 +197,7 @@ class Module:
         target = Path(path)
         match fmt or target.suffix.removeprefix("."):
             case "o" | "obj":
-                data = self._data if self._data is not None else compile_object(self._program, self._for_saving)
+                data = self._data if self._data is not None else self._sealed()
             case ("ll" | "s") as text:
                 data = self.get_source(text).encode()
             case other:
@@ -214,6 +217,13 @@ class Module:
         ``dev`` is TVM's: the device follows from the arguments.
         """
         return Evaluator(self.get_function(func_name), number=number, repeat=repeat, min_repeat_ms=min_repeat_ms)
+
+    def _sealed(self) -> bytes:
+        """Return the object file."""
+        try:
+            return sealed(compile_object(self._program, self._for_saving))
+        except MetadataError as error:
+            raise ModuleError(str(error)) from None
 
     @property
     def _program(self) -> str:
@@ -241,14 +251,17 @@ class Module:
 
 
 def load_module(path: str | os.PathLike[str]) -> Module:
-    """Read an object file that ``Module.save`` wrote; raises ``ModuleError`` for anything else."""
+    """Read an object file that ``Module.save`` wrote; raises ``ModuleError`` for anything else, and for a damaged one.
+
+    A module is native code: calling one of its functions runs whatever whoever made the file put there.
+    """
     target = Path(path)
     try:
         data = target.read_bytes()
     except OSError as error:
         raise ModuleError(f"{target}: cannot be read: {error.strerror}") from None
     try:
-        metadata = unpack(data, str(target))
+        metadata = opened(data, str(target))
     except MetadataError as error:
         raise ModuleError(str(error)) from None
     if not data.startswith((b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86")):

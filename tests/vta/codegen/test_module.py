@@ -4,6 +4,7 @@ import ctypes
 import errno
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from vta.codegen import (
     emit_host,
     load_module,
 )
+from vta.codegen.sealed_object import sealed
 from vta.tir.buffer import Buffer, decl_buffer
 from vta.tir.dtype import HANDLE, INT32
 from vta.tir.expr import Builtin, Call, Expr, IntImm, IterKind, IterVar, StringImm, Var
@@ -234,16 +236,57 @@ def test_files_that_are_no_modules_are_refused(tmp_path: Path) -> None:
     path.write_bytes(b"\x7fELF...")
     with pytest.raises(ModuleError) as error:
         load_module(path)
-    assert str(error.value) == f"{path}: not an object that this toolchain saved (it has no module description)"
+    assert str(error.value) == (f"{path}: not an object that this toolchain saved, or damaged (no module description)")
     module_of(increment()).save(path)
     whole = path.read_bytes()
-    path.write_bytes(b"MZ" + whole[2:])
+    path.write_bytes(sealed(b"MZ" + whole[2:]))
     with pytest.raises(ModuleError) as error:
         load_module(path)
     assert str(error.value) == f"{path}: is not an object file; save the module with the suffix .o to load it"
-    path.write_bytes(whole[: whole.index(b"VTA-HOST-MODULE") + 700])
-    with pytest.raises((ModuleError, NativeError)):
-        load_module(path)(np.zeros(1, np.int32), np.zeros(1, np.int32), 1)
+
+
+def mutant(rng: Random, whole: bytes) -> bytes:
+    """Return an object with something changed: bits, a cut, a hole, a part of it elsewhere."""
+    begin = rng.randrange(len(whole))
+    end = min(len(whole), begin + rng.choice((1, 1, 1, 4, 64, 1024)))
+    match rng.randrange(6):
+        case 0:
+            return whole[:begin]
+        case 1:
+            return whole[:begin] + bytes(end - begin) + whole[end:]
+        case 2:
+            return whole[:begin] + whole[end:]
+        case 3:
+            return whole[:begin] + whole[begin:end] * 2 + whole[end:]
+        case 4:
+            return whole[:begin] + rng.randbytes(end - begin) + whole[end:]
+        case _:
+            return whole[:begin] + bytes([whole[begin] ^ 1 << rng.randrange(8)]) + whole[begin + 1 :]
+
+
+def test_no_damaged_object_is_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, rng = tmp_path / "x.o", Random(5)
+    module_of(increment()).save(path)
+    whole = path.read_bytes()
+    monkeypatch.setattr("vta.codegen.module.link", lambda *_arguments, **_options: pytest.fail("it was mapped"))
+    for damaged in (mutant(rng, whole) for _ in range(600)):
+        if damaged == whole:
+            continue
+        path.write_bytes(damaged)
+        with pytest.raises(ModuleError) as error:
+            load_module(path)
+        assert str(error.value) in (
+            f"{path}: not an object that this toolchain saved, or damaged (no module description)",
+            f"{path}: the module is damaged, or not one that was saved; save it again",
+        )
+
+
+def test_a_text_like_a_description_cannot_be_saved(tmp_path: Path) -> None:
+    strange = Evaluate(Call(INT32, Builtin.CALL_EXTERN, (StringImm("puts"), StringImm("VTA-HOST-MODULE\x02"))))
+    with pytest.raises(ModuleError) as error:
+        module_of(PrimFunc("f", (), strange, {})).save(tmp_path / "x.o")
+    assert str(error.value) == "the program has a text that looks like a module description; change that"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_loaded_module_has_no_source(tmp_path: Path) -> None:
