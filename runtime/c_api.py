@@ -13,6 +13,7 @@ Tests: ``tests/runtime/test_c_api.py``.
 import ctypes
 import functools
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -341,10 +342,18 @@ def symbols() -> Mapping[str, int]:
     return MappingProxyType({name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in table.items()})
 
 
-@functools.cache
+_MAKING = threading.Lock()
+"""Held while callbacks are made: of two tables, one would be forgotten, with addresses of it in somebody's code."""
+
+
 def _native() -> Mapping[str, CFunction]:
     """Return the callbacks that compiled code calls; they live as long as the process, and so do their addresses."""
+    with _MAKING:
+        return _made_once()
 
+
+@functools.cache
+def _made_once() -> Mapping[str, CFunction]:
     def reports(name: str) -> Callable[[SessionError], None]:
         return lambda error: print(f"error: {name}: {error}", file=sys.stderr)
 

@@ -46,6 +46,9 @@ class Session:
     ``device`` is a name (``sim``, ``reference``, ``tsim``) or a device with its memory. ``memory_limit`` bounds the
     addresses of a device that is made here, ``setup`` says what hardware to simulate (for a device by name that does
     so). ``record`` keeps every launch in ``queue.launcher.launches``.
+
+    Threads may share a session: ``program``, ``replay`` and ``run_program`` take turns, as everybody does who holds its
+    ``lock``. Inside of a program, the queue and the C API belong to the thread that runs it.
     """
 
     def __init__(
@@ -63,7 +66,7 @@ class Session:
         self.memory = self.device.memory
         self.queue = CommandQueue(config, self.memory, self.device, instruction_limit=instruction_limit, record=record)
         self.handles = Handles(self.memory)
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._run: ProgramRun | None = None
 
     @classmethod
@@ -106,7 +109,7 @@ class Session:
         a C callback had to keep, ends the program: work that was not launched is dropped, buffers that the C API
         allocated are freed.
         """
-        with self._lock:
+        with self.lock:
             if self._run is not None:
                 raise SessionError("a program is running on this session, and a second one cannot run inside it")
             flags = self.queue.debug_mode
@@ -132,7 +135,7 @@ class Session:
 
     def replay(self, recording: Recording, arguments: Sequence[Allocation]) -> list[LaunchStats]:
         """Run a recorded program again on other buffers, without its host code. See ``Recording.bind``."""
-        with self._lock:
+        with self.lock:
             if self._run is not None:
                 raise SessionError("a program is running on this session, and a recorded one cannot run inside it")
             node = current_node()
@@ -148,7 +151,7 @@ class Session:
         session has all of them free.
         """
         self.require_config(program.config, "the program")
-        with self._lock:
+        with self.lock:
             blocks = place_image(self.memory, program)
             try:
                 words = program.words

@@ -9,6 +9,7 @@ Tests: tests/vta/front/test_environment.py.
 import difflib
 import functools
 import os
+import threading
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -76,6 +77,9 @@ class DevContext:
         """Return the module id for ``qid``: always the first one while DEBUG_NO_SYNC is set."""
         return 1 if self.DEBUG_NO_SYNC else qid
 
+
+_MAKING_SESSIONS = threading.Lock()
+"""Held where an environment's session is asked for: threads that come first together must get the same one."""
 
 _CURRENT: ContextVar[tuple["Environment", ...]] = ContextVar("vta_environment", default=())
 
@@ -198,10 +202,14 @@ class Environment:
         handle = Call(HANDLE, Builtin.THREAD_CONTEXT, (Call(HANDLE, Builtin.COMMAND_HANDLE),))
         return DevContext(coproc_axis(), handle)
 
-    @functools.cached_property
+    @property
     def session(self) -> Session:
         """The device that this process has for the environment: made at first use, shared by all that use it."""
-        return Session(self.config, self.TARGET)
+        with _MAKING_SESSIONS:
+            if "_session" not in vars(self):
+                vars(self)["_session"] = Session(self.config, self.TARGET)
+            session: Session = vars(self)["_session"]
+            return session
 
     @property
     def target(self) -> Target:

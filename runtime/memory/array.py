@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.errors import VTAError
-from runtime.memory.device_memory import Allocation, DeviceMemory
+from runtime.memory.device_memory import Allocation
 from runtime.session import Session
 
 __all__ = ["ArrayError", "DeviceArray", "ElementType", "HostArray"]
@@ -166,7 +166,7 @@ class DeviceArray(_Array):
         self.session = session
         self.allocation: Allocation = session.memory.alloc(max(self.nbytes, 1))
         self.handle = session.handles.of(self.allocation)
-        self._release = weakref.finalize(self, _free_if_live, session.memory, self.allocation)
+        self._release = weakref.finalize(self, session.memory.release, self.allocation)
         # Device memory does not outlive the process, so there is nothing to do at its end.
         self._release.atexit = False
 
@@ -178,15 +178,10 @@ class DeviceArray(_Array):
     def free(self) -> None:
         """Free the buffer now; the array cannot be used afterwards."""
         self._raw()
-        self._release()
+        if self._release.detach() is not None:
+            self.session.memory.free(self.allocation)
 
     @property
     def pointer(self) -> ctypes.c_void_p:
         """The handle as a ctypes argument."""
         return ctypes.c_void_p(self.handle)
-
-
-def _free_if_live(memory: DeviceMemory, allocation: Allocation) -> None:
-    # Compiled code may have freed the buffer through its handle.
-    if memory.is_live(allocation):
-        memory.free(allocation)

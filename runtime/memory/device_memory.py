@@ -12,6 +12,8 @@ Tests: ``tests/runtime/memory/test_device_memory.py``.
 import bisect
 import mmap
 import sys
+import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -65,6 +67,8 @@ class DeviceMemory:
     there before.
 
     ``limit`` is the exclusive upper bound of addresses, in bytes; at most 4 GiB.
+
+    Threads may share a memory: blocks come and go under a lock. What lies in a block is its owners' affair.
     """
 
     def __init__(self, limit: int = _ADDRESS_SPACE) -> None:
@@ -81,12 +85,17 @@ class DeviceMemory:
         """Host pointer to physical address 0: byte ``p`` of device memory lies at ``base_pointer +
         p``.
         """
+        # Not re-entrant, which ``release`` relies on: where a finalizer comes in between, the lock is taken.
+        self._lock = threading.Lock()
+        self._owner: int | None = None  # the thread that has it
+        self._released: deque[Allocation] = deque()
         self._live: dict[int, tuple[Allocation, int]] = {}
         # Free blocks below the top, as parallel sorted lists of begin and end; no two of them
         # touch.
         self._free_begins: list[int] = []
         self._free_ends: list[int] = []
         self._top = FIRST_ADDRESS
+        self._ceiling = self._end  # where a hidden block begins
 
     @property
     def nbytes(self) -> int:
@@ -98,12 +107,14 @@ class DeviceMemory:
     @property
     def allocated_bytes(self) -> int:
         """Bytes of the pages that are in use now."""
-        return sum(pages for _, pages in self._live.values())
+        with self._changing():
+            return self._allocated()
 
     @property
     def allocations(self) -> tuple[Allocation, ...]:
         """The live allocations, by address."""
-        return tuple(self._live[address][0] for address in sorted(self._live))
+        with self._changing():
+            return tuple(self._live[address][0] for address in sorted(self._live))
 
     def alloc(self, nbytes: int) -> Allocation:
         """Return a zeroed block of ``nbytes`` that begins a page, so that elements of every size are aligned.
@@ -113,11 +124,12 @@ class DeviceMemory:
         if nbytes < 1:
             raise DeviceMemoryError(f"device memory: a block has at least one byte, not {nbytes}")
         pages = -(-nbytes // PAGE_BYTES) * PAGE_BYTES
-        address = self._take_free(pages)
-        if address is None:
-            address = self._grow(nbytes, pages)
-        allocation = Allocation(address, nbytes)
-        self._live[address] = (allocation, pages)
+        with self._changing():
+            address = self._take_free(pages)
+            if address is None:
+                address = self._grow(nbytes, pages)
+            allocation = Allocation(address, nbytes)
+            self._live[address] = (allocation, pages)
         return allocation
 
     def claim(self, address: int, nbytes: int) -> Allocation:
@@ -131,15 +143,21 @@ class DeviceMemory:
                 f"device memory: {nbytes} bytes cannot be claimed at {address:#x}; a block begins a page and lies "
                 f"between {FIRST_ADDRESS:#x} and {self.limit:#x} (the first page is never mapped)"
             )
-        for other, pages in self._live.values():
-            if other.address < end and address < other.address + pages:
+        with self._changing():
+            for other, pages in self._live.values():
+                if other.address < end and address < other.address + pages:
+                    raise DeviceMemoryError(
+                        f"device memory: {nbytes} bytes cannot be claimed at {address:#x}, because the block of "
+                        f"{other.nbytes} bytes at {other.address:#x} is in use"
+                    )
+            if end > self._ceiling:
                 raise DeviceMemoryError(
-                    f"device memory: {nbytes} bytes cannot be claimed at {address:#x}, because the block of "
-                    f"{other.nbytes} bytes at {other.address:#x} is in use"
+                    f"device memory: {nbytes} bytes cannot be claimed at {address:#x} while a launch has its "
+                    "instructions there; claim them before or after it"
                 )
-        self._remove_free(address, end)
-        allocation = Allocation(address, nbytes)
-        self._live[address] = (allocation, end - address)
+            self._remove_free(address, end)
+            allocation = Allocation(address, nbytes)
+            self._live[address] = (allocation, end - address)
         return allocation
 
     def free(self, allocation: Allocation) -> None:
@@ -148,14 +166,49 @@ class DeviceMemory:
         Raises ``DeviceMemoryError`` for a block that this memory does not have (freed already, or
         another memory's).
         """
-        live = self._live.get(allocation.address)
-        if live is None or live[0] is not allocation:
-            raise DeviceMemoryError(
-                f"device memory: no block of {allocation.nbytes} bytes at {allocation.address:#x} is "
-                "allocated; it was freed before, or belongs to another memory"
-            )
-        del self._live[allocation.address]
-        begin, pages = allocation.address, live[1]
+        if self._owner == threading.get_ident():  # a finalizer that came in between, and frees without ``release``
+            self.release(allocation)
+            return
+        with self._changing():
+            if not self.is_live(allocation):
+                raise DeviceMemoryError(
+                    f"device memory: no block of {allocation.nbytes} bytes at {allocation.address:#x} is "
+                    "allocated; it was freed before, or belongs to another memory"
+                )
+            self._give_back(allocation)
+
+    def release(self, allocation: Allocation) -> None:
+        """Free a block soon, if it is not free already: for finalizers, which may run at any point of any thread.
+
+        Where the lock is taken, perhaps by the very thread that the finalizer interrupted, whoever holds it does it.
+        """
+        self._released.append(allocation)
+        self._free_released()
+
+    def _free_released(self) -> None:
+        while self._released and self._lock.acquire(blocking=False):
+            try:
+                while self._released:
+                    allocation = self._released.popleft()
+                    if self.is_live(allocation):
+                        self._give_back(allocation)
+            finally:
+                self._lock.release()
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Keep other threads from the lists of blocks; what was released in between is freed afterwards."""
+        with self._lock:
+            self._owner = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._owner = None
+        self._free_released()
+
+    def _give_back(self, allocation: Allocation) -> None:
+        _, pages = self._live.pop(allocation.address)
+        begin = allocation.address
         self._clear(begin, begin + pages)
         self._insert_free(begin, begin + pages)
 
@@ -188,21 +241,24 @@ class DeviceMemory:
 
     @contextmanager
     def hidden(self, nbytes: int) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
-        """Yield address and bytes of a block that no allocation gets and ``nbytes`` does not cover.
+        """Yield address and bytes of a block beyond ``self.nbytes`` that no allocation gets.
 
-        For what a device keeps in its memory out of every program's reach; it lies at the end of the mapping, so one
-        at a time. Raises ``DeviceMemoryError`` where allocations reach that far.
+        For what a device keeps in its memory out of every program's reach; it lies at the end of the mapping, one at a
+        time. Raises ``DeviceMemoryError`` where allocations reach that far.
         """
         begin = self._end - -(-nbytes // PAGE_BYTES) * PAGE_BYTES
-        if begin < self._top:
-            raise DeviceMemoryError(
-                f"device memory: no {nbytes} bytes are left behind the allocations, which reach to {self._top:#x} of "
-                f"{self._end:#x}; free some of them, or give a higher limit"
-            )
+        with self._changing():
+            if begin < self._top or self._ceiling < self._end:
+                raise DeviceMemoryError(
+                    f"device memory: no {nbytes} bytes are left behind the allocations, which reach to {self._top:#x} "
+                    f"of {self._end:#x}; free some of them, or give a higher limit"
+                )
+            self._ceiling = begin
         try:
             yield begin, self._bytes[begin : begin + nbytes]
         finally:
             self._clear(begin, self._end)
+            self._ceiling = self._end
 
     def write(self, allocation: Allocation, offset: int, data: bytes | memoryview) -> None:
         """Copy ``data`` into ``allocation`` from byte ``offset`` on."""
@@ -234,6 +290,9 @@ class DeviceMemory:
             )
         return self.view(allocation.address + offset, nbytes)
 
+    def _allocated(self) -> int:
+        return sum(pages for _, pages in self._live.values())
+
     def _take_free(self, pages: int) -> int | None:
         for index, (begin, end) in enumerate(zip(self._free_begins, self._free_ends, strict=True)):
             if begin + pages > end:
@@ -250,9 +309,9 @@ class DeviceMemory:
         # A free block that touches the top serves as the beginning.
         touches = bool(self._free_ends) and self._free_ends[-1] == self._top
         begin = self._free_begins[-1] if touches else self._top
-        if begin + pages > self.limit:
+        if begin + pages > min(self.limit, self._ceiling):
             raise DeviceMemoryError(
-                f"device memory: no {nbytes} bytes free: {self.allocated_bytes} of {self.limit - FIRST_ADDRESS} bytes "
+                f"device memory: no {nbytes} bytes free: {self._allocated()} of {self.limit - FIRST_ADDRESS} bytes "
                 f"are allocated in {len(self._live)} blocks; free some of them"
             )
         if touches:

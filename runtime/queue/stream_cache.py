@@ -3,6 +3,7 @@
 Tests: ``tests/runtime/test_replay.py``.
 """
 
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 
@@ -15,14 +16,16 @@ __all__ = ["StreamCache"]
 
 
 class StreamCache:
-    """Streams of one session, the ``limit`` used last.
+    """Streams of one session, the ``limit`` used last; threads may share it, and take turns as on the session.
+
+    It does not keep the session alive.
 
     A stream is used again for the same function with buffers of the same sizes, shared among arguments in the same way,
     under the same debug flags. A program that looks at data in host code is never kept.
     """
 
     def __init__(self, session: Session, *, limit: int = 256) -> None:
-        self._session = session
+        self._session = weakref.ref(session)
         self._limit = limit
         self._recordings: OrderedDict[Hashable, Recording] = OrderedDict()
 
@@ -37,24 +40,30 @@ class StreamCache:
         ``function`` names the function and everything but buffers that its calls depend on (scalars, for example).
         ``host_code`` makes the runtime calls; it says ``ProgramRun.depends_on_host`` if it does anything else.
         """
-        flags = self._session.queue.debug_mode
-        sizes = tuple(buffer.nbytes for buffer in arguments)
-        key = (function, sizes, alias_pattern(arguments), flags & DebugFlag.FORCE_SERIAL)
-        kept = self._recordings.get(key)
-        # A dump of micro-op kernels shows them while they are captured, so they have to be.
-        if kept is not None and self._can_run(kept) and not flags & DebugFlag.DUMP_UOP:
-            self._recordings.move_to_end(key)
-            self._session.replay(kept, arguments)
-            return True
-        with self._session.program(arguments) as run:
-            host_code(run)
-        recording = run.recording
-        if recording is not None:
-            self._recordings[key] = recording
-            self._recordings.move_to_end(key)
-            while len(self._recordings) > self._limit:
-                self._recordings.popitem(last=False)
-        return False
+        session = self._session()
+        assert session is not None, "whoever calls has the session, or an array on it"
+        with session.lock:
+            flags = session.queue.debug_mode
+            sizes = tuple(buffer.nbytes for buffer in arguments)
+            key = (function, sizes, alias_pattern(arguments), flags & DebugFlag.FORCE_SERIAL)
+            kept = self._recordings.get(key)
+            # A dump of micro-op kernels shows them while they are captured, so they have to be.
+            if kept is not None and _can_run(kept, session) and not flags & DebugFlag.DUMP_UOP:
+                self._recordings.move_to_end(key)
+                session.replay(kept, arguments)
+                return True
+            with session.program(arguments) as run:
+                host_code(run)
+            if run.recording is not None:
+                self._keep(key, run.recording)
+            return False
 
-    def _can_run(self, kept: Recording) -> bool:
-        return kept.is_live and kept.lies_at(self._session.queue.launcher.addresses)
+    def _keep(self, key: Hashable, recording: Recording) -> None:
+        self._recordings[key] = recording
+        self._recordings.move_to_end(key)
+        while len(self._recordings) > self._limit:
+            self._recordings.popitem(last=False)
+
+
+def _can_run(kept: Recording, session: Session) -> bool:
+    return kept.is_live and kept.lies_at(session.queue.launcher.addresses)

@@ -8,10 +8,11 @@ Tests: tests/vta/codegen/test_module.py.
 
 import ctypes
 import os
+import threading
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from isa.config import VTAConfig
 from isa.errors import VTAError
@@ -73,10 +74,11 @@ class Function:
         session = bound.session or Session.current()
 
         def host_code(run: ProgramRun) -> None:
-            session.queue.origin = self._module.origin
             if not self._module.replays:
                 run.depends_on_host("replay is off for this module")
-            self._run_host_code(bound)
+            with self._module.host_code_lock:
+                session.queue.origin = self._module.origin
+                self._run_host_code(bound)
 
         self._module.streams(session, self.name).call((self.name, bound.scalars), bound.buffers, host_code)
 
@@ -99,6 +101,10 @@ class Module:
 
     Made from a program (``Module.compile``) or a file (``load_module``). ``replays`` may be set to False to run host
     code at every call. ``module(...)`` calls the first function, ``module["name"]`` is the one called so.
+
+    Threads may share a module, on one session or on several. Calls that replay a kept stream go side by side on
+    sessions of their own; those that run the accelerator's host code take turns (``host_code_lock``), since that code
+    notes in one place of the module where its runtime calls come from.
     """
 
     def __init__(self, metadata: Metadata, source: str | None, target: CodeTarget, data: bytes | None) -> None:
@@ -108,7 +114,10 @@ class Module:
         self._target = target
         self._data = data
         self._functions = {info.name: Function(self, info) for info in metadata.functions}
-        self._streams: tuple[Session, StreamCache] | None = None
+        self.host_code_lock = threading.RLock()
+        self._lock = threading.Lock()
+        self._linked: LinkedObject | None = None
+        self._streams: WeakKeyDictionary[Session, StreamCache] = WeakKeyDictionary()
 
     @classmethod
     def compile(cls, program: HostProgram, target: CodeTarget | None = None) -> "Module":
@@ -155,9 +164,15 @@ class Module:
         functions = "; ".join(str(info) for info in self.metadata.functions)
         return f"<module for {self.config.bitstream}: {functions}>"
 
-    @cached_property
+    @property
     def linked(self) -> LinkedObject:
         """The machine code in this process."""
+        with self._lock:
+            if self._linked is None:
+                self._linked = self._link()
+            return self._linked
+
+    def _link(self) -> LinkedObject:
         target = self._for_this_computer
         data = self._data if self._data is not None else compile_object(self._program, target)
         exports = [*self._functions, ORIGIN_SYMBOL]
@@ -169,14 +184,16 @@ class Module:
         return self.metadata.origins[index] if 0 <= index < len(self.metadata.origins) else None
 
     def streams(self, session: Session, function: str) -> StreamCache:
-        """Return the kept instruction streams for ``session``; those of the session before are dropped.
+        """Return the kept instruction streams for ``session``, which go with it.
 
         Raises ``SessionError`` if the session's device has another configuration than ``function`` was made for.
         """
-        if self._streams is None or self._streams[0] is not session:
-            session.require_config(self.config, f"function {function!r}")
-            self._streams = (session, StreamCache(session))
-        return self._streams[1]
+        with self._lock:
+            streams = self._streams.get(session)
+            if streams is None:
+                session.require_config(self.config, f"function {function!r}")
+                streams = self._streams[session] = StreamCache(session)
+            return streams
 
     def get_source(self, fmt: str = "ll") -> str:
         """Return the host program as text: LLVM assembly ("ll") or the machine's ("s")."""

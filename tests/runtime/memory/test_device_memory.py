@@ -4,6 +4,8 @@ text.
 
 import itertools
 import re
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -264,3 +266,88 @@ def test_there_is_no_place_to_hide_where_allocations_reach_the_end_of_all_addres
         "device memory: no 4097 bytes are left behind the allocations, which reach to 0xfffff000 of 0x100000000; free "
         "some of them, or give a higher limit"
     )
+
+
+class Interrupted(DeviceMemory):
+    """A memory in the middle of whose operations a finalizer frees ``victim``, in the same thread."""
+
+    victim: Allocation | None = None
+
+    def _take_free(self, pages: int) -> int | None:
+        if self.victim is not None:
+            victim, self.victim = self.victim, None
+            (self.free if victim.nbytes == 2 else self.release)(victim)
+            assert self.is_live(victim)
+        return super()._take_free(pages)
+
+
+@pytest.mark.parametrize("nbytes", [1, 2], ids=["release", "free"])
+def test_what_a_finalizer_frees_in_the_middle_is_free_behind_it(nbytes: int) -> None:
+    memory = Interrupted(SMALL)
+    memory.victim = victim = memory.alloc(nbytes)
+    other = memory.alloc(1)
+    assert not memory.is_live(victim)
+    assert memory.allocations == (other,)
+    assert memory.alloc(1).address == victim.address
+
+
+def test_what_was_freed_is_not_released_again() -> None:
+    memory = DeviceMemory(SMALL)
+    block = memory.alloc(1)
+    memory.free(block)
+    again = memory.alloc(1)
+    memory.release(block)
+    assert memory.is_live(again)
+
+
+def test_threads_share_a_memory() -> None:
+    memory, wrong = DeviceMemory(1 << 27), list[str]()
+    before = sys.getswitchinterval()
+
+    def work(number: int) -> None:
+        rng = np.random.default_rng(number)
+        kept: list[Allocation] = []
+        try:
+            for _ in range(400):
+                block = memory.alloc(int(rng.integers(1, 30_000)))
+                view = memory.view(block.address, block.nbytes)
+                if view.any():
+                    wrong.append("a new block is not zero")
+                view[:] = number + 1
+                kept.append(block)
+                if len(kept) > 5:
+                    old = kept.pop(int(rng.integers(len(kept))))
+                    if not (memory.view(old.address, old.nbytes) == number + 1).all():
+                        wrong.append("a block has another one's contents")
+                    (memory.free if rng.integers(2) else memory.release)(old)
+        except Exception as error:
+            wrong.append(repr(error))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    try:
+        sys.setswitchinterval(1e-6)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert wrong == []
+    assert len(memory.allocations) == 6 * 5
+    assert memory.allocated_bytes == sum(-(-block.nbytes // PAGE_BYTES) * PAGE_BYTES for block in memory.allocations)
+
+
+def test_nothing_is_allocated_where_a_block_is_hidden() -> None:
+    memory = DeviceMemory(1 << 32)
+    with memory.hidden(0x1000):
+        with pytest.raises(DeviceMemoryError) as caught:
+            memory.claim((1 << 32) - 0x1000, 0x1000)
+        assert str(caught.value) == (
+            "device memory: 4096 bytes cannot be claimed at 0xfffff000 while a launch has its instructions there; "
+            "claim them before or after it"
+        )
+        with pytest.raises(DeviceMemoryError, match=r"^device memory: no 4294963200 bytes free"):
+            memory.alloc((1 << 32) - 0x1000)
+        with pytest.raises(DeviceMemoryError, match=r"^device memory: no 1 bytes are left behind"), memory.hidden(1):
+            pass
+    assert memory.alloc((1 << 32) - 0x1000).address == 0x1000
