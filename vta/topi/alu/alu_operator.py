@@ -157,9 +157,12 @@ def _demand(env: Environment, head: Head, tail: Appended, steps: Needs, inner: I
     """Return what a tile takes: the head, and beside it what the steps need."""
     base, count = head.demand(inner), math.prod(inner)
     elements, load = base.elements + steps.held * count, base.load
-    for tensor in tail.inputs:
+    boxes = [inner] * steps.residuals
+    if steps.rows:
+        boxes.insert(0, (1, inner[1] * steps.rows, 1, 1))
+    for tensor, wanted in zip(tail.inputs, boxes, strict=True):
         extents = [int(extent) for extent in tensor.shape[:4]]  # type: ignore[arg-type]  # constants
-        box = [min(size, extent) for size, extent in zip(inner, extents, strict=True)]
+        box = [min(size, extent) for size, extent in zip(wanted, extents, strict=True)]
         elements += math.prod(box)
         load += transfer(box, extents, element_bytes(env, str(tensor.dtype)))
     return Demand(

@@ -112,7 +112,7 @@ class Upsample2d(Operator):
         count, columns, steps = math.prod(inner), self.scale[1], needs(self.epilogue)
         extents = packed_extents(env, self.data_shape)
         return Demand(
-            elements=count * (1 + steps.held + columns) + inner[1] * steps.by_channel,
+            elements=count * (1 + steps.held + columns) + inner[1] * steps.rows,
             load=transfer(inner, extents, element_bytes(env, self.dtype)),
             operations=count * (2 * columns + steps.operations),
             kernels=2 + steps.operations,

@@ -228,7 +228,7 @@ class Conv2d(Operator):
             window=self.window,
             stages=needs.operations,
             residuals=needs.residuals,
-            by_channel=needs.by_channel,
+            by_channel=needs.rows,
             held=needs.held,
         )
 

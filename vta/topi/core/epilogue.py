@@ -17,9 +17,9 @@ import numpy.typing as npt
 from isa.instructions import AluOpcode
 from vta import te
 from vta.environment import Environment
-from vta.passes.alu.immediate import immediate_steps
 from vta.tir import ops
 from vta.tir.expr import Expr, IntImm
+from vta.topi.core.epilogue_needs import Needs, Row, is_immediate, needs, rows
 from vta.topi.core.epilogue_steps import (
     WORD,
     Add,
@@ -55,6 +55,7 @@ __all__ = [
     "Add", "Appended", "Bias", "ChannelMaximum", "ChannelMinimum", "ChannelShift", "Clip", "Epilogue", "EpilogueError",
     "Fork", "HalfEvenShift", "Joint", "Multiply", "Needs", "Relu", "Requantise", "Residual", "RoundingShift", "Scale",
     "ShiftLeft", "ShiftRight", "Step", "append", "applied", "needs", "operands", "pack_operands", "reference",
+    "rows",
 ]  # fmt: skip
 
 Array = npt.NDArray[np.generic]
@@ -107,74 +108,19 @@ def _numbered(found: Sequence[Operand]) -> list[Operand]:
 def pack_operands(steps: Sequence[Step], env: Environment, values: Sequence[Array], *, rank: int) -> tuple[Array, ...]:
     """Return the plain arrays for ``operands`` in the layout of the tensors that ``append`` makes.
 
-    ``rank`` is that of the packed output: 6 for images, 4 for dense layers.
+    The table comes first, if there is one: for each block of channels, its rows one behind the other. ``rank`` is that
+    of the packed output: 6 for images, 4 for dense layers.
     """
-    packed = []
-    for step, value in zip(readers(steps), values, strict=True):
-        if isinstance(step, Residual):
-            packed.append(pack_activations(value, batch=env.BATCH, block=env.BLOCK_OUT))
-        else:
-            packed.append(pack_channels(value, batch=env.BATCH, block=env.BLOCK_OUT, rank=rank))
-    return tuple(packed)
-
-
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """What steps take: ALU ``operations`` for every number in as many instructions; tensors that they read.
-
-    ``residuals`` have the output's size, ``by_channel`` ones a value a channel. ``held`` numbers are kept beside each
-    one while a fork's chains are computed.
-    """
-
-    operations: int
-    residuals: int
-    by_channel: int
-    held: int
-
-
-def needs(steps: Sequence[Step]) -> Needs:
-    """Return what ``steps`` take."""
-    read = list(readers(steps))
-    residuals = sum(isinstance(step, Residual) for step in read)
-    return Needs(_operations(steps), residuals, len(read) - residuals, _held(steps))
-
-
-_COPY = 2
-"""Operations that copy a number: times 0, plus the other one."""
-
-
-def _operations(steps: Sequence[Step]) -> int:
-    count = 0
-    for step in primitive(steps):
-        match step:
-            case Fork(steps=one, others=other):
-                count += (_COPY if one or other else 0) + _operations(one) + _operations(other) + 1
-            case Clip(low=low, high=high):
-                count += _immediate(AluOpcode.MIN, high) + _immediate(AluOpcode.MAX, low)
-            case Multiply(constant=constant):
-                count += _immediate(AluOpcode.MUL, constant)
-            case Add(constant=constant):
-                count += _immediate(AluOpcode.ADD, constant)
-            case Residual(multiplier=multiplier):
-                count += 1 + _immediate(AluOpcode.MUL, multiplier)
-            case Bias() | Scale() | ChannelShift() | ChannelMinimum() | ChannelMaximum():
-                count += 1
-            case ShiftRight() | ShiftLeft() | Relu():
-                count += 1
-            case _:
-                assert_never(step)
-    return count
-
-
-def _immediate(opcode: AluOpcode, value: int) -> int:
-    """Return how many operations on every number a constant takes: one if an element is filled with it before."""
-    steps = immediate_steps(opcode, value)
-    return 1 if steps is None else len(steps)
-
-
-def _held(steps: Sequence[Step]) -> int:
-    forks = [step for step in primitive(steps) if isinstance(step, Fork) and (step.steps or step.others)]
-    return max((1 + max(_held(fork.steps), _held(fork.others)) for fork in forks), default=0)
+    given = list(zip(readers(steps), values, strict=True))
+    residuals = [value for step, value in given if isinstance(step, Residual)]
+    channels = [value for step, value in given if not isinstance(step, Residual)]
+    packed = [pack_activations(value, batch=env.BATCH, block=env.BLOCK_OUT) for value in residuals]
+    count, by_channel = len(channels[0]) if channels else env.BLOCK_OUT, iter(channels)
+    lines = [np.full(count, row, np.int32) if isinstance(row, int) else next(by_channel) for row in rows(steps)]
+    if not lines:
+        return tuple(packed)
+    table = np.stack([pack_channels(line, batch=env.BATCH, block=env.BLOCK_OUT, rank=rank) for line in lines], axis=2)
+    return (table.reshape(1, -1, *table.shape[3:]), *packed)
 
 
 def append(tensor: te.Tensor, steps: Sequence[Step], env: Environment, shape: Sequence[int] | None = None) -> Appended:
@@ -184,7 +130,7 @@ def append(tensor: te.Tensor, steps: Sequence[Step], env: Environment, shape: Se
     """
     whole = [extent.value for extent in tensor.shape if isinstance(extent, IntImm)]
     assert len(whole) == tensor.ndim, "packed tensors have constant extents"
-    builder = _Builder(tensor, env, whole, shape or whole)
+    builder = _Builder(tensor, env, whole, shape or whole, tuple(rows(steps)))
     builder.add_all(steps, iter([operand.name for operand in operands(steps, (1, 1))]))
     last = builder.now
     result = te.compute(builder.cut, lambda *i: last(*i).astype(env.out_dtype), name="res", tag="elemwise")
@@ -192,9 +138,11 @@ def append(tensor: te.Tensor, steps: Sequence[Step], env: Environment, shape: Se
 
 
 class _Builder:
-    """Describes step after step; ``now`` is the tensor so far."""
+    """Describes step after step; ``now`` is the tensor so far, ``lines`` are the rows of the table."""
 
-    def __init__(self, tensor: te.Tensor, env: Environment, shape: Sequence[int], cut: Sequence[int]) -> None:
+    def __init__(
+        self, tensor: te.Tensor, env: Environment, shape: Sequence[int], cut: Sequence[int], lines: tuple[Row, ...]
+    ) -> None:
         self.now = tensor
         self.env = env
         self.shape = tuple(shape)
@@ -202,6 +150,9 @@ class _Builder:
         self.stages: list[te.Tensor] = []
         self.inputs: list[te.Tensor] = []
         self.widened: list[te.Tensor] = []
+        self.lines = lines
+        self.table: te.Tensor | None = None
+        self.read = 0
 
     def computed(self, element: Callable[..., Expr], name: str) -> te.Tensor:
         """Return a tensor of the output's shape."""
@@ -247,11 +198,11 @@ class _Builder:
 
     def _clip(self, step: Clip) -> None:
         if step.high < WORD[1]:
-            before = self.now
-            self._stage(lambda *i: te.min(before(*i), step.high), "clipA")
+            before, high = self.now, self._value(AluOpcode.MIN, step.high)
+            self._stage(lambda *i: te.min(before(*i), high(*i)), "clipA")
         if step.low > WORD[0]:
-            high = self.now
-            self._stage(lambda *i: te.max(high(*i), step.low), "clipB")
+            above, low = self.now, self._value(AluOpcode.MAX, step.low)
+            self._stage(lambda *i: te.max(above(*i), low(*i)), "clipB")
 
     def _constant(self, step: ShiftRight | ShiftLeft | Add | Multiply | Relu) -> None:
         before = self.now
@@ -261,30 +212,18 @@ class _Builder:
             case ShiftLeft():
                 self._stage(lambda *i: before(*i) << step.bits, "T_left_shift")
             case Add():
-                self._stage(lambda *i: before(*i) + step.constant, "T_add")
+                summand = self._value(AluOpcode.ADD, step.constant)
+                self._stage(lambda *i: before(*i) + summand(*i), "T_add")
             case Multiply():
-                self._stage(lambda *i: before(*i) * step.constant, "T_multiply")
+                factor = self._value(AluOpcode.MUL, step.constant)
+                self._stage(lambda *i: before(*i) * factor(*i), "T_multiply")
             case Relu():
                 self._stage(lambda *i: te.max(before(*i), 0), "T_relu")
             case _:
                 assert_never(step)
 
     def _by_channel(self, step: PerChannel, name: str) -> None:
-        middle = len(self.shape) - 4
-        given = te.placeholder((1, self.cut[1], *[1] * middle, *self.shape[-2:]), name=name, dtype=self.env.acc_dtype)
-        self.inputs.append(given)
-        values, count, before = given, self.cut[1], self.now
-        if count < self.shape[1]:
-            values = te.compute(
-                (1, self.shape[1], *given.shape[2:]),
-                lambda *i: ops.if_then_else(i[1] < count, given(*i), te.const(0, given.dtype)),
-                name="T_pad",
-            )
-            self.widened.append(values)
-
-        def value(*i: Expr) -> Expr:
-            return values(0, i[1], *[0] * middle, *i[-2:])
-
+        before, value = self.now, self._row(name)
         match step:
             case Bias():
                 self._stage(lambda *i: before(*i) + value(*i), "T_add")
@@ -299,6 +238,46 @@ class _Builder:
             case _:
                 assert_never(step)
 
+    def _value(self, opcode: AluOpcode, constant: int) -> Callable[..., Expr]:
+        """Return the constant as an operand: from the table, unless an instruction has room for it."""
+        if is_immediate(opcode, constant):
+            return lambda *_: te.const(constant, self.env.acc_dtype)
+        return self._row("constants")
+
+    def _row(self, name: str) -> Callable[..., Expr]:
+        """Return the element of the table's next row; ``name`` is that of a table of one row."""
+        if self.table is None:
+            self.table = self._table(name if len(self.lines) == 1 else "table")
+        table, number, middle = self.table, self.read, len(self.shape) - 4
+        self.read += 1
+
+        def element(*i: Expr) -> Expr:
+            block = i[1] * len(self.lines) + number if self._has_channels else number
+            return table(0, block, *[0] * middle, *i[-2:])
+
+        return element
+
+    @property
+    def _has_channels(self) -> bool:
+        """Whether the table has more than constants: rows for every block of channels."""
+        return any(not isinstance(line, int) for line in self.lines)
+
+    def _table(self, name: str) -> te.Tensor:
+        rest = (*[1] * (len(self.shape) - 4), *self.shape[-2:])
+        blocks = (self.cut[1], self.shape[1]) if self._has_channels else (1, 1)
+        count, whole = (extent * len(self.lines) for extent in blocks)
+        given = te.placeholder((1, count, *rest), name=name, dtype=self.env.acc_dtype)
+        self.inputs.insert(0, given)
+        if count == whole:
+            return given
+        padded = te.compute(
+            (1, whole, *rest),
+            lambda *i: ops.if_then_else(i[1] < count, given(*i), te.const(0, given.dtype)),
+            name="T_pad",
+        )
+        self.widened.append(padded)
+        return padded
+
     def _residual(self, step: Residual, name: str) -> None:
         if step.dtype == "int8" != self.env.inp_dtype:
             raise EpilogueError(
@@ -312,8 +291,8 @@ class _Builder:
             self.widened.append(other)
         before = self.now
         if step.multiplier != 1:
-            read = other
-            other = self.computed(lambda *i: read(*i) * step.multiplier, "T_multiply")
+            read, factor = other, self._value(AluOpcode.MUL, step.multiplier)
+            other = self.computed(lambda *i: read(*i) * factor(*i), "T_multiply")
             self.stages.append(other)
         self._stage(lambda *i: before(*i) + other(*i), "T_add")
 

@@ -239,7 +239,10 @@ def readers(steps: Sequence[Step]) -> Iterator[PerChannel | Residual]:
 
 
 def primitive(steps: Sequence[Step]) -> Iterator[Primitive]:
-    """Yield ``steps`` with those that are short for several replaced by them; not inside of forks."""
+    """Yield ``steps`` with those that are short for several replaced by them, and without those that change nothing.
+
+    The chains of a fork stay as they are.
+    """
     for step in steps:
         match step:
             case RoundingShift():
@@ -253,6 +256,8 @@ def primitive(steps: Sequence[Step]) -> Iterator[Primitive]:
                 yield from primitive([RoundingShift(step.shift)] if step.shift else [])
             case Multiply(constant=0):
                 yield Clip(0, 0)  # te would fold the product, and nothing would read the tensor any more
+            case Multiply(constant=1) | Add(constant=0) | ShiftRight(bits=0) | ShiftLeft(bits=0):
+                pass
             case Bias() | Scale() | ChannelShift() | ChannelMinimum() | ChannelMaximum() | Residual() | Fork():
                 yield step
             case ShiftRight() | ShiftLeft() | Add() | Multiply() | Relu() | Clip():

@@ -194,7 +194,7 @@ class Product:
         operands = tiles.rotate_steps if tiles.rotate_steps > 1 else tiles.rotate_tiles
         data, weights = tiles.rows * tiles.inner * operands, tiles.columns * tiles.inner * operands
         outputs = tiles.rows * tiles.columns
-        own, by_channel = 1 + self._needs.residuals + self._needs.held, self._needs.by_channel
+        own, by_channel = 1 + self._needs.residuals + self._needs.held, self._needs.rows
         return Footprint(
             inp=tiles.rows * self.inner if tiles.resident is Resident.DATA else data,
             wgt=tiles.columns * self.inner if tiles.resident is Resident.KERNEL else weights,
@@ -231,7 +231,7 @@ class Product:
             gemm=outputs * tiles.inner,
             alu=outputs * needs.operations,
             epilogue_load=bus.beats(outputs * needs.residuals, config.out_elem_bytes)
-            + bus.beats(tiles.columns * needs.by_channel, config.acc_elem_bytes),
+            + bus.beats(tiles.columns * needs.rows, config.acc_elem_bytes),
             store=bus.beats(outputs, config.out_elem_bytes, tiles.rows if tiles.columns < self.columns else 1),
             accumulators=outputs,
             resident_load=whole[tiles.resident],

@@ -184,7 +184,7 @@ class TransposeSearch:
         weights = tiles.tile_co * prod(self.layer.window.kernel)
         outputs = tiles.tile_h * tiles.tile_w * tiles.tile_co
         own = 1 + self._needs.residuals + self._needs.held
-        accumulators = outputs * own + self._needs.by_channel * tiles.tile_co
+        accumulators = outputs * own + self._needs.rows * tiles.tile_co
         resident = tiles.resident
         return Footprint(
             inp=prod(self._fetched(tiles)) * (1 if resident is Resident.DATA else operands),
@@ -243,7 +243,7 @@ class TransposeSearch:
             gemm=self._gemm(tiles),
             alu=outputs * self._needs.operations,
             epilogue_load=bus.beats(outputs * self._needs.residuals, config.out_elem_bytes)
-            + bus.beats(tiles.tile_co * self._needs.by_channel, config.acc_elem_bytes),
+            + bus.beats(tiles.tile_co * self._needs.rows, config.acc_elem_bytes),
             store=bus.beats(outputs, config.out_elem_bytes),
             accumulators=outputs,
             resident_load=whole[tiles.resident],

@@ -32,6 +32,7 @@ from vta.topi.core.epilogue import (
     append,
     needs,
     operands,
+    rows,
 )
 from vta.topi.core.operand import Operand
 from vta.topi.core.operator import compile  # noqa: A004
@@ -154,7 +155,7 @@ def test_halves_go_to_the_even_number(bits: int) -> None:
         ((Bias(), Clip(0, 127), Relu()), Needs(4, 0, 1, 0)),
         ((Clip(-(1 << 31), 9), Multiply(1), Add(0), ShiftLeft(2)), Needs(2, 0, 0, 0)),
         ((Residual(), Residual("int32", 5), Scale()), Needs(4, 2, 1, 0)),
-        ((Add(40_000), Multiply(70_001), Multiply(1 << 20)), Needs(4, 0, 0, 0)),
+        ((Add(40_000), Multiply(70_001), Multiply(1 << 20)), Needs(3, 0, 2, 0)),
         ((Fork(Joint.MAXIMUM, (Requantise(13, 7),)),), Needs(6, 0, 0, 1)),
         ((Fork(Joint.ADD, (Fork(Joint.ADD, (Bias(),)),)), Fork(Joint.ADD, ())), Needs(8, 0, 1, 2)),
     ],
@@ -169,8 +170,32 @@ def test_the_accelerator_does_as_many_operations_as_steps_need(steps: Epilogue) 
     operator = EpilogueOnly((1, 16, 3, 5), steps)
     compiled = compile(operator, env)
     compiled(*inputs(operator, env, np.random.default_rng(1)))
-    # What goes beyond, up to one operation for every number, fills elements with large constants.
-    assert env.session.device.stats.alu_counter // 15 == needs(steps).operations
+    assert env.session.device.stats.alu_counter == 15 * needs(steps).operations
+
+
+def test_values_of_channels_and_large_constants_are_rows_of_one_table() -> None:
+    env = vta.get_env()
+    sums = te.placeholder((1, 2, 3, 4, env.BATCH, env.BLOCK_OUT), name="sums", dtype="int32")
+    steps = (Bias(), Clip(-9, 50_000), Fork(Joint.ADD, (Scale(), Residual(multiplier=70_000)), (Add(-100_000),)))
+    assert list(rows(steps)) == [Bias(), 50_000, Scale(), 70_000, -100_000]
+    appended = append(sums, steps, env)
+    assert [(tensor.op.name, int(tensor.shape[1])) for tensor in appended.inputs] == [("table", 10), ("residual", 2)]
+    bias, scale, residual = np.arange(20, dtype=np.int32), np.arange(20, 40, dtype=np.int32), np.ones((1, 20, 3, 4))
+    table, _ = epilogue.pack_operands(steps, env, (bias, scale, residual.astype(np.int8)), rank=6)
+    assert table.shape == (1, 10, 1, 1, env.BATCH, env.BLOCK_OUT)
+    assert table[0, :, 0, 0, 0, 3].tolist() == [3, 50_000, 23, 70_000, -100_000, 19, 50_000, 39, 70_000, -100_000]
+
+
+def test_constants_alone_are_the_same_rows_for_all_channels() -> None:
+    env = vta.get_env()
+    sums = te.placeholder((1, 7, env.BATCH, env.BLOCK_OUT), name="sums", dtype="int32")
+    steps = (Multiply(70_001), Add(99_999), ShiftRight(3))
+    [table] = append(sums, steps, env).inputs
+    assert [int(extent) for extent in table.shape] == [1, 2, env.BATCH, env.BLOCK_OUT]
+    [packed] = epilogue.pack_operands(steps, env, (), rank=4)
+    assert packed.shape == (1, 2, env.BATCH, env.BLOCK_OUT)
+    assert np.unique(packed[0, 0]).tolist() == [70_001]
+    assert np.unique(packed[0, 1]).tolist() == [99_999]
 
 
 def test_every_alu_operation_is_a_stage() -> None:
