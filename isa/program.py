@@ -35,6 +35,9 @@ DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "float32")
 ADDRESS_LIMIT = 1 << 32
 """Physical addresses have 32 bits."""
 
+MOST_DIMENSIONS = 32
+"""Of a tensor; numpy has arrays of not many more."""
+
 
 class ProgramError(VTAError, ValueError):
     """A program that contradicts itself, or a file that does not hold one."""
@@ -44,9 +47,18 @@ def _region_bytes(dtype: str, shape: tuple[int, ...], place: str) -> int:
     """Return the bytes of a tensor, refusing unknown types and negative extents."""
     if dtype not in DTYPES:
         raise ProgramError(f"{place}: type {dtype!r} is none of {', '.join(DTYPES)}")
+    if len(shape) > MOST_DIMENSIONS:
+        raise ProgramError(f"{place}: a shape has at most {MOST_DIMENSIONS} dimensions, not {len(shape)}")
     if any(extent < 0 for extent in shape):
         raise ProgramError(f"{place}: shape {shape} has a negative extent")
+    if math.prod(extent for extent in shape if extent) > ADDRESS_LIMIT:  # also where another extent is 0
+        raise ProgramError(f"{place}: the extents of shape {_numbers_text(shape)} are more than addresses reach")
     return math.prod(shape) * np.dtype(dtype).itemsize
+
+
+def _numbers_text(numbers: Sequence[int]) -> str:
+    """Return numbers of any length as a person reads them."""
+    return ", ".join(str(number) if number < 1 << 64 else f"2^{number.bit_length() - 1} or more" for number in numbers)
 
 
 def _called(name: str, address: int) -> str:
@@ -130,8 +142,8 @@ class OutputRegion:
 
     def read(self, memory: npt.NDArray[np.uint8]) -> npt.NDArray[np.generic]:
         """Return a copy of the tensor from DRAM bytes."""
-        raw = memory[self.address : self.address + self.nbytes].tobytes()
-        return np.frombuffer(raw, np.dtype(self.dtype).newbyteorder("<")).reshape(self.shape).copy()
+        raw = memory[self.address : self.address + self.nbytes].copy()
+        return raw.view(np.dtype(self.dtype).newbyteorder("<")).reshape(self.shape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,10 +219,17 @@ class Program:
         """The instruction words, shape (n, 2); ``EncodingError`` for an illegal instruction."""
         return encode_all(self.instructions, self.config)
 
+    @property
+    def end(self) -> int:
+        """One past the last byte of DRAM that the program names."""
+        return max(self.memory.end, self.uop_base + self.uop_bytes)
+
     def dram(self, *, at_least: int = 0) -> npt.NDArray[np.uint8]:
-        """Return fresh DRAM, address 0 first, that reaches over everything the program names, in whole pages."""
-        end = max(self.memory.end, self.uop_base + self.uop_bytes, at_least)
-        memory = np.zeros(-(-end // 4096) * 4096, np.uint8)
+        """Return fresh DRAM, address 0 first, that reaches over everything the program names, in whole pages.
+
+        The system has memory for a page of it when that is first written to.
+        """
+        memory = np.zeros(-(-max(self.end, at_least) // 4096) * 4096, np.uint8)
         for segment in self.memory.segments:
             memory[segment.address : segment.address + segment.nbytes] = np.frombuffer(segment.data, np.uint8)
         uops = np.array(self.uops, "<u4").view(np.uint8)

@@ -18,8 +18,10 @@ import numpy as np
 from isa.bulk import decode_all
 from isa.config import ConfigError, VTAConfig
 from isa.encoding import INSTRUCTION_BYTES, DecodingError, EncodingError
+from isa.limits import DEFAULT_LIMITS, INSTRUCTION_COST, JSON_COST, Budget, LimitError, Limits, read_file
 from isa.origin import Origin
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program, ProgramError
+from isa.program_cost import spend_on_running
 from isa.whole_file import write_whole
 
 __all__ = ["MAGIC", "VERSION", "load_program", "program_from_bytes", "program_to_bytes", "save_program"]
@@ -28,6 +30,12 @@ MAGIC = b"VTAPROG\n"
 VERSION = 1
 _PREFIX = struct.Struct("<8sII")
 _DIGEST_BYTES = 32
+
+_UOP_COST = 48
+"""Bytes of memory for a micro-op, as a number and among others."""
+
+_COPIES = 3
+"""Copies of the memory image: the file's, the program's, and what lies in DRAM."""
 
 
 def program_to_bytes(program: Program) -> bytes:
@@ -65,12 +73,17 @@ def program_to_bytes(program: Program) -> bytes:
     return body + hashlib.sha256(body).digest()
 
 
-def program_from_bytes(data: bytes, *, where: str = "program") -> Program:
-    """Return the program in ``data``; a ``ProgramError`` begins with ``where``."""
+def program_from_bytes(data: bytes, *, where: str = "program", budget: Budget | None = None) -> Program:
+    """Return the program in ``data``; a ``ProgramError`` begins with ``where``.
+
+    What the program takes of memory, also when it is run, is spent from ``budget``, by default that of a file of this
+    size.
+    """
+    budget = budget or DEFAULT_LIMITS.budget(len(data))
     try:
-        header, payload = _checked(data)
-        return _program(header, _Reader(payload))
-    except (ProgramError, ConfigError, DecodingError) as error:
+        header, payload = _checked(data, budget)
+        return _program(header, _Reader(payload), budget)
+    except (ProgramError, ConfigError, DecodingError, LimitError) as error:
         raise ProgramError(f"{where}: {error}") from None
 
 
@@ -87,15 +100,16 @@ def save_program(program: Program, path: str | os.PathLike[str]) -> None:
         raise ProgramError(f"{where}: cannot be written: {error.strerror}") from None
 
 
-def load_program(path: str | os.PathLike[str]) -> Program:
+def load_program(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Program:
     """Read the program in the file ``path``; every problem is one ``ProgramError`` that names the file."""
     where = os.fspath(path)
     try:
-        with open(where, "rb") as file:
-            data = file.read()
+        data = read_file(where, limits)
     except OSError as error:
         raise ProgramError(f"{where}: cannot be read: {error.strerror}") from None
-    return program_from_bytes(data, where=where)
+    except LimitError as error:
+        raise ProgramError(str(error)) from None
+    return program_from_bytes(data, where=where, budget=limits.budget(len(data)))
 
 
 def _origin_table(origins: Sequence[Origin | None]) -> tuple[list[Origin], list[int]]:
@@ -105,7 +119,7 @@ def _origin_table(origins: Sequence[Origin | None]) -> tuple[list[Origin], list[
     return list(table), indices
 
 
-def _checked(data: bytes) -> tuple[Mapping[str, object], bytes]:
+def _checked(data: bytes, budget: Budget) -> tuple[Mapping[str, object], bytes]:
     """Return header and payload of a file whose frame is intact."""
     if len(data) < len(MAGIC) or not data.startswith(MAGIC):
         raise ProgramError(f"not a VTA program file (it does not begin with {MAGIC.decode().strip()})")
@@ -117,6 +131,7 @@ def _checked(data: bytes) -> tuple[Mapping[str, object], bytes]:
     if hashlib.sha256(data[:-_DIGEST_BYTES]).digest() != data[-_DIGEST_BYTES:]:
         raise ProgramError("the file is cut off or damaged (its checksum does not match)")
     text = data[_PREFIX.size : _PREFIX.size + length]
+    budget.spend(JSON_COST * len(text), "the header")
     try:
         header = json.loads(text)
     except (ValueError, RecursionError):
@@ -142,26 +157,31 @@ class _Reader:
         return part
 
 
-def _program(header: Mapping[str, object], reader: _Reader) -> Program:
+def _program(header: Mapping[str, object], reader: _Reader, budget: Budget) -> Program:
     keys = _mapping(header, "config")
     config = VTAConfig.from_dict(keys, where="configuration")
     if header.get("digest") != config.digest:
         raise ProgramError(f"the configuration has digest {config.digest}, and the header says {header.get('digest')}")
     count, uop_count = _count(header, "instructions"), _count(header, "uops")
+    budget.spend(INSTRUCTION_COST * count + _UOP_COST * uop_count, f"{count} instructions and {uop_count} micro-ops")
     words = np.frombuffer(reader.take(INSTRUCTION_BYTES * count, "instructions"), "<u8").reshape(-1, 2)
     uops = np.frombuffer(reader.take(4 * uop_count, "micro-ops"), "<u4")
     indices = np.frombuffer(reader.take(4 * count, "origins"), "<i4")
     segments = tuple(_segment(entry, reader) for entry in _list(header, "segments"))
+    budget.spend(_COPIES * sum(segment.nbytes for segment in segments), "the memory image")
     if reader.place != len(reader.payload):
         raise ProgramError(f"the file has {len(reader.payload) - reader.place} bytes that belong to nothing")
-    return Program(
+    outputs = tuple(_output(entry) for entry in _list(header, "outputs"))
+    program = Program(
         config=config,
         instructions=tuple(decode_all(words.astype(np.uint64), config)),
         uops=tuple(uops.tolist()),
         uop_base=_count(header, "uop_base"),
-        memory=MemoryImage(segments=segments, outputs=tuple(_output(e) for e in _list(header, "outputs"))),
+        memory=MemoryImage(segments=segments, outputs=outputs),
         origins=tuple(_origins(_list(header, "origins"), indices.tolist())),
     )
+    spend_on_running(program, budget)
+    return program
 
 
 def _segment(entry: object, reader: _Reader) -> MemorySegment:

@@ -13,8 +13,11 @@ from isa.config import ConfigError, VTAConfig
 from isa.encoding import EncodingError, encode
 from isa.errors import VTAError
 from isa.instructions import Instruction
+from isa.limits import DEFAULT_LIMITS, Budget, LimitError, Limits, read_file
 from isa.origin import Origin
+from isa.printable import in_one_line
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program, ProgramError
+from isa.program_cost import spend_on_running
 from isa.program_file import MAGIC
 from isa.text.data import LineError, contents, region_bytes
 from isa.text.line import LineParser
@@ -25,43 +28,54 @@ __all__ = ["AssemblyError", "assemble", "assemble_bytes", "assemble_file", "pars
 
 _PAGE = 4096
 
+_COPIES = 3
+"""Copies of a region with contents: while they are made, in the program, and in DRAM."""
+
 
 class AssemblyError(VTAError, ValueError):
     """A line that is not assembly; the message has its place, what was expected and a hint."""
 
 
-def assemble_file(path: str | os.PathLike[str], *, config: VTAConfig | None = None) -> Program:
-    """Assemble the file ``path``; ``config`` as in ``assemble``."""
+def assemble_file(
+    path: str | os.PathLike[str], *, config: VTAConfig | None = None, limits: Limits = DEFAULT_LIMITS
+) -> Program:
+    """Assemble the file ``path``; ``config`` and ``limits`` as in ``assemble``."""
     where = os.fspath(path)
     try:
-        with open(where, "rb") as file:
-            data = file.read()
+        data = read_file(where, limits)
     except OSError as error:
         raise AssemblyError(f"{where}: cannot be read: {error.strerror}") from None
-    return assemble_bytes(data, name=where, config=config)
+    except LimitError as error:
+        raise AssemblyError(str(error)) from None
+    return assemble_bytes(data, name=where, config=config, limits=limits)
 
 
-def assemble_bytes(data: bytes, *, name: str, config: VTAConfig | None = None) -> Program:
-    """Assemble the contents of a file called ``name``: UTF-8, with any line ends; ``config`` as in ``assemble``."""
+def assemble_bytes(
+    data: bytes, *, name: str, config: VTAConfig | None = None, limits: Limits = DEFAULT_LIMITS
+) -> Program:
+    """Assemble the contents of a file called ``name``: UTF-8, with any line ends; the rest as in ``assemble``."""
     if data.startswith(MAGIC):
         raise AssemblyError(f"{name}: expected text, found a program that is assembled already")
     try:
         text = data.decode("utf-8-sig")  # some editors begin a file with a mark that means UTF-8
     except UnicodeDecodeError:
         raise AssemblyError(f"{name}: expected text in UTF-8, found other bytes") from None
-    return assemble(text.replace("\r\n", "\n").replace("\r", "\n"), name=name, config=config)
+    return assemble(text.replace("\r\n", "\n").replace("\r", "\n"), name=name, config=config, limits=limits)
 
 
-def assemble(text: str, *, name: str = "assembly", config: VTAConfig | None = None) -> Program:
+def assemble(
+    text: str, *, name: str = "assembly", config: VTAConfig | None = None, limits: Limits = DEFAULT_LIMITS
+) -> Program:
     """Return the program in ``text``; errors begin with ``name``.
 
     ``config`` is the configuration to assemble for (the default one if it is missing); where the text has a
-    ``.config`` of its own, the two must agree in everything that decides programs.
+    ``.config`` of its own, the two must agree in everything that decides programs. A program that takes more memory
+    than ``limits`` has for a text of this length is refused, also for what it takes when it is run.
     """
     cursor = Cursor()
     try:
-        return _program(text, config, cursor)
-    except (LineError, ProgramError) as problem:
+        return _program(text, config, cursor, limits.budget(len(text)))
+    except (LineError, ProgramError, LimitError) as problem:
         place = f"{name}:{cursor.line}" if cursor.line else name
         raise AssemblyError(f"{place}: {problem}") from None
 
@@ -74,7 +88,7 @@ def parse_instruction(text: str, config: VTAConfig) -> Instruction:
     return program.instructions[0]
 
 
-def _program(text: str, config: VTAConfig | None, cursor: Cursor) -> Program:
+def _program(text: str, config: VTAConfig | None, cursor: Cursor, budget: Budget) -> Program:
     sections = split_sections(text, cursor)
     config = _configuration(sections, config, cursor)
     uop_labels, uop_lines = _uop_labels(sections, cursor)
@@ -86,12 +100,15 @@ def _program(text: str, config: VTAConfig | None, cursor: Cursor) -> Program:
     uops = []
     for cursor.line, line in uop_lines:
         uops.append(parser.uop(line.split()))
+    for region in data:
+        cursor.line = region.line
+        budget.spend(_COPIES * region.nbytes, in_one_line(region.header.name) or "the region")
     segments = tuple(_segment(region, cursor) for region in data)
     regions = tuple(_output(region, cursor) for region in outputs)
     instructions, origins = _instructions(parser, sections, cursor)
     _check_legality(config, instructions, sections, cursor)
     cursor.line = 0  # errors from here on belong to no line
-    return Program(
+    program = Program(
         config=config,
         instructions=tuple(instructions),
         uops=tuple(uops),
@@ -99,6 +116,8 @@ def _program(text: str, config: VTAConfig | None, cursor: Cursor) -> Program:
         memory=MemoryImage(segments=segments, outputs=regions),
         origins=tuple(origins),
     )
+    spend_on_running(program, budget)
+    return program
 
 
 def _configuration(sections: Sections, wanted: VTAConfig | None, cursor: Cursor) -> VTAConfig:

@@ -7,7 +7,7 @@ Used by ``isa.text.assembler`` and ``isa.text.disassembler``; the grammar is in 
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,9 @@ _LONGEST_NUMBER = 80
 _NUMBERS_PER_LINE = 16
 _BYTES_PER_LINE = 48
 _SHOWN_AS_NUMBERS = 1024
+_PIECE = 1 << 16
+"""Numbers that are made at a time."""
+
 _LARGEST = 1 << 28
 """Elements of a region: enough for any network, and a slip of the finger does not fill the memory."""
 
@@ -128,8 +131,7 @@ def contents(words: Sequence[str], dtype: str, shape: tuple[int, ...]) -> bytes:
             start, step = [parse_number(word) for word in range_words] + [0, 1][len(range_words) :]
             if max(abs(start), abs(step)) > 1 << 32:
                 raise LineError("START and STEP of arange are -2^32 to 2^32")
-            wrapped = start + step * np.arange(count, dtype=np.int64)
-            return wrapped.astype(kind).tobytes()
+            return b"".join(piece.tobytes() for piece in _counted(start, step, count, kind))
         case ["random", seed]:
             if parse_number(seed) < 0:
                 raise LineError(f"SEED of random is not negative, as {seed} is")
@@ -173,13 +175,22 @@ def _numbers(words: Sequence[str], dtype: str) -> npt.NDArray[np.generic]:
     return np.array(values, kind.newbyteorder("<"))
 
 
+def _counted(start: int, step: int, count: int, kind: np.dtype[np.generic]) -> Iterator[npt.NDArray[np.generic]]:
+    """Yield ``start``, ``start + step`` and so on, ``count`` numbers that wrap, in pieces that take little memory."""
+    for begin in range(0, count, _PIECE):
+        places = np.arange(begin, min(begin + _PIECE, count), dtype=np.int64)
+        yield (start + step * places).astype(kind)
+
+
 def _series(values: npt.NDArray[np.generic]) -> str | None:
     """Return ``fill V`` or ``arange START STEP`` if that is what three or more whole numbers are."""
     first, second = (int(number) for number in values[:2].tolist())
     step = second - first
-    wrapped = (first + step * np.arange(values.size, dtype=np.int64)).astype(values.dtype)
-    if not np.array_equal(wrapped, values):
-        return None
+    place = 0
+    for piece in _counted(first, step, values.size, values.dtype):
+        if not np.array_equal(piece, values[place : place + piece.size]):
+            return None
+        place += piece.size
     return f"arange {first} {step}" if step else f"fill {first}"
 
 
