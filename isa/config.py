@@ -16,6 +16,7 @@ from typing import Self, assert_never
 from isa.config_file import FIELD_OF_KEY, arguments_from_mapping, read_mapping
 from isa.config_rules import ConfigError, Sizes, check_values
 from isa.instructions import MemoryId
+from isa.printable import short
 
 __all__ = ["TARGETS", "ConfigError", "VTAConfig"]
 
@@ -49,13 +50,13 @@ class VTAConfig:
     def __post_init__(self) -> None:
         """Check every rule, then bring the three block fields to their normal form."""
         if self.target not in TARGETS:
-            raise ConfigError(f"TARGET is {self.target!r}, but it must be one of {', '.join(TARGETS)}")
+            raise ConfigError(f"TARGET is {short(self.target)}, but it must be one of {', '.join(TARGETS)}")
         if not isinstance(self.hw_ver, str) or not re.fullmatch(r"[\w.+-]+", self.hw_ver, re.ASCII):
-            raise ConfigError(f"HW_VER is {self.hw_ver!r}, but it must be a text like '0.0.2'")
+            raise ConfigError(f"HW_VER is {short(self.hw_ver)}, but it must be a text like '0.0.2'")
         values = self._values()
         for key, value in values.items():
             if not isinstance(value, int) or isinstance(value, bool):
-                raise ConfigError(f"{key} is {value!r}, but it must be a whole number (a logarithm)")
+                raise ConfigError(f"{key} is {short(value)}, but it must be a whole number (a logarithm)")
         check_values(values, self._defaults())
         block_in = values.get("LOG_BLOCK_IN", self.log_block)
         block_out = values.get("LOG_BLOCK_OUT", self.log_block)

@@ -8,6 +8,8 @@ import json
 from collections.abc import Mapping
 
 from isa.config_rules import ConfigError
+from isa.limits import MOST_OF_A_CONFIGURATION, nbytes_text
+from isa.printable import short
 
 __all__ = ["FIELD_OF_KEY", "arguments_from_mapping", "read_mapping"]
 
@@ -38,8 +40,13 @@ _DERIVED: Mapping[str, str] = {
 def read_mapping(where: str) -> dict[str, object]:
     """Return the one JSON object in the file ``where``; anything else is a ``ConfigError`` that names the file."""
     try:
-        with open(where, encoding="utf-8-sig") as file:  # some editors begin a file with a mark that means UTF-8
-            loaded = json.load(file, object_pairs_hook=_no_duplicates)
+        with open(where, "rb") as file:
+            data = file.read(MOST_OF_A_CONFIGURATION + 1)
+        if len(data) > MOST_OF_A_CONFIGURATION:
+            size = nbytes_text(MOST_OF_A_CONFIGURATION)
+            raise ConfigError(f"expected one JSON object with the configuration keys, found a file of more than {size}")
+        text = data.decode("utf-8-sig")  # some editors begin a file with a mark that means UTF-8
+        loaded = json.loads(text, object_pairs_hook=_no_duplicates)
     except OSError as error:
         raise ConfigError(f"{where}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -79,14 +86,14 @@ def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     mapping: dict[str, object] = {}
     for key, value in pairs:
         if key in mapping:
-            raise ConfigError(f"key {key!r} is given twice")
+            raise ConfigError(f"key {short(key)} is given twice")
         mapping[key] = value
     return mapping
 
 
 def _unknown(key: str) -> str:
     if key in _DERIVED:
-        return f"unknown key {key!r}; leave it out, {_DERIVED[key]}"
+        return f"unknown key {short(key)}; leave it out, {_DERIVED[key]}"
     close = difflib.get_close_matches(key.upper(), FIELD_OF_KEY, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"the keys are {', '.join(FIELD_OF_KEY)}"
-    return f"unknown key {key!r}; {hint}"
+    return f"unknown key {short(key)}; {hint}"

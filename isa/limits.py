@@ -57,7 +57,7 @@ class Budget:
     def spend(self, nbytes: int, what: str) -> None:
         """Take ``nbytes`` for ``what``; ``LimitError``, and nothing is taken, if there are not as many."""
         if self._spent + nbytes > self.limit:
-            rest = f", of which {nbytes_text(self._spent)} are taken" if self._spent else ""
+            rest = f", less the {nbytes_text(self._spent)} that other parts took" if self._spent else ""
             raise LimitError(
                 f"{what} would take {nbytes_text(nbytes)} of memory, and the limit is {nbytes_text(self.limit)}{rest} "
                 f"({self._because}); raise it (--max-memory) if you trust the file"
@@ -80,12 +80,12 @@ class Limits:
 
     memory: int | None = None
 
-    def budget(self, size: int) -> Budget:
-        """Return the budget of a file of ``size`` bytes."""
+    def budget(self, size: int, kind: str = "file") -> Budget:
+        """Return the budget of a file, or of what else stands alone and is called ``kind``, of ``size`` bytes."""
         if self.memory is not None:
             return Budget(self.memory, "as was asked for")
         limit = max(_LEAST, _FACTOR * size)
-        return Budget(limit, f"for a file of {nbytes_text(size)}")
+        return Budget(limit, f"for a {kind} of {nbytes_text(size)}")
 
 
 DEFAULT_LIMITS = Limits()

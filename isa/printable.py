@@ -4,7 +4,9 @@ Names and messages in programs, traces and capsules may come from a stranger. Wh
 message passes them through here. Tests: ``tests/isa/test_printable.py``.
 """
 
-__all__ = ["in_one_line", "printable"]
+import reprlib
+
+__all__ = ["in_one_line", "printable", "short"]
 
 
 def in_one_line(text: str) -> str:
@@ -23,3 +25,19 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "\n".join("\t".join(map(in_one_line, line.split("\t"))) for line in text.split("\n"))
+
+
+def short(value: object) -> str:
+    """Return ``repr(value)``, cut where it would fill a screen: what a file has in a place where it must not be."""
+    return _SHORT.repr(value)
+
+
+class _Short(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = 80
+        self.maxlong = 40
+        self.maxlevel = 3
+
+
+_SHORT = _Short()

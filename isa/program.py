@@ -17,7 +17,7 @@ from isa.config import VTAConfig
 from isa.errors import VTAError
 from isa.instructions import Instruction
 from isa.origin import Origin
-from isa.printable import in_one_line
+from isa.printable import in_one_line, short
 
 __all__ = [
     "DTYPES",
@@ -46,7 +46,7 @@ class ProgramError(VTAError, ValueError):
 def _region_bytes(dtype: str, shape: tuple[int, ...], place: str) -> int:
     """Return the bytes of a tensor, refusing unknown types and negative extents."""
     if dtype not in DTYPES:
-        raise ProgramError(f"{place}: type {dtype!r} is none of {', '.join(DTYPES)}")
+        raise ProgramError(f"{place}: type {short(dtype)} is none of {', '.join(DTYPES)}")
     if len(shape) > MOST_DIMENSIONS:
         raise ProgramError(f"{place}: a shape has at most {MOST_DIMENSIONS} dimensions, not {len(shape)}")
     if any(extent < 0 for extent in shape):

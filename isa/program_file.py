@@ -20,6 +20,7 @@ from isa.config import ConfigError, VTAConfig
 from isa.encoding import INSTRUCTION_BYTES, DecodingError, EncodingError
 from isa.limits import DEFAULT_LIMITS, INSTRUCTION_COST, JSON_COST, Budget, LimitError, Limits, read_file
 from isa.origin import Origin
+from isa.printable import short
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program, ProgramError
 from isa.program_cost import spend_on_running
 from isa.whole_file import write_whole
@@ -161,12 +162,14 @@ def _program(header: Mapping[str, object], reader: _Reader, budget: Budget) -> P
     keys = _mapping(header, "config")
     config = VTAConfig.from_dict(keys, where="configuration")
     if header.get("digest") != config.digest:
-        raise ProgramError(f"the configuration has digest {config.digest}, and the header says {header.get('digest')}")
+        raise ProgramError(
+            f"the configuration has digest {config.digest}, and the header says {short(header.get('digest'))}"
+        )
     count, uop_count = _count(header, "instructions"), _count(header, "uops")
-    budget.spend(INSTRUCTION_COST * count + _UOP_COST * uop_count, f"{count} instructions and {uop_count} micro-ops")
     words = np.frombuffer(reader.take(INSTRUCTION_BYTES * count, "instructions"), "<u8").reshape(-1, 2)
     uops = np.frombuffer(reader.take(4 * uop_count, "micro-ops"), "<u4")
     indices = np.frombuffer(reader.take(4 * count, "origins"), "<i4")
+    budget.spend(INSTRUCTION_COST * count + _UOP_COST * uop_count, f"{count} instructions and {uop_count} micro-ops")
     segments = tuple(_segment(entry, reader) for entry in _list(header, "segments"))
     budget.spend(_COPIES * sum(segment.nbytes for segment in segments), "the memory image")
     if reader.place != len(reader.payload):
@@ -224,28 +227,28 @@ def _origins(table: Sequence[object], indices: Sequence[int]) -> list[Origin | N
 def _count(header: Mapping[str, object], key: str) -> int:
     value = header.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ProgramError(f"the header needs a number for {key!r}, not {value!r}")
+        raise ProgramError(f"the header needs a number for {key!r}, not {short(value)}")
     return value
 
 
 def _text(header: Mapping[str, object], key: str) -> str:
     value = header.get(key)
     if not isinstance(value, str):
-        raise ProgramError(f"the header needs a text for {key!r}, not {value!r}")
+        raise ProgramError(f"the header needs a text for {key!r}, not {short(value)}")
     return value
 
 
 def _list(header: Mapping[str, object], key: str) -> list[object]:
     value = header.get(key)
     if not isinstance(value, list):
-        raise ProgramError(f"the header needs a list for {key!r}, not {value!r}")
+        raise ProgramError(f"the header needs a list for {key!r}, not {short(value)}")
     return value
 
 
 def _mapping(header: Mapping[str, object], key: str) -> dict[str, object]:
     value = header.get(key)
     if not isinstance(value, dict):
-        raise ProgramError(f"the header needs an object for {key!r}, not {value!r}")
+        raise ProgramError(f"the header needs an object for {key!r}, not {short(value)}")
     return value
 
 

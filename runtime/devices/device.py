@@ -28,6 +28,7 @@ from runtime.observe.timeline import TimelineHook
 
 __all__ = [
     "DEFAULT_LATENCY",
+    "MOST_LATENCY",
     "Capabilities",
     "DeadlockError",
     "Device",
@@ -43,6 +44,9 @@ __all__ = [
 
 DEFAULT_LATENCY = 32
 """Cycles from an address to its first beat in simulated memory, and from a last beat to its response."""
+
+MOST_LATENCY = 1 << 20
+"""The longest latency of simulated memory."""
 
 
 class DeviceError(VTAError, RuntimeError):
@@ -128,6 +132,11 @@ class HardwareSetup:
     """Cycles from an address to its first beat, and from a last beat to its response."""
     stall_seed: int | None = None
     """If given, memory stalls at random on every channel."""
+
+    def __post_init__(self) -> None:
+        """Refuse a latency with which nothing would ever come to an end, with a ``DeviceError``."""
+        if self.latency > MOST_LATENCY:
+            raise DeviceError(f"a memory's latency is at most {MOST_LATENCY} cycles, not {self.latency}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,3 +112,29 @@ def test_neighbours_do_not_overlap() -> None:
     assert image.end == 20
     program = Program(config=CONFIG, instructions=(), uops=(1,), uop_base=16, memory=image)
     assert program.dram().size == 4096
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((1,) * 33, "a shape has at most 32 dimensions, not 33"),
+        ((1,) * 70, "a shape has at most 32 dimensions, not 70"),
+        ((0, 1 << 70), "the extents of shape 0, 2^70 or more are more than addresses reach"),
+        ((1 << 20, 1 << 20), "the extents of shape 1048576, 1048576 are more than addresses reach"),
+        ((0, 1 << 20, 0, (1 << 12) + 1), "the extents of shape 0, 1048576, 0, 4097 are more than addresses reach"),
+    ],
+)
+def test_shapes_that_numpy_would_not_take_are_refused(shape: tuple[int, ...], message: str) -> None:
+    with pytest.raises(ProgramError) as error:
+        OutputRegion(name="C", address=0, shape=shape)
+    assert str(error.value) == f"output C: {message}"
+    with pytest.raises(ProgramError) as error:
+        MemorySegment(name="C", address=0, data=b"", shape=shape)
+    assert str(error.value) == f"memory segment C: {message}"
+
+
+def test_the_largest_shapes_are_read() -> None:
+    memory = np.zeros(64, np.uint8)
+    assert OutputRegion(name="C", address=0, shape=(1,) * 32).read(memory).shape == (1,) * 32
+    assert OutputRegion(name="C", address=0, shape=(0, 1 << 32)).read(memory).shape == (0, 1 << 32)
+    assert MemorySegment(address=0, data=b"", dtype="float32", shape=(0, 1 << 32)).array().shape == (0, 1 << 32)

@@ -116,7 +116,7 @@ FOREIGN = [
     ),
     (_resealed(_set("origins", [])), "an instruction has an origin that the header does not list"),
     (_resealed(_set("origins", [["a"]])), "the header has an origin that is not two to four texts"),
-    (_resealed(_set("digest", "0")), "the configuration has digest 86ea070deef8bb9a, and the header says 0"),
+    (_resealed(_set("digest", "0")), "the configuration has digest 86ea070deef8bb9a, and the header says '0'"),
     (_resealed(_set("config", {})), "configuration: missing keys TARGET, HW_VER, "),
     (_resealed(_set("uop_base", 2)), "the micro-op image must start at a multiple of 4, not 0x2"),
     (

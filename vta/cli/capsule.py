@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from isa.limits import Limits
 from isa.whole_file import write_new
 from runtime.session import Session
 from vta.cli.reporting import UserError, counted, require_file, sentence_of
@@ -37,12 +38,12 @@ def require_trace(file: Path, expected: str) -> None:
         raise UserError(f"{file}: this is a capsule; `vta run {file} --record OUT` records its replay as a trace")
 
 
-def replay_capsule(file: Path, *, inside: Callable[[Session], AbstractContextManager[object]]) -> None:
+def replay_capsule(file: Path, *, limits: Limits, inside: Callable[[Session], AbstractContextManager[object]]) -> None:
     """Run a capsule again, ``inside`` what that makes of its session, and say what came of it.
 
     The exit code is 1 if it is another outcome.
     """
-    capsule = load_capsule(file)
+    capsule = load_capsule(file, limits=limits)
     found = replay(capsule, inside=inside)
     if found:
         made = ", ".join(f"{name} {version}" for name, version in capsule.versions.items())

@@ -5,6 +5,7 @@ Nothing below the command line reads the environment. Tests: tests/vta/cli/test_
 """
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -12,8 +13,9 @@ from typing import Annotated
 import typer
 
 from isa.config import VTAConfig
+from isa.limits import Limits
 
-__all__ = ["CONFIG_VARIABLE", "ConfigOption", "TargetOption", "chosen_config", "given_config"]
+__all__ = ["CONFIG_VARIABLE", "ConfigOption", "LimitsOption", "TargetOption", "chosen_config", "given_config"]
 
 CONFIG_VARIABLE = "VTA_CONFIG"
 
@@ -27,6 +29,30 @@ TargetOption = Annotated[
     str | None,
     typer.Option(
         "--target", metavar="NAME", help="The device: sim (native), reference (numpy) or tsim (the hardware)."
+    ),
+]
+
+
+def _limits(size: str | Limits) -> Limits:
+    """Return the limits of a file for ``512M``, ``4G`` or a number of bytes; what comes by default is that already."""
+    if isinstance(size, Limits):
+        return size
+    match = re.fullmatch(r"([0-9]{1,18})([KMGT]?)(?:i?B)?", size, re.IGNORECASE)
+    if match is None:
+        raise typer.BadParameter(f"{size!r} is no size such as 512M, 4G or a number of bytes")
+    return Limits(int(match[1]) << _SHIFTS[match[2].upper()])
+
+
+_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+
+LimitsOption = Annotated[
+    Limits,
+    typer.Option(
+        "--max-memory",
+        metavar="SIZE",
+        parser=_limits,
+        show_default=False,
+        help="Memory that a file may take, as 4G (default: what follows from its size).",
     ),
 ]
 

@@ -6,6 +6,7 @@ Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_unusual_files.
 from pathlib import Path
 
 from isa.config import VTAConfig
+from isa.limits import DEFAULT_LIMITS, Limits, read_file
 from isa.program import Program
 from isa.program_file import MAGIC, program_from_bytes
 from isa.text.assembler import assemble_bytes
@@ -15,18 +16,18 @@ from vta.inspect.trace.format import MAGIC as TRACE_MAGIC
 __all__ = ["read_program"]
 
 
-def read_program(path: Path, *, config: VTAConfig | None = None) -> Program:
+def read_program(path: Path, *, config: VTAConfig | None = None, limits: Limits = DEFAULT_LIMITS) -> Program:
     """Return the program in ``path``. ``config`` is for assembly that names none; otherwise it must mean the same.
 
     The file is read once, so it may be a pipe.
     """
-    data, where = path.read_bytes(), str(path)
+    data, where = read_file(path, limits), str(path)
     if data.startswith(TRACE_MAGIC):
         raise UserError(f"{path}: this is a trace, not a program; `vta trace {path}` shows it")
     if data.startswith(MAGIC):
-        program = program_from_bytes(data, where=where)
+        program = program_from_bytes(data, where=where, budget=limits.budget(len(data)))
     else:
-        program = assemble_bytes(data, name=where, config=config)
+        program = assemble_bytes(data, name=where, config=config, limits=limits)
     if config is not None and config.digest != program.config.digest:
         raise UserError(
             f"{path}: the program is for {program.config.bitstream}, not for {config.bitstream}; "

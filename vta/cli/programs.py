@@ -5,6 +5,7 @@ Tests: tests/vta/cli/test_diff.py, tests/vta/cli/test_check.py.
 
 from pathlib import Path
 
+from isa.limits import DEFAULT_LIMITS, Limits
 from isa.program import Program
 from runtime.queue.launch import Launch
 from runtime.session import Session
@@ -18,16 +19,18 @@ from vta.inspect.capsule import load_capsule
 __all__ = ["one_program", "programs_of"]
 
 
-def programs_of(file: Path, config: Path | None, target: str | None = None) -> list[Program]:
+def programs_of(
+    file: Path, config: Path | None, target: str | None = None, *, limits: Limits = DEFAULT_LIMITS
+) -> list[Program]:
     """Return the program in ``file`` or those in a capsule; of a ``.py`` script that is run, every launch.
 
     Launches of scripts come with their buffers as they were just before.
     """
     require_file(file, "a .vta or binary program, a capsule or a .py script")
     if is_capsule(file):
-        return list(load_capsule(file).programs)
+        return list(load_capsule(file, limits=limits).programs)
     if file.suffix != ".py":
-        return [read_program(file, config=given_config(config))]
+        return [read_program(file, config=given_config(config), limits=limits)]
     programs: list[Program] = []
 
     def keep(launch: Launch, session: Session) -> None:
@@ -39,9 +42,9 @@ def programs_of(file: Path, config: Path | None, target: str | None = None) -> l
     return programs
 
 
-def one_program(file: Path, config: Path | None, launch: int) -> Program:
+def one_program(file: Path, config: Path | None, launch: int, *, limits: Limits = DEFAULT_LIMITS) -> Program:
     """Return program number ``launch`` of ``file``, counted from 0."""
-    programs = programs_of(file, config)
+    programs = programs_of(file, config, limits=limits)
     if launch >= len(programs):
         count = len(programs)
         raise UserError(f"{file}: launch {launch} is asked for, and there {'are' if count > 1 else 'is'} {count}")

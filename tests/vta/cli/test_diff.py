@@ -1,11 +1,17 @@
 """``vta diff`` on engines, programs, scripts and traces."""
 
+import contextlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from isa.text.assembler import assemble
+from runtime.devices.device import DeviceDebug, DeviceError
+from runtime.session import Session
 from vta.cli.app import app
+from vta.inspect.trace import recording
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 EXAMPLE = EXAMPLES / "add_three.vta"
@@ -104,4 +110,30 @@ def test_a_program_that_no_engine_begins_is_not_compared(tmp_path: Path, text: s
     assert result.exit_code == 1
     assert result.stderr == (
         f"error: {path}: no engine runs it: FINISH must be the last instruction, and is at: {places}\n"
+    )
+
+
+def test_how_launches_ended_and_whether_a_recording_did_is_a_difference(tmp_path: Path) -> None:
+    """A launch that is refused before it begins has no times that could tell it from another."""
+    good, bad, cut = tmp_path / "good", tmp_path / "bad", tmp_path / "cut"
+    program = assemble("load.inp x=1 dram=0x100\nfinish")
+    for path, words in ((good, program), (bad, replace(program, instructions=program.instructions[:1], origins=()))):
+        session = Session(program.config, "tsim")
+        session.device.debug_mode(DeviceDebug.SKIP_EXEC)
+        with recording(session, path), contextlib.suppress(DeviceError):
+            session.run_program(words)
+    result = vta("diff", good, bad)
+    assert result.exit_code == 1
+    assert "the first finished" in result.stdout
+    assert "the second failed: " in result.stdout
+    cut.write_bytes(good.read_bytes()[:-1])
+    result = vta("diff", good, cut)
+    assert (result.exit_code, result.stdout) == (
+        1,
+        f"{good} (the first) and {cut} (the second): the recording of the second was cut off, the other was not\n",
+    )
+    result = vta("diff", cut, cut)
+    assert (result.exit_code, result.stdout) == (
+        0,
+        f"{cut} and {cut} hold the same launches at the same times, and both recordings were cut off\n",
     )

@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
+from isa.limits import DEFAULT_LIMITS
 from isa.program_file import save_program
 from isa.text.assembler import assemble_file
 from isa.text.disassembler import disassemble
 from isa.whole_file import write_whole
-from vta.cli.options import ConfigOption, given_config
+from vta.cli.options import ConfigOption, LimitsOption, given_config
 from vta.cli.programs import one_program
 from vta.cli.reporting import UserError, counted, reported
 from vta.cli.style import say
@@ -26,10 +27,11 @@ def asm(
         Path | None, typer.Option("-o", "--output", help="Where to write (default: FILE with the suffix .vtab).")
     ] = None,
     config: ConfigOption = None,
+    max_memory: LimitsOption = DEFAULT_LIMITS,
 ) -> None:
     """Assemble a text program into a binary one."""
     with reported():
-        program = assemble_file(source, config=given_config(config))
+        program = assemble_file(source, config=given_config(config), limits=max_memory)
         target = output or source.with_suffix(".vtab")
         if target.exists() and target.samefile(source):
             raise UserError(f"{target}: this is the text itself; name another file with --output")
@@ -41,10 +43,11 @@ def disasm(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A program, a capsule, or a script that launches some.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Where to write (default: the screen).")] = None,
     launch: Annotated[int, typer.Option("--launch", min=0, help="Which launch of a script or capsule.")] = 0,
+    max_memory: LimitsOption = DEFAULT_LIMITS,
 ) -> None:
     """Print a program as text assembly, which `vta asm` reads back."""
     with reported():
-        text = disassemble(one_program(file, None, launch))
+        text = disassemble(one_program(file, None, launch, limits=max_memory))
         if output is None:
             say(text.removesuffix("\n"))
         else:

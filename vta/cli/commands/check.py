@@ -11,8 +11,9 @@ import typer
 
 from isa.check.checker import Finding, Severity
 from isa.check.checker import check as findings_of
+from isa.limits import DEFAULT_LIMITS
 from runtime.memory.device_memory import FIRST_ADDRESS
-from vta.cli.options import ConfigOption
+from vta.cli.options import ConfigOption, LimitsOption
 from vta.cli.programs import programs_of
 from vta.cli.reporting import counted, reported
 from vta.cli.style import say
@@ -24,10 +25,11 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A program, a capsule, or a script that launches some.")],
     config: ConfigOption = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Findings to print; 0 prints them all.")] = 20,
+    max_memory: LimitsOption = DEFAULT_LIMITS,
 ) -> None:
     """Check a program's encoding, bounds, tokens, races and unwritten reads; exit code 1 if something is wrong."""
     with reported():
-        programs = programs_of(file, config)
+        programs = programs_of(file, config, limits=max_memory)
         wrong = False
         for number, program in enumerate(programs):
             place = str(file) if len(programs) == 1 else f"{file}, launch {number}"

@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from isa.bulk import encode_all
+from isa.limits import DEFAULT_LIMITS
 from runtime.memory.device_memory import FIRST_ADDRESS
-from vta.cli.options import ConfigOption
+from vta.cli.options import ConfigOption, LimitsOption
 from vta.cli.programs import one_program
 from vta.cli.reporting import reported
 from vta.cli.style import painter, say
@@ -32,10 +33,11 @@ def debug(
     ] = None,
     launch: Annotated[int, typer.Option("--launch", min=0, help="Which launch of a script.")] = 0,
     config: ConfigOption = None,
+    max_memory: LimitsOption = DEFAULT_LIMITS,
 ) -> None:
     """Step through a program; commands come from --commands, a terminal or a pipe ('help' lists them)."""
     with reported():
-        program = one_program(file, config, launch)
+        program = one_program(file, config, launch, limits=max_memory)
         encode_all(program.instructions, program.config)  # an illegal word is refused before the first step
         interactive = commands is None and sys.stdin.isatty()
         debugger = Debugger(

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from isa.instructions import Finish
+from isa.limits import DEFAULT_LIMITS, Limits
 from isa.program import Program
-from vta.cli.options import ConfigOption
+from vta.cli.options import ConfigOption, LimitsOption
 from vta.cli.programs import one_program, programs_of
 from vta.cli.reporting import UserError, counted, reported
 from vta.cli.style import say
@@ -33,23 +34,25 @@ def diff(
     ] = "reference,sim,tsim",
     launch: Annotated[int, typer.Option("--launch", min=0, help="Which launch of two scripts to compare.")] = 0,
     config: ConfigOption = None,
+    max_memory: LimitsOption = DEFAULT_LIMITS,
 ) -> None:
     """Run engines (or two programs) in step and stop at the first difference; exit code 1 if there is one."""
     with reported():
         if other is None:
-            same = _engines(file, [name.strip() for name in engines.split(",")], config)
+            same = _engines(file, [name.strip() for name in engines.split(",")], config, max_memory)
         elif _is_trace(file) or _is_trace(other):
-            same = _traces(file, other)
+            same = _traces(file, other, max_memory)
         else:
-            same = _programs(file, one_program(file, config, launch), other, one_program(other, config, launch))
+            programs = [one_program(each, config, launch, limits=max_memory) for each in (file, other)]
+            same = _programs(file, programs[0], other, programs[1])
         if not same:
             raise typer.Exit(1)
 
 
-def _engines(file: Path, names: list[str], config: Path | None) -> bool:
+def _engines(file: Path, names: list[str], config: Path | None, limits: Limits) -> bool:
     if _is_trace(file):
         raise UserError(f"{file}: a trace is compared with another trace; name two")
-    programs = programs_of(file, config)
+    programs = programs_of(file, config, limits=limits)
     for number, program in enumerate(programs):
         place = str(file) if len(programs) == 1 else f"{file}, launch {number}"
         _require_end(program, place)
@@ -89,14 +92,21 @@ def _programs(file: Path, first: Program, other: Path, second: Program) -> bool:
     return True
 
 
-def _traces(file: Path, other: Path) -> bool:
-    with read_trace(file) as first, read_trace(other) as second:
+def _traces(file: Path, other: Path, limits: Limits) -> bool:
+    with read_trace(file, limits=limits) as first, read_trace(other, limits=limits) as second:
         found = diff_traces(first, second)
-    if found is None:
-        say(f"{file} and {other} hold the same launches at the same times")
-        return True
-    say(f"{file} (the first) and {other} (the second): {found}")
-    return False
+        cut = [name for name, reader in (("first", first), ("second", second)) if not reader.whole]
+    if found is not None:
+        say(f"{file} (the first) and {other} (the second): {found}")
+        return False
+    if len(cut) == 1:
+        say(
+            f"{file} (the first) and {other} (the second): the recording of the {cut[0]} was cut off, the other was not"
+        )
+        return False
+    both = ", and both recordings were cut off" if cut else ""
+    say(f"{file} and {other} hold the same launches at the same times{both}")
+    return True
 
 
 def _is_trace(file: Path) -> bool:

@@ -11,9 +11,11 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from isa.limits import DEFAULT_LIMITS
 from isa.printable import in_one_line
 from vta.cli.account import account_table
 from vta.cli.capsule import require_trace
+from vta.cli.options import LimitsOption
 from vta.cli.reporting import UserError, reported
 from vta.cli.style import Screen, say
 from vta.inspect.explain import ExplainError, Explanation, explain
@@ -27,6 +29,7 @@ def explain_trace(
         Path, typer.Argument(metavar="FILE", help="A trace of tsim: `vta run --target tsim --record FILE`.")
     ],
     launch: Annotated[int | None, typer.Option("--launch", metavar="N", help="Only launch N, counted from 0.")] = None,
+    max_memory: LimitsOption = DEFAULT_LIMITS,
 ) -> None:
     """Say what bounds each launch of a trace, and which parameter would change it, with the predicted gain.
 
@@ -35,7 +38,7 @@ def explain_trace(
     with reported():
         require_trace(file, "a trace that `vta run --target tsim --record FILE` wrote")
         console, told, refused = Screen(), list[tuple[str, Explanation]](), False
-        with read_trace(file) as reader:
+        with read_trace(file, limits=max_memory) as reader:
             for recorded in reader:
                 if launch is not None and recorded.number != launch:
                     continue

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import typer
 
 from isa.config import VTAConfig
+from isa.limits import DEFAULT_LIMITS, Limits
 from isa.printable import in_one_line
 from isa.program import Program
 from isa.text.disassembler import disassemble
@@ -28,7 +29,7 @@ from vta.cli.account import account_table
 from vta.cli.capsule import is_capsule, packing, replay_capsule
 from vta.cli.heartbeat import heartbeat
 from vta.cli.listing import launch_listing
-from vta.cli.options import ConfigOption, TargetOption, chosen_config, given_config
+from vta.cli.options import ConfigOption, LimitsOption, TargetOption, chosen_config, given_config
 from vta.cli.program_file import read_program
 from vta.cli.programs import programs_of
 from vta.cli.reporting import UserError, reported, require_file, require_outputs, stats_table
@@ -42,7 +43,7 @@ __all__ = ["run"]
 
 @dataclass(frozen=True, slots=True)
 class _Wishes:
-    """What to do beside running: where to list, record, pack and draw, whether to check everything."""
+    """What to do beside running: where to list, record, pack and draw, whether to check all, what a file may take."""
 
     trace: str | None
     record: Path | None
@@ -50,6 +51,7 @@ class _Wishes:
     capsule: Path | None
     vcd: Path | None
     signals: tuple[str, ...]
+    limits: Limits
 
 
 def run(
@@ -77,11 +79,12 @@ def run(
         list[str] | None,
         typer.Option("--signals", metavar="PATTERN", help="What --vcd writes, as 'compute.*'; repeatable."),
     ] = None,
+    max_memory: LimitsOption = DEFAULT_LIMITS,
 ) -> None:
     """Run a script or a program, and say what it computed or what went wrong."""
     with reported():
         require_file(file, "a .py script, a .vta assembly or a binary program")
-        wishes = _Wishes(trace, record, sanitize, capsule, vcd, tuple(signals or ()))
+        wishes = _Wishes(trace, record, sanitize, capsule, vcd, tuple(signals or ()), max_memory)
         _require_places(file, wishes)
         if is_capsule(file):
             ignored = {"--target": target, "--config": config, "--stats": stats, "--trace": trace, "--capsule": capsule}
@@ -101,7 +104,7 @@ def _counters_of(
         return _run_script(file, arguments, chosen_config(config, target), wishes)
     if arguments:
         raise typer.BadParameter(f"a program takes no arguments, got {' '.join(arguments)}")
-    return _run_program(file, read_program(file, config=given_config(config)), target, wishes)
+    return _run_program(file, read_program(file, config=given_config(config), limits=wishes.limits), target, wishes)
 
 
 def _require_places(file: Path, wishes: _Wishes) -> None:
@@ -121,9 +124,9 @@ def _require_replay(arguments: list[str] | None, options: Mapping[str, object]) 
 
 
 def _run_capsule(file: Path, config: Path | None, wishes: _Wishes) -> None:
-    if wishes.sanitize and sanitize_programs(programs_of(file, config), str(file)):
+    if wishes.sanitize and sanitize_programs(programs_of(file, config, limits=wishes.limits), str(file)):
         raise typer.Exit(1)
-    replay_capsule(file, inside=lambda session: _watched(session, file, wishes))
+    replay_capsule(file, limits=wishes.limits, inside=lambda session: _watched(session, file, wishes))
 
 
 @contextmanager

@@ -12,8 +12,10 @@ from typing import Annotated
 import typer
 
 from isa.instructions import Module
+from isa.limits import DEFAULT_LIMITS, LimitError, Limits
 from isa.whole_file import open_whole, write_whole
 from vta.cli.capsule import require_trace
+from vta.cli.options import LimitsOption
 from vta.cli.reporting import UserError, reported, require_outputs
 from vta.cli.style import say, say_each
 from vta.inspect.trace import Recorded, TraceReader, read_trace
@@ -39,6 +41,7 @@ def trace(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="OUT.html", help="Write one offline page: timeline and accounts.")
     ] = None,
+    max_memory: LimitsOption = DEFAULT_LIMITS,
 ) -> None:
     """Show a recorded run: when each instruction was issued, started and completed, and where it came from."""
     with reported():
@@ -46,7 +49,7 @@ def trace(
         modules = _modules(module or [])
         _require_one_view(chosen=bool(module) or calls, classic=classic, perfetto=perfetto, html=html)
         require_outputs(file, {"--perfetto": perfetto, "--html": html})
-        with read_trace(file) as reader:
+        with read_trace(file, limits=max_memory) as reader:
             launches = _chosen(reader, launch, file)
             match perfetto, html:
                 case Path(), None:
@@ -54,7 +57,7 @@ def trace(
                         count = write_perfetto(launches, events)
                     say(f"{perfetto}: {count} events; open it at https://ui.perfetto.dev")
                 case None, Path():
-                    text = page_text(page_data(reader.header, launches))
+                    text = _page(reader, launches, file, max_memory)
                     write_whole(html, text.encode())
                     say(f"{html}: {len(text) // 1024} KiB; open it in a browser")
                 case _:
@@ -64,6 +67,14 @@ def trace(
                 say(f"{file}: the trace has no launches", err=True)
             if launch is None and not reader.whole:
                 say(f"{file}: the recording was cut off; this is what it had until then", err=True)
+
+
+def _page(reader: TraceReader, launches: Iterator[Recorded], file: Path, limits: Limits) -> str:
+    """Return the page; ``UserError`` if all launches together are more than a file of this size may take."""
+    try:
+        return page_text(page_data(reader.header, launches, limits.budget(file.stat().st_size)))
+    except LimitError as error:
+        raise UserError(f"{file}: {error}") from None
 
 
 def _require_one_view(*, chosen: bool, classic: bool, perfetto: Path | None, html: Path | None) -> None:

@@ -25,7 +25,10 @@ _EVERY = 64
 """Instructions between two snapshots, as long as there are few of them."""
 
 _MOST = 64
-"""Snapshots that are kept (a megabyte each); with more, every other one is dropped."""
+"""Snapshots that are kept; with more, every other one is dropped."""
+
+_MOST_BYTES = 1 << 28
+"""Bytes of all snapshots together; with more, every other one is dropped, too."""
 
 _PAGE = 4096
 
@@ -54,10 +57,13 @@ class ReplayMachine:
         self.position = 0
         self._first_address = first_address
         self._initial = program.dram(at_least=first_address)
-        self.state = Reference(program.config, self._initial.copy(), first_address=first_address)
+        dram = program.dram(at_least=first_address)  # a copy would take memory for every page that nothing writes
+        self.state = Reference(program.config, dram, first_address=first_address)
         self._footprints = Footprints(program.config, range(first_address, len(self._initial)))
         self._every = _EVERY
         self._written: set[int] = set()
+        self._changed: set[int] = set()  # since the last snapshot, or since one was gone back to
+        self._kept_pages: dict[int, bytes] = {}
         self._snapshots = {0: self._snapshot()}
 
     @property
@@ -107,7 +113,9 @@ class ReplayMachine:
             raise StepError(f"instruction {self.position}: {message}") from None
         if isinstance(entry, Store):
             for begin, end in self.rows():
-                self._written.update(range(begin // _PAGE, (end - 1) // _PAGE + 1))
+                pages = range(begin // _PAGE, (end - 1) // _PAGE + 1)
+                self._changed.update(pages)
+                self._written.update(pages)
         self.position += 1
         if self.position % self._every == 0 and self.position not in self._snapshots:
             self._keep()
@@ -124,14 +132,21 @@ class ReplayMachine:
     def _snapshot(self) -> _Snapshot:
         state = self.state
         pads = tuple(pad.copy() for pad in (state.uop, state.inp, state.wgt, state.acc))
-        pages = {page: state.memory[page * _PAGE : (page + 1) * _PAGE].tobytes() for page in self._written}
-        return _Snapshot(pads, pages)
+        changed = {page: state.memory[page * _PAGE : (page + 1) * _PAGE].tobytes() for page in self._changed}
+        self._kept_pages = {**self._kept_pages, **changed}
+        self._changed.clear()
+        return _Snapshot(pads, self._kept_pages)
 
     def _keep(self) -> None:
         self._snapshots[self.position] = self._snapshot()
-        if len(self._snapshots) > _MOST:
+        while len(self._snapshots) > 1 and (len(self._snapshots) > _MOST or self._snapshot_bytes() > _MOST_BYTES):
             self._every *= 2
             self._snapshots = {at: kept for at, kept in self._snapshots.items() if at % self._every == 0}
+
+    def _snapshot_bytes(self) -> int:
+        """Return what all snapshots take; a page that did not change is the same bytes in several."""
+        pages = {id(page) for kept in self._snapshots.values() for page in kept.pages.values()}
+        return _PAGE * len(pages) + sum(pad.nbytes for kept in self._snapshots.values() for pad in kept.pads)
 
     def _restore(self, position: int) -> None:
         kept, state = self._snapshots[position], self.state
@@ -141,7 +156,8 @@ class ReplayMachine:
             state.memory[place] = (
                 np.frombuffer(kept.pages[page], np.uint8) if page in kept.pages else self._initial[place]
             )
-        self._written = set(kept.pages)
+        self._written, self._kept_pages = set(kept.pages), kept.pages
+        self._changed.clear()
         self.position = position
 
     def _uops(self, begin: int, end: int) -> UopRange:

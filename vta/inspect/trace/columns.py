@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from isa.limits import DEFAULT_LIMITS, JSON_COST, Budget
+from isa.printable import short
+
 __all__ = ["pack", "unpack"]
 
 Column = npt.NDArray[Any]
@@ -22,6 +25,15 @@ _LENGTH = struct.Struct("<I")
 _LEVEL = 1
 _JSON = json.JSONEncoder(separators=(",", ":"))
 _NARROW = ("<i1", "<i2", "<i4", "<i8")
+
+_STORED: Mapping[str, tuple[str, ...]] = {
+    "int64": tuple(np.dtype(name).str for name in _NARROW),
+    "uint8": ("|u1",),
+    "uint16": ("<u2",),
+    "uint32": ("<u4",),
+    "uint64": ("<u8",),
+}
+"""Type of a column to the types that it may be stored in."""
 
 
 def pack(head: Mapping[str, object], columns: Mapping[str, Column]) -> bytes:
@@ -36,20 +48,70 @@ def pack(head: Mapping[str, object], columns: Mapping[str, Column]) -> bytes:
     return zlib.compress(b"".join((_LENGTH.pack(len(text)), text, *parts)), _LEVEL)
 
 
-def unpack(payload: bytes) -> tuple[dict[str, Any], dict[str, Column]]:
-    """Return the head and the columns of a payload. ``ValueError`` if it is not one."""
-    try:
-        data = zlib.decompress(payload)
-        (length,) = _LENGTH.unpack_from(data)
-        head = json.loads(data[_LENGTH.size : _LENGTH.size + length])
-        place, columns = _LENGTH.size + length, {}
-        for name, dtype, stored, count in head.pop("columns"):
-            column = np.frombuffer(data, stored, count, place)
-            place += column.nbytes
-            columns[name] = np.cumsum(column, dtype=np.int64) if dtype == "int64" else column.astype(dtype)
-    except (zlib.error, struct.error, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"no columns: {error}") from None
+def unpack(payload: bytes, budget: Budget | None = None) -> tuple[dict[str, Any], dict[str, Column]]:
+    """Return the head and the columns of a payload. ``ValueError`` if it is not one.
+
+    ``LimitError`` if it takes more than is left of ``budget``, by default that of a file of its size.
+    """
+    budget = budget or DEFAULT_LIMITS.budget(len(payload))
+    data = _decompressed(payload, budget)
+    head, place = _head(data, budget)
+    columns: dict[str, Column] = {}
+    listed = head.pop("columns", None)
+    for entry in listed if isinstance(listed, list) else [listed]:
+        name, kind, stored, count = _described(entry)
+        end = place + count * stored.itemsize
+        if name in columns or end > len(data):
+            raise ValueError(f"no columns: {short(name)} is there twice, or reaches beyond the end")
+        budget.spend(count * kind.itemsize, f"column {short(name)}")
+        column = np.frombuffer(data, stored, count, place)
+        place = end
+        columns[name] = np.cumsum(column, dtype=np.int64) if kind == np.int64 else column.astype(kind)
+    if place != len(data):
+        raise ValueError(f"no columns: {len(data) - place} bytes belong to nothing")
     return head, columns
+
+
+def _decompressed(payload: bytes, budget: Budget) -> bytes:
+    machine = zlib.decompressobj()
+    try:
+        data = machine.decompress(payload, budget.left + 1)
+    except zlib.error as error:
+        raise ValueError(f"no columns: {error}") from None
+    budget.spend(len(data), "what is compressed in it")
+    if not machine.eof or machine.unused_data:
+        raise ValueError("no columns: what is compressed ends early, or something follows it")
+    return data
+
+
+def _head(data: bytes, budget: Budget) -> tuple[dict[str, Any], int]:
+    """Return the head, and where it ends."""
+    if len(data) < _LENGTH.size:
+        raise ValueError("no columns: no head")
+    (length,) = _LENGTH.unpack_from(data)
+    text = data[_LENGTH.size : _LENGTH.size + length]
+    budget.spend(JSON_COST * len(text), "the head")
+    try:
+        head = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise ValueError("no columns: the head is not JSON") from None
+    if len(text) < length or not isinstance(head, dict):
+        raise ValueError("no columns: the head is not a JSON object")
+    return head, _LENGTH.size + length
+
+
+def _no_number(name: str) -> None:
+    """Refuse NaN and infinities, which Python's reader takes for numbers."""
+    raise ValueError(name)
+
+
+def _described(entry: object) -> tuple[str, np.dtype[Any], np.dtype[Any], int]:
+    """Return a column's name, its type, the type that it is stored in, and its length."""
+    match entry:
+        case [str(name), str(kind), str(stored), int(count)] if stored in _STORED.get(kind, ()) and count >= 0:
+            return name, np.dtype(kind), np.dtype(stored), int(count)
+        case _:
+            raise ValueError(f"no columns: {short(entry)} describes none")
 
 
 def _name(column: Column) -> str:

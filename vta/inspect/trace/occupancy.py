@@ -94,7 +94,8 @@ def occupancy(launch: Recorded) -> list[Residence]:
         if timeline.ended[index] == NEVER:
             continue
         if isinstance(instruction, Load) and index in launch.uops:
-            uops.put(instruction.sram_base, launch.uops[index])
+            room = max(0, config.uop_depth - instruction.sram_base)  # of a load that reaches behind the end, too
+            uops.put(instruction.sram_base, launch.uops[index][:room])
             continue
         footprint = footprints.of(instruction, uops.read)
         for memory, elements in footprint.reads:

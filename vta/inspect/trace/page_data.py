@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from isa.limits import Budget
 from isa.text.disassembler import format_instruction
 from runtime.observe.timeline import NEVER
 from vta.inspect.trace.lanes import instruction_lanes
@@ -20,9 +21,12 @@ __all__ = ["launch_data", "page_data"]
 
 Json = dict[str, Any]
 
+_INSTRUCTION, _STATE, _BURST = 1024, 64, 256
+"""Bytes of memory for each of these on the page, as numbers and as text."""
 
-def page_data(header: TraceHeader, launches: Iterable[Recorded]) -> Json:
-    """Return everything that the page shows."""
+
+def page_data(header: TraceHeader, launches: Iterable[Recorded], budget: Budget | None = None) -> Json:
+    """Return everything that the page shows; ``LimitError`` if that takes more than is left of ``budget``."""
     return {
         "device": header.device,
         "program": header.program,
@@ -30,13 +34,17 @@ def page_data(header: TraceHeader, launches: Iterable[Recorded]) -> Json:
         "digest": header.config.digest,
         "hardware": dict(header.hardware),
         "versions": dict(header.versions),
-        "launches": [launch_data(launch, header) for launch in launches],
+        "launches": [launch_data(launch, header, budget) for launch in launches],
     }
 
 
-def launch_data(launch: Recorded, header: TraceHeader) -> Json:
+def launch_data(launch: Recorded, header: TraceHeader, budget: Budget | None = None) -> Json:
     """Return one launch: columns of numbers, and tables of texts that they index."""
     timeline = launch.timeline
+    if budget is not None:
+        states = sum(len(states.begins) for states in timeline.states.values())
+        cost = _INSTRUCTION * len(launch) + _STATE * states + _BURST * len(timeline.bursts)
+        budget.spend(cost, f"launch {launch.number} on the page")
     account = None if timeline.account is None else {m: dict(c) for m, c in timeline.account.modules.items()}
     return {
         "number": launch.number,

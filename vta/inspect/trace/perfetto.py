@@ -142,15 +142,16 @@ def _tokens(launch: Recorded, tracks: _Tracks, places: dict[int, str]) -> Iterat
 
 
 def _bandwidth(launch: Recorded, process: int) -> Iterator[Event]:
-    """Yield bytes that finished moving, per cycle, over buckets of cycles."""
+    """Yield bytes that finished moving, per cycle, over buckets of cycles in which some did, and zero for the next."""
     bursts, duration = launch.timeline.bursts, launch.timeline.duration
     if launch.timeline.cycles is None:
         return
-    buckets = -(-duration // _BUCKET)
     for kind, of_kind in (("read", False), ("written", True)):
         numbers = [n for n, client in enumerate(bursts.clients) if (client in bursts.writers) is of_kind]
         chosen = np.isin(bursts.client, numbers) & (bursts.end != NEVER) & (bursts.end < duration)
-        sums = np.bincount(bursts.end[chosen] // _BUCKET, bursts.nbytes[chosen], buckets)
-        for bucket, nbytes in enumerate(sums.tolist()):
+        busy, place = np.unique(bursts.end[chosen] // _BUCKET, return_inverse=True)
+        sums = dict(zip(busy.tolist(), np.bincount(place, bursts.nbytes[chosen], len(busy)).tolist(), strict=True))
+        idle = {0, *(bucket + 1 for bucket in sums if (bucket + 1) * _BUCKET < duration)} - sums.keys()
+        for bucket, nbytes in sorted([*sums.items(), *((bucket, 0.0) for bucket in idle)]):
             args = {"bytes": nbytes / _BUCKET}
             yield {"ph": "C", "name": f"bytes a cycle, {kind}", "ts": bucket * _BUCKET, "pid": process, "args": args}

@@ -1,6 +1,7 @@
 """Capsules that cannot be read or run here: one sentence says why, whatever is wrong with the file."""
 
 import json
+import struct
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from isa.limits import Limits, nbytes_text
 from vta.cli.app import app
 from vta.inspect.capsule import CapsuleError, load_capsule, replay
 
@@ -134,3 +136,64 @@ def test_the_command_line_says_it_in_one_line(tmp_path: Path) -> None:
             assert result.stderr.startswith(f"error: {path}: th")
             assert result.stderr.count("\n") == 1
             assert result.stdout == ""
+
+
+def test_an_archive_that_unpacks_to_much_more_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("capsule.json", "launch-0.vtab"):
+            archive.writestr(name, bytes(150 << 20))
+    size = path.stat().st_size
+    assert size < 400 << 10
+    assert refusal(path) == (
+        "what is compressed in it would take 300 MiB of memory, and the limit is 256 MiB (for a file of "
+        f"{nbytes_text(size)}); raise it (--max-memory) if you trust the file"
+    )
+
+
+def test_an_entry_is_no_longer_than_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("capsule.json", bytes(1 << 20))
+    data = path.read_bytes()
+    path.write_bytes(data.replace(struct.pack("<I", 1 << 20), struct.pack("<I", 7)))
+    assert "Bad CRC-32" in damage(path)
+    path.write_bytes(data.replace(struct.pack("<I", 1 << 20), struct.pack("<I", 1 << 30)))
+    assert damage(path) == "capsule.json is said to be larger than anything that is compressed can be"
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_another_compression_is_refused(tmp_path: Path, method: int) -> None:
+    path = tmp_path / "c"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("capsule.json", b"{}")
+    assert damage(path) == "capsule.json is compressed in a way that capsules are not"
+
+
+def test_the_launches_share_one_limit(tmp_path: Path) -> None:
+    path = RECORDED / "product.tsim.capsule"
+    with pytest.raises(CapsuleError, match=r": capsule\.json would take .* of memory, and the limit is "):
+        load_capsule(path, limits=Limits(memory=6000))
+    with pytest.raises(CapsuleError, match=r"launch-0\.vtab: .* would take .* of memory, and the limit is "):
+        load_capsule(path, limits=Limits(memory=45_000))
+    assert load_capsule(path, limits=Limits(memory=1 << 20)).programs
+
+
+def test_heads_with_numbers_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    cases: dict[str, Callable[[Head], object]] = {
+        "'latency' of its machine cannot be True": lambda head: head["machine"].update(latency=True),
+        "'data_width' of the hardware cannot be '64'": lambda head: head["machine"]["hardware"].update(data_width="64"),
+        "'data_width' of the hardware cannot be 64.5": lambda head: head["machine"]["hardware"].update(data_width=64.5),
+        "'python' of the versions cannot be 3": lambda head: head["versions"].update(python=3),
+        "'kind' of an outcome cannot be None": lambda head: head["outcomes"][0].update(kind=None),
+    }
+    for sentence, change in cases.items():
+        assert damage(with_head(tmp_path, change)) == sentence
+
+
+def test_names_in_an_archive_are_shown_as_a_terminal_may_have_them(tmp_path: Path) -> None:
+    names = {f"\x1b[{number}m": b"" for number in range(20)}
+    text = damage(packed(tmp_path, entries() | names))
+    assert text.endswith(" and 14 more")
+    assert "\\x1b[0m" in text
+    assert text.isprintable()

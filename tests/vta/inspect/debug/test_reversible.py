@@ -1,5 +1,7 @@
 """The machine that goes forth and back: at every position its state is the reference's."""
 
+import resource
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from isa.reference import Reference
 from isa.text.assembler import assemble
 from tests.support.configs import CONFIGS
 from tests.support.isa.random_programs import random_program
+from vta.inspect.debug import reversible
 from vta.inspect.debug.reversible import ReplayMachine, StepError
 
 
@@ -70,3 +73,36 @@ def test_what_cannot_be_executed_is_told() -> None:
     assert ended.at_end
     with pytest.raises(StepError, match=r"^the program has ended$"):
         ended.step()
+
+
+def test_snapshots_of_many_pages_share_them_and_are_fewer_than_would_fill_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reversible, "_MOST_BYTES", 40 << 20)
+    lines = "".join(f"alu.add uop=0:1 imm=1\nstore dram={0x100 * (1 + i % 300)} x=1\n" for i in range(2000))
+    program = assemble(
+        ".output C address=0x1000 type=int8 shape=1300000\n.uop address=0x200000\ndst=0\n.text\n"
+        f"load.uop dram=uops x=1\n{lines}finish"
+    )
+    expected, machine = {}, ReplayMachine(program)
+    for place in (500, 1000, 2000, 3500, 4002, 500, 2000, 0, 3500, 1000):
+        machine.go_to(place)
+        assert machine._snapshot_bytes() <= 40 << 20
+        found = everything(machine.state)
+        assert expected.setdefault(place, found) == found
+    reference = Reference(program.config, program.dram())
+    for instruction in program.instructions[:2000]:
+        reference.step(instruction)
+    assert everything(reference) == expected[2000]
+
+
+def test_memory_that_nothing_writes_takes_none() -> None:
+    program = assemble(
+        ".output C address=0xfffff000 type=int8 shape=64\n.uop address=0x2000\ndst=0\n.text\n"
+        "load.uop dram=uops x=1\nalu.add uop=0:1 imm=1\nstore dram=C x=1\nfinish"
+    )
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    machine = ReplayMachine(program)
+    machine.go_to(4)
+    machine.go_to(1)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB

@@ -1,12 +1,15 @@
 """Two traces: words, micro-ops and times, in this order."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from isa.config import VTAConfig
 from isa.origin import Origin
 from isa.text.assembler import assemble
-from runtime.observe.timeline import Bursts, Timeline
+from runtime.observe.accounting import CycleAccount
+from runtime.observe.timeline import NEVER, Bursts, States, Timeline
 from vta.inspect.diff.trace_diff import diff_traces
 from vta.inspect.trace.model import Recorded
 
@@ -79,3 +82,51 @@ def test_micro_ops_and_times_are_compared() -> None:
         "first difference at instruction 1: alu.add uop=0:1 iter=1,1 dst=0,0 src=0,0 imm=3  ; C (c.py:3)\n"
         "  launch 0\n  the first ran from 10 to 15, the second from 12 to 17"
     )
+
+
+def other_timeline(launch: Recorded, **changes: Any) -> Recorded:
+    return replace(launch, timeline=replace(launch.timeline, **changes))
+
+
+def test_how_launches_ended_is_compared() -> None:
+    failed = other_timeline(recorded(), error="deadlock: \x1b[2J\n")
+    lines = "  the first finished\n  the second failed: deadlock: \\x1b[2J\\n"
+    assert (
+        str(diff_traces([recorded()], [failed]))
+        == f"first difference before the first instruction\n  launch 0\n{lines}"
+    )
+    assert diff_traces([failed], [failed]) is None
+    cut = other_timeline(failed, ended=np.where(np.arange(3) == 2, NEVER, failed.timeline.ended))
+    assert str(diff_traces([recorded()], [cut])) == (
+        "first difference at instruction 2: finish  ; C (c.py:3)\n  launch 0\n"
+        f"  the first ran from 20 to 25, the second from 20 to the end\n{lines}"
+    )
+    assert diff_traces([failed], [other_timeline(failed, error="another")]) is not None
+
+
+def test_everything_else_of_a_launch_is_compared() -> None:
+    launch = recorded()
+    states = {"load": States(np.array([0, 5]), ("work", "memory"))}
+    bursts = Bursts(*(np.array([number]) for number in (1, 2, 3, 4, 0)), ("load",))
+    account = CycleAccount({"load": {"work": 100}})
+    config = VTAConfig(log_inp_buff_size=14)
+    cases: dict[str, dict[str, Any]] = {
+        "what load waited for is not the same": {"states": states},
+        "the transfers on the memory bus are not the same": {"bursts": bursts},
+        "the first took 100 steps, the second 90 steps": {"duration": 90},
+        "the first took 100 steps, the second 100 cycles": {"account": account},
+        f"the first is for {launch.config.bitstream}, the second for {config.bitstream}": {"config": config},
+    }
+    for text, change in cases.items():
+        assert str(diff_traces([launch], [other_timeline(launch, **change)])).endswith(f"  launch 0\n  {text}")
+    issued = other_timeline(launch, issued=launch.timeline.begun - 0)
+    late = other_timeline(launch, issued=launch.timeline.begun - np.array([0, 3, 0]))
+    assert diff_traces([issued], [launch]) is None
+    assert str(diff_traces([issued], [late])).endswith(
+        "the first ran from 10 to 15 (issued at 10), the second from 10 to 15 (issued at 7)"
+    )
+
+
+def test_micro_ops_that_only_one_loaded_are_told() -> None:
+    without = replace(recorded(), uops={})
+    assert str(diff_traces([recorded()], [without])).endswith("it loads 1 micro-ops in the first, 0 in the second")

@@ -9,13 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from isa.instructions import Alu, AluOpcode, Finish, Load, MemoryId
 from isa.tokens import TokenQueue, pops, pushes
 from tests.support.runtime.recorded_runs import record_programs, some_program
 from vta.inspect.trace import Recorded
-from vta.inspect.trace.perfetto import write_perfetto
+from vta.inspect.trace.perfetto import trace_events, write_perfetto
 from vta.inspect.trace.tokens import token_flows
 
 
@@ -114,3 +115,32 @@ def test_the_bandwidth_counter_sums_to_the_bytes_that_moved(tmp_path: Path) -> N
     within = (bursts.end >= 0) & (bursts.end < duration)
     assert sums["bytes a cycle, written"] == bursts.nbytes[writes & within].sum()
     assert sums["bytes a cycle, read"] == bursts.nbytes[~writes & within].sum()
+
+
+def test_the_events_of_a_launch_follow_from_what_is_in_it_and_not_from_its_length(tmp_path: Path) -> None:
+    launch = recorded(tmp_path, "tsim", 2)
+    timeline = launch.timeline
+    late = 1 << 45
+    long = replace(
+        launch,
+        timeline=replace(
+            timeline,
+            duration=timeline.duration + late,
+            bursts=replace(timeline.bursts, end=timeline.bursts.end + late // 64 * np.arange(len(timeline.bursts))),
+        ),
+    )
+    assert len(list(trace_events(long))) < 10 * len(list(trace_events(launch)))
+
+
+def test_where_nothing_moved_the_bandwidth_is_zero(tmp_path: Path) -> None:
+    launch = recorded(tmp_path, "tsim", 2)
+    ends = launch.timeline.bursts.end
+    busy = {int(end) // 64 for end in ends.tolist() if end >= 0}
+    shown = [event for event in events_of(launch) if event["name"] == "bytes a cycle, read"]
+    assert shown[0]["ts"] == 0
+    assert {event["ts"] // 64 for event in shown if event["args"]["bytes"]} <= busy
+    times = [event["ts"] for event in shown]
+    assert times == sorted(set(times))
+    for event, following in itertools.pairwise(shown):
+        if following["ts"] > event["ts"] + 64:
+            assert event["args"]["bytes"] == 0

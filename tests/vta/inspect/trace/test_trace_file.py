@@ -151,7 +151,7 @@ def rewritten(path: Path, change: Callable[[dict[str, Any], dict[str, Any]], obj
     [
         (lambda head, _: head.update(duration="long"), "'duration' cannot be 'long'"),
         (lambda head, _: head.pop("origins"), "'origins' cannot be None"),
-        (lambda _, columns: columns.pop("uops"), "KeyError('uops')"),
+        (lambda _, columns: columns.pop("uops"), "it has no column 'uops'"),
         (
             lambda _, columns: columns.update({"ended": columns["ended"][1:]}),
             "origin, begun, ended, issued, settled are of different lengths",
