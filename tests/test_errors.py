@@ -37,7 +37,6 @@ CAUGHT_NEARBY = {
     "vta/inspect/trace/columns.py": "the reader says which file it was",
     "vta/inspect/trace/format.py": "the reader says which file it was",
     "vta/inspect/trace/launch_record.py": "the reader says which file it was",
-    "vta/inspect/trace/reader.py": "the reader says which file it was",
 }
 """Files that raise ``ValueError``, and why no user meets it."""
 
