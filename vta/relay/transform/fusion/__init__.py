@@ -1,0 +1,1 @@
+"""Fusion: which operators become one kernel. Post-dominators of the graph, groups of its nodes, and the rewriting."""
