@@ -41,7 +41,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 def open_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open ``path`` for new contents, as ``write_whole`` does: an exception inside leaves the old ones."""
     with _named(path):
-        target = _behind_links(os.fspath(path))
+        target = _through_links(os.fspath(path))
         if _is_special(target):
             with os.fdopen(os.open(target, os.O_WRONLY), "wb") as special:
                 yield special
@@ -60,7 +60,7 @@ def open_growing(path: str | os.PathLike[str]) -> Iterator[FileIO]:
     yet, the file is removed.
     """
     with _named(path):
-        target = _behind_links(os.fspath(path))
+        target = _through_links(os.fspath(path))
         if _is_special(target):
             with os.fdopen(os.open(target, os.O_WRONLY), "wb", buffering=0) as special:
                 yield special
@@ -223,28 +223,28 @@ def _named(path: str | os.PathLike[str]) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None  # a full disk gives no name
 
 
-def _behind_links(path: str) -> str:
+def _through_links(path: str) -> str:
     """Return the file that ``path`` stands for: itself if it is no link, or leads to a device or a pipe.
 
     ``PermissionError`` for a link of another user in a folder that all may write to: Linux refuses those to programs
     that open them, too (``fs.protected_symlinks``).
     """
-    behind = path
+    target = path
     for _ in range(_MOST_LINKS):
         try:
-            link = os.lstat(behind)
+            link = os.lstat(target)
         except FileNotFoundError:
             break
         if not stat.S_ISLNK(link.st_mode):
             break
-        folder = os.stat(os.path.dirname(behind) or os.curdir)
+        folder = os.stat(os.path.dirname(target) or os.curdir)
         shared = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
         if shared and link.st_uid not in (os.geteuid(), folder.st_uid):
             raise OSError(errno.EACCES, "a link of another user in a folder that all may write to", path)
-        behind = os.path.join(os.path.dirname(behind), os.readlink(behind))
+        target = os.path.join(os.path.dirname(target), os.readlink(target))
     else:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
-    return path if _is_special(path) else behind  # /proc has links that only the system can follow
+    return path if _is_special(path) else target  # /proc has links that only the system can follow
 
 
 def _is_special(path: str) -> bool:

@@ -78,7 +78,7 @@ def _host(session: Session, pointer: int | None, offset: int, size: int) -> int:
         raise CallError("VTABufferCopy: the host pointer is null")
     begin = (pointer or 0) + offset
     if begin + size > 1 << 64:
-        raise CallError(f"VTABufferCopy: no {size} bytes lie {offset} bytes behind the host pointer {pointer or 0:#x}")
+        raise CallError(f"VTABufferCopy: no {size} bytes lie {offset} bytes after the host pointer {pointer or 0:#x}")
     if begin in session.handles:
         raise CallError(f"VTABufferCopy: the host pointer {begin:#x} is a handle of this session, not an address")
     return begin

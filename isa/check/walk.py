@@ -91,7 +91,7 @@ class Walk:
         instructions, whole = self.program.instructions, []
         finishes = any(isinstance(entry, Finish) for entry in instructions)
         if not finishes:
-            text = "the program has no FINISH, so it never ends: put one behind the last instruction"
+            text = "the program has no FINISH, so it never ends: put one after the last instruction"
             whole.append(Finding(Severity.ERROR, None, text, FindingKind.TOKENS))
         if self.flow.shortage is not None:
             deadlock = token_order(instructions).deadlock

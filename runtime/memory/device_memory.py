@@ -250,7 +250,7 @@ class DeviceMemory:
         with self._changing():
             if begin < self._top or self._ceiling < self._end:
                 raise DeviceMemoryError(
-                    f"device memory: no {nbytes} bytes are left behind the allocations, which reach to {self._top:#x} "
+                    f"device memory: no {nbytes} bytes are left after the allocations, which reach to {self._top:#x} "
                     f"of {self._end:#x}; free some of them, or give a higher limit"
                 )
             self._ceiling = begin

@@ -263,7 +263,7 @@ def push_outside(_: int | None) -> int:
         (
             lambda _q, h: call("VTABufferCopy", 0x10, (1 << 64) - 8, h, 0, 8, 1),
             CallError,
-            "VTABufferCopy: no 8 bytes lie 18446744073709551608 bytes behind the host pointer 0x10",
+            "VTABufferCopy: no 8 bytes lie 18446744073709551608 bytes after the host pointer 0x10",
         ),
         (
             lambda q, h: call("VTAReadBarrier", q, h, 4, 0, 129),

@@ -20,7 +20,7 @@ from vta.inspect.capsule.file import MAGIC, capsule_to_bytes
 __all__ = ["is_capsule", "packing", "replay_capsule", "require_trace"]
 
 _MOST_OF_NAME = 60
-"""Letters of a file's name in that of its capsule."""
+"""How many letters of a file's name its capsule's name takes over."""
 
 
 def is_capsule(file: Path) -> bool:
@@ -32,16 +32,16 @@ def is_capsule(file: Path) -> bool:
 
 
 def require_trace(file: Path, expected: str) -> None:
-    """Raise ``UserError`` unless ``file`` is there, and no capsule; ``expected`` says what it should be."""
+    """Raise ``UserError`` unless ``file`` exists and is not a capsule; ``expected`` says what it should be."""
     require_file(file, expected)
     if is_capsule(file):
         raise UserError(f"{file}: this is a capsule; `vta run {file} --record OUT` records its replay as a trace")
 
 
 def replay_capsule(file: Path, *, limits: Limits, inside: Callable[[Session], AbstractContextManager[object]]) -> None:
-    """Run a capsule again, ``inside`` what that makes of its session, and say what came of it.
+    """Run a capsule again, within what ``inside`` makes of its session, and say what came of it.
 
-    The exit code is 1 if it is another outcome.
+    The exit code is 1 if the outcome differs.
     """
     capsule = load_capsule(file, limits=limits)
     found = replay(capsule, inside=inside)
@@ -59,7 +59,7 @@ def replay_capsule(file: Path, *, limits: Limits, inside: Callable[[Session], Ab
 def packing(session: Session, file: Path, output: Path | None) -> Iterator[Capture]:
     """Pack what runs inside into ``output``; without one, a launch that fails is packed among the temporary files.
 
-    Programs that bring their own memory are run by the yielded capture; launches of the queue are taken anyhow.
+    Programs that bring their own memory are run by the yielded capture; launches of the queue are taken in any case.
     """
     capture = Capture(session, name=file.name, keep_all=output is not None)
     try:

@@ -23,7 +23,7 @@ _LINE_EVERY = 10.0
 
 
 class LaunchProgress:
-    """Says how far a launch is: in a line that changes on a terminal, in a new line every ten seconds elsewhere.
+    """Says how far a launch has come: in a line that changes on a terminal, in a new line every ten seconds elsewhere.
 
     ``clock`` gives seconds.
     """
@@ -70,7 +70,7 @@ class LaunchProgress:
 
 @contextmanager
 def heartbeat(session: Session) -> Iterator[None]:
-    """Show how far the launches inside are, if they take long."""
+    """Show how far the launches inside have come, if they take long."""
     device = session.device
     progress = LaunchProgress(Console(stderr=True, highlight=False, soft_wrap=True))
     device.set_heartbeat(progress)

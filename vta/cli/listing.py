@@ -1,4 +1,4 @@
-"""The listing of a launch: one line an instruction, with its index and the schedule line that it came from.
+"""The listing of a launch: one line per instruction, with its index and the schedule line that it came from.
 
 Tests: tests/vta/cli/test_script_commands.py.
 """

@@ -47,7 +47,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def require_file(file: Path, expected: str) -> None:
-    """Raise ``UserError`` unless ``file`` is there and no folder; ``expected`` says what it should be."""
+    """Raise ``UserError`` unless ``file`` exists and is not a folder; ``expected`` says what it should be."""
     if not file.exists():
         raise UserError(f"{file}: no such file; expected {expected}")
     if file.is_dir():
@@ -55,7 +55,7 @@ def require_file(file: Path, expected: str) -> None:
 
 
 def require_place(file: Path) -> None:
-    """Raise ``UserError`` unless ``file`` can be written: to be asked before work whose result would be lost."""
+    """Raise ``UserError`` unless ``file`` can be written: to be called before work whose result would be lost."""
     if file.is_dir():
         raise UserError(f"{file}: this is a folder; name a file in it")
     folder = file.parent

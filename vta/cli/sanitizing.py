@@ -17,7 +17,7 @@ from vta.cli.style import say
 __all__ = ["LaunchSanitizer", "sanitize_programs"]
 
 _SHOWN = 20
-"""Findings that are printed of a program or a launch."""
+"""How many findings are printed for a program or a launch."""
 
 
 def sanitize_programs(programs: Sequence[Program], name: str) -> int:

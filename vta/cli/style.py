@@ -1,6 +1,6 @@
 """All that the command line prints goes through here: made printable, and in colours where there are any.
 
-Text of a stranger's file may hold what a terminal would obey; ``isa.printable`` writes that out. Elsewhere than on a
+Text of a stranger's file may hold what a terminal would obey; ``isa.printable`` writes that out. Anywhere but on a
 terminal, and with NO_COLOR set, the text is the same without colours.
 
 Patterns find what is worth a colour (verdicts, instructions, tokens, where they came from), so that no text is written

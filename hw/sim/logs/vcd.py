@@ -126,15 +126,15 @@ class VcdLog:
         more = fn.op(f"icmp ult i64 {index}, {count}")
         fn.do(f"br i1 {more}, label %{body}, label %{done}")
         fn.lines.append(f"{body}:")
-        entry = _behind(fn, base, fn.op(f"add i64 {fn.op(f'mul i64 {index}, {_ENTRY}')}, {_TABLE}"))
-        source = _behind(fn, "%io", _load(fn, entry, _PLACE))
+        entry = _at(fn, base, fn.op(f"add i64 {fn.op(f'mul i64 {index}, {_ENTRY}')}, {_TABLE}"))
+        source = _at(fn, "%io", _load(fn, entry, _PLACE))
         value = fn.op(f"and i64 {fn.op(f'load i64, ptr {source}, align 1')}, {_load(fn, entry, _ONES)}")
         with fn.when(fn.op(f"icmp ne i64 {value}, {_load(fn, entry, _LAST)}"), unlikely=True):
-            fn.do(f"store i64 {value}, ptr {_behind(fn, entry, str(_LAST))}")
+            fn.do(f"store i64 {value}, ptr {_at(fn, entry, str(_LAST))}")
             used = fn.op(f"load i64, ptr {used_at}")
-            change = _behind(fn, base, used)
+            change = _at(fn, base, used)
             fn.do(f"store i64 {fn.op(f'or i64 {stamp}, {index}')}, ptr {change}")
-            fn.do(f"store i64 {value}, ptr {_behind(fn, change, '8')}")
+            fn.do(f"store i64 {value}, ptr {_at(fn, change, '8')}")
             fn.do(f"store i64 {fn.op(f'add i64 {used}, {_CHANGE}')}, ptr {used_at}")
         fn.lines += [f"  br label %{head}next", f"{head}next:"]
         fn.do(f"{following} = add i64 {index}, 1")
@@ -240,9 +240,9 @@ class VcdLog:
             self._clocked += 1
 
 
-def _behind(fn: Function, base: str, offset: str) -> str:
+def _at(fn: Function, base: str, offset: str) -> str:
     return fn.op(f"getelementptr i8, ptr {base}, i64 {offset}")
 
 
 def _load(fn: Function, base: str, offset: int) -> str:
-    return fn.op(f"load i64, ptr {_behind(fn, base, str(offset))}")
+    return fn.op(f"load i64, ptr {_at(fn, base, str(offset))}")

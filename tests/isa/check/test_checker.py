@@ -190,9 +190,9 @@ def test_illegal_words_are_found_one_by_one() -> None:
 
 def test_finish_must_be_there_and_last() -> None:
     assert _findings("nop.load") == [
-        "error: the program has no FINISH, so it never ends: put one behind the last instruction"
+        "error: the program has no FINISH, so it never ends: put one after the last instruction"
     ]
-    assert _findings("") == ["error: the program has no FINISH, so it never ends: put one behind the last instruction"]
+    assert _findings("") == ["error: the program has no FINISH, so it never ends: put one after the last instruction"]
     assert _findings("finish\nnop.load\nfinish") == ["error: instruction 0: FINISH must be the last instruction"]
 
 

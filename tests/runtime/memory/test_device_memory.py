@@ -263,7 +263,7 @@ def test_there_is_no_place_to_hide_where_allocations_reach_the_end_of_all_addres
     with pytest.raises(DeviceMemoryError) as caught, memory.hidden(0x1001):
         pass
     assert str(caught.value) == (
-        "device memory: no 4097 bytes are left behind the allocations, which reach to 0xfffff000 of 0x100000000; free "
+        "device memory: no 4097 bytes are left after the allocations, which reach to 0xfffff000 of 0x100000000; free "
         "some of them, or give a higher limit"
     )
 

@@ -43,7 +43,7 @@ def check(
 
 
 def print_findings(findings: Sequence[Finding], place: str, limit: int) -> None:
-    """Print the first ``limit`` findings (0: all), each with ``place`` in front, and how many there are more."""
+    """Print the first ``limit`` findings (0: all), each with ``place`` in front, and how many more there are."""
     shown = findings[:limit] if limit else findings
     for finding in shown:
         say(f"{place}: {finding}")

@@ -1,4 +1,4 @@
-"""``vta debug``: step through a program, forth and back, on the reference interpreter.
+"""``vta debug``: step through a program, back and forth, on the reference interpreter.
 
 Tests: tests/vta/cli/test_debug.py.
 """

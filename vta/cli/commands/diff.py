@@ -69,7 +69,7 @@ def _engines(file: Path, names: list[str], config: Path | None, limits: Limits) 
 
 
 def _require_end(program: Program, place: str) -> None:
-    """Raise ``UserError`` unless FINISH is the last instruction and no other one: no engine begins anything else."""
+    """Raise ``UserError`` unless the last instruction, and no other, is FINISH: no engine starts anything else."""
     finishes = [index for index, entry in enumerate(program.instructions) if isinstance(entry, Finish)]
     last = len(program.instructions) - 1
     if finishes != [last]:

@@ -43,7 +43,7 @@ __all__ = ["run"]
 
 @dataclass(frozen=True, slots=True)
 class _Wishes:
-    """What to do beside running: where to list, record, pack and draw, whether to check all, what a file may take."""
+    """What to do besides running: where to list, record, pack and draw, whether to check all, what a file may take."""
 
     trace: str | None
     record: Path | None
@@ -108,7 +108,7 @@ def _counters_of(
 
 
 def _require_places(file: Path, wishes: _Wishes) -> None:
-    """Raise an error unless everything that is wished for can be written, and none of it over ``file``."""
+    """Raise an error unless everything that is asked for can be written, and none of it over ``file``."""
     if wishes.signals and wishes.vcd is None:
         raise typer.BadParameter("--signals chooses what --vcd FILE writes, and there is no --vcd")
     listing = None if wishes.trace in (None, "-") else Path(str(wishes.trace))
@@ -131,7 +131,7 @@ def _run_capsule(file: Path, config: Path | None, wishes: _Wishes) -> None:
 
 @contextmanager
 def _watched(session: Session, file: Path, wishes: _Wishes) -> Iterator[None]:
-    """Record and draw what is wished for, show a sign of life, and let Ctrl-C end it."""
+    """Record and draw what is asked for, show a sign of life, and let Ctrl-C end it."""
     with _recorded(session, file, wishes), _drawn(session, wishes), heartbeat(session), _killed_by_interrupt():
         yield
 
@@ -184,7 +184,7 @@ def _recorded(session: Session, file: Path, wishes: _Wishes) -> AbstractContextM
 
 @contextmanager
 def _drawn(session: Session, wishes: _Wishes) -> Iterator[None]:
-    """Write waveforms, if they are wished for."""
+    """Write waveforms, if they are asked for."""
     if wishes.vcd is None:
         yield
         return
@@ -235,7 +235,7 @@ def _text(array: npt.NDArray[np.generic]) -> str:
 
 @contextmanager
 def _trace_file(name: str) -> Iterator[Callable[[str], None]]:
-    """Yield what writes a listing into the file, or onto the screen."""
+    """Yield what writes a listing to the file, or to the screen."""
     if name == "-":
         yield lambda listing: say(listing.removesuffix("\n"))
         return

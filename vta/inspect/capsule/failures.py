@@ -22,7 +22,7 @@ _REFERENCE = DeviceSpec("reference")
 
 
 def fails_alike(capsule: Capsule, earlier: Sequence[Program]) -> Fails:
-    """Return the test whether a program, after ``earlier`` ones, fails as the capsule's last launch did."""
+    """Return the test of whether a program, after ``earlier`` ones, fails as the capsule's last launch did."""
     wanted = capsule.outcomes[-1].signature
 
     def fails(program: Program) -> bool:
@@ -42,9 +42,9 @@ def wrong_launch(spec: DeviceSpec, programs: Sequence[Program]) -> int | None:
 
 
 def gives_wrong_result(spec: DeviceSpec, earlier: Sequence[Program], like: Program) -> Fails:
-    """Return the test whether a program, after ``earlier`` ones, finishes on ``spec`` with a wrong result.
+    """Return the test of whether a program, after ``earlier`` ones, finishes on ``spec`` with a wrong result.
 
-    It must be as good as ``like`` to the checker: an engine may do as it likes with a program that has a race.
+    It must satisfy the checker as well as ``like`` does: an engine may do as it likes with a program that has a race.
     """
     accepted = _errors(like)
 

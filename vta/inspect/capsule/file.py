@@ -1,4 +1,4 @@
-"""The file of a capsule: a ZIP archive with ``capsule.json`` and a program file a launch.
+"""The file of a capsule: a ZIP archive with ``capsule.json`` and a program file for each launch.
 
 ``capsule.json``: ``format`` (1), ``name``, ``machine`` (device, hardware, latency, stall_seed), ``versions`` and
 ``outcomes`` (kind, message, cycles, digest). ``launch-N.vtab`` is launch N as ``isa.program_file`` writes it, with the

@@ -24,7 +24,7 @@ FINISHED = "finished"
 
 
 class CapsuleError(VTAError, ValueError):
-    """A file that is no capsule, one that is damaged, or one that this version cannot run."""
+    """A file that is not a capsule, one that is damaged, or one that this version cannot run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class DeviceSpec:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a launch ended: ``kind`` is ``finished`` or the class of the error, ``message`` what that said.
+    """How a launch ended: ``kind`` is ``finished`` or the class of the error, ``message`` what the error said.
 
     ``cycles`` it took where there is a clock; ``digest`` of the memory that the program names (``memory_digest``).
     """

@@ -17,7 +17,7 @@ from vta.inspect.capsule.replay import run_launches
 __all__ = ["reduce_capsule", "reduce_program"]
 
 Progress = Callable[[str], None]
-"""Takes a line about how far it is."""
+"""Takes a line about how far the reduction has come."""
 
 
 def reduce_capsule(capsule: Capsule, *, progress: Progress | None = None) -> Capsule:
@@ -250,4 +250,4 @@ def _shorter(segment: MemorySegment) -> list[MemorySegment]:
 
 
 _GRAIN = 16
-"""Bytes that a shortened segment has a multiple of."""
+"""A shortened segment has a multiple of this many bytes."""

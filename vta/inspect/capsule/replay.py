@@ -1,4 +1,4 @@
-"""Running a capsule's launches on a fresh machine, and saying where the outcome is another.
+"""Running a capsule's launches on a fresh machine, and saying where the outcome differs.
 
 Tests: tests/vta/inspect/capsule/test_capsule.py.
 """

@@ -23,14 +23,14 @@ __all__ = ["Breakpoint", "BreakpointError", "decimal", "parse_breakpoint", "pars
 
 
 class BreakpointError(VTAError, ValueError):
-    """A breakpoint that is not one."""
+    """A text that does not describe a breakpoint."""
 
 
 class Breakpoint(Protocol):
     """Something to stop for."""
 
     def hit(self, machine: ReplayMachine) -> str:
-        """Say why to stop before the next instruction of ``machine`` (there is one); nothing to go on."""
+        """Say why to stop before the next instruction of ``machine`` (there is one); an empty text to go on."""
         ...
 
     def __str__(self) -> str: ...

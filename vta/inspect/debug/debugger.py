@@ -22,7 +22,7 @@ _LETTERS = {"b": "break", "c": "continue", "d": "delete", "l": "list", "q": "qui
 
 
 _SHOWN = 40
-"""Letters of an argument that an error repeats."""
+"""How many letters of an argument an error repeats."""
 
 
 class _CommandError(VTAError, ValueError):

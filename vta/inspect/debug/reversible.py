@@ -1,4 +1,4 @@
-"""A program on the reference interpreter that can go forth and back: snapshots, and execution again from the last one.
+"""A program on the reference interpreter that can go back and forth: snapshots, and execution again from the last one.
 
 Tests: tests/vta/inspect/debug/test_reversible.py.
 """

@@ -48,7 +48,7 @@ _BOUNDS: Mapping[Share, tuple[str, str]] = {
     Share.FETCH: ("instruction fetch", "waiting for instructions is"),
     Share.PIPELINES: ("starts and drains", "beginning and emptying pipelines is"),
 }
-"""What bounds a run whose critical path has most of this, and the begin of the sentence that says so."""
+"""What bounds a run whose critical path has most of this, and the beginning of the sentence that says so."""
 
 _TURNS_BOUND = 0.2
 """A run that loses this much by taking turns is bound by that, whatever the turns are full of: the schedule alone wins

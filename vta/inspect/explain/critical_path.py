@@ -32,7 +32,7 @@ class Share(Enum):
 def critical_path(model: RunModel) -> Mapping[Share, int]:
     """Return the cycles of the critical path by what they went to; they sum to ``model.cycles()``.
 
-    ``Share.TURNS`` is not among them: what taking turns costs is known only beside a run without it.
+    ``Share.TURNS`` is not among them: what taking turns costs is known only by comparison with a run without it.
     """
     times, count = model.times(), len(model.instructions)
     event = max((ended(index) for index in range(count)), key=times.times.__getitem__)

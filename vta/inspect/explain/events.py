@@ -54,7 +54,7 @@ class Burst:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What waits for what: ``follows[event]`` has the events behind it, each with the cycles in between.
+    """What waits for what: ``follows[event]`` has the events after it, each with the cycles in between.
 
     ``bursts`` has the burst of each event that is an address; the event after it is that it has come. Cycles in between
     are negative where what is waited for comes before the last beat.
@@ -139,7 +139,7 @@ class _Clock:
                 self._ready(other)
 
     def _move(self, event: int, burst: Burst, now: int) -> None:
-        """Give a burst its beats: behind those of the bursts before, or a latency after its address."""
+        """Give a burst its beats: after those of the bursts before, or a latency after its address."""
         channel = self._writes if burst.writes else self._reads
         answer = event + 1
         earliest = channel.earliest(now) + burst.beats

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 __all__ = ["Channel"]
 
 _FIRST_BEATS, _MORE_BEATS, _MOST_BEATS = 8, 8, 128
-"""Beats on their way from which on a reader waits: at first, how much this grows in each idle cycle, and at most."""
+"""How many beats on their way make a reader wait: at first, by how much this grows in an idle cycle, and at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """The beats of a burst: in the cycles behind ``first``, up to and with ``last``."""
+    """The beats of a burst: in the cycles after ``first``, up to and with ``last``."""
 
     first: int
     last: int
@@ -54,7 +54,7 @@ class Channel:
         return now if away < self._ahead else self._allowed(client, now, away)
 
     def _allowed(self, client: str, now: int, away: int) -> int:
-        """Return when fewer beats are on their way to a client than may be; ``away`` are at ``now``."""
+        """Return when fewer beats than allowed are on their way to a client; ``away`` of them are at ``now``."""
         time = now
         for span in self._spans:
             idle = span.first - time + 1

@@ -23,14 +23,14 @@ _FETCHED = 8
 class Wait:
     """What an instruction waits for, -1 where that is nobody, and how many cycles then pass.
 
-    It is issued behind the start of ``room``, which makes room in the queue, and ``fetch`` cycles; it starts behind the
-    start of ``after``, the completion of ``behind``, and ``delay`` cycles.
+    It is issued after the start of ``room``, which makes room in the queue, with a lag of ``fetch`` cycles; it starts
+    after the start of ``before`` and the completion of ``done``, with a lag of ``delay`` cycles.
     """
 
     room: int
     fetch: int
-    after: int
-    behind: int
+    before: int
+    done: int
     delay: int
 
 
@@ -56,9 +56,9 @@ def network_of(
         if wait.room >= 0:
             follows[begun(wait.room)].append((issued(index), 1))
         follows[issued(index)].append((begun(index), 1))
-        if wait.after >= 0:
-            follows[begun(wait.after)].append((begun(index), 1))
-        for other in (*givers[index], *([wait.behind] if wait.behind >= 0 else [])):
+        if wait.before >= 0:
+            follows[begun(wait.before)].append((begun(index), 1))
+        for other in (*givers[index], *([wait.done] if wait.done >= 0 else [])):
             follows[ended(other)].append((begun(index), 1))
         follows[begun(index)].append((ended(index), 0))
         if before[index] >= 0:
@@ -81,7 +81,7 @@ def _let_data_wait(
     """
     last: dict[str, int] = {}
     final: dict[int, int] = {}
-    behind = {earlier: index for index, earlier in enumerate(before)}
+    following = {earlier: index for index, earlier in enumerate(before)}
     for number, transfer in enumerate(transfers):
         if transfer.client == "fetch":
             continue
@@ -95,8 +95,8 @@ def _let_data_wait(
         final[transfer.owner] = number
     for owner, number in final.items():
         follows[came(count, number)].append((ended(owner), 0))
-        if transfers[number].client in ("load", "store") and owner in behind:
-            follows[asked(count, number)].append((begun(behind[owner]), 0))
+        if transfers[number].client in ("load", "store") and owner in following:
+            follows[asked(count, number)].append((begun(following[owner]), 0))
 
 
 def _let_fetch_wait(
@@ -109,8 +109,8 @@ def _let_fetch_wait(
     for place, number in enumerate(fetches):
         first, end = transfers[number].brings
         for index in range(first, end):
-            behind = (end - 1 - index) * INSTRUCTION_BYTES // beat_bytes
-            follows[came(count, number)].append((issued(index), _DISPATCH - behind))
+            later = (end - 1 - index) * INSTRUCTION_BYTES // beat_bytes
+            follows[came(count, number)].append((issued(index), _DISPATCH - later))
         event = asked(count, number)
         if not place:
             continue

@@ -219,14 +219,14 @@ def _waits(launch: Recorded, model: RunModel) -> list[Wait]:
     for index, instruction in enumerate(launch.instructions):
         earlier = own[instruction.module]
         room = earlier[-depth[instruction.module]] if len(earlier) >= depth[instruction.module] else -1
-        after = earlier[-1] if earlier else -1
-        ready = max(issues[index], begins[after] if after >= 0 else -1, *(ends[giver] for giver in givers[index])) + 1
-        behind = -1
+        before = earlier[-1] if earlier else -1
+        ready = max(issues[index], begins[before] if before >= 0 else -1, *(ends[giver] for giver in givers[index])) + 1
+        done = -1
         if begins[index] > ready:  # full inside: it was taken when an earlier one had completed
-            done = [other for other in earlier[-_INSIDE:] if begins[index] - _PATIENCE <= ends[other] < begins[index]]
-            if done:
-                behind = done[-1]
-        waits.append(Wait(room, 0, after, behind, 0))
+            just = [other for other in earlier[-_INSIDE:] if begins[index] - _PATIENCE <= ends[other] < begins[index]]
+            if just:
+                done = just[-1]
+        waits.append(Wait(room, 0, before, done, 0))
         earlier.append(index)
     return waits
 

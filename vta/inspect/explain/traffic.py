@@ -21,7 +21,7 @@ class Transfer:
     """A burst of ``client``: for the instruction ``owner``, or instructions that are fetched, ``brings[0]`` to
     ``brings[1]`` without that; ``asked`` and ``ended`` are the times that were measured, ``nbytes`` what it moved.
 
-    It is asked for behind the completion of ``held`` (-1: of none) and ``wait`` cycles longer than anything else
+    It is asked for after the completion of ``held`` (-1: of none) and ``wait`` cycles longer than anything else
     explains; its beats take ``stall`` cycles longer.
     """
 

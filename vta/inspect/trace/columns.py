@@ -1,7 +1,7 @@
 """The payload of a trace record: a JSON head and columns of numbers, compressed.
 
 A payload is, before zlib: the head's length (little-endian uint32), the head (JSON with a member ``columns``: name,
-numpy type and length of each), and the columns one behind the other. Columns of int64 are stored as differences, in the
+numpy type and length of each), and the columns one after the other. Columns of int64 are stored as differences, in the
 narrowest of int8 to int64 that holds them. Tests: tests/vta/inspect/trace/test_columns.py.
 """
 

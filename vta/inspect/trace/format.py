@@ -33,9 +33,9 @@ def write_all(file: IO[bytes], data: bytes) -> None:
 
 
 def read_record(file: IO[bytes]) -> tuple[bytes, bytes] | None:
-    """Return the next record's kind and payload, None where the file ends, within a record or behind one.
+    """Return the next record's kind and payload, None where the file ends, within a record or after one.
 
-    Raises ``ValueError`` for a payload whose checksum is another.
+    Raises ``ValueError`` for a payload with a different checksum.
     """
     head = file.read(_RECORD.size)
     if len(head) < _RECORD.size:

@@ -1,4 +1,4 @@
-"""A launch as text: a line an instruction, with its times, what it says, and where it came from.
+"""A launch as text: one line per instruction, with its times, what it says, and where it came from.
 
 Tests: tests/vta/inspect/trace/test_listing.py.
 """
@@ -52,7 +52,7 @@ def launch_listing(
         source = "" if origin is None else _source(origin, call=calls)
         yield f"{text:<{_TEXT_WIDTH + 11 * len(times)}}  ; {in_one_line(source)}" if source else text
     if launch.legal < len(launch):
-        yield f"{launch.legal:5}  not an instruction, and nothing behind it was looked at"
+        yield f"{launch.legal:5}  not an instruction, and nothing after it was looked at"
 
 
 def classic_listing(launch: Recorded) -> str:

@@ -1,9 +1,9 @@
 """A trace as Chrome's trace event JSON, which https://ui.perfetto.dev opens: tracks, token arrows, counters.
 
-One process a launch. Tracks: each module's instructions (overlapping ones on further lanes) and what it waited for,
+One process per launch. Tracks: each module's instructions (overlapping ones on further lanes) and what it waited for,
 the bursts of each memory client. Arrows lead from the instruction that pushed a token to the one that popped it.
-Counters: tokens in each queue, beats of memory that moved. One cycle is shown as one microsecond.
-Tests: tests/vta/inspect/trace/test_perfetto.py.
+Counters: tokens in each queue, beats of memory that moved. One cycle is shown as one microsecond. Tests:
+tests/vta/inspect/trace/test_perfetto.py.
 """
 
 import json

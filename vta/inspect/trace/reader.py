@@ -25,7 +25,7 @@ _HEADER: Kinds = {"device": str, "config": dict, "hardware": dict, "program": st
 
 
 class TraceError(VTAError, ValueError):
-    """A file that is no trace, or one that is damaged."""
+    """A file that is not a trace, or one that is damaged."""
 
 
 class TraceReader:

@@ -61,7 +61,7 @@ def test_words_behind_an_illegal_one_are_not_listed(tmp_path: Path) -> None:
     broken = Recorded(0, replace(launch.timeline, array=array))
     lines = list(launch_listing(broken))
     assert len(lines) == 2 + 3 + 1
-    assert lines[-1] == "    3  not an instruction, and nothing behind it was looked at"
+    assert lines[-1] == "    3  not an instruction, and nothing after it was looked at"
 
 
 def test_the_classic_layout_is_that_of_the_runtime(tmp_path: Path) -> None:

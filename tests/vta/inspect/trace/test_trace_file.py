@@ -81,7 +81,7 @@ def what_is_wrong(data: bytes) -> str:
         count = len(list(reader))
     except TraceError as error:
         return str(error)
-    return "" if reader.whole else f"t: cut behind launch {count}"
+    return "" if reader.whole else f"t: cut after launch {count}"
 
 
 def test_what_is_no_trace_is_refused_in_one_sentence() -> None:
