@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -164,11 +165,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     failed = False
-    for name, stress in (
-        ("memory", lambda **given: memory_stress(options.threads, **given)),
-        ("modules", lambda **given: module_stress(options.threads, shared=False, **given)),
-        ("sessions", lambda **given: module_stress(options.threads, shared=True, **given)),
-    ):
+    stresses: tuple[tuple[str, Callable[..., Verdict]], ...] = (
+        ("memory", partial(memory_stress, options.threads)),
+        ("modules", partial(module_stress, options.threads, shared=False)),
+        ("sessions", partial(module_stress, options.threads, shared=True)),
+    )
+    for name, stress in stresses:
         verdict = stress(seconds=options.seconds, seed=options.seed)
         print(f"{name:9} {options.threads} threads, {verdict.rounds} rounds, seed {options.seed}: ", end="")
         print("; ".join(verdict.errors) or "all right")

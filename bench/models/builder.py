@@ -4,6 +4,7 @@ Tests: tests/integration/test_models.py.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +48,7 @@ class GraphBuilder:
         self._weight(f"{name}.bias", self.rng.standard_normal(out) * 0.1)
         return self.node("Gemm", [source, f"{name}.weight", f"{name}.bias"], name, out, transB=1)
 
-    def node(self, kind: str, inputs: list[str], name: str, channels: int | None = None, **attributes: object) -> str:
+    def node(self, kind: str, inputs: list[str], name: str, channels: int | None = None, **attributes: Any) -> str:
         """Append any node; it has as many channels as its first input unless told otherwise."""
         self.nodes.append(helper.make_node(kind, inputs, [name], name=name, **attributes))
         self.channels[name] = self.channels[inputs[0]] if channels is None else channels

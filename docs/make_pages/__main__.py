@@ -1,5 +1,6 @@
 """``python -m docs.make_pages``: write every page that is made from the code anew."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from docs.make_pages.errors_page import errors_page
@@ -12,7 +13,7 @@ from isa.machine.hardware_config import HardwareConfig
 
 DOCS = Path(__file__).resolve().parents[1]
 
-PAGES = {
+PAGES: Mapping[str, Callable[[], str]] = {
     "errors.md": errors_page,
     "hardware-modules.md": component_page,
     "isa.md": reference_page,

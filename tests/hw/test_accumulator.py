@@ -1,6 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """The accumulator's banks: every user at once, against one array of tiles."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from amaranth.hdl import Const
@@ -13,13 +15,13 @@ from hw.sim import compile_design
 WIDTH = 64
 
 
-def _bank(address, width):
+def _bank(address: int, width: int) -> Any:
     bank = address ^ (address >> 4) ^ (address >> 6) ^ (address >> 8)
     return bank & ((1 << min(2, width)) - 1)
 
 
 @pytest.mark.parametrize("width", [0, 1, 2, 5, 11])
-def test_banks_divide_the_tiles_evenly(width):
+def test_banks_divide_the_tiles_evenly(width: int) -> None:
     assert bank_bits(width) == min(2, width)
     assert len(bank_of(Const(0, width))) == min(2, width)
     counts = np.bincount([_bank(address, width) for address in range(1 << width)], minlength=1)
@@ -29,34 +31,34 @@ def test_banks_divide_the_tiles_evenly(width):
 class _Users:
     """Random requests of every user; a model of the tiles says what each read must give."""
 
-    def __init__(self, width, seed):
+    def __init__(self, width: int, seed: int) -> None:
         self.width = width
         self.rng = np.random.default_rng(seed)
         self.design = compile_design(Accumulator(address_width=width, lanes=2, lane_width=32, out_width=8))
         self.tile = tile_write_layout(address_width=width, tile_width=WIDTH)
         self.tiles = [0] * (1 << width)
-        self.gemm = [None] * 16  # destinations by cycle from now on, at their read
-        self.alu = [None] * ALU_WRITE_DELAY  # results on their way
-        self.expected = {}
-        self.stored = []
-        self.wanted = []
-        self.held = {"load": None, "store": None}
-        self.resets = []
+        self.gemm: list[Any] = [None] * 16  # destinations by cycle from now on, at their read
+        self.alu: list[Any] = [None] * ALU_WRITE_DELAY  # results on their way
+        self.expected: dict[str, Any] = {}
+        self.stored: list[Any] = []
+        self.wanted: list[Any] = []
+        self.held: dict[str, Any] = {"load": None, "store": None}
+        self.resets: list[Any] = []
         self.grants = {"dst": 0, "src": 0, "load": 0, "reset": 0, "store": 0}
 
-    def _address(self):
+    def _address(self) -> Any:
         return int(self.rng.integers(1 << self.width))
 
-    def _tile_word(self, address):
+    def _tile_word(self, address: int) -> tuple[Any, ...]:
         value = int.from_bytes(self.rng.bytes(8), "little")
         return self.tile.const({"address": address, "data": value}).as_bits(), address, value
 
-    def cycle(self):
+    def cycle(self) -> None:
         design, rng, poke, peek = self.design, self.rng, self.design.poke, self.design.peek
-        for name, value in self.expected.items():
-            assert peek(f"{name}_data") == value, name
+        for name, tile in self.expected.items():
+            assert peek(f"{name}_data") == tile, name
         self.expected = {}
-        writes = []
+        writes: list[Any] = []
         now = self._gemm(writes)
         # ALU: a granted destination is written later, without being asked again.
         wants = {name: self._address() if rng.random() < 0.8 else None for name in ("dst", "src")}
@@ -72,8 +74,8 @@ class _Users:
         writes += self._others()
         granted = {name: bool(peek(f"{name}_grant")) for name in wants}
         for name, value in wants.items():
-            assert not (granted[name] and value is None)
             if granted[name]:
+                assert value is not None
                 self.expected[name] = self.tiles[value]
                 self.grants[name] += 1
         self.alu.append(wants["dst"] if granted["dst"] else None)
@@ -85,7 +87,7 @@ class _Users:
         for address, value in writes:
             self.tiles[address] = value
 
-    def _gemm(self, writes):
+    def _gemm(self, writes: list[Any]) -> Any:
         """Drive GEMM: a stream of destinations, which are written WRITE_DELAY cycles after their read."""
         rng, poke = self.rng, self.design.poke
         self.gemm = [*self.gemm[1:], self._address() if rng.random() < 0.7 else None]
@@ -100,7 +102,7 @@ class _Users:
             writes.append((address, value))
         return now
 
-    def _others(self):
+    def _others(self) -> Any:
         poke, peek, rng = self.design.poke, self.design.peek, self.rng
         writes = []
         if self.held["load"] is None and rng.random() < 0.3:
@@ -142,7 +144,7 @@ class _Users:
 
 
 @pytest.mark.parametrize(("width", "seed"), [(3, 1), (5, 2), (6, 3)])
-def test_every_user_sees_the_newest_tile_and_no_bank_is_used_twice(width, seed):
+def test_every_user_sees_the_newest_tile_and_no_bank_is_used_twice(width: int, seed: int) -> None:
     users = _Users(width, seed)
     for _ in range(1500):
         users.cycle()
@@ -151,7 +153,7 @@ def test_every_user_sees_the_newest_tile_and_no_bank_is_used_twice(width, seed):
     assert len(users.wanted) - len(users.stored) <= 4
 
 
-def test_a_load_that_waits_for_gemm_asks_for_a_pause():
+def test_a_load_that_waits_for_gemm_asks_for_a_pause() -> None:
     design = compile_design(Accumulator(address_width=5, lanes=1, lane_width=32, out_width=8))
     design.poke("gemm_write", 1)
     design.poke("load__valid", 1)
@@ -164,6 +166,6 @@ def test_a_load_that_waits_for_gemm_asks_for_a_pause():
     assert asked.index(1) == 15
 
 
-def test_a_store_keeps_some_bits_of_a_lane():
+def test_a_store_keeps_some_bits_of_a_lane() -> None:
     with pytest.raises(ValueError, match=r"^Accumulator keeps 1 to 32 bits of a lane, not 33$"):
         Accumulator(address_width=3, lanes=2, lane_width=32, out_width=33)

@@ -1,5 +1,7 @@
 """What a launch leaves behind for the next one: nothing, whether it ends, fails, hangs or is given up."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ HARDWARE = HardwareConfig()
 FINISH = encode(Finish(), VTA)
 
 
-def words_of(*instructions):
+def words_of(*instructions: Any) -> Any:
     return [encode(instruction, VTA) for instruction in instructions] + [FINISH]
 
 
@@ -36,14 +38,14 @@ LEFTOVERS = words_of(
 
 
 @pytest.fixture(scope="module")
-def core():
+def core() -> Any:
     return CoreSim(VTA, HARDWARE)
 
 
 class Scene:
     """A good program with its expected memory, and room behind it for other programs; a core that starts anew."""
 
-    def __init__(self, core, number, *, length=12, **timing):
+    def __init__(self, core: CoreSim, number: int, *, length: int = 12, **timing: Any) -> None:
         self.program = random_program(np.random.default_rng(number), VTA, length=length)
         image, address = program_image(self.program)
         self.memory = aligned(image)
@@ -53,7 +55,7 @@ class Scene:
         core.design.reset()
         core.axi.configure(**{"latency": 1, "stalls": 0.0, "seed": 1} | timing)
 
-    def place(self, words):
+    def place(self, words: list[int]) -> tuple[Any, ...]:
         """Put another program behind the good one; return where."""
         address = self.free
         image = np.frombuffer(b"".join(word.to_bytes(16, "little") for word in words), np.uint8)
@@ -61,14 +63,14 @@ class Scene:
         self.free += -(-image.size // 64) * 64
         return address, len(words)
 
-    def run(self, *launches, limits=None):
+    def run(self, *launches: Any, limits: list[int] | None = None) -> list[Any]:
         """Run launches of (address, count), each for as many cycles as ``limits`` has; return how each ended."""
         limits = limits or [20_000] * len(launches)
         return [
             self.core.launch(self.memory, *place, limit=limit) for place, limit in zip(launches, limits, strict=True)
         ]
 
-    def check_good(self, *, limit=20_000):
+    def check_good(self, *, limit: int = 20_000) -> None:
         """Run the good program; it ends well and leaves what the reference leaves."""
         (launch,) = self.run(self.good, limits=[limit])
         assert launch.done
@@ -76,12 +78,12 @@ class Scene:
         np.testing.assert_array_equal(self.memory[: len(self.program.dram())], execute(self.program).memory)
 
 
-def harmless(words):
+def harmless(words: list[int]) -> list[Any]:
     """Return the words with every STORE that moves data made empty, so that the good program's input stays."""
     return [word & ~(0xFFFF << 80) if word & 7 == 1 else word for word in words]
 
 
-def test_a_launch_that_is_repeated_takes_the_same_cycles(core):
+def test_a_launch_that_is_repeated_takes_the_same_cycles(core: CoreSim) -> None:
     words = words_of(Load(memory=MemoryId.INP, x_size=3, y_size=2, x_stride=3), Gemm(uop_end=1))
     scene = Scene(core, 1)
     first, second = scene.run(*[scene.place(words)] * 2)
@@ -92,7 +94,7 @@ def test_a_launch_that_is_repeated_takes_the_same_cycles(core):
 
 @pytest.mark.parametrize("stall", [0.0, 0.3])
 @pytest.mark.parametrize("number", [2, 3, 4])
-def test_a_launch_after_a_deadlock_or_leftover_tokens_starts_clean(core, number, stall):
+def test_a_launch_after_a_deadlock_or_leftover_tokens_starts_clean(core: CoreSim, number: int, stall: float) -> None:
     scene = Scene(core, number, stalls=stall, seed=3)
     bad = [scene.place(harmless(words)) for words in (LEFTOVERS, DEADLOCKED, LEFTOVERS)]
     ends = scene.run(*bad, limits=[1500, 700, 1500])
@@ -100,7 +102,7 @@ def test_a_launch_after_a_deadlock_or_leftover_tokens_starts_clean(core, number,
     scene.check_good()
 
 
-def test_a_deadlock_shows_what_each_module_has_started(core):
+def test_a_deadlock_shows_what_each_module_has_started(core: CoreSim) -> None:
     scene = Scene(core, 2)
     (outcome,) = scene.run(scene.place(harmless(DEADLOCKED)), limits=[600])
     assert not outcome.done
@@ -111,7 +113,7 @@ def test_a_deadlock_shows_what_each_module_has_started(core):
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.2])
-def test_a_launch_given_up_in_the_middle_leaves_nothing_behind(core, stall):
+def test_a_launch_given_up_in_the_middle_leaves_nothing_behind(core: CoreSim, stall: float) -> None:
     loads = [
         Load(memory=MemoryId.INP, x_size=6, y_size=3, x_stride=6),
         Load(memory=MemoryId.ACC, x_size=4, y_size=2, x_stride=4),
@@ -125,7 +127,9 @@ def test_a_launch_given_up_in_the_middle_leaves_nothing_behind(core, stall):
 
 
 @pytest.mark.parametrize("number", [6, 7, 8])
-def test_stores_given_up_in_the_middle_write_whole_bursts_and_the_next_launch_is_right(core, number):
+def test_stores_given_up_in_the_middle_write_whole_bursts_and_the_next_launch_is_right(
+    core: CoreSim, number: int
+) -> None:
     scene = Scene(core, number, latency=30, stalls=0.3, seed=7)
     room = (scene.free + 1024) // VTA.out_elem_bytes
     stores = [Store(x_size=40, y_size=2, x_stride=40, dram_base=room) for _ in range(3)]
@@ -135,7 +139,7 @@ def test_stores_given_up_in_the_middle_write_whole_bursts_and_the_next_launch_is
     assert core.axi.idle
 
 
-def test_an_illegal_word_stops_the_launch_with_its_index_and_the_next_one_is_right(core):
+def test_an_illegal_word_stops_the_launch_with_its_index_and_the_next_one_is_right(core: CoreSim) -> None:
     scene = Scene(core, 8)
     words = {6: ErrorCode.OPCODE, FINISH | 1 << 127: ErrorCode.UNUSED_BITS, 4 << 7: ErrorCode.ILLEGAL}
     good = words_of(Load(memory=MemoryId.INP, x_size=3, y_size=1))[:-1]
@@ -147,7 +151,7 @@ def test_an_illegal_word_stops_the_launch_with_its_index_and_the_next_one_is_rig
     scene.check_good()
 
 
-def test_instructions_behind_finish_are_not_executed_and_do_not_disturb_the_next_launch(core):
+def test_instructions_behind_finish_are_not_executed_and_do_not_disturb_the_next_launch(core: CoreSim) -> None:
     scene = Scene(core, 10, latency=20)
     (first,) = scene.run(scene.place([FINISH] + [6] * 30))
     assert first.done
@@ -155,7 +159,7 @@ def test_instructions_behind_finish_are_not_executed_and_do_not_disturb_the_next
     scene.check_good()
 
 
-def test_an_error_response_of_memory_names_who_asked():
+def test_an_error_response_of_memory_names_who_asked() -> None:
     """In Amaranth's own simulator: the compiled one's memory takes such a read for a fault of the design."""
     asks = {
         Load(memory=MemoryId.UOP, x_size=2, y_size=1): (ErrorCode.READ_RESPONSE, 1),

@@ -1,6 +1,7 @@
 """Whole programs on the core in native code: random ones with random stalls, and the recorded streams' cycles."""
 
 import functools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,11 +55,11 @@ SMALLEST = {
 
 
 @functools.cache
-def simulation(name, width):
+def simulation(name: str, width: int) -> Any:
     return CoreSim({**CONFIGS, **ODD_CONFIGS}[name], HardwareConfig(data_width=width))
 
 
-def check_random_programs(sim, seeds):
+def check_random_programs(sim: CoreSim, seeds: range) -> None:
     for seed in seeds:
         program = random_program(np.random.default_rng(seed), sim.vta)
         want = execute(program).memory
@@ -73,22 +74,22 @@ def check_random_programs(sim, seeds):
 
 
 @pytest.mark.parametrize(("name", "width"), [("single_lane", 64), ("one_bit", 256)])
-def test_random_programs_leave_what_the_reference_leaves(name, width):
+def test_random_programs_leave_what_the_reference_leaves(name: str, width: int) -> None:
     check_random_programs(simulation(name, width), range(25))
 
 
-def test_the_smallest_hardware_leaves_what_the_reference_leaves():
+def test_the_smallest_hardware_leaves_what_the_reference_leaves() -> None:
     check_random_programs(CoreSim(ODD_CONFIGS["two_lanes_in"], HardwareConfig(**SMALLEST)), range(100, 120))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [64, 128, 256, 512])
 @pytest.mark.parametrize("name", [*CONFIGS, *ODD_CONFIGS])
-def test_random_programs_leave_what_the_reference_leaves_at_every_width(name, width):
+def test_random_programs_leave_what_the_reference_leaves_at_every_width(name: Any, width: Any) -> None:
     check_random_programs(simulation(name, width), range(60))
 
 
-def check_stream(stream, latencies):
+def check_stream(stream: str, latencies: tuple[int, ...]) -> None:
     case = load_case("default", stream)
     memory, launches = golden_launches(case, seed=1)
     want = reference_memory(case, memory, launches)
@@ -106,11 +107,11 @@ def check_stream(stream, latencies):
 
 
 @pytest.mark.parametrize("stream", QUICK_STREAMS)
-def test_a_recorded_stream_needs_no_more_cycles_than_upstream(stream):
+def test_a_recorded_stream_needs_no_more_cycles_than_upstream(stream: str) -> None:
     check_stream(stream, (1, 32, 100))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("stream", LONG_STREAMS)
-def test_a_long_recorded_stream_needs_no_more_cycles_than_upstream(stream):
+def test_a_long_recorded_stream_needs_no_more_cycles_than_upstream(stream: Any) -> None:
     check_stream(stream, (1, 32, 100))

@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
 import random
+from typing import Any
 
 import pytest
 
@@ -7,7 +8,7 @@ from hw.dma.address import BurstWalker
 from tests.support.hw.hw_streams import put, run_benches, take
 
 
-def expected_bursts(requests, *, beat, burst_beats):
+def expected_bursts(requests: list[dict[str, int]], *, beat: int, burst_beats: int) -> Any:
     bursts = []
     for request in requests:
         for row in range(request["rows"]):
@@ -22,14 +23,14 @@ def expected_bursts(requests, *, beat, burst_beats):
     return bursts
 
 
-def run(walker, requests, *, stall, seed):
+def run(walker: BurstWalker, requests: list[dict[str, int]], *, stall: float, seed: int) -> None:
     want = expected_bursts(requests, beat=1 << walker.beat_log, burst_beats=walker.burst_beats)
     got = []
 
-    async def feed(ctx):
+    async def feed(ctx: Any) -> None:
         await put(ctx, walker.request, requests, seed=seed, stall=stall)
 
-    async def drain(ctx):
+    async def drain(ctx: Any) -> None:
         for payload in await take(ctx, walker.cmd, len(want), seed=seed + 1, stall=stall):
             got.append((payload.addr, payload.beats))
 
@@ -38,7 +39,7 @@ def run(walker, requests, *, stall, seed):
     assert all(addr // 4096 == (addr + beats * (1 << walker.beat_log) - 1) // 4096 for addr, beats in got)
 
 
-def random_requests(generator, count, unit):
+def random_requests(generator: random.Random, count: int, unit: int) -> list[Any]:
     return [
         {
             "addr": generator.randrange(0, 1 << 14) * unit,
@@ -52,21 +53,21 @@ def random_requests(generator, count, unit):
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 @pytest.mark.parametrize(("width", "burst", "unit"), [(64, 16, 1), (64, 64, 8), (128, 256, 16), (512, 64, 16)])
-def test_bursts_cover_every_row_and_cross_no_line(width, burst, unit, stall):
+def test_bursts_cover_every_row_and_cross_no_line(width: int, burst: int, unit: int, stall: float) -> None:
     generator = random.Random(7)
     walker = BurstWalker(addr_width=32, data_width=width, burst_beats=burst, size_width=20, aligned=unit * 8 >= width)
     run(walker, random_requests(generator, 12, unit), stall=stall, seed=3)
 
 
-def test_a_burst_leaves_every_cycle_without_a_gap_between_requests():
+def test_a_burst_leaves_every_cycle_without_a_gap_between_requests() -> None:
     walker = BurstWalker(addr_width=32, data_width=64, burst_beats=16, size_width=20, aligned=True)
     requests = [{"addr": 4096 * i, "row_bytes": 8, "stride_bytes": 64, "rows": 2} for i in range(4)]
     seen = []
 
-    async def feed(ctx):
+    async def feed(ctx: Any) -> None:
         await put(ctx, walker.request, requests)
 
-    async def watch(ctx):
+    async def watch(ctx: Any) -> None:
         ctx.set(walker.cmd.ready, 1)
         for cycle in range(20):
             seen.append((cycle, ctx.get(walker.cmd.valid)))
@@ -78,6 +79,6 @@ def test_a_burst_leaves_every_cycle_without_a_gap_between_requests():
     assert busy[-1] - busy[0] == 7
 
 
-def test_a_burst_longer_than_a_page_is_refused():
+def test_a_burst_longer_than_a_page_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^BurstWalker needs bursts of a power of two of beats within 4096 bytes, "):
         BurstWalker(addr_width=32, data_width=512, burst_beats=128, size_width=20)

@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
 import random
+from typing import Any
 
 import pytest
 
@@ -7,7 +8,7 @@ from hw.dma.packer import Packer
 from tests.support.hw.hw_streams import put, run_benches, take
 
 
-def expected_bytes(jobs, elements, *, size):
+def expected_bytes(jobs: list[dict[str, int]], elements: list[int], *, size: int) -> Any:
     """Return the pairs (byte of a beat's place, value) that each row writes, as a list of rows."""
     rows = []
     values = iter(elements)
@@ -18,7 +19,7 @@ def expected_bytes(jobs, elements, *, size):
     return rows
 
 
-def random_jobs(generator, *, beat, size):
+def random_jobs(generator: random.Random, *, beat: int, size: int) -> list[Any]:
     offsets = range(0, beat, min(size, beat))
     return [
         {
@@ -33,7 +34,7 @@ def random_jobs(generator, *, beat, size):
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 @pytest.mark.parametrize(("width", "size"), [(64, 16), (64, 8), (64, 1), (128, 4), (256, 16), (512, 16)])
-def test_every_byte_of_a_row_is_enabled_once_and_no_other(width, size, stall):
+def test_every_byte_of_a_row_is_enabled_once_and_no_other(width: int, size: int, stall: float) -> None:
     generator = random.Random(9)
     packer = Packer(data_width=width, element_bytes=size)
     beat = width // 8
@@ -44,13 +45,13 @@ def test_every_byte_of_a_row_is_enabled_once_and_no_other(width, size, stall):
     beats_a_row = [(begin % beat + len(content) + beat - 1) // beat for begin, content in rows]
     got = []
 
-    async def feed_jobs(ctx):
+    async def feed_jobs(ctx: Any) -> None:
         await put(ctx, packer.job, jobs, seed=1, stall=stall)
 
-    async def feed_elements(ctx):
+    async def feed_elements(ctx: Any) -> None:
         await put(ctx, packer.elements, elements, seed=2, stall=stall)
 
-    async def drain(ctx):
+    async def drain(ctx: Any) -> None:
         got.extend(await take(ctx, packer.beats, sum(beats_a_row), seed=3, stall=stall))
 
     run_benches(packer, feed_jobs, feed_elements, drain)
@@ -65,6 +66,6 @@ def test_every_byte_of_a_row_is_enabled_once_and_no_other(width, size, stall):
         assert written == {begin % beat + at: value for at, value in enumerate(content)}
 
 
-def test_an_element_of_an_odd_size_is_refused():
+def test_an_element_of_an_odd_size_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^Packer needs elements of a power of two of bytes, not 3$"):
         Packer(data_width=64, element_bytes=3)

@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
 import random
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from tests.support.hw.hw_streams import put, run_benches, take
 MEMORY = random.Random(1).randbytes(1 << 16)
 
 
-def beats_of(jobs, *, beat, sizes):
+def beats_of(jobs: list[dict[str, int]], *, beat: int, sizes: tuple[int, ...]) -> tuple[Any, ...]:
     """Return the beats that a walker would ask for, and the parts that they hold."""
     beats, parts = [], []
     for job in jobs:
@@ -36,7 +37,7 @@ def beats_of(jobs, *, beat, sizes):
 @pytest.mark.parametrize(
     ("width", "sizes"), [(64, (16, 256)), (64, (4,)), (128, (16, 4)), (256, (16, 256)), (512, (1, 32, 64))]
 )
-def test_every_element_comes_once_in_order(width, sizes, stall):
+def test_every_element_comes_once_in_order(width: int, sizes: tuple[int, ...], stall: float) -> None:
     generator = random.Random(5)
     reader = Reader(data_width=width, element_bytes=sizes)
     beat = width // 8
@@ -53,13 +54,13 @@ def test_every_element_comes_once_in_order(width, sizes, stall):
     beats, want = beats_of(records, beat=beat, sizes=sizes)
     got = []
 
-    async def feed_jobs(ctx):
+    async def feed_jobs(ctx: Any) -> None:
         await put(ctx, reader.job, jobs, seed=1, stall=stall)
 
-    async def feed_beats(ctx):
+    async def feed_beats(ctx: Any) -> None:
         await put(ctx, reader.beats, beats, seed=2, stall=stall)
 
-    async def drain(ctx):
+    async def drain(ctx: Any) -> None:
         for part, expected in zip(await take(ctx, reader.parts, len(want), seed=3, stall=stall), want, strict=True):
             bits = expected[-1]
             value = part.data & ((1 << bits) - 1)
@@ -70,6 +71,6 @@ def test_every_element_comes_once_in_order(width, sizes, stall):
     assert got == want
 
 
-def test_an_element_of_an_odd_size_is_refused():
+def test_an_element_of_an_odd_size_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^Reader needs elements of a power of two of bytes, not 12$"):
         Reader(data_width=64, element_bytes=(12,))

@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
 import random
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from tests.support.hw.hw_streams import put, run_benches
 DEPTH_LOG = 10
 
 
-def random_jobs(generator, count, kinds):
+def random_jobs(generator: random.Random, count: int, kinds: int) -> Any:
     jobs = []
     for _ in range(count):
         pads = {name: generator.choice([0, 0, 1, 3]) for name in ("x_pad_0", "x_pad_1", "y_pad_0", "y_pad_1")}
@@ -28,11 +29,13 @@ def random_jobs(generator, count, kinds):
     return jobs
 
 
-def parts_of(jobs, *, sizes, beat, generator):
+def parts_of(
+    jobs: list[dict[str, int]], *, sizes: tuple[int, ...], beat: int, generator: random.Random
+) -> tuple[Any, ...]:
     """Return the parts that the reader gives, and what each element holds afterwards, by job."""
     parts, images = [], []
     for job in jobs:
-        image = {}
+        image: dict[Any, Any] = {}
         images.append(image)
         if job["empty"]:
             continue
@@ -64,20 +67,20 @@ def parts_of(jobs, *, sizes, beat, generator):
 
 @pytest.mark.parametrize("stall", [0.0, 0.3])
 @pytest.mark.parametrize("sizes", [(16, 64), (8,)])
-def test_every_element_of_a_padded_tile_is_written_before_done(sizes, stall):
+def test_every_element_of_a_padded_tile_is_written_before_done(sizes: tuple[int, ...], stall: float) -> None:
     generator = random.Random(11)
     writer = TileWriter(data_width=64, element_bytes=sizes, address_width=DEPTH_LOG)
     jobs = random_jobs(generator, 60, len(sizes))
     parts, images = parts_of(jobs, sizes=sizes, beat=8, generator=generator)
-    done = []
+    done: list[Any] = []
 
-    async def feed_jobs(ctx):
+    async def feed_jobs(ctx: Any) -> None:
         await put(ctx, writer.job, jobs, seed=1, stall=stall)
 
-    async def feed_parts(ctx):
+    async def feed_parts(ctx: Any) -> None:
         await put(ctx, writer.parts, parts, seed=2, stall=stall)
 
-    async def watch(ctx):
+    async def watch(ctx: Any) -> None:
         stalls = random.Random(3)
         written = {}
         while len(done) < len(jobs):
@@ -101,7 +104,7 @@ def test_every_element_of_a_padded_tile_is_written_before_done(sizes, stall):
     assert len(done) == len(jobs)
 
 
-def test_two_unpadded_jobs_follow_each_other_without_a_gap():
+def test_two_unpadded_jobs_follow_each_other_without_a_gap() -> None:
     generator = random.Random(12)
     writer = TileWriter(data_width=64, element_bytes=(8,), address_width=DEPTH_LOG)
     job = dict.fromkeys(("kind", "empty", "tag", "x_pad_0", "x_pad_1", "y_pad_0", "y_pad_1"), 0)
@@ -109,13 +112,13 @@ def test_two_unpadded_jobs_follow_each_other_without_a_gap():
     parts, _ = parts_of(jobs, sizes=(8,), beat=8, generator=generator)
     cycles = []
 
-    async def feed_jobs(ctx):
+    async def feed_jobs(ctx: Any) -> None:
         await put(ctx, writer.job, jobs)
 
-    async def feed_parts(ctx):
+    async def feed_parts(ctx: Any) -> None:
         await put(ctx, writer.parts, parts)
 
-    async def watch(ctx):
+    async def watch(ctx: Any) -> None:
         ctx.set(writer.write.ready, 1)
         for cycle in range(40):
             if ctx.get(writer.write.valid):

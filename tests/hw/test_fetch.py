@@ -1,11 +1,12 @@
 import random
+from typing import Any
 
 import pytest
 
 from hw.fetch import InstructionFetch
 from isa.config import VTAConfig
 from isa.encoding import encode
-from isa.instructions import Finish, Gemm, Load, MemoryId, Module, Store
+from isa.instructions import Finish, Gemm, Instruction, Load, MemoryId, Module, Store
 from isa.machine.error_codes import ErrorCode
 from isa.machine.hardware_config import HardwareConfig
 from tests.support.hw.axi_dram import AxiDram
@@ -21,8 +22,8 @@ KINDS = (
 )
 
 
-def random_program(generator, count):
-    instructions = []
+def random_program(generator: random.Random, count: int) -> list[Any]:
+    instructions: list[Instruction] = []
     for place in range(count):
         kind = generator.choice(KINDS)
         if isinstance(kind, Gemm):
@@ -32,7 +33,16 @@ def random_program(generator, count):
     return [*instructions, Finish()]
 
 
-def run(words, *, width=64, latency=1, stall=0.0, address=4096 - 48, cycles=None, count=None):
+def run(
+    words: list[int],
+    *,
+    width: int = 64,
+    latency: int = 1,
+    stall: float = 0.0,
+    address: int = 4096 - 48,
+    cycles: int | None = None,
+    count: int | None = None,
+) -> tuple[Any, ...]:
     """Fetch ``words``; return what each module got, the error and its place, the cycles of dispatch, and the DRAM."""
     hardware = HardwareConfig(data_width=width, fetch_buffer_depth=16)
     fetch = InstructionFetch(VTA, hardware)
@@ -42,11 +52,11 @@ def run(words, *, width=64, latency=1, stall=0.0, address=4096 - 48, cycles=None
     memory[address : address + len(image)] = image
     dram = AxiDram(memory, latency=latency, stall=stall, seed=1)
     queues = {Module.LOAD: fetch.load, Module.COMPUTE: fetch.compute, Module.STORE: fetch.store}
-    got = {module: [] for module in queues}
+    got: dict[Module, list[Any]] = {module: [] for module in queues}
     dispatches = []
     result = {}
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         source = random.Random(2)
         ctx.set(fetch.address, address)
         ctx.set(fetch.count, len(words) if count is None else count)
@@ -74,14 +84,14 @@ def run(words, *, width=64, latency=1, stall=0.0, address=4096 - 48, cycles=None
     return got, result["error"], result["place"], dispatches, dram
 
 
-def payload_is_finish(got):
+def payload_is_finish(got: Any) -> Any:
     finish = encode(Finish(), VTA)
     return bool(got[Module.COMPUTE]) and got[Module.COMPUTE][-1] == finish
 
 
 @pytest.mark.parametrize(("latency", "stall"), [(1, 0.0), (40, 0.0), (5, 0.4)])
 @pytest.mark.parametrize("width", [64, 128, 256, 512])
-def test_every_instruction_reaches_its_module_in_order(width, latency, stall):
+def test_every_instruction_reaches_its_module_in_order(width: int, latency: int, stall: float) -> None:
     program = random_program(random.Random(3), 70)
     words = [encode(instruction, VTA) for instruction in program]
     got, error, place, _, _ = run(words, width=width, latency=latency, stall=stall)
@@ -93,14 +103,14 @@ def test_every_instruction_reaches_its_module_in_order(width, latency, stall):
 
 @pytest.mark.parametrize(("width", "latency", "cycles_each"), [(64, 12, 2), (128, 6, 1), (256, 2, 1)])
 def test_after_the_first_bursts_latency_is_hidden_and_the_bus_or_the_dispatch_is_never_idle(
-    width, latency, cycles_each
-):
+    width: int, latency: int, cycles_each: int
+) -> None:
     words = [encode(instruction, VTA) for instruction in random_program(random.Random(4), 60)]
     _, _, _, dispatches, _ = run(words, width=width, latency=latency, address=4096)
     assert dispatches[-1] - dispatches[-31] == cycles_each * 30
 
 
-def test_the_second_burst_is_asked_for_when_the_first_has_come_and_then_more_and_more():
+def test_the_second_burst_is_asked_for_when_the_first_has_come_and_then_more_and_more() -> None:
     words = [encode(instruction, VTA) for instruction in random_program(random.Random(4), 60)]
     _, _, _, _, dram = run(words, latency=20, address=4096)
     asked = [cycle for cycle, _, _ in dram.read_addresses]
@@ -111,7 +121,7 @@ def test_the_second_burst_is_asked_for_when_the_first_has_come_and_then_more_and
     assert asked[6] - asked[3] < 4 * first_beats
 
 
-def test_no_more_is_read_ahead_than_the_buffer_holds():
+def test_no_more_is_read_ahead_than_the_buffer_holds() -> None:
     words = [encode(Store(x_size=1, y_size=1), VTA)] * 80 + [encode(Finish(), VTA)]
     _, _, _, _, dram = run(words, stall=1.0, cycles=300, address=4096)
     assert sum(beats for _, _, beats in dram.read_addresses) <= 16 * 2 + 4  # buffer, and words behind it
@@ -125,7 +135,7 @@ def test_no_more_is_read_ahead_than_the_buffer_holds():
         (0 | 4 << 7, ErrorCode.ILLEGAL),
     ],
 )
-def test_an_illegal_word_stops_everything_behind_it(word, error):
+def test_an_illegal_word_stops_everything_behind_it(word: int, error: ErrorCode) -> None:
     good = [encode(instruction, VTA) for instruction in random_program(random.Random(5), 6)[:-1]]
     got, found, place, _, _ = run([*good, word, *good], cycles=200)
     assert found == error
@@ -133,14 +143,14 @@ def test_an_illegal_word_stops_everything_behind_it(word, error):
     assert sum(map(len, got.values())) == 6
 
 
-def test_instructions_that_end_without_finish_are_an_error_behind_the_last():
+def test_instructions_that_end_without_finish_are_an_error_behind_the_last() -> None:
     good = [encode(instruction, VTA) for instruction in random_program(random.Random(5), 6)[:-1]]
     _, found, place, _, _ = run(good, cycles=200)
     assert found == ErrorCode.NO_FINISH
     assert place == 6
 
 
-def test_nothing_behind_finish_is_dispatched():
+def test_nothing_behind_finish_is_dispatched() -> None:
     words = [encode(Finish(), VTA), 5, encode(Gemm(uop_end=1), VTA)]
     got, found, place, _, _ = run(words, cycles=100)
     assert found == ErrorCode.NONE

@@ -9,7 +9,7 @@ from tests.support.configs import CONFIGS
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_struct_has_each_field_where_the_layout_has_it(name):
+def test_a_struct_has_each_field_where_the_layout_has_it(name: str) -> None:
     config = CONFIGS[name]
     rng = np.random.default_rng(1)
     pairs = [(layout, instruction_struct(config, kind)) for kind, layout in instruction_layouts(config).items()]
@@ -20,10 +20,10 @@ def test_a_struct_has_each_field_where_the_layout_has_it(name):
         assert {entry.name: constant[entry.name] for entry in layout.fields} == layout.unpack(word)
 
 
-def test_an_instruction_has_128_bits():
+def test_an_instruction_has_128_bits() -> None:
     assert all(instruction_struct(CONFIGS["default"], name).size == INSTRUCTION_WIDTH for name in ("LOAD", "ALU"))
 
 
-def test_a_field_without_bits_is_zero():
+def test_a_field_without_bits_is_zero() -> None:
     struct = struct_layout(Layout("small", (Field("a", 0), Field("b", 2))))
     assert (struct.from_bits(3)["a"], struct.from_bits(3)["b"]) == (0, 3)

@@ -1,9 +1,11 @@
 import random
+from typing import Any
 
 import pytest
 from amaranth.sim import Simulator
 
 from hw.instruction_check import InstructionCheck
+from isa.config import VTAConfig
 from isa.encoding import DecodingError, decode
 from isa.instructions import Finish, Module
 from isa.machine.error_codes import ErrorCode
@@ -11,7 +13,7 @@ from tests.support.configs import CONFIGS
 from tests.support.odd_configs import ODD_CONFIGS
 
 
-def interesting_words(config, generator, count):
+def interesting_words(config: VTAConfig, generator: random.Random, count: int) -> Any:
     """Return words that are often legal: few bits set, or a small change of such a word."""
     words = []
     for _ in range(count):
@@ -25,12 +27,12 @@ def interesting_words(config, generator, count):
 
 
 @pytest.mark.parametrize("config", [CONFIGS["default"], CONFIGS["b1k8"], ODD_CONFIGS["one_bit"]], ids=str)
-def test_the_hardware_refuses_what_the_decoder_refuses_and_routes_the_rest(config):
+def test_the_hardware_refuses_what_the_decoder_refuses_and_routes_the_rest(config: VTAConfig) -> None:
     generator = random.Random(8)
     check = InstructionCheck(config)
     kinds = set()
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         for word in interesting_words(config, generator, 3000):
             ctx.set(check.word, word)
             error = ErrorCode(ctx.get(check.error))

@@ -1,16 +1,18 @@
+from typing import Any
+
 from hw.launch import LaunchControl
 from isa.machine.error_codes import ErrorCode
 from isa.machine.hardware_config import HardwareConfig
 from tests.support.hw.hw_streams import run_benches
 
 
-async def pulse(ctx, signal, value=1):
+async def pulse(ctx: Any, signal: Any, value: int | ErrorCode = 1) -> None:
     ctx.set(signal, value)
     await ctx.tick()
     ctx.set(signal, 0)
 
 
-def state(ctx, launch):
+def state(ctx: Any, launch: LaunchControl) -> Any:
     names = ("start", "running", "flush", "clear")
     control = ("busy", "done")
     return {name for name in names if ctx.get(getattr(launch, name))} | {
@@ -18,10 +20,10 @@ def state(ctx, launch):
     }
 
 
-def test_a_launch_runs_from_its_start_to_finish_and_is_cleared():
+def test_a_launch_runs_from_its_start_to_finish_and_is_cleared() -> None:
     launch = LaunchControl(HardwareConfig())
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         ctx.set(launch.memory_quiet, 1)
         ctx.set(launch.control.launch, 1)
         assert "start" in state(ctx, launch)
@@ -44,10 +46,10 @@ def test_a_launch_runs_from_its_start_to_finish_and_is_cleared():
     run_benches(launch, bench)
 
 
-def test_events_are_counted_while_a_launch_runs():
+def test_events_are_counted_while_a_launch_runs() -> None:
     launch = LaunchControl(HardwareConfig())
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         control = launch.control
         ctx.set(launch.read_beat, 1)
         await ctx.tick()
@@ -67,10 +69,10 @@ def test_events_are_counted_while_a_launch_runs():
     run_benches(launch, bench)
 
 
-def test_an_error_waits_for_memory_and_stays_until_the_next_launch():
+def test_an_error_waits_for_memory_and_stays_until_the_next_launch() -> None:
     launch = LaunchControl(HardwareConfig())
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         control = launch.control
         await pulse(ctx, control.launch)
         ctx.set(launch.error_place, 5)
@@ -91,10 +93,10 @@ def test_an_error_waits_for_memory_and_stays_until_the_next_launch():
     run_benches(launch, bench)
 
 
-def test_a_launch_in_the_middle_of_another_begins_again_when_memory_is_quiet():
+def test_a_launch_in_the_middle_of_another_begins_again_when_memory_is_quiet() -> None:
     launch = LaunchControl(HardwareConfig())
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         await pulse(ctx, launch.control.launch)
         await ctx.tick()
         await pulse(ctx, launch.control.launch)

@@ -1,5 +1,6 @@
 import itertools
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ BASE = 4096 - 64
 DRAM = 1 << 14
 
 
-def random_loads(generator, config, count):
+def random_loads(generator: random.Random, config: VTAConfig, count: int) -> Any:
     loads = []
     for _ in range(count):
         memory = generator.choice([MemoryId.INP, MemoryId.WGT])
@@ -53,7 +54,7 @@ def random_loads(generator, config, count):
     return loads
 
 
-def scratchpads(config, loads, memory):
+def scratchpads(config: VTAConfig, loads: list[Load], memory: bytearray) -> Any:
     """Return what the reference has in INP and WGT after the loads, as bytes of each element."""
     machine = Reference(config, np.frombuffer(bytes(memory), np.uint8)[BASE:].copy())
     for load in loads:
@@ -65,7 +66,7 @@ def scratchpads(config, loads, memory):
     return packed
 
 
-def clearing(config):
+def clearing(config: VTAConfig) -> list[Any]:
     """Return loads that write every element: the hardware's memories are not cleared in a launch."""
     return [
         Load(memory=kind, x_size=1, y_size=1, x_pad_1=7, y_pad_1=config.depth(kind) // 8 - 1)
@@ -75,7 +76,7 @@ def clearing(config):
 
 @pytest.mark.parametrize(("latency", "stall"), [(1, 0.0), (30, 0.0), (4, 0.4)])
 @pytest.mark.parametrize(("config", "width"), [(SMALL, 64), (SMALL, 256), (NARROW, 64), (NARROW, 512)])
-def test_scratchpads_hold_what_the_reference_loads(config, width, latency, stall):
+def test_scratchpads_hold_what_the_reference_loads(config: VTAConfig, width: int, latency: int, stall: float) -> None:
     generator = random.Random(f"{width} {latency}")
     hardware = HardwareConfig(data_width=width, max_burst_beats=4)
     stage = LoadStage(config, hardware)
@@ -83,7 +84,7 @@ def test_scratchpads_hold_what_the_reference_loads(config, width, latency, stall
     loads = [*clearing(config), *random_loads(generator, config, 40)]
     want = scratchpads(config, loads, memory)
 
-    async def compare(ctx):
+    async def compare(ctx: Any) -> None:
         for port, elements in ((stage.inp_read, want[0]), (stage.wgt_read, want[1])):
             ctx.set(port.enable, 1)
             for address, element in enumerate(elements):
@@ -98,7 +99,7 @@ def test_scratchpads_hold_what_the_reference_loads(config, width, latency, stall
     assert len(seen.pushes) == pushes
 
 
-def run_timed(loads, *, latency):
+def run_timed(loads: list[Load], *, latency: int) -> Any:
     """Run loads that all push, with tokens at hand."""
     hardware = HardwareConfig()
     rig = StageRig(LoadStage(SMALL, hardware), LOAD, hardware, bytearray(DRAM), latency=latency)
@@ -106,21 +107,21 @@ def run_timed(loads, *, latency):
 
 
 @pytest.mark.parametrize("latency", [1, 32])
-def test_the_push_comes_beats_latency_and_one_cycle_after_the_start(latency):
+def test_the_push_comes_beats_latency_and_one_cycle_after_the_start(latency: int) -> None:
     load = Load(memory=MemoryId.WGT, x_size=4, y_size=1, x_stride=4, deps=Deps(push_next=True))
     seen = run_timed([load], latency=latency)
     beats = 4 * SMALL.wgt_elem_bytes // 8
     assert seen.pushes[0] - seen.starts[0] == beats + latency + 1
 
 
-def test_loads_that_follow_each_other_leave_no_gap_between_their_data():
+def test_loads_that_follow_each_other_leave_no_gap_between_their_data() -> None:
     load = Load(memory=MemoryId.WGT, x_size=4, y_size=2, x_stride=16, deps=Deps(pop_next=True, push_next=True))
     seen = run_timed([load] * 4, latency=20)
     beats = 8 * SMALL.wgt_elem_bytes // 8
     assert [after - before for before, after in itertools.pairwise(seen.pushes)] == [beats] * 3
 
 
-def test_zeros_of_one_memory_are_written_beside_the_data_of_the_other_and_pushes_stay_in_order():
+def test_zeros_of_one_memory_are_written_beside_the_data_of_the_other_and_pushes_stay_in_order() -> None:
     push = Deps(push_next=True)
     inputs = Load(memory=MemoryId.INP, x_size=1, y_size=1, x_pad_0=7, y_pad_0=7, deps=push)
     weights = Load(memory=MemoryId.WGT, sram_base=0, x_size=24, y_size=1, deps=push)
@@ -131,7 +132,7 @@ def test_zeros_of_one_memory_are_written_beside_the_data_of_the_other_and_pushes
         assert seen.pushes[1] - seen.starts[0] < max(zeros, beats) + 12
 
 
-def test_the_causes_of_waiting_are_told_apart():
+def test_the_causes_of_waiting_are_told_apart() -> None:
     hardware = HardwareConfig()
     load = Load(memory=MemoryId.INP, x_size=1, y_size=1, deps=Deps(pop_next=True, push_next=True))
     rig = StageRig(LoadStage(SMALL, hardware), LOAD, hardware, bytearray(DRAM), latency=10)

@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
 import random
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests.support.hw.hw_streams import put, run_benches, take
 IMAGE = random.Random(2).randbytes(1 << 14)
 
 
-def engine_of(readers, *, width=64, urgent=1, read_beats=32):
+def engine_of(readers: int, *, width: int = 64, urgent: int = 1, read_beats: int = 32) -> Any:
     return MemoryEngine(
         addr_width=32,
         data_width=width,
@@ -22,7 +23,7 @@ def engine_of(readers, *, width=64, urgent=1, read_beats=32):
     )
 
 
-def random_bursts(generator, count, beat):
+def random_bursts(generator: random.Random, count: int, beat: int) -> Any:
     bursts = []
     for _ in range(count):
         beats = generator.randrange(1, 9)
@@ -34,7 +35,7 @@ def random_bursts(generator, count, beat):
 
 @pytest.mark.parametrize(("latency", "stall"), [(1, 0.0), (20, 0.0), (3, 0.4)])
 @pytest.mark.parametrize("width", [64, 256])
-def test_every_reader_gets_its_own_beats_in_order(width, latency, stall):
+def test_every_reader_gets_its_own_beats_in_order(width: int, latency: int, stall: float) -> None:
     generator = random.Random(4)
     engine = engine_of(3, width=width)
     dram = AxiDram(bytearray(IMAGE), latency=latency, stall=stall, seed=1)
@@ -48,14 +49,14 @@ def test_every_reader_gets_its_own_beats_in_order(width, latency, stall):
         ]
         for client in bursts
     ]
-    got = [[], [], []]
+    got: list[list[Any]] = [[], [], []]
     benches = []
     for index in range(3):
 
-        async def feed(ctx, index=index):
+        async def feed(ctx: Any, index: int = index) -> None:
             await put(ctx, engine.readers[index].cmd, bursts[index], seed=index, stall=stall)
 
-        async def drain(ctx, index=index):
+        async def drain(ctx: Any, index: int = index) -> None:
             for part in await take(ctx, engine.readers[index].data, len(want[index]), seed=index + 9, stall=stall):
                 got[index].append((part.data, bool(part.last)))
 
@@ -64,16 +65,16 @@ def test_every_reader_gets_its_own_beats_in_order(width, latency, stall):
     assert got == want
 
 
-def test_reads_of_one_client_cover_the_latency():
+def test_reads_of_one_client_cover_the_latency() -> None:
     engine = engine_of(1, read_beats=128)
     dram = AxiDram(bytearray(IMAGE), latency=60)
     bursts = [{"addr": 64 * i, "beats": 8} for i in range(8 * 4)]
-    cycles = []
+    cycles: list[Any] = []
 
-    async def feed(ctx):
+    async def feed(ctx: Any) -> None:
         await put(ctx, engine.readers[0].cmd, bursts)
 
-    async def drain(ctx):
+    async def drain(ctx: Any) -> None:
         ctx.set(engine.readers[0].data.ready, 1)
         while len(cycles) < 256:
             (valid,) = (await ctx.tick().sample(engine.readers[0].data.valid))[2:]
@@ -85,16 +86,19 @@ def test_reads_of_one_client_cover_the_latency():
 
 
 @pytest.mark.parametrize(("latency", "ahead"), [(1, (8, 24)), (60, (64, 72))])
-def test_a_patient_reader_has_as_many_beats_on_their_way_as_the_memory_needs(latency, ahead):
+def test_a_patient_reader_has_as_many_beats_on_their_way_as_the_memory_needs(
+    latency: int, ahead: tuple[int, ...]
+) -> None:
     engine = engine_of(2, urgent=1, read_beats=64)
     dram = AxiDram(bytearray(IMAGE), latency=latency)
     bursts = [{"addr": 64 * i, "beats": 8} for i in range(40)]
-    cycles, most = [], []
+    cycles: list[int] = []
+    most: list[int] = []
 
-    async def feed(ctx):
+    async def feed(ctx: Any) -> None:
         await put(ctx, engine.readers[1].cmd, bursts)
 
-    async def drain(ctx):
+    async def drain(ctx: Any) -> None:
         asked = 0
         ctx.set(engine.readers[1].data.ready, 1)
         while len(cycles) < 320:
@@ -111,13 +115,13 @@ def test_a_patient_reader_has_as_many_beats_on_their_way_as_the_memory_needs(lat
         assert cycles[-1] - cycles[0] == 319
 
 
-def test_after_a_flush_a_patient_reader_begins_anew():
+def test_after_a_flush_a_patient_reader_begins_anew() -> None:
     engine = engine_of(2, urgent=1, read_beats=64)
     dram = AxiDram(bytearray(IMAGE), latency=40)
     burst = {"addr": 0, "beats": 8}
     times = []
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         reader = engine.readers[1]
         ctx.set(reader.data.ready, 1)
         for _ in range(2):
@@ -136,7 +140,7 @@ def test_after_a_flush_a_patient_reader_begins_anew():
 
 
 @pytest.mark.parametrize(("latency", "stall"), [(1, 0.0), (20, 0.0), (3, 0.4)])
-def test_writes_reach_memory_and_each_burst_is_answered(latency, stall):
+def test_writes_reach_memory_and_each_burst_is_answered(latency: int, stall: float) -> None:
     generator = random.Random(6)
     engine = engine_of(1)
     memory = bytearray(IMAGE)
@@ -152,15 +156,15 @@ def test_writes_reach_memory_and_each_burst_is_answered(latency, stall):
             for byte in range(8):
                 if strb >> byte & 1:
                     want[burst["addr"] + 8 * index + byte] = data[byte]
-    done = []
+    done: list[Any] = []
 
-    async def feed(ctx):
+    async def feed(ctx: Any) -> None:
         await put(ctx, engine.writer.cmd, bursts, seed=1, stall=stall)
 
-    async def feed_beats(ctx):
+    async def feed_beats(ctx: Any) -> None:
         await put(ctx, engine.writer.data, beats, seed=2, stall=stall)
 
-    async def watch(ctx):
+    async def watch(ctx: Any) -> None:
         while len(done) < len(bursts):
             (pulse,) = (await ctx.tick().sample(engine.writer.done))[2:]
             if pulse:
@@ -170,16 +174,16 @@ def test_writes_reach_memory_and_each_burst_is_answered(latency, stall):
     assert memory == want
 
 
-def test_an_urgent_reader_goes_first_and_the_others_take_turns():
+def test_an_urgent_reader_goes_first_and_the_others_take_turns() -> None:
     engine = engine_of(4, urgent=2)
     dram = AxiDram(bytearray(IMAGE), latency=1)
     benches = []
     for index in range(4):
 
-        async def feed(ctx, index=index):
+        async def feed(ctx: Any, index: int = index) -> None:
             await put(ctx, engine.readers[index].cmd, [{"addr": 4096 * index // 2, "beats": 8}] * 3)
 
-        async def drain(ctx, index=index):
+        async def drain(ctx: Any, index: int = index) -> None:
             await take(ctx, engine.readers[index].data, 24)
 
         benches += [feed, drain]
@@ -188,12 +192,12 @@ def test_an_urgent_reader_goes_first_and_the_others_take_turns():
     assert order == [0, 0, 0, 1, 1, 1, 2, 3, 2, 3, 2, 3]
 
 
-def test_a_flush_ends_what_was_begun_and_touches_no_byte():
+def test_a_flush_ends_what_was_begun_and_touches_no_byte() -> None:
     engine = engine_of(1)
     memory = bytearray(IMAGE)
     dram = AxiDram(memory, latency=12, stall=0.3, seed=5)
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         await put(ctx, engine.readers[0].cmd, [{"addr": 0, "beats": 8}, {"addr": 64, "beats": 8}])
         await put(ctx, engine.writer.cmd, [{"addr": 0, "beats": 8}, {"addr": 64, "beats": 4}])
         await put(ctx, engine.writer.data, [{"data": 0, "strb": 0}] * 3)
@@ -213,12 +217,12 @@ def test_a_flush_ends_what_was_begun_and_touches_no_byte():
 
 
 @pytest.mark.parametrize("write", [False, True])
-def test_an_error_response_is_reported_with_who_asked(write):
+def test_an_error_response_is_reported_with_who_asked(write: bool) -> None:
     engine = engine_of(2)
     dram = AxiDram(bytearray(IMAGE), latency=2, errors=range(128, 136))
     seen = []
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         if write:
             await put(ctx, engine.writer.cmd, [{"addr": 120, "beats": 2}])
             await put(ctx, engine.writer.data, [{"data": 1, "strb": 255}] * 2)
@@ -236,6 +240,6 @@ def test_an_error_response_is_reported_with_who_asked(write):
     assert write or seen[0][1] == 1
 
 
-def test_more_urgent_readers_than_readers_are_refused():
+def test_more_urgent_readers_than_readers_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^MemoryEngine needs a reader and 0 to 1 urgent ones, not 2$"):
         engine_of(1, urgent=2)

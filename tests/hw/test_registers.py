@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
 import random
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,8 @@ VTA = VTAConfig()
 WIDE = HardwareConfig(addr_width=40)
 
 
-def test_registers_lie_apart_and_within_the_map():
-    taken = {}
+def test_registers_lie_apart_and_within_the_map() -> None:
+    taken: dict[Any, Any] = {}
     for entry in control_registers(VTA, WIDE):
         assert entry.offset % (4 * entry.words) == 0
         assert entry.width <= 64
@@ -28,27 +29,27 @@ def test_registers_lie_apart_and_within_the_map():
     assert max(taken) < MAP_BYTES
 
 
-def test_the_page_lists_every_register():
+def test_the_page_lists_every_register() -> None:
     page = register_page(VTA, WIDE)
     for entry in control_registers(VTA, WIDE):
         assert f"| {entry.offset:#04x} | {entry.name} | {entry.width} |" in page
     assert f"constant {int(VTA.digest, 16):#x}" in page
 
 
-def test_an_unknown_register_is_a_key_error():
+def test_an_unknown_register_is_a_key_error() -> None:
     with pytest.raises(KeyError, match=r"^'nothing'$"):
         register(control_registers(VTA, WIDE), "nothing")
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
-def test_what_is_written_drives_the_core_and_reads_back(stall):
+def test_what_is_written_drives_the_core_and_reads_back(stall: float) -> None:
     block = ControlRegisters(VTA, WIDE)
     generator = random.Random(1)
     host = AxilHost(block.bus, seed=2, stall=stall)
     entries = [entry for entry in block.registers if entry.access is Access.READ_WRITE]
     values = {entry.name: generator.getrandbits(entry.width) for entry in entries}
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         for entry in entries:
             for word in range(entry.words):
                 await host.write(ctx, entry.offset + 4 * word, values[entry.name] >> 32 * word & 0xFFFFFFFF)
@@ -62,11 +63,11 @@ def test_what_is_written_drives_the_core_and_reads_back(stall):
     run_benches(block, bench)
 
 
-def test_byte_strobes_select_what_is_written():
+def test_byte_strobes_select_what_is_written() -> None:
     block = ControlRegisters(VTA, WIDE)
     host = AxilHost(block.bus)
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         await host.write(ctx, 0x10, 0x11223344)
         await host.write(ctx, 0x10, 0xAABBCCDD, strobe=0b0101)
         assert await host.read(ctx, 0x10) == 0x11BB33DD
@@ -74,12 +75,12 @@ def test_byte_strobes_select_what_is_written():
     run_benches(block, bench)
 
 
-def test_launch_is_a_pulse_of_one_cycle_and_only_a_one_begins():
+def test_launch_is_a_pulse_of_one_cycle_and_only_a_one_begins() -> None:
     block = ControlRegisters(VTA, WIDE)
     host = AxilHost(block.bus)
-    pulses = []
+    pulses: list[Any] = []
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         await host.write(ctx, 0x00, 0)
         await host.write(ctx, 0x00, 1, strobe=0b1110)
         assert pulses == []
@@ -88,7 +89,7 @@ def test_launch_is_a_pulse_of_one_cycle_and_only_a_one_begins():
             await ctx.tick()
         assert await host.read(ctx, 0x00) == 0
 
-    async def watch(ctx):
+    async def watch(ctx: Any) -> None:
         while True:
             (launch,) = (await ctx.tick().sample(block.control.launch))[2:]
             if launch:
@@ -98,11 +99,11 @@ def test_launch_is_a_pulse_of_one_cycle_and_only_a_one_begins():
     assert pulses == [1]
 
 
-def test_the_status_counters_and_digests_read_as_the_map_says():
+def test_the_status_counters_and_digests_read_as_the_map_says() -> None:
     block = ControlRegisters(VTA, WIDE)
     host = AxilHost(block.bus)
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         control = block.control
         ctx.set(control.busy, 0)
         ctx.set(control.done, 1)

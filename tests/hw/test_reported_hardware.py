@@ -7,6 +7,7 @@ engine, the default configuration).
 
 import functools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def padded_load() -> Program:
     """Return a program that pads (3, 5) tiles on every side, shifts and stores them."""
     x = (np.arange(3 * 5 * 2) % 23 - 11).astype(np.int32)
     count = 5 * 6
-    every = {"uop_end": 1, "iter_out": count, "dst_factor_out": 1, "src_factor_out": 1}
+    every: dict[str, Any] = {"uop_end": 1, "iter_out": count, "dst_factor_out": 1, "src_factor_out": 1}
     instructions: tuple[Instruction, ...] = (
         Load(memory=MemoryId.UOP, x_size=1, y_size=1, dram_base=UOPS // 4),
         Load(

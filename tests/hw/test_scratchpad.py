@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
 import random
+from typing import Any
 
 import pytest
 
@@ -8,14 +9,14 @@ from tests.support.hw.hw_streams import run_benches
 
 
 @pytest.mark.parametrize(("depth", "width", "granularity"), [(16, 32, 8), (5, 24, None), (1, 8, 4)])
-def test_reads_give_the_old_element_one_cycle_later(depth, width, granularity):
+def test_reads_give_the_old_element_one_cycle_later(depth: int, width: int, granularity: int | None) -> None:
     generator = random.Random(1)
     pad = Scratchpad(depth=depth, width=width, write_granularity=granularity)
     parts = width // (granularity or width)
     model = [0] * depth
     part_mask = (1 << (granularity or width)) - 1
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         expected = None
         for _ in range(300):
             address, target = generator.randrange(depth), generator.randrange(depth)
@@ -48,14 +49,14 @@ def test_reads_give_the_old_element_one_cycle_later(depth, width, granularity):
         ),
     ],
 )
-def test_impossible_sizes_are_refused(arguments, text):
+def test_impossible_sizes_are_refused(arguments: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole text is compared
         Scratchpad(**arguments)
     assert str(caught.value) == text
 
 
 @pytest.mark.parametrize("collisions", [True, False])
-def test_only_a_promise_frees_synthesis_from_reading_first(collisions):
+def test_only_a_promise_frees_synthesis_from_reading_first(collisions: bool) -> None:
     pytest.importorskip("pyosys", reason="pyosys is not installed")
     from hw.verilog import component_to_verilog
 

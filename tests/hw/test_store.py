@@ -1,5 +1,6 @@
 import itertools
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ BASE = 4096 - 64
 DRAM = 1 << 13
 
 
-def random_stores(generator, config, count):
+def random_stores(generator: random.Random, config: VTAConfig, count: int) -> Any:
     stores = []
     for _ in range(count):
         x_size, y_size = generator.randrange(0, 7), generator.randrange(0, 4)
@@ -46,16 +47,16 @@ def random_stores(generator, config, count):
     return stores
 
 
-def machine_of(config, memory):
+def machine_of(config: VTAConfig, memory: bytearray) -> Any:
     machine = Reference(config, np.frombuffer(bytes(memory), np.uint8)[BASE:].copy())
     machine.acc[:] = np.random.default_rng(1).integers(-(1 << 31), 1 << 31, machine.acc.shape)
     return machine
 
 
-async def serve_tiles(ctx, stage, tiles, *, seed, stall):
+async def serve_tiles(ctx: Any, stage: StoreStage, tiles: list[int], *, seed: int, stall: float) -> None:
     """Answer each address with its tile, two cycles later at the earliest."""
     source = random.Random(seed)
-    waiting = []
+    waiting: list[Any] = []
     while True:
         ctx.set(stage.tiles.address.ready, len(waiting) < 4 and source.random() >= stall)
         ctx.set(stage.tiles.data.valid, bool(waiting) and waiting[0][0] <= 0)
@@ -78,7 +79,9 @@ async def serve_tiles(ctx, stage, tiles, *, seed, stall):
 @pytest.mark.parametrize(
     ("config", "width"), [(SMALL, 64), (SMALL, 256), (WIDE, 64), (WIDE, 512), (NARROW, 64), (NARROW, 128)]
 )
-def test_memory_holds_what_the_reference_stores_and_no_other_byte_changes(config, width, latency, stall):
+def test_memory_holds_what_the_reference_stores_and_no_other_byte_changes(
+    config: VTAConfig, width: int, latency: int, stall: float
+) -> None:
     generator = random.Random(f"{width} {latency}")
     hardware = HardwareConfig(data_width=width, max_burst_beats=4, write_bursts=8)
     stage = StoreStage(config, hardware)
@@ -91,7 +94,7 @@ def test_memory_holds_what_the_reference_stores_and_no_other_byte_changes(config
         machine.step(store)
     want = bytes(memory[:BASE]) + machine.memory.tobytes()
 
-    async def serve(ctx):
+    async def serve(ctx: Any) -> None:
         await serve_tiles(ctx, stage, tiles, seed=6, stall=stall)
 
     rig = StageRig(stage, STORE, hardware, memory, base=BASE, latency=latency, stall=stall, seed=2)
@@ -102,36 +105,36 @@ def test_memory_holds_what_the_reference_stores_and_no_other_byte_changes(config
     assert len(seen.pushes) == pushes
 
 
-def timed_rig(*, latency):
+def timed_rig(*, latency: int) -> tuple[Any, ...]:
     """Return a rig of the wide configuration, and what serves tiles of zeros to it."""
     hardware = HardwareConfig()
     stage = StoreStage(WIDE, hardware)
 
-    async def serve(ctx):
+    async def serve(ctx: Any) -> None:
         await serve_tiles(ctx, stage, [0] * WIDE.acc_depth, seed=1, stall=0.0)
 
     return StageRig(stage, STORE, hardware, bytearray(DRAM), latency=latency), serve
 
 
-def run_timed(stores, *, latency):
+def run_timed(stores: list[Store], *, latency: int) -> Any:
     """Run stores that all push, with tokens and tiles at hand."""
     rig, serve = timed_rig(latency=latency)
     return rig.run([encode(store, WIDE) for store in stores], pushes=len(stores), background=[serve])
 
 
 @pytest.mark.parametrize("latency", [1, 40])
-def test_the_push_comes_beats_latency_and_three_cycles_after_the_start(latency):
+def test_the_push_comes_beats_latency_and_three_cycles_after_the_start(latency: int) -> None:
     seen = run_timed([Store(x_size=8, y_size=1, x_stride=8, deps=Deps(push_prev=True))], latency=latency)
     assert seen.pushes[0] - seen.starts[0] == 8 * 2 + latency + 3
 
 
-def test_stores_do_not_wait_for_the_responses_of_those_before():
+def test_stores_do_not_wait_for_the_responses_of_those_before() -> None:
     store = Store(x_size=4, y_size=2, x_stride=5, deps=Deps(pop_prev=True, push_prev=True))
     seen = run_timed([store] * 4, latency=50)
     assert [after - before for before, after in itertools.pairwise(seen.pushes)] == [16] * 3
 
 
-def test_a_store_without_work_pushes_behind_those_before_it():
+def test_a_store_without_work_pushes_behind_those_before_it() -> None:
     work = Store(x_size=2, y_size=1, x_stride=2, deps=Deps(push_prev=True))
     nothing = Store(x_size=0, y_size=1, deps=Deps(push_prev=True))
     seen = run_timed([work, nothing, nothing], latency=30)
@@ -140,7 +143,7 @@ def test_a_store_without_work_pushes_behind_those_before_it():
     assert seen.starts[2] < seen.pushes[0]
 
 
-def test_the_causes_of_waiting_are_told_apart():
+def test_the_causes_of_waiting_are_told_apart() -> None:
     store = Store(x_size=1, y_size=1, deps=Deps(pop_prev=True, push_prev=True))
     rig, serve = timed_rig(latency=10)
     causes = rig.causes(encode(store, WIDE), background=[serve])

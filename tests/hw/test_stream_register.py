@@ -1,4 +1,5 @@
 import random
+from typing import Any
 
 import pytest
 
@@ -9,15 +10,15 @@ from tests.support.hw.hw_streams import put, run_benches, take
 
 @pytest.mark.parametrize("kind", [StreamRegister, Skid])
 @pytest.mark.parametrize("stall", [0.0, 0.4])
-def test_every_transfer_passes_once_and_in_order(kind, stall):
+def test_every_transfer_passes_once_and_in_order(kind: type, stall: float) -> None:
     block = kind(8)
     values = [random.Random(1).randrange(256) for _ in range(100)]
     got = []
 
-    async def feed(ctx):
+    async def feed(ctx: Any) -> None:
         await put(ctx, block.source, values, seed=1, stall=stall)
 
-    async def drain(ctx):
+    async def drain(ctx: Any) -> None:
         got.extend(await take(ctx, block.sink, len(values), seed=2, stall=stall))
 
     run_benches(block, feed, drain)
@@ -25,11 +26,11 @@ def test_every_transfer_passes_once_and_in_order(kind, stall):
 
 
 @pytest.mark.parametrize(("kind", "latency"), [(StreamRegister, 1), (Skid, 0)])
-def test_one_transfer_a_cycle_with_its_latency(kind, latency):
+def test_one_transfer_a_cycle_with_its_latency(kind: type, latency: int) -> None:
     block = kind(8)
     seen = []
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         ctx.set(block.sink.ready, 1)
         ctx.set(block.source.valid, 1)
         for cycle in range(10):
@@ -42,10 +43,10 @@ def test_one_transfer_a_cycle_with_its_latency(kind, latency):
     assert seen == [latency] * (10 - latency)
 
 
-def test_a_skid_keeps_what_was_not_taken_although_the_source_gives_up():
+def test_a_skid_keeps_what_was_not_taken_although_the_source_gives_up() -> None:
     block = Skid(8)
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         ctx.set(block.source.valid, 1)
         ctx.set(block.source.payload, 7)
         await ctx.tick()

@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
 import random
+from typing import Any
 
 import pytest
 
@@ -7,11 +8,11 @@ from hw.token_counter import TOKEN_WIDTH, TokenCounter
 from tests.support.hw.hw_streams import run_benches
 
 
-def test_tokens_are_counted_and_none_is_lost():
+def test_tokens_are_counted_and_none_is_lost() -> None:
     generator = random.Random(3)
     queue = TokenCounter(6)
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         count = 0
         for _ in range(2000):
             push = count < 60 and generator.random() < 0.5
@@ -26,10 +27,10 @@ def test_tokens_are_counted_and_none_is_lost():
     run_benches(queue, bench)
 
 
-def test_it_holds_a_push_of_every_instruction_of_a_launch():
+def test_it_holds_a_push_of_every_instruction_of_a_launch() -> None:
     assert 1 << TOKEN_WIDTH > (1 << 25) // 16
 
 
-def test_a_queue_without_bits_is_refused():
+def test_a_queue_without_bits_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^TokenCounter needs a counter of at least one bit, not 0$"):
         TokenCounter(0)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 
 from hw.top import Top
@@ -17,7 +19,7 @@ VTA = ODD_CONFIGS["two_lanes_in"]
 HARDWARE = HardwareConfig(data_width=128, addr_width=40)
 
 
-def test_a_host_runs_a_program_and_an_illegal_one_through_the_registers():
+def test_a_host_runs_a_program_and_an_illegal_one_through_the_registers() -> None:
     program = random_program(np.random.default_rng(3), VTA, length=8)
     memory, address = program_image(program)
     count = len(program.words)
@@ -29,10 +31,10 @@ def test_a_host_runs_a_program_and_an_illegal_one_through_the_registers():
     dram = AxiDram(memory, latency=5, stall=0.1, seed=2)
     registers = control_registers(VTA, HARDWARE)
 
-    def offset(name):
+    def offset(name: str) -> Any:
         return register(registers, name).offset
 
-    async def launch(ctx, where, instructions):
+    async def launch(ctx: Any, where: int, instructions: int) -> Any:
         await host.write(ctx, offset("insn_address"), where)
         await host.write(ctx, offset("insn_count"), instructions)
         await host.write(ctx, offset("launch"), 1)
@@ -42,7 +44,7 @@ def test_a_host_runs_a_program_and_an_illegal_one_through_the_registers():
         assert ctx.get(top.irq)
         return status
 
-    async def bench(ctx):
+    async def bench(ctx: Any) -> None:
         assert await host.read(ctx, offset("vta_digest")) == int(VTA.digest, 16) & 0xFFFFFFFF
         assert await launch(ctx, bad, 2) == 0b100 | 1 << 8
         assert await host.read(ctx, offset("error_place")) == 0

@@ -48,7 +48,7 @@ def test_a_tutorial_is_in_order(name: str, config: str) -> None:
         scheduled = SCHEDULES[name](env)
         module = vta.build(scheduled.schedule, scheduled.args)
     place = Device(EXT_DEV, 0, session)
-    shapes = [[int(e) for e in t.shape] for t in scheduled.args]  # type: ignore[arg-type]  # constants
+    shapes = [[int(e) for e in t.shape] for t in scheduled.args]
     arrays = [empty(shape, t.dtype, place) for shape, t in zip(shapes, scheduled.args, strict=True)]
     module(*arrays)
     assert launch_errors(session) == []

@@ -87,7 +87,7 @@ def outputs(env: vta.Environment, scheduled: Scheduled, device: str) -> np.ndarr
     inputs = []
     for tensor in scheduled.args[:-1]:
         info = np.iinfo(tensor.dtype)
-        shape = [extent.value for extent in tensor.shape]
+        shape = [int(extent) for extent in tensor.shape]
         inputs.append(rng.integers(info.min, info.max, size=shape, dtype=tensor.dtype, endpoint=True))
     out = empty(scheduled.args[-1].shape, scheduled.args[-1].dtype, place)
     module(*(array(values, place) for values in inputs), out)
@@ -132,7 +132,7 @@ def test_an_environment_runs_on_tsim_and_counts_cycles() -> None:
     with vta.Environment(config) as env:
         scheduled = vector_add(env)
         module = vta.build(scheduled.schedule, scheduled.args)
-        shape = [extent.value for extent in scheduled.args[0].shape]
+        shape = [int(extent) for extent in scheduled.args[0].shape]
         place = vta.nd.ext_dev()
         values = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
         out = empty(scheduled.args[-1].shape, "int8", place)

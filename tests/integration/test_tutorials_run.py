@@ -28,7 +28,7 @@ def run(env: vta.Environment, scheduled: Scheduled, device: str, seed: int) -> l
     inputs = []
     for tensor in scheduled.args[:-1]:
         info = np.iinfo(tensor.dtype)
-        shape = [e.value for e in tensor.shape]
+        shape = [int(e) for e in tensor.shape]
         inputs.append(rng.integers(info.min, info.max, size=shape, dtype=tensor.dtype, endpoint=True))
     out = empty(scheduled.args[-1].shape, scheduled.args[-1].dtype, place)
     module(*(array(a, place) for a in inputs), out)

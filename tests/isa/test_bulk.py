@@ -147,7 +147,7 @@ def test_a_value_of_64_bits_is_refused_as_it_is() -> None:
 
 @pytest.mark.parametrize("illegal", [0, 1, 5, 6, None])
 def test_the_legal_beginning_ends_before_the_first_illegal_word(illegal: int | None) -> None:
-    instructions = [Gemm(), Load(memory=MemoryId.INP), Store(), Gemm(), Gemm(), Gemm(), Finish()]
+    instructions: list[Instruction] = [Gemm(), Load(memory=MemoryId.INP), Store(), Gemm(), Gemm(), Gemm(), Finish()]
     array = encode_all(instructions, VTAConfig())
     for place in [] if illegal is None else [illegal, 6]:
         array[place, 0] = 7

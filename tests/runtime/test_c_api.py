@@ -153,7 +153,7 @@ def test_the_debug_mode_holds_for_the_program(session: Session) -> None:
         assert session.queue.debug_mode is DebugFlag.FORCE_SERIAL
         call("VTASynchronize", queue, 0)
     assert [len(launch) for launch in session.queue.launcher.launches] == [1]
-    assert session.queue.debug_mode is DebugFlag.NONE
+    assert not session.queue.debug_mode
     assert run.obstacle == "it changes the debug mode"
 
 

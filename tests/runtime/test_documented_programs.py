@@ -231,4 +231,4 @@ def load_places(queue: CommandQueue) -> list[tuple[int, int]]:
     launch = queue.launcher.launches[-1]
     loads = [i for i in launch.instructions if trace([i])[0].startswith("LOAD UOP")]
     base = launch.addresses.uops // 4
-    return [(load.sram_base, load.dram_base - base) for load in loads]  # type: ignore[union-attr]
+    return [(load.sram_base, load.dram_base - base) for load in loads]

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -94,7 +95,8 @@ def test_the_devices_give_the_recorded_outputs(folder: str, name: str, device: s
 
 # --- recordings without data: any data will do, and numpy says what is right ---------------------------------------
 
-Int8, Int32 = npt.NDArray[np.int8], npt.NDArray[np.int32]
+Int8: TypeAlias = npt.NDArray[np.int8]
+Int32: TypeAlias = npt.NDArray[np.int32]
 
 
 def matmul(data: Int8, weight: Int8) -> Int32:

@@ -11,7 +11,7 @@ from pathlib import Path
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.remote.webdriver import WebDriver
+from selenium.webdriver.chrome.webdriver import WebDriver
 
 __all__ = ["chromium", "console_errors", "missing_browser"]
 
@@ -52,4 +52,5 @@ def chromium(page: Path | str, *, width: int = 1400, height: int = 1200) -> Iter
 
 def console_errors(driver: WebDriver) -> list[str]:
     """Return what the page complained about so far."""
-    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+    log = driver.get_log("browser")  # type: ignore[no-untyped-call]  # selenium's own annotations stop here
+    return [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")]

@@ -16,6 +16,7 @@ from typing import TypeAlias, overload
 
 import numpy as np
 
+from isa.errors import VTAError
 from isa.origin import Origin
 from vta.te.elements import ComputeError, as_element
 from vta.te.lowering.index_range import check_indices
@@ -40,9 +41,13 @@ from vta.tir.expr import (
 from vta.tir.traverse import walk
 
 __all__ = [
-    "ComputeError", "ComputeOp", "Operation", "PlaceholderOp", "Scalar", "compute", "placeholder", "reduce_axis",
-    "tag_scope", "thread_axis",
+    "ComputeError", "ComputeOp", "Operation", "PlaceholderError", "PlaceholderOp", "Scalar", "compute", "placeholder",
+    "reduce_axis", "tag_scope", "thread_axis",
 ]  # fmt: skip
+
+
+class PlaceholderError(VTAError, AttributeError):
+    """An input of the program was asked for the loops that only a computation has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -67,6 +72,19 @@ class PlaceholderOp:
     def input_tensors(self) -> tuple[Tensor, ...]:
         """None: it reads nothing."""
         return ()
+
+    @property
+    def axis(self) -> tuple[IterVar, ...]:
+        """None: ``PlaceholderError``. It is here so that an operation of either kind has it."""
+        raise PlaceholderError(self._without("axis"))
+
+    @property
+    def reduce_axis(self) -> tuple[IterVar, ...]:
+        """None: ``PlaceholderError``."""
+        raise PlaceholderError(self._without("reduce_axis"))
+
+    def _without(self, name: str) -> str:
+        return f"{self.name!r} is a placeholder, which has no loops and so no {name}; the stages that read it have some"
 
     def output(self, index: int) -> Tensor:
         """Return the tensor."""

@@ -1,6 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """A lane computes every operation, every cycle."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from tests.support.isa.alu_judge import judge, judge_lanes
 EXTREMES = [0, 1, -1, 2, 31, 32, 33, -31, -32, -33, -64, 64, 2**31 - 1, -(2**31), 0x55555555, -(2**31) + 1]
 
 
-def _operands():
+def _operands() -> Any:
     rng = np.random.default_rng(3)
     pairs = [(x, y) for x in EXTREMES for y in EXTREMES] + [(x, y) for x in EXTREMES[-6:] for y in range(-40, 41)]
     random = rng.integers(-(2**31), 2**31, (400, 2)).tolist()
@@ -20,7 +22,7 @@ def _operands():
 
 
 @pytest.mark.parametrize("opcode", AluOpcode)
-def test_a_lane_computes_every_operation(opcode):
+def test_a_lane_computes_every_operation(opcode: AluOpcode) -> None:
     design = compile_design(AluLane())
     operands = _operands()
     results = []
@@ -34,11 +36,11 @@ def test_a_lane_computes_every_operation(opcode):
     assert results[LANE_LATENCY - 1 :] == expected[: len(expected) + 1 - LANE_LATENCY]
 
 
-def test_operations_may_change_every_cycle():
+def test_operations_may_change_every_cycle() -> None:
     design = compile_design(AluLane())
     rng = np.random.default_rng(4)
     operands = _operands()
-    opcodes = [AluOpcode(code) for code in rng.choice(AluOpcode, len(operands)).tolist()]
+    opcodes = [AluOpcode(code) for code in rng.choice(list(AluOpcode), len(operands)).tolist()]
     results = []
     for opcode, (x, y) in zip(opcodes, operands.tolist(), strict=True):
         design.poke("opcode", int(opcode))

@@ -1,5 +1,7 @@
 """The binder's range covers exactly what an instruction touches, and is read again when micro-ops change."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,11 +16,11 @@ CONFIG = COMPUTE_CONFIGS["block4"]
 
 
 class _Bench:
-    def __init__(self, uops):
+    def __init__(self, uops: Any) -> None:
         self.design = compile_design(Binder(CONFIG))
         self.words = [encode_uop(uop, CONFIG) for uop in uops]
 
-    def bind(self, instruction, unit):
+    def bind(self, instruction: Alu | Gemm | Load, unit: Unit) -> tuple[Any, ...]:
         """Return the binding and the cycles it took."""
         design = self.design
         design.poke("valid", 1)
@@ -38,11 +40,11 @@ class _Bench:
         raise AssertionError("the binder did not finish")
 
 
-def _uops(rng, count):
+def _uops(rng: np.random.Generator, count: int) -> list[Any]:
     return [MicroOp(dst=int(rng.integers(30)), src=int(rng.integers(30)), wgt=0) for _ in range(count)]
 
 
-def _touched(instruction, uops, operand):
+def _touched(instruction: Alu, uops: list[MicroOp], operand: str) -> list[Any]:
     return [
         getattr(uop, operand)
         + i * getattr(instruction, f"{operand}_factor_out")
@@ -53,14 +55,14 @@ def _touched(instruction, uops, operand):
     ]
 
 
-def _fields(rng):
+def _fields(rng: np.random.Generator) -> Any:
     begin = int(rng.integers(12))
     outer, inner = (int(n) for n in rng.integers(1, 5, 2))
     factors = {f"{o}_factor_{loop}": int(rng.integers(4)) for o in ("dst", "src") for loop in ("out", "in")}
     return dict(uop_bgn=begin, uop_end=int(rng.integers(begin + 1, 14)), iter_out=outer, iter_in=inner, **factors)
 
 
-def test_the_range_of_loops_is_that_of_what_they_touch():
+def test_the_range_of_loops_is_that_of_what_they_touch() -> None:
     rng = np.random.default_rng(4)
     uops = _uops(rng, 14)
     bench = _Bench(uops)
@@ -75,7 +77,7 @@ def test_the_range_of_loops_is_that_of_what_they_touch():
         assert bench.bind(alu, Unit.ALU)[0][:3] == (Unit.ALU, min(dst + src), max(dst + src))
 
 
-def test_the_range_of_a_load_is_its_padded_tile():
+def test_the_range_of_a_load_is_its_padded_tile() -> None:
     bench = _Bench([])
     load = Load(memory=MemoryId.ACC, sram_base=7, y_size=3, x_size=5, y_pad_0=1, y_pad_1=2, x_pad_0=1, x_pad_1=2)
     assert bench.bind(load, Unit.ACC)[0][:3] == (Unit.ACC, 7, 7 + 6 * 8 - 1)
@@ -85,7 +87,7 @@ def test_the_range_of_a_load_is_its_padded_tile():
 @pytest.mark.parametrize(
     ("dsts", "unit", "step"), [((9,), Unit.RESET, 0), ((2, 9, 16), Unit.RESET, 7), ((2, 9, 15), Unit.GEMM, None)]
 )
-def test_a_reset_with_even_steps_goes_to_its_own_unit(dsts, unit, step):
+def test_a_reset_with_even_steps_goes_to_its_own_unit(dsts: tuple[int, ...], unit: Unit, step: int | None) -> None:
     bench = _Bench([MicroOp(dst=dst) for dst in dsts])
     (got, low, high, first, got_step), _ = bench.bind(Gemm(reset=True, uop_end=len(dsts)), Unit.GEMM)
     assert (got, low, high) == (unit, min(dsts), max(dsts))
@@ -93,7 +95,7 @@ def test_a_reset_with_even_steps_goes_to_its_own_unit(dsts, unit, step):
         assert (first, got_step) == (dsts[0], step)
 
 
-def test_micro_ops_are_read_once_until_they_change():
+def test_micro_ops_are_read_once_until_they_change() -> None:
     bench = _Bench(_uops(np.random.default_rng(5), 10))
     gemm = Gemm(uop_end=10)
     cold, warm = (bench.bind(gemm, Unit.GEMM)[1] for _ in range(2))
@@ -107,7 +109,7 @@ def test_micro_ops_are_read_once_until_they_change():
     assert (low, high, cycles) == (50, 50, cold)
 
 
-def test_the_cycle_in_which_micro_ops_change_does_not_trust_the_old_ones():
+def test_the_cycle_in_which_micro_ops_change_does_not_trust_the_old_ones() -> None:
     bench = _Bench([MicroOp(dst=3)])
     bench.bind(Gemm(uop_end=1), Unit.GEMM)
     bench.words = [encode_uop(MicroOp(dst=50), CONFIG)]
@@ -121,7 +123,7 @@ def test_the_cycle_in_which_micro_ops_change_does_not_trust_the_old_ones():
     assert bench.bind(Gemm(uop_end=1), Unit.GEMM)[0][1:3] == (50, 50)
 
 
-def test_an_instruction_waits_until_its_micro_ops_are_there():
+def test_an_instruction_waits_until_its_micro_ops_are_there() -> None:
     bench = _Bench([MicroOp(dst=3)])
     bench.design.poke("uops_pending", 1)
     bench.design.poke("valid", 1)
@@ -134,11 +136,11 @@ def test_an_instruction_waits_until_its_micro_ops_are_there():
 
 
 @pytest.mark.parametrize("unit", [Unit.NONE, Unit.UOP])
-def test_what_touches_no_accumulator_is_bound_at_once(unit):
+def test_what_touches_no_accumulator_is_bound_at_once(unit: Unit) -> None:
     assert _Bench([]).bind(Load(memory=MemoryId.UOP), unit)[1] == 1
 
 
-def test_what_is_complete_is_taken_without_a_range_and_nothing_is_kept_of_it():
+def test_what_is_complete_is_taken_without_a_range_and_nothing_is_kept_of_it() -> None:
     bench = _Bench([MicroOp(dst=3)] * 20)
     design = bench.design
     design.poke("valid", 1)

@@ -2,7 +2,9 @@
 """Loads of micro-ops and accumulators, each alone, with memory and write ports that stall at random."""
 
 from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from hw.compute.acc_loader import AccLoader
 from hw.compute.uop_loader import UopLoader
 from hw.compute.uop_memory import UopMemory
 from hw.sim import compile_design
+from hw.sim.run.design import CompiledDesign
+from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Load, MemoryId
 from isa.machine.hardware_config import HardwareConfig
@@ -21,14 +25,14 @@ from tests.support.hw.compute_rig import COMPUTE_CONFIGS, MemoryPort, Stalls
 MEMORY = np.random.default_rng(0).bytes(1 << 15)
 
 
-def _uop_loads(rng, config):
+def _uop_loads(rng: np.random.Generator, config: VTAConfig) -> Iterator[Any]:
     for _ in range(12):
         count = int(rng.integers(1, 20))
         base = int(rng.integers(config.uop_depth - count + 1))
         yield Load(memory=MemoryId.UOP, sram_base=base, dram_base=int(rng.integers(4000)), y_size=1, x_size=count)
 
 
-def _acc_loads(rng, config):
+def _acc_loads(rng: np.random.Generator, config: VTAConfig) -> Iterator[Any]:
     memories = [MemoryId.ACC, MemoryId.ACC_8BIT] if config.inp_width == 8 else [MemoryId.ACC]
     for _ in range(14):
         x_size, y_size = (int(n) for n in rng.integers(1, 4, 2))
@@ -52,16 +56,26 @@ def _acc_loads(rng, config):
         )
 
 
-def _tiles(load):
+def _tiles(load: Load) -> Any:
     return (load.x_pad_0 + load.x_size + load.x_pad_1) * (load.y_pad_0 + load.y_size + load.y_pad_1)
 
 
-def _run(design, loads, config, stalls, rng, take, *, beat_bytes=8):
+def _run(
+    design: CompiledDesign,
+    loads: list[Load],
+    config: VTAConfig,
+    stalls: Stalls,
+    rng: np.random.Generator,
+    take: Callable[..., Any],
+    *,
+    beat_bytes: int = 8,
+) -> tuple[Any, ...]:
     """Feed jobs; ``take()`` looks at the write of a cycle. Return the tags of completions, in order, and the cycles."""
     port = MemoryPort(design, "dma", MEMORY, beat_bytes)
     jobs = deque((encode(load, config) | index << 128) for index, load in enumerate(loads))
     due = np.cumsum([_tiles(load) for load in loads]).tolist()
-    tags, cycle, writes = [], 0, 0
+    tags: list[int] = []
+    cycle, writes = 0, 0
     while len(tags) < len(loads):
         assert cycle < 20_000
         design.poke("job__valid", int(bool(jobs)))
@@ -83,7 +97,7 @@ def _run(design, loads, config, stalls, rng, take, *, beat_bytes=8):
 
 @pytest.mark.parametrize("data_width", [64, 256])
 @pytest.mark.parametrize("stalls", [Stalls(), Stalls(memory=50, latency=20)])
-def test_micro_ops_are_copied_flat(data_width, stalls):
+def test_micro_ops_are_copied_flat(data_width: int, stalls: Stalls) -> None:
     config = COMPUTE_CONFIGS["block4"]
     hardware = HardwareConfig(data_width=data_width)
     rng = np.random.default_rng(data_width)
@@ -92,7 +106,7 @@ def test_micro_ops_are_copied_flat(data_width, stalls):
     reference = Reference(config, np.frombuffer(MEMORY, np.uint8).copy())
     contents = reference.uop.copy()
 
-    def take():
+    def take() -> Any:
         enabled, address, pair = (design.peek(f"write_{name}") for name in ("enable", "address", "data"))
         for place in range(2):
             if enabled >> place & 1:
@@ -106,7 +120,7 @@ def test_micro_ops_are_copied_flat(data_width, stalls):
     np.testing.assert_array_equal(contents, reference.uop)
 
 
-def test_a_load_of_micro_ops_takes_one_cycle_for_two():
+def test_a_load_of_micro_ops_takes_one_cycle_for_two() -> None:
     config = COMPUTE_CONFIGS["block4"]
     design = compile_design(UopLoader(config, HardwareConfig()))
     load = Load(memory=MemoryId.UOP, y_size=1, x_size=8)
@@ -126,7 +140,7 @@ def test_a_load_of_micro_ops_takes_one_cycle_for_two():
 
 
 @pytest.mark.parametrize("width", [1, 3])
-def test_every_reader_of_the_micro_op_memory_sees_the_pairs_that_are_written(width):
+def test_every_reader_of_the_micro_op_memory_sees_the_pairs_that_are_written(width: int) -> None:
     depth = 1 << width
     design = compile_design(UopMemory(address_width=width, readers=2))
     rng = np.random.default_rng(width)
@@ -160,7 +174,7 @@ def test_every_reader_of_the_micro_op_memory_sees_the_pairs_that_are_written(wid
         (3, 0, r"^UopMemory needs at least one reader, not 0$"),
     ],
 )
-def test_the_micro_op_memory_has_two_places_and_a_reader(address_width, readers, text):
+def test_the_micro_op_memory_has_two_places_and_a_reader(address_width: int, readers: int, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         UopMemory(address_width=address_width, readers=readers)
 
@@ -168,7 +182,7 @@ def test_the_micro_op_memory_has_two_places_and_a_reader(address_width, readers,
 @pytest.mark.parametrize("name", COMPUTE_CONFIGS)
 @pytest.mark.parametrize("data_width", [64, 512])
 @pytest.mark.parametrize("refuse", [0, 60])
-def test_accumulators_are_loaded_with_their_zeros(name, data_width, refuse):
+def test_accumulators_are_loaded_with_their_zeros(name: str, data_width: int, refuse: int) -> None:
     config = COMPUTE_CONFIGS[name]
     hardware = HardwareConfig(data_width=data_width)
     rng = np.random.default_rng(data_width + refuse)
@@ -178,7 +192,7 @@ def test_accumulators_are_loaded_with_their_zeros(name, data_width, refuse):
     layout = loaded_tile_layout(address_width=config.log_acc_depth, tile_width=config.acc_elem_bits)
     contents = [0] * config.acc_depth
 
-    def take():
+    def take() -> Any:
         ready = int(rng.integers(100) >= refuse)
         design.poke("tiles__ready", ready)
         if not (ready and design.peek("tiles__valid")):

@@ -1,6 +1,9 @@
 # amaranth: UnusedElaboratable=no
 """Steps come in the order of the reference's loops, one a cycle, whatever stalls."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,12 +13,12 @@ from hw.sim import compile_design
 OPERANDS = {"dst": 6, "src": 5}
 
 
-def _design():
+def _design() -> tuple[Any, ...]:
     nest = LoopNest(uop_width=4, operands=OPERANDS, meta_width=3)
     return compile_design(nest), nest.job.payload.shape(), nest.steps.payload.shape()
 
 
-def _jobs(rng, count):
+def _jobs(rng: np.random.Generator, count: int) -> Iterator[Any]:
     for _ in range(count):
         begin = int(rng.integers(16))
         yield {
@@ -32,7 +35,7 @@ def _jobs(rng, count):
         }
 
 
-def _expected(job):
+def _expected(job: dict[str, int]) -> Any:
     steps = []
     for i in range(job["iter_out"]):
         for j in range(job["iter_in"]):
@@ -46,10 +49,11 @@ def _expected(job):
     return steps
 
 
-def _run(jobs, *, stall, rng):
+def _run(jobs: list[dict[str, int]], *, stall: float, rng: np.random.Generator) -> tuple[Any, ...]:
     design, job_shape, step_shape = _design()
     waiting = list(jobs)
-    steps, cycles = [], 0
+    steps: list[Any] = []
+    cycles = 0
     total = sum(len(_expected(job)) for job in jobs)
     while len(steps) < total:
         design.poke("job__valid", int(bool(waiting)))
@@ -68,20 +72,20 @@ def _run(jobs, *, stall, rng):
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
-def test_steps_are_those_of_the_three_loops(stall):
+def test_steps_are_those_of_the_three_loops(stall: float) -> None:
     rng = np.random.default_rng(5)
     jobs = list(_jobs(rng, 25))
     steps, _ = _run(jobs, stall=stall, rng=rng)
     assert steps == [step for job in jobs for step in _expected(job)]
 
 
-def test_jobs_follow_each_other_without_a_gap():
+def test_jobs_follow_each_other_without_a_gap() -> None:
     rng = np.random.default_rng(6)
     jobs = list(_jobs(rng, 10))
     steps, cycles = _run(jobs, stall=0.0, rng=rng)
     assert cycles == len(steps) + 1
 
 
-def test_a_nest_needs_an_operand():
+def test_a_nest_needs_an_operand() -> None:
     with pytest.raises(ValueError, match=r"^LoopNest needs at least one operand$"):
         LoopNest(uop_width=4, operands={}, meta_width=1)

@@ -1,7 +1,10 @@
 # amaranth: UnusedElaboratable=no
 """The dot product is exact for every width, every cycle."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from hw.compute.mac_row import MacRow, dot_latency, dot_width
@@ -9,12 +12,14 @@ from hw.sim import compile_design
 from tests.support.hw.compute_rig import random_bits
 
 
-def _pack(values, width):
+def _pack(values: npt.NDArray[Any], width: int) -> Any:
     return sum((int(value) & ((1 << width) - 1)) << (index * width) for index, value in enumerate(values))
 
 
 @pytest.mark.parametrize(("lanes", "inp_width", "wgt_width"), [(1, 8, 8), (2, 8, 8), (4, 4, 2), (8, 1, 1), (16, 8, 8)])
-def test_a_dot_product_is_exact_a_fixed_number_of_cycles_after_its_operands(lanes, inp_width, wgt_width):
+def test_a_dot_product_is_exact_a_fixed_number_of_cycles_after_its_operands(
+    lanes: int, inp_width: int, wgt_width: int
+) -> None:
     rng = np.random.default_rng(lanes)
     design = compile_design(MacRow(lanes=lanes, inp_width=inp_width, wgt_width=wgt_width))
     inp = random_bits(rng, (60, lanes), inp_width)
@@ -30,11 +35,11 @@ def test_a_dot_product_is_exact_a_fixed_number_of_cycles_after_its_operands(lane
     assert dots[latency - 1 :] == (inp * wgt).sum(axis=1).tolist()[: 61 - latency]
 
 
-def test_a_dot_product_has_the_bits_of_its_greatest_value():
+def test_a_dot_product_has_the_bits_of_its_greatest_value() -> None:
     assert dot_width(lanes=16, inp_width=8, wgt_width=8) == 20
     assert -(1 << 19) < 16 * 128 * 128 < 1 << 19
 
 
-def test_lanes_must_be_a_power_of_two():
+def test_lanes_must_be_a_power_of_two() -> None:
     with pytest.raises(ValueError, match=r"^MacRow needs a power of two of lanes, not 3$"):
         MacRow(lanes=3, inp_width=8, wgt_width=8)

@@ -1,6 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """A reset clears exactly the tiles of its loops, four a cycle where a step is odd."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from tests.support.hw.compute_rig import COMPUTE_CONFIGS
 CONFIG = COMPUTE_CONFIGS["block4"]
 
 
-def _clear(job, *, grant, rng):
+def _clear(job: dict[str, Any], *, grant: float, rng: np.random.Generator) -> tuple[Any, ...]:
     design = compile_design(ResetWalk(CONFIG))
     word = reset_job_layout(CONFIG).const({"tag": 9, **job}).as_bits()
     design.poke("job__payload", int(word))
@@ -35,7 +37,7 @@ def _clear(job, *, grant, rng):
             return sorted(cleared), cycles
 
 
-def _expected(job):
+def _expected(job: dict[str, Any]) -> Any:
     counts, steps = job["counts"], job["steps"]
     return sorted(
         (job["first"] + u * steps[0] + j * steps[1] + i * steps[2]) % CONFIG.acc_depth
@@ -46,10 +48,10 @@ def _expected(job):
 
 
 @pytest.mark.parametrize("grant", [1.0, 0.4])
-def test_each_tile_of_the_loops_is_cleared_once(grant):
+def test_each_tile_of_the_loops_is_cleared_once(grant: float) -> None:
     rng = np.random.default_rng(7)
     for _ in range(40):
-        job = {
+        job: dict[str, Any] = {
             "first": int(rng.integers(CONFIG.acc_depth)),
             "counts": [int(n) for n in rng.integers(1, 10, 3)],
             "steps": [int(n) for n in rng.integers(0, CONFIG.acc_depth, 3)],
@@ -59,10 +61,10 @@ def test_each_tile_of_the_loops_is_cleared_once(grant):
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (1, 2, 0)])
-def test_four_tiles_a_cycle_where_some_loop_has_an_odd_step(order):
+def test_four_tiles_a_cycle_where_some_loop_has_an_odd_step(order: tuple[int, ...]) -> None:
     rng = np.random.default_rng(8)
     counts, steps = [16, 2, 3], [1, 20, 70]
-    job = {"first": 5, "counts": [counts[i] for i in order], "steps": [steps[i] for i in order]}
+    job: dict[str, Any] = {"first": 5, "counts": [counts[i] for i in order], "steps": [steps[i] for i in order]}
     cleared, cycles = _clear(job, grant=1.0, rng=rng)
     assert cleared == _expected(job)
     assert cycles == 16 * 2 * 3 / 4

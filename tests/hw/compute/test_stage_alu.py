@@ -1,14 +1,18 @@
 """The tensor ALU on the stage: rates, hazards, and work at the same time as GEMM's."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
+from isa.config import VTAConfig
 from isa.instructions import Alu, AluOpcode, Gemm, MicroOp
 from tests.support.hw.compute_rig import COMPUTE_CONFIGS, ComputeRig, load_uops, uop_image
 
 CONFIG = COMPUTE_CONFIGS["block4"]
 
 
-def _trace(uops, program, *, config=CONFIG):
+def _trace(uops: list[MicroOp], program: Any, *, config: VTAConfig = CONFIG) -> Any:
     rig = ComputeRig(config, seed=2, memory=uop_image(uops, config).ljust(256, b"\0"))
     fill = Gemm(uop_bgn=len(uops), uop_end=len(uops) + 1, iter_in=config.acc_depth, dst_factor_in=1, src_factor_in=1)
     rig.run([load_uops(len(uops) + 1), fill])
@@ -17,17 +21,17 @@ def _trace(uops, program, *, config=CONFIG):
     return trace
 
 
-def _immediate(count, **fields):
+def _immediate(count: int, **fields: Any) -> Any:
     return Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=-3, uop_end=1, iter_in=count, dst_factor_in=1, **fields)
 
 
-def _tensors(count, **fields):
+def _tensors(count: int, **fields: Any) -> Any:
     return Alu(alu_opcode=AluOpcode.ADD, uop_end=1, iter_in=count, dst_factor_in=1, src_factor_in=1, **fields)
 
 
 @pytest.mark.parametrize("make", [_immediate, _tensors])
 @pytest.mark.parametrize("distance", [32, 16, 17, 18, 19, 23])
-def test_the_alu_takes_one_cycle_a_tile(make, distance):
+def test_the_alu_takes_one_cycle_a_tile(make: Callable[..., Any], distance: int) -> None:
     # The distance of source and destination decides whether they meet in a bank.
     uops = [MicroOp(dst=0, src=distance)]
     cycles = {count: _trace(uops, [make(count)] * 4).finish for count in (9, 16)}
@@ -35,36 +39,36 @@ def test_the_alu_takes_one_cycle_a_tile(make, distance):
     assert 28 <= cycles[16] - cycles[9] <= 28 + slack
 
 
-def test_one_source_for_all_is_read_once():
+def test_one_source_for_all_is_read_once() -> None:
     uops = [MicroOp(dst=0, src=40)]
     program = [Alu(alu_opcode=AluOpcode.ADD, uop_end=1, iter_in=count, dst_factor_in=1) for count in (17, 32)]
     assert _trace(uops, [program[1]]).finish - _trace(uops, [program[0]]).finish == 15
 
 
-def test_alu_instructions_follow_each_other_without_a_bubble():
+def test_alu_instructions_follow_each_other_without_a_bubble() -> None:
     uops = [MicroOp(dst=0)]
     one = _trace(uops, [_immediate(32)]).finish
     assert _trace(uops, [_immediate(32)] * 5).finish == one + 4 * 32
 
 
 @pytest.mark.parametrize("opcode", AluOpcode)
-def test_a_running_sum_in_one_destination_is_exact(opcode):
+def test_a_running_sum_in_one_destination_is_exact(opcode: AluOpcode) -> None:
     uops = [MicroOp(dst=0, src=1 + index) for index in range(6)]
     program = [Alu(alu_opcode=opcode, uop_end=6, iter_in=3, src_factor_in=5, iter_out=2)]
     _trace(uops, program)
 
 
-def test_a_prefix_sum_through_neighbours_is_exact():
+def test_a_prefix_sum_through_neighbours_is_exact() -> None:
     uops = [MicroOp(dst=1, src=0)]
     _trace(uops, [_tensors(30), _tensors(30)])
 
 
-def test_a_tile_may_be_both_operands():
+def test_a_tile_may_be_both_operands() -> None:
     uops = [MicroOp(dst=0, src=0)]
     _trace(uops, [_tensors(20)] * 3)
 
 
-def test_gemm_and_alu_work_at_the_same_time_on_different_tiles():
+def test_gemm_and_alu_work_at_the_same_time_on_different_tiles() -> None:
     uops = [MicroOp(dst=0, src=0), MicroOp(dst=32, src=1), MicroOp(dst=33, src=2)]
     gemm = [Gemm(uop_bgn=1, uop_end=3, iter_in=15, iter_out=4, dst_factor_in=2)]
     alu = [_immediate(16), _immediate(16), _immediate(16)]
@@ -73,7 +77,7 @@ def test_gemm_and_alu_work_at_the_same_time_on_different_tiles():
     assert _trace(uops, [*alu, *gemm]).finish <= alone + 30
 
 
-def test_gemm_waits_for_the_alu_on_the_same_tiles():
+def test_gemm_waits_for_the_alu_on_the_same_tiles() -> None:
     uops = [MicroOp(dst=0, src=0), MicroOp(dst=15, src=1), MicroOp(dst=16, src=2)]
     gemm = Gemm(uop_bgn=1, uop_end=3, iter_in=8, iter_out=4)
     alone = _trace(uops, [gemm]).finish
@@ -81,7 +85,7 @@ def test_gemm_waits_for_the_alu_on_the_same_tiles():
     _trace(uops, [gemm, _immediate(16), gemm, _tensors(18), gemm])
 
 
-def test_the_alu_goes_on_under_a_gemm_that_keeps_to_one_bank():
+def test_the_alu_goes_on_under_a_gemm_that_keeps_to_one_bank() -> None:
     uops = [MicroOp(dst=0, src=0), MicroOp(dst=40, src=1)]
     gemm = Gemm(uop_bgn=1, uop_end=2, iter_in=200, iter_out=3)
     alone = _trace(uops, [gemm]).finish

@@ -1,16 +1,18 @@
 """GEMM and resets on the stage: rates and exactness."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from isa.config import VTAConfig
 from isa.instructions import Gemm, MicroOp
 from tests.support.hw.compute_rig import COMPUTE_CONFIGS, ComputeRig, load_uops, uop_image
 
 CONFIG = COMPUTE_CONFIGS["block4"]
 
 
-def _cycles(uops, program, *, config=CONFIG):
+def _cycles(uops: list[MicroOp], program: list[Gemm], *, config: VTAConfig = CONFIG) -> Any:
     """Return the cycles of a program after a load of ``uops``, checked against the reference."""
     rig = ComputeRig(config, seed=2, memory=uop_image(uops, config).ljust(256, b"\0"))
     rig.run([load_uops(len(uops))])
@@ -19,11 +21,11 @@ def _cycles(uops, program, *, config=CONFIG):
     return trace.finish
 
 
-def _gemms(count, **fields):
+def _gemms(count: int, **fields: Any) -> Any:
     return [Gemm(**fields)] * count
 
 
-def test_a_gemm_takes_one_cycle_a_micro_op_and_a_constant():
+def test_a_gemm_takes_one_cycle_a_micro_op_and_a_constant() -> None:
     uops = [MicroOp(dst=index, src=index, wgt=index) for index in range(8)]  # binding counts the bits of iter_in - 1
     overhead = {
         turns: _cycles(uops, _gemms(1, uop_end=8, iter_in=turns, dst_factor_in=1)) - 8 * turns for turns in (9, 12, 16)
@@ -32,21 +34,21 @@ def test_a_gemm_takes_one_cycle_a_micro_op_and_a_constant():
     assert overhead[9] <= 30
 
 
-def test_gemms_follow_each_other_without_a_bubble():
+def test_gemms_follow_each_other_without_a_bubble() -> None:
     uops = [MicroOp(dst=index, src=index, wgt=index) for index in range(8)]
     one = _cycles(uops, _gemms(1, uop_end=8, iter_in=4))
     assert _cycles(uops, _gemms(6, uop_end=8, iter_in=4)) == one + 5 * 32
 
 
 @pytest.mark.parametrize("distance", [1, 2, 3, 4, 5])
-def test_an_accumulator_may_be_used_again_at_any_distance_at_full_rate(distance):
+def test_an_accumulator_may_be_used_again_at_any_distance_at_full_rate(distance: int) -> None:
     uops = [MicroOp(dst=index % distance, src=index, wgt=index % 4) for index in range(20)]
     fresh = [replace(uop, dst=index) for index, uop in enumerate(uops)]
     gemm = _gemms(1, uop_end=20, iter_in=3, src_factor_in=1)
     assert _cycles(uops, gemm) == _cycles(fresh, gemm)
 
 
-def test_an_affine_reset_clears_four_tiles_a_cycle():
+def test_an_affine_reset_clears_four_tiles_a_cycle() -> None:
     uops = [MicroOp(dst=16 * index) for index in range(3)]
     cycles = {
         turns: _cycles(uops, [Gemm(reset=True, uop_end=3, iter_in=16, iter_out=turns, dst_factor_in=1)] * 5)
@@ -55,7 +57,7 @@ def test_an_affine_reset_clears_four_tiles_a_cycle():
     assert cycles[16] - cycles[9] == 5 * 3 * 16 * (16 - 9) / 4
 
 
-def test_any_other_reset_clears_the_tiles_of_its_micro_ops():
+def test_any_other_reset_clears_the_tiles_of_its_micro_ops() -> None:
     uops = [MicroOp(dst=dst) for dst in (5, 1, 9, 9, 0)]
     reset = Gemm(reset=True, uop_end=5, iter_in=3, iter_out=2, dst_factor_in=7, dst_factor_out=20)
     gemm = Gemm(uop_end=5, iter_in=3, iter_out=2, dst_factor_in=7, dst_factor_out=20)
@@ -63,7 +65,7 @@ def test_any_other_reset_clears_the_tiles_of_its_micro_ops():
 
 
 @pytest.mark.parametrize("name", COMPUTE_CONFIGS)
-def test_a_reset_between_two_gemms_is_in_order(name):
+def test_a_reset_between_two_gemms_is_in_order(name: str) -> None:
     config = COMPUTE_CONFIGS[name]
     uops = [MicroOp(dst=index % min(6, config.acc_depth)) for index in range(6)]
     gemm = Gemm(uop_end=6, iter_in=2)
@@ -71,6 +73,6 @@ def test_a_reset_between_two_gemms_is_in_order(name):
 
 
 @pytest.mark.parametrize("fields", [{"iter_out": 0}, {"iter_in": 0}, {"uop_bgn": 3, "uop_end": 3}, {"uop_bgn": 4}])
-def test_a_zero_extent_is_no_work(fields):
+def test_a_zero_extent_is_no_work(fields: dict[str, Any]) -> None:
     uops = [MicroOp(dst=index, src=index) for index in range(6)]
     _cycles(uops, [replace(Gemm(uop_end=2), **fields), replace(Gemm(reset=True, uop_end=2), **fields)])

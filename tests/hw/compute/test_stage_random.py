@@ -1,5 +1,7 @@
 """Random programs of the compute module agree with the reference, whatever stalls."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from tests.support.hw.compute_rig import COMPUTE_CONFIGS, EDGE_CONFIGS, ComputeR
 SEEDS = range(100, 104)
 
 
-def _random_stalls(rng):
+def _random_stalls(rng: np.random.Generator) -> Any:
     return Stalls(
         insn=int(rng.integers(60)),
         tokens=int(rng.integers(80)),
@@ -21,7 +23,7 @@ def _random_stalls(rng):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", COMPUTE_CONFIGS)
-def test_random_programs_agree_with_the_reference_under_random_stalls(name, seed):
+def test_random_programs_agree_with_the_reference_under_random_stalls(name: str, seed: int) -> None:
     config = COMPUTE_CONFIGS[name]
     rng = np.random.default_rng(seed)
     program, memory = random_compute_program(rng, config)
@@ -35,7 +37,7 @@ def test_random_programs_agree_with_the_reference_under_random_stalls(name, seed
 
 
 @pytest.mark.parametrize("name", EDGE_CONFIGS)
-def test_random_programs_agree_at_the_edges_of_what_is_legal(name):
+def test_random_programs_agree_at_the_edges_of_what_is_legal(name: Any) -> None:
     config = EDGE_CONFIGS[name]
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -46,7 +48,7 @@ def test_random_programs_agree_at_the_edges_of_what_is_legal(name):
 
 
 @pytest.mark.parametrize("data_width", [128, 512])
-def test_wide_memory_ports_load_the_same(data_width):
+def test_wide_memory_ports_load_the_same(data_width: Any) -> None:
     config = COMPUTE_CONFIGS["block4"]
     rng = np.random.default_rng(data_width)
     program, memory = random_compute_program(rng, config)
@@ -58,7 +60,7 @@ def test_wide_memory_ports_load_the_same(data_width):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", COMPUTE_CONFIGS)
-def test_many_random_programs_agree_with_the_reference(name):
+def test_many_random_programs_agree_with_the_reference(name: Any) -> None:
     config = COMPUTE_CONFIGS[name]
     for seed in range(1000, 1150):
         rng = np.random.default_rng(seed)

@@ -1,6 +1,7 @@
 """The window: units work out of order, but nothing that conflicts is passed, and tokens go in order."""
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from tests.support.hw.compute_rig import COMPUTE_CONFIGS
 CONFIG = COMPUTE_CONFIGS["block4"]
 
 
-def _random_instruction(rng):
+def _random_instruction(rng: np.random.Generator) -> tuple[Any, ...]:
     """Return an instruction, the unit that the binder shall give it, and its range of accumulators."""
     deps = Deps(**{flag: bool(rng.random() < 0.2) for flag in ("pop_prev", "pop_next", "push_prev", "push_next")})
     begin = int(rng.integers(20))
@@ -38,7 +39,7 @@ def _random_instruction(rng):
             return Gemm(uop_bgn=end, uop_end=begin, deps=deps), Unit.NONE, None
 
 
-def _conflict(new, old):
+def _conflict(new: Any, old: Any) -> Any:
     """Return whether ``new`` has to wait for ``old``, which is of another unit."""
     (instruction, unit, bounds), (before, unit_before, bounds_before) = new, old
     if unit == Unit.UOP:
@@ -51,23 +52,23 @@ def _conflict(new, old):
 
 
 class _Bench:
-    def __init__(self, program, seed):
+    def __init__(self, program: list[Any], seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.design = compile_design(Window(CONFIG))
         self.program = program
         self.words = deque(encode(instruction, CONFIG) for instruction, _, _ in program)
         self.issued = 0
         self.bound = 0
-        self.started = {}
-        self.complete = set()
-        self.running = {unit: deque() for unit in UNITS}
+        self.started: dict[Any, Any] = {}
+        self.complete: set[Any] = set()
+        self.running: dict[Any, deque[Any]] = {unit: deque() for unit in UNITS}
         self.pushes = {"g2l": 0, "g2s": 0}
         self.retired = 0
         self.together = 0
         self.begun_early = 0
         self.pushed_early = 0
 
-    def cycle(self):
+    def cycle(self) -> None:
         design, rng = self.design, self.rng
         valid = int(bool(self.words) and rng.random() < 0.8)
         design.poke("insn__valid", valid)
@@ -91,7 +92,7 @@ class _Bench:
         self.together += sum(bool(jobs) for jobs in self.running.values()) > 1
         design.step()
 
-    def _finish_some(self):
+    def _finish_some(self) -> None:
         layout = done_layout()
         word = 0
         for place, unit in enumerate(UNITS):
@@ -101,7 +102,7 @@ class _Bench:
                 word |= layout.const({"valid": 1, "tag": index % WINDOW}).as_bits() << (place * layout.size)
         self.design.poke("done", word)
 
-    def _bind(self):
+    def _bind(self) -> None:
         """Bind as the binder would: in order, now or later, and not before the micro-ops are there."""
         design = self.design
         take = design.peek("bind_valid") and not design.peek("bind_uops_pending") and self.rng.random() < 0.5
@@ -121,7 +122,7 @@ class _Bench:
         design.poke("binding", binding_layout(CONFIG).const(binding).as_bits())
         self.bound += 1
 
-    def _start_some(self):
+    def _start_some(self) -> None:
         design = self.design
         for unit in UNITS:
             name = f"jobs_{unit.name.lower()}"
@@ -144,7 +145,7 @@ class _Bench:
             self.started[index] = True
             self.running[unit].append(index)
 
-    def _check_pushes(self):
+    def _check_pushes(self) -> None:
         """A push says that its instruction and all before it are complete; to the load module, resets are posted."""
         design = self.design
         for name, flag, posted in (("g2l", "push_prev", Unit.RESET), ("g2s", "push_next", None)):
@@ -160,7 +161,7 @@ class _Bench:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_no_conflict_is_passed_and_pushes_are_in_order(seed):
+def test_no_conflict_is_passed_and_pushes_are_in_order(seed: int) -> None:
     rng = np.random.default_rng(seed)
     program = [_random_instruction(rng) for _ in range(150)]
     program.append((Finish(), Unit.NONE, None))

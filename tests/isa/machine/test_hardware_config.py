@@ -1,4 +1,5 @@
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -18,20 +19,20 @@ from isa.machine.hardware_config import HardwareConfig, HardwareConfigError
         ({"store_jobs": True}, "store_jobs is True, but it must be a whole number"),
     ],
 )
-def test_a_value_outside_its_rule_is_refused_with_a_sentence(change, text):
+def test_a_value_outside_its_rule_is_refused_with_a_sentence(change: Any, text: str) -> None:
     with pytest.raises(HardwareConfigError) as caught:
         HardwareConfig(**change)
     assert str(caught.value) == text
 
 
 @pytest.mark.parametrize(("width", "beats"), [(64, 256), (128, 256), (256, 128), (512, 64)])
-def test_a_burst_never_spans_more_than_a_page(width, beats):
+def test_a_burst_never_spans_more_than_a_page(width: int, beats: int) -> None:
     config = HardwareConfig(data_width=width, max_burst_beats=256)
     assert config.burst_beats == beats
     assert config.burst_beats * config.beat_bytes <= 4096
 
 
-def test_the_digest_tells_every_field_apart():
+def test_the_digest_tells_every_field_apart() -> None:
     base = HardwareConfig()
     changes = {
         "addr_width": 40,

@@ -45,7 +45,7 @@ def run(device: Device, instructions: Sequence[Instruction], origins: Sequence[O
 
 
 def test_a_deadlock_names_every_head_and_the_tokens_it_waits_for(device: Device) -> None:
-    stream = [
+    stream: list[Instruction] = [
         Load(memory=MemoryId.INP, deps=Deps(pop_next=True)),
         Gemm(uop_end=1, deps=Deps(pop_prev=True, pop_next=True, push_prev=True)),
         Finish(),
@@ -66,7 +66,7 @@ def test_a_deadlock_names_every_head_and_the_tokens_it_waits_for(device: Device)
 
 
 def test_an_illegal_access_names_instruction_and_origin(device: Device) -> None:
-    stream = [
+    stream: list[Instruction] = [
         Load(memory=MemoryId.UOP, dram_base=0x400, x_size=1, y_size=1, x_stride=1),
         Load(memory=MemoryId.INP, dram_base=1 << 20, x_size=1, y_size=1, x_stride=1),
         Finish(),

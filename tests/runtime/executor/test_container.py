@@ -5,6 +5,7 @@ import json
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,7 +80,23 @@ def parts(value: object, path: tuple[object, ...] = ()) -> list[tuple[object, ..
     return [path, *(found for key, part in items for found in parts(part, (*path, key)))]
 
 
-STRANGE = [None, True, -1, 0, 1 << 62, 1 << 200, 0.5, "", "x" * 50, [], [[]], {}, {"at": 0}, "\x1b]0;x\x07", [1, 2, 3]]
+STRANGE: list[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    1 << 62,
+    1 << 200,
+    0.5,
+    "",
+    "x" * 50,
+    [],
+    [[]],
+    {},
+    {"at": 0},
+    "\x1b]0;x\x07",
+    [1, 2, 3],
+]
 
 
 def refusal_of(data: bytes) -> str:

@@ -70,7 +70,7 @@ def test_a_launch_that_leaves_its_tensors_is_refused() -> None:
     whole, launch = first_launch()
     [step] = whole.steps
     table = launch.addresses
-    sizes = [whole.tensor(name).nbytes for name in step.tensors]  # type: ignore[union-attr]
+    sizes = [whole.tensor(name).nbytes for name in step.tensors]
     launch.check("step", sizes, whole.config)
     beyond = replace(table, offset=table.offset + 10_000, end=table.end + 10_000)
     shorter = replace(table, end=table.offset)

@@ -1,6 +1,7 @@
 """Running a compiled network: the same bits on every device, wherever its memory lies, and clear refusals."""
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -72,8 +73,8 @@ def test_steps_of_the_host_run_in_between_and_arrays_die_after_their_last_use() 
     tensors = tuple(Tensor(name, (2, 3), "int32") for name in ("x", "a", "y"))
     alive: list[int] = []
 
-    def double(_: object, arrays: object) -> list[np.ndarray]:
-        [array] = arrays  # type: ignore[misc]
+    def double(_: object, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        [array] = arrays
         alive.append(int(array[0, 0]))
         return [array * 2]
 

@@ -252,7 +252,7 @@ def test_a_hidden_block_lies_behind_the_limit_and_is_forgotten() -> None:
         view[:] = 7
         assert memory.nbytes == memory.limit
     with memory.hidden(100) as (again, view):
-        assert (again, view.any()) == (address, False)
+        assert (again, bool(view.any())) == (address, False)
 
 
 def test_there_is_no_place_to_hide_where_allocations_reach_the_end_of_all_addresses() -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from runtime.native import cache as cache_module
 from runtime.native.cache import CacheWarning, cache_directory, cached
 
 ROOT = Path(__file__).parents[3]
@@ -208,7 +207,7 @@ def test_no_home_means_no_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
     def no_home() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
-    monkeypatch.setattr(cache_module.Path, "home", no_home)
+    monkeypatch.setattr(Path, "home", no_home)
     assert made() == 1
     monkeypatch.delenv("XDG_STATE_HOME")
     warned("there is no home directory; set XDG_STATE_HOME to a folder of your own")

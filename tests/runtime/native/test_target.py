@@ -1,13 +1,13 @@
 """What code is made for; a name that LLVM does not know is a sentence, not the end of the process."""
 
 import platform
+import subprocess
 from pathlib import Path
 
 import llvmlite
 import llvmlite.binding as llvm
 import pytest
 
-from runtime.native import target as target_module
 from runtime.native.compiling import assembly_of, compile_object
 from runtime.native.target import (
     CodeTarget,
@@ -81,7 +81,7 @@ def test_names_that_llvm_itself_gave_are_not_asked_about_again(monkeypatch: pyte
     def no_process(*arguments: object, **options: object) -> None:
         raise AssertionError(f"a process was started: {arguments} {options}")
 
-    monkeypatch.setattr(target_module.subprocess, "run", no_process)
+    monkeypatch.setattr(subprocess, "run", no_process)
     target_machine(CodeTarget(cpu=host_cpu(), features=feature_text(host_features())))
     target_machine(CodeTarget(cpu="generic", features="+f16c" if platform.machine() == "x86_64" else ""))
 

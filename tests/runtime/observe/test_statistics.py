@@ -1,6 +1,6 @@
 """Counters add up, keep upstream's names, and tell kinds of instructions apart."""
 
-from isa.instructions import Alu, AluOpcode, Finish, Gemm, Load, MemoryId, Store
+from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, Store
 from runtime.observe.stats import InstructionCounts, LaunchStats, Statistics, count_instructions
 
 
@@ -41,7 +41,7 @@ def test_cycles_are_none_until_a_device_has_a_clock() -> None:
 
 
 def test_every_kind_of_instruction_has_its_count() -> None:
-    stream = [
+    stream: list[Instruction] = [
         *(Load(memory=memory, x_size=1, y_size=1) for memory in MemoryId if memory is not MemoryId.OUT),
         Load(memory=MemoryId.INP),
         Load(memory=MemoryId.UOP),

@@ -15,7 +15,7 @@ from isa.machine.hardware_config import HardwareConfig
 __all__ = ["StoreToMemory"]
 
 
-class StoreToMemory(wiring.Component):  # type: ignore[misc]  # Amaranth has no types
+class StoreToMemory(wiring.Component):  # Amaranth has no types
     """The store module on the memory engine: tiles on one side, the AXI write channels on the other.
 
     Parameters

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from vta import te
 from vta.tir.buffer import Buffer
+from vta.tir.expr import Var
 from vta.tir.stmt import BufferStore, For, Stmt, seq
 
 __all__ = ["gemm", "nest"]
@@ -29,7 +30,7 @@ def gemm(batch: int, block: int, *, without: str = "") -> te.TensorIntrin:
     def parts(ins: list[Buffer], outs: list[Buffer]) -> list[Stmt | None]:
         (x, w), (o,) = ins, outs
 
-        def step(i, j, k):
+        def step(i: Var, j: Var, k: Var) -> Stmt:
             return BufferStore(o, o.load(i, j) + x.load(i, k).astype("int32") * w.load(j, k).astype("int32"), (i, j))
 
         reset = nest((batch, block), lambda i, j: BufferStore(o, te.const(0), (i, j)))

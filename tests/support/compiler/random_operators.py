@@ -168,10 +168,10 @@ def random_average_pool(rng: Rng) -> Operator:
 def random_pad(rng: Rng) -> Operator:
     """Return a padding."""
     image = (upto(rng, 3), upto(rng, 50), upto(rng, 20), upto(rng, 20))
-    padding = tuple(upto(rng, 20, least=0) for _ in range(4))
+    top, left, bottom, right = (upto(rng, 20, least=0) for _ in range(4))
     value = pick(rng, 0, -1, int(rng.integers(-(1 << 31), 1 << 31)))
     epilogue = random_epilogue(rng) if rng.random() < 0.3 else ()
-    return Pad2d(*image, padding, value, epilogue, pick(rng, "int8", "int32"))
+    return Pad2d(*image, (top, left, bottom, right), value, epilogue, pick(rng, "int8", "int32"))
 
 
 def random_upsample(rng: Rng) -> Operator:
@@ -195,11 +195,16 @@ def random_matmul(rng: Rng) -> Operator:
     return BatchMatmul(upto(rng, 5), *sizes, *turned, random_epilogue(rng))
 
 
+def _pads(rng: Rng) -> tuple[int, int, int, int]:
+    top, left, bottom, right = (int(pad) for pad in rng.integers(0, 4, 4))
+    return top, left, bottom, right
+
+
 def random_conv2d_transpose(rng: Rng) -> Operator:
     """Return a transposed convolution: any strides, pads, dilation, output padding, groups."""
     groups = pick(rng, 1, 1, 2, 3, 8)
     strides, dilation = (upto(rng, 4), upto(rng, 4)), pick(rng, (1, 1), (1, 1), (2, 1), (2, 3))
-    more = tuple(int(rng.integers(0, max(pair))) for pair in zip(strides, dilation, strict=True))
+    more_rows, more_columns = (int(rng.integers(0, max(pair))) for pair in zip(strides, dilation, strict=True))
     return Conv2dTranspose(
         batch=upto(rng, 3),
         in_channels=groups * upto(rng, max(1, 50 // groups)),
@@ -208,8 +213,8 @@ def random_conv2d_transpose(rng: Rng) -> Operator:
         out_channels=groups * upto(rng, max(1, 50 // groups)),
         kernel=(upto(rng, 5), upto(rng, 5)),
         strides=strides,
-        padding=tuple(int(pad) for pad in rng.integers(0, 4, 4)),
-        output_padding=more,
+        padding=_pads(rng),
+        output_padding=(more_rows, more_columns),
         dilation=dilation,
         groups=groups,
         epilogue=random_epilogue(rng),

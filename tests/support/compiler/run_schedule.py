@@ -32,7 +32,7 @@ def run_schedule(
         module = vta.build(schedule, list(args), target=env.target, name="main")
     arrays = []
     for tensor, values in zip(args, [*inputs, None], strict=True):
-        shape = tuple(int(extent) for extent in tensor.shape)  # type: ignore[arg-type]  # constants
+        shape = tuple(int(extent) for extent in tensor.shape)
         array = empty(shape, str(tensor.dtype), device)
         if values is not None:
             array.copyfrom(values)

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 import numpy as np
 
 from vta import te
 from vta.te.relations import Role
 from vta.te.stage import AttachAt, Stage
-from vta.tir.expr import IterVar
+from vta.tir.expr import Expr, IterVar
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter.run import run_func
 from vta.tir.verify import verify
@@ -102,7 +103,7 @@ def _padded(rng: Random, t: te.Tensor, v: Array, name: str) -> tuple[te.Tensor, 
     size = v.shape[d]
     shape = [n + low + high if i == d else n for i, n in enumerate(v.shape)]
 
-    def body(*i):
+    def body(*i: Any) -> Any:
         inside = te.all(i[d] >= low, i[d] < low + size)
         return te.if_then_else(inside, t(*(x - low if n == d else x for n, x in enumerate(i))), te.const(-7, "int32"))
 
@@ -115,7 +116,7 @@ def _summed(rng: Random, t: te.Tensor, v: Array, name: str) -> tuple[te.Tensor, 
     k = te.reduce_axis((0, v.shape[d]), f"{name}_k")
     shape = [n for i, n in enumerate(v.shape) if i != d]
 
-    def body(*i):
+    def body(*i: Any) -> Any:
         indices = list(i)
         indices.insert(d, k)
         return te.sum(t(*indices), axis=k)
@@ -141,7 +142,7 @@ def _conditional(rng: Random, t: te.Tensor, v: Array, name: str) -> tuple[te.Ten
 
 
 def _prefix(rng: Random, t: te.Tensor, v: Array, name: str) -> tuple[te.Tensor, Array]:
-    def body(*i):
+    def body(*i: Any) -> Any:
         k = te.reduce_axis((0, i[0] + 1), f"{name}_k")
         return te.sum(t(k, *i[1:]), axis=k)
 
@@ -155,7 +156,7 @@ def _pooled(rng: Random, t: te.Tensor, v: Array, name: str) -> tuple[te.Tensor, 
     starts = [i * n // m for i in range(m)]
     ends = [-(-(i + 1) * n // m) for i in range(m)]
 
-    def body(*i):
+    def body(*i: Any) -> Any:
         first, end = i[0] * n // m, ((i[0] + 1) * n + m - 1) // m
         k = te.reduce_axis((0, end - first), f"{name}_k")
         return te.sum(t(first + k, *i[1:]), axis=k)
@@ -168,7 +169,7 @@ def _gathered(rng: Random, t: te.Tensor, v: Array, name: str) -> tuple[te.Tensor
     """Read the first dimension where the elements themselves say."""
     last = v.shape[0] - 1
 
-    def body(*i):
+    def body(*i: Any) -> Any:
         return t(te.max(te.min(t(*i), last), 0), *i[1:])
 
     where = np.clip(v, 0, last)
@@ -179,7 +180,7 @@ def _largest_with_place(rng: Random, t: te.Tensor, v: Array, name: str) -> tuple
     """Reduce two values together, and use both."""
     k = te.reduce_axis((0, v.shape[0]), f"{name}_k")
 
-    def combine(a, b):
+    def combine(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> tuple[Any, ...]:
         better = te.any(b[1] > a[1], te.all((b[1] == a[1]).asexpr(), b[0] < a[0]))
         return te.if_then_else(better, b[0], a[0]), te.if_then_else(better, b[1], a[1])
 
@@ -214,7 +215,7 @@ def _joined(rng: Random, a: tuple[te.Tensor, Array], b: tuple[te.Tensor, Array],
     (s, v), (t, w) = a, b
     ndim = max(v.ndim, w.ndim)
     vs, ws = v.reshape(v.shape + (1,) * (ndim - v.ndim)), w.reshape(w.shape + (1,) * (ndim - w.ndim))
-    shape = [min(x, y) for x, y in zip(vs.shape, ws.shape, strict=True)]
+    shape: list[int] = np.minimum(vs.shape, ws.shape).tolist()
     cut = tuple(slice(n) for n in shape)
     new = te.compute(shape, lambda *i: s(*i[: v.ndim]) + t(*i[: w.ndim]) * 3, name)
     return new, vs[cut] + ws[cut] * 3

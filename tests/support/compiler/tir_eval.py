@@ -6,6 +6,7 @@ Deliberately separate from ``vta.tir.interpreter.run`` and from the constant fol
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -47,8 +48,7 @@ def evaluate(expr: Expr, env: Mapping[Var, Values]) -> Values:
         case tir.Let():
             return evaluate(expr.body, {**env, expr.var: evaluate(expr.value, env)})
         case tir.Binary() | tir.Compare():
-            a, b = evaluate(expr.a, env), evaluate(expr.b, env)
-            result = _OPERATIONS[type(expr)](a, b).astype(np.int64)
+            result = _OPERATIONS[type(expr)](evaluate(expr.a, env), evaluate(expr.b, env)).astype(np.int64)
             return result if expr.dtype == BOOL else wrap(result, expr.dtype)
         case _:
             raise NotImplementedError(type(expr).__name__)
@@ -62,7 +62,7 @@ def _truncated(a: Values, b: Values) -> Values:
     return np.abs(a) // np.abs(b) * np.where((a < 0) == (b < 0), 1, -1)
 
 
-_OPERATIONS: dict[type[Expr], Callable[[Values, Values], Values]] = {
+_OPERATIONS: dict[type[Expr], Callable[[Values, Values], NDArray[Any]]] = {
     tir.Add: lambda a, b: a + b,
     tir.Sub: lambda a, b: a - b,
     tir.Mul: lambda a, b: a * b,

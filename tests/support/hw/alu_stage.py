@@ -50,11 +50,11 @@ def check(acc: Buffer, body: Stmt, config: VTAConfig = DEFAULT, seed: int = 1) -
     lanes = config.batch * config.block_out
     lowered = lower(acc, body, config)
     assert isinstance(lowered.body, Allocate)
-    size = int(np.prod([e.value for e in lowered.body.extents]))
+    size = int(np.prod([int(e) for e in lowered.body.extents]))
     rng = np.random.default_rng(seed)
     contents = rng.integers(-(1 << 31), 1 << 31, size).astype(np.int32)
     contents[::3] = rng.integers(-300, 300, contents[::3].size)
-    own = int(acc.shape[0].value)
+    own = int(acc.shape[0])
     expected = contents[:own].copy()
     run_func(function(body, acc), [expected])
     got = run_kernels(lowered.body.body, contents.reshape(-1, lanes)).reshape(-1)
@@ -82,7 +82,8 @@ def opcodes(make: Make, elements: int = 64) -> list[tuple[int, int, int]]:
     """(opcode, use_imm, imm) of every kernel."""
     found = kernels(make, elements)
     assert all(len(kernel.pushes) == 1 for kernel in found)
-    return [kernel.pushes[0][5:] for kernel in found]
+    operations = [kernel.pushes[0][5:] for kernel in found]
+    return [(opcode, use_imm, imm) for opcode, use_imm, imm in operations]
 
 
 def refusal(make: Make) -> str:

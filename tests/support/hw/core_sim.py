@@ -9,6 +9,7 @@ from hw.core import Core
 from hw.sim import compile_design
 from hw.sim.axi.memory import AxiMemory
 from hw.sim.logs.histogram import Histogram
+from hw.sim.translate.hooks import Hook
 from isa.config import VTAConfig
 from isa.machine.causes import Cause
 from isa.machine.error_codes import ErrorCode
@@ -45,7 +46,7 @@ class CoreSim:
         self.axi = AxiMemory("axi")
         bits = max(Cause).bit_length()
         self.histograms = {name: Histogram(f"{name}_cause", bits=bits, gate="running") for name in MODULES}
-        hooks = [self.axi, *self.histograms.values()]
+        hooks: list[Hook] = [self.axi, *self.histograms.values()]
         self.design = compile_design(Core(vta, self.hardware), hooks=hooks)
 
     def launch(self, memory: Any, address: int, count: int, *, limit: int = 10_000_000, **timing: Any) -> Launch:

@@ -64,8 +64,8 @@ class DmaMachine:
                 numbers = [self.number(e, env) for e in (offset, *sizes)]
                 self.load(self.memory[source], *numbers, place=place, number=MemoryId(number), env=env)
             case "VTAStoreBuffer2D", [place, IntImm(value=MemoryId.OUT), Var() as target, *rest]:
-                offset, x, y, stride = (self.number(e, env) for e in rest)
-                assert offset >= 0
+                first, x, y, stride = (self.number(e, env) for e in rest)
+                assert first >= 0
                 self.calls.append((x, y, stride))
                 info = output_memory(self.config)
                 scratch, start = self.place(place, x * y * info.lanes, env)

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 __all__ = ["Small"]
 
 
-class Small(wiring.Component):  # type: ignore[misc]  # Amaranth has no types
+class Small(wiring.Component):  # Amaranth has no types
     """Inputs ``a`` (4 bits) and ``b`` (1 bit), output ``q`` (4 bits), or ``ports``; ``build`` fills in the module."""
 
     def __init__(self, build: Callable[[Module, Any], None], ports: Mapping[str, Any] | None = None) -> None:

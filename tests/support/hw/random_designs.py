@@ -15,7 +15,7 @@ from tests.support.compiler.random_expressions import random_expression, random_
 __all__ = ["Gated", "Lanes", "MemoryMix", "Queues", "RandomDesign", "Registers", "StateMachine", "Targets"]
 
 
-class RandomDesign(wiring.Component):  # type: ignore[misc]  # Amaranth has no types
+class RandomDesign(wiring.Component):  # Amaranth has no types
     """Inputs ``i0`` to ``i4`` of random shapes, and an output for each value that ``body`` returns.
 
     ``body`` makes the same design whenever it is called with an equal ``rng``.

@@ -1,6 +1,8 @@
 """Convolutions and pools as loops over their definition: slow, and written without the library's own code."""
 
+from collections.abc import Iterator
 from itertools import product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +10,15 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 
-def plain_conv2d(data, weight, *, strides=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1), groups=1):
+def plain_conv2d(
+    data: npt.NDArray[Any],
+    weight: npt.NDArray[Any],
+    *,
+    strides: tuple[int, ...] = (1, 1),
+    padding: tuple[int, ...] = (0, 0, 0, 0),
+    dilation: tuple[int, ...] = (1, 1),
+    groups: int = 1,
+) -> Any:
     """Return the convolution in float64."""
     n, _, h, w = data.shape
     o, per_group, kh, kw = weight.shape
@@ -25,8 +35,15 @@ def plain_conv2d(data, weight, *, strides=(1, 1), padding=(0, 0, 0, 0), dilation
 
 
 def plain_conv2d_transpose(
-    data, weight, *, strides=(1, 1), padding=(0, 0, 0, 0), output_padding=(0, 0), dilation=(1, 1), groups=1
-):
+    data: npt.NDArray[Any],
+    weight: npt.NDArray[Any],
+    *,
+    strides: tuple[int, ...] = (1, 1),
+    padding: tuple[int, ...] = (0, 0, 0, 0),
+    output_padding: tuple[int, ...] = (0, 0),
+    dilation: tuple[int, ...] = (1, 1),
+    groups: int = 1,
+) -> Any:
     """Return the transposed convolution in float64."""
     n, c, h, w = data.shape
     _, per_group, kh, kw = weight.shape
@@ -42,7 +59,15 @@ def plain_conv2d_transpose(
     return out
 
 
-def plain_windows(data, *, kernel, strides, padding, dilation, outputs):
+def plain_windows(
+    data: npt.NDArray[Any],
+    *,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    outputs: tuple[int, ...],
+) -> Iterator[Any]:
     """Yield (place, elements in the image, elements in the padded image) of every window of a pool."""
     n, c, h, w = data.shape
     top, left, bottom, right = padding

@@ -164,7 +164,7 @@ def make_conv(maker: Maker) -> None:
         (maker.integer(1, 2), maker.integer(1, 2)), pads, dilation, groups, input_zero_point=data.zero_point
     )
     weight = _weight(maker, (out, channels // groups, *kernel))
-    sums = call(Op.QNN_CONV2D, [data.value, weight], attrs, maker.origin("Conv"))
+    sums: Expr = call(Op.QNN_CONV2D, [data.value, weight], attrs, maker.origin("Conv"))
     other = maker.like(Quantised(sums, 1.0))
     sums = _with_bias(maker, sums, out, 4)
     summands = channels // groups * kernel[0] * kernel[1]
@@ -271,6 +271,7 @@ def make_movement(maker: Maker) -> None:
     _, channels, height, width = _shape(data)
     pads = ((0, 0), (0, 0), (maker.integer(0, 2), maker.integer(0, 1)), (maker.integer(0, 1), maker.integer(0, 2)))
     kind = maker.integer(0, 3)
+    attrs: PadAttrs | UpsamplingAttrs | StridedSliceAttrs
     if kind == 0:
         attrs, op, name = PadAttrs(pads, data.zero_point), Op.PAD, "Pad"
     elif kind == 1 and min(height, width) > 2:

@@ -126,7 +126,8 @@ def defined_and_undefined(data: bytes) -> tuple[set[str], set[str]]:
     sections = [struct.unpack_from("<IIQQQQIIQQ", data, offset + i * size) for i in range(count)]
     (table,) = (s for s in sections if s[1] == 2)
     strings = sections[table[6]]
-    defined, undefined = set(), set()
+    defined: set[str] = set()
+    undefined: set[str] = set()
     for place in range(table[4], table[4] + table[5], 24):
         name_at, info, _, section = struct.unpack_from("<IBBH", data, place)
         start = strings[4] + name_at

@@ -7,6 +7,7 @@ makes of the same steps. Several tokens are on their way at once where modules r
 import itertools
 import random
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,11 @@ class RandomCalls:
         self._inp = numbers.integers(-128, 128, (SLOTS, c.batch, c.block_in), dtype=np.int8)
         self._wgt = numbers.integers(-128, 128, (SLOTS, c.block_out, c.block_in), dtype=np.int8)
         self._acc = numbers.integers(-(1 << 31), 1 << 31, (SLOTS, c.batch, c.block_out), dtype=np.int32)
-        self._data = {MemoryId.INP: self._inp, MemoryId.WGT: self._wgt, MemoryId.ACC: self._acc}
+        self._data: dict[MemoryId, npt.NDArray[Any]] = {
+            MemoryId.INP: self._inp,
+            MemoryId.WGT: self._wgt,
+            MemoryId.ACC: self._acc,
+        }
         self.buffers = {memory: fill(session, array) for memory, array in self._data.items()}
         self.out = session.memory.alloc(length * c.out_elem_bytes)
         self.arguments = [*self.buffers.values(), self.out]

@@ -29,7 +29,7 @@ def command(*arguments: str | Path) -> list[str]:
 
 
 def process(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), cwd=ROOT, text=True, check=False, **options)  # type: ignore[call-overload]
+    return subprocess.run(command(*arguments), cwd=ROOT, text=True, check=False, **options)
 
 
 def test_a_program_is_read_from_a_pipe(tmp_path: Path) -> None:

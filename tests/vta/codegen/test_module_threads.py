@@ -81,7 +81,12 @@ def test_threads_share_a_module(shared: bool, replays: bool) -> None:
     module = add(7)
     module.replays = replays
     sessions = [session()] * THREADS if shared else [session() for _ in range(THREADS)]
-    in_threads(lambda number: [call(module, sessions[number], 10 * number + n) for n in range(ROUNDS)])
+
+    def calls(number: int) -> None:
+        for n in range(ROUNDS):
+            call(module, sessions[number], 10 * number + n)
+
+    in_threads(calls)
     assert [len(s.queue.launcher.launches) for s in dict.fromkeys(sessions)] == (
         [THREADS * ROUNDS] if shared else [ROUNDS] * THREADS
     )
@@ -124,7 +129,12 @@ def test_instructions_say_where_their_own_call_came_from() -> None:
     [expected] = (launch.origins for launch in alone.queue.launcher.launches)
     assert len({str(origin) for origin in expected}) > 2
     sessions = [session() for _ in range(THREADS)]
-    in_threads(lambda number: [call(module, sessions[number], n) for n in range(ROUNDS)])
+
+    def calls(number: int) -> None:
+        for n in range(ROUNDS):
+            call(module, sessions[number], n)
+
+    in_threads(calls)
     for s in sessions:
         assert {launch.origins for launch in s.queue.launcher.launches} == {expected}
 

@@ -221,14 +221,14 @@ def test_what_cannot_be_built_is_refused() -> None:
         vta.lower(vta.lower(scheduled.schedule, scheduled.args), scheduled.args)
     assert str(error.value) == "a function has its arguments already; args= goes with a schedule"
     with pytest.raises(BuildError) as error:
-        vta.lower([1, 2])  # type: ignore[arg-type]
+        vta.lower([1, 2])
     assert str(error.value) == "expected a schedule, a function or a module, got list"
     with pytest.raises(BuildError) as error:
         vta.build(scheduled.schedule, scheduled.args, runtime="crt")
     assert str(error.value) == ("runtime 'crt': host code runs on this toolchain's own runtime; leave runtime= out")
-    with pytest.raises(TargetError) as error:
+    with pytest.raises(TargetError) as host_error:
         vta.build(scheduled.schedule, scheduled.args, "ext_dev", "c")
-    assert str(error.value) == "host code is made with llvm, not 'c'; use target_host='llvm'"
+    assert str(host_error.value) == "host code is made with llvm, not 'c'; use target_host='llvm'"
 
 
 def test_a_mock_that_does_nothing_takes_the_arrays_of_the_device() -> None:

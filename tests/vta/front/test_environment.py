@@ -99,7 +99,7 @@ def test_an_environment_is_current_in_its_own_thread_only() -> None:
 def test_an_environment_cannot_be_changed() -> None:
     env = vta.Environment(VTAConfig())
     with pytest.raises(AttributeError) as error:
-        env.BATCH = 2  # type: ignore[misc]
+        env.BATCH = 2
     assert str(error.value) == (
         "environment attribute 'BATCH' cannot be set; make another one: "
         "vta.Environment(dataclasses.replace(env.config, log_block=5))"
@@ -136,7 +136,7 @@ def test_the_gemm_intrinsic_has_the_shape_of_the_core(name: str) -> None:
 def micro_op(stmt: object) -> tuple[object, ...]:
     """Return the arguments of the micro-op inside the two scopes of a GEMM body."""
     assert isinstance(stmt, AttrStmt)
-    assert (stmt.key, stmt.value.value) == ("coproc_scope", 2)  # type: ignore[union-attr]
+    assert (stmt.key, stmt.value.value) == ("coproc_scope", 2)
     inner = stmt.body
     assert isinstance(inner, AttrStmt)
     assert (inner.key, inner.value) == ("coproc_uop_scope", StringImm("VTAPushGEMMOp"))

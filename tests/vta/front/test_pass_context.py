@@ -65,5 +65,5 @@ def test_a_single_name_in_place_of_a_list_and_a_wrong_level_are_refused() -> Non
         build_config(required_pass="A")
     for level in (-1, "3"):
         with pytest.raises(OptionError) as error:
-            PassContext(opt_level=level)  # type: ignore[arg-type]
+            PassContext(opt_level=level)
         assert str(error.value) == f"opt_level takes a number, 0 to 3, not {level!r}"

@@ -10,6 +10,7 @@ from isa.config import VTAConfig
 from tests.support.compiler.run_schedule import run_schedule
 from tests.support.configs import CONFIGS
 from vta import te, topi
+from vta.tir.expr import Expr, Var
 
 DEFAULT = CONFIGS["default"]
 EACH_CONFIG = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
@@ -117,7 +118,10 @@ def test_br_026_br_027_padded_loads_into_the_accumulator(
 def test_br_026_a_padded_load_of_a_part_of_the_tensor(config: VTAConfig) -> None:
     with vta.Environment(config) as env:
         x = te.placeholder((3, 5, env.BATCH, env.BLOCK_OUT), name="x", dtype=env.acc_dtype)
-        inside = lambda i, j: te.all(i >= 1, i < 3, j >= 1, j < 4)  # noqa: E731  # used twice below
+
+        def inside(i: Var, j: Var) -> Expr:
+            return te.all(i >= 1, i < 3, j >= 1, j < 4)
+
         x_buf = te.compute(
             (4, 5, env.BATCH, env.BLOCK_OUT),
             lambda i, j, b, c: te.if_then_else(inside(i, j), x[i, j, b, c], te.const(0, env.acc_dtype)),

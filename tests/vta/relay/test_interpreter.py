@@ -71,7 +71,7 @@ def test_an_expression_without_variables_has_a_value() -> None:
 )
 def test_inputs_that_the_function_does_not_take_are_refused(inputs: object, sentence: str) -> None:
     with pytest.raises(RelayError) as error:
-        run(Function((X, Y), X), inputs)  # type: ignore[arg-type]
+        run(Function((X, Y), X), inputs)
     assert str(error.value) == sentence
 
 

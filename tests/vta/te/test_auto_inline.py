@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 from vta import te
 from vta.te.auto_inline import is_broadcast, is_elementwise, is_injective
 from vta.te.schedule import AutoInlineBroadcast, AutoInlineElemWise, AutoInlineInjective
@@ -19,7 +22,7 @@ def kinds() -> dict[str, te.Tensor]:
     return made
 
 
-def test_operations_are_told_apart():
+def test_operations_are_told_apart() -> None:
     made = kinds()
     names = ("elementwise", "broadcast", "injective", "reduction")
     assert [is_elementwise(made[n].op) for n in names] == [True, False, False, False]
@@ -28,20 +31,20 @@ def test_operations_are_told_apart():
     assert not is_injective(te.placeholder((3,)).op)
 
 
-def inlined_by(auto) -> list[str]:
+def inlined_by(auto: Callable[..., Any]) -> list[str]:
     made = kinds()
     s = te.create_schedule(made["all"].op)
     auto(s)
     return [stage.name for stage in s.stages if stage.is_inlined]
 
 
-def test_each_function_inlines_its_kind_and_simpler_ones():
+def test_each_function_inlines_its_kind_and_simpler_ones() -> None:
     assert inlined_by(AutoInlineElemWise) == ["elementwise"]
     assert inlined_by(AutoInlineBroadcast) == ["elementwise", "broadcast"]
     assert inlined_by(AutoInlineInjective) == ["elementwise", "broadcast", "injective"]
 
 
-def test_a_stage_with_a_schedule_of_its_own_stays():
+def test_a_stage_with_a_schedule_of_its_own_stays() -> None:
     made = kinds()
     s = te.create_schedule(made["all"].op)
     s[made["injective"]].split(made["injective"].op.axis[0], 2)

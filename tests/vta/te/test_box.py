@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from vta import te
@@ -41,40 +43,40 @@ def box_of(
         (10, [(5, 4)], "5+1"),
     ],
 )
-def test_a_constant_box_is_tight_and_within_the_tensor(size, accesses, expected):
+def test_a_constant_box_is_tight_and_within_the_tensor(size: int, accesses: Any, expected: str) -> None:
     assert box_of(size, *accesses) == expected
 
 
-def test_the_ends_may_depend_on_outer_loops():
+def test_the_ends_may_depend_on_outer_loops() -> None:
     o = loop("o", 4)
     assert box_of(100, (o.var * 7, o.var * 7 + 8), loops=(o,)) == "(o*7)+9"
     assert box_of(100, (o.var * 7, o.var * 7 + 8), (o.var * 7 - 1, o.var * 7), loops=(o,)) == "((o*7) - 1)+10"
 
 
-def test_a_box_as_large_as_the_tensor_is_the_tensor():
+def test_a_box_as_large_as_the_tensor_is_the_tensor() -> None:
     o = loop("o", 4)
     assert box_of(9, (o.var * 7, o.var * 7 + 8), loops=(o,)) == "0+9"
 
 
-def test_an_extent_that_varies_becomes_the_largest():
+def test_an_extent_that_varies_becomes_the_largest() -> None:
     o = loop("o", 4)
     assert box_of(100, (const(2), o.var + 5), loops=(o,)) == "2+7"
     assert box_of(100, (o.var * 4 // 6, (o.var * 4 + 3) // 6), loops=(o,)) == "floordiv((o*4), 6)+2"
 
 
-def test_ends_that_cannot_be_compared_are_kept_as_minimum_and_maximum():
+def test_ends_that_cannot_be_compared_are_kept_as_minimum_and_maximum() -> None:
     o, p = loop("o", 4), loop("p", 5)
     assert box_of(100, (o.var, o.var), (p.var, p.var), loops=(o, p)) == "min(o, p)+5"
 
 
-def test_a_symbolic_size_is_kept():
+def test_a_symbolic_size_is_kept() -> None:
     n = te.var("n")
     assert box_of(n, (0, n - 1)) == "0+n"
     assert box_of(n, (-1, n)) == "0+n"
     assert box_of(n, (None, None)) == "0+n"
 
 
-def test_the_exact_box_may_leave_the_tensor():
+def test_the_exact_box_may_leave_the_tensor() -> None:
     box = Box((const(10),), Analyzer())
     box.add(0, Interval(const(-2), const(13)))
     (dom,) = box.exact_ranges()

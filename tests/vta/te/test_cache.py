@@ -1,9 +1,12 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.support.compiler.te_run import loops, lowered, outputs, run, statements
 from vta import te
-from vta.tir.expr import IterVar
+from vta.tir.expr import Expr, IterVar
 from vta.tir.stmt import BufferRealize
 
 
@@ -17,13 +20,13 @@ A = np.arange(48, dtype=np.int32).reshape(6, 8)
 B = np.arange(40, dtype=np.int32).reshape(8, 5)
 
 
-def refused(text: str, call) -> None:
+def refused(text: str, call: Callable[..., Any]) -> None:
     with pytest.raises(te.ScheduleError) as error:
         call()
     assert str(error.value) == text
 
 
-def test_readers_read_through_a_copy_in_another_memory():
+def test_readers_read_through_a_copy_in_another_memory() -> None:
     a, b, c, k = product()
     s = te.create_schedule(c.op)
     copy = s.cache_read(a, "local.inp_buffer", [c.op])
@@ -35,7 +38,7 @@ def test_readers_read_through_a_copy_in_another_memory():
     assert (run(s, [a, b, c], A, B) == A @ B).all()
 
 
-def test_other_readers_keep_reading_the_original():
+def test_other_readers_keep_reading_the_original() -> None:
     x = te.placeholder((4,), "int32", "x")
     y, z = te.compute((4,), lambda i: x[i] + 1, "y"), te.compute((4,), lambda i: x[i] + 2, "z")
     both = te.compute((4,), lambda i: y[i] * z[i], "both")
@@ -47,7 +50,7 @@ def test_other_readers_keep_reading_the_original():
     assert y.op.input_tensors == (x,), "the described operation itself never changes"
 
 
-def test_one_output_of_several_is_read_through_a_copy():
+def test_one_output_of_several_is_read_through_a_copy() -> None:
     x = te.placeholder((4,), "int32", "x")
     first, second = te.compute((4,), lambda i: (x[i] + 1, x[i] + 2), "pair")
     z = te.compute((4,), lambda i: first[i] * second[i], "z")
@@ -57,14 +60,14 @@ def test_one_output_of_several_is_read_through_a_copy():
     assert (run(s, [x, z], data) == (data + 1) * (data + 2)).all()
 
 
-def test_cache_read_needs_readers_that_read():
+def test_cache_read_needs_readers_that_read() -> None:
     a, b, c, _ = product()
     s = te.create_schedule(c.op)
     refused("cache_read of 'a': no readers were given", lambda: s.cache_read(a, "local", []))
     refused("cache_read of 'a': stage 'b' does not read it", lambda: s.cache_read(a, "local", [b]))
 
 
-def test_a_reduction_is_written_through_a_cache():
+def test_a_reduction_is_written_through_a_cache() -> None:
     a, b, c, k = product()
     s = te.create_schedule(c.op)
     cache = s.cache_write(c, "local")
@@ -79,7 +82,7 @@ def test_a_reduction_is_written_through_a_cache():
     assert (run(s, [a, b, c], A, B) == A @ B).all()
 
 
-def test_the_loops_of_the_stage_become_the_layout_of_the_cache():
+def test_the_loops_of_the_stage_become_the_layout_of_the_cache() -> None:
     x = te.placeholder((10, 7), "int32", "x")
     y = te.compute((10, 7), lambda i, j: x[i, j] * 2, "y")
     s = te.create_schedule(y.op)
@@ -94,7 +97,7 @@ def test_the_loops_of_the_stage_become_the_layout_of_the_cache():
     assert (run(s, [x, y], data) == data * 2).all()
 
 
-def test_a_fused_layout_of_a_reduction_keeps_the_sum():
+def test_a_fused_layout_of_a_reduction_keeps_the_sum() -> None:
     a, b, c, _ = product()
     s = te.create_schedule(c.op)
     fused = s[c].fuse(*c.op.axis)
@@ -104,10 +107,10 @@ def test_a_fused_layout_of_a_reduction_keeps_the_sum():
     assert (run(s, [a, b, c], A, B) == A @ B).all()
 
 
-def test_a_reduction_over_a_following_range_moves_with_its_index():
+def test_a_reduction_over_a_following_range_moves_with_its_index() -> None:
     x = te.placeholder((9,), "int32", "x")
 
-    def prefix(i):
+    def prefix(i: Expr) -> Any:
         k = te.reduce_axis((0, i + 1), "k")
         return te.sum(x[k], axis=k)
 
@@ -119,7 +122,7 @@ def test_a_reduction_over_a_following_range_moves_with_its_index():
     assert (run(s, [x, y], data) == data.cumsum()).all()
 
 
-def test_all_outputs_of_an_operation_are_cached_together():
+def test_all_outputs_of_an_operation_are_cached_together() -> None:
     x = te.placeholder((5,), "int32", "x")
     k = te.reduce_axis((0, 5), "k")
     both = te.comm_reducer(
@@ -136,7 +139,7 @@ def test_all_outputs_of_an_operation_are_cached_together():
     )
 
 
-def test_cache_write_is_refused_where_it_means_nothing():
+def test_cache_write_is_refused_where_it_means_nothing() -> None:
     a, b, c, k = product()
     d = te.compute((6, 5), lambda i, j: c[i, j] + 1, "d")
     e = te.compute((6, 5), lambda i, j: d[i, j] + 1, "e")

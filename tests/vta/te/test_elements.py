@@ -1,5 +1,8 @@
 """What a computation's function may return: expressions, tensor elements, numbers, nodes made directly."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -48,7 +51,7 @@ def test_nodes_made_directly_get_expressions_of_one_type() -> None:
         (lambda x, i: tir.Select(tir.Not(x[i] == 4), 1, x[i]), lambda x: np.where(x == 4, x, 1)),
     ],
 )
-def test_computations_of_nodes_equal_numpy(make, expected) -> None:
+def test_computations_of_nodes_equal_numpy(make: Callable[..., Any], expected: Callable[..., Any]) -> None:
     x = te.placeholder((9,), "int32", "x")
     y = te.compute((9,), lambda i: make(x, i), "y")
     values = np.arange(9, dtype=np.int32)

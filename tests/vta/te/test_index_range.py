@@ -1,5 +1,8 @@
 """Reads beyond a tensor: refused where they are certain, left alone where they are not."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +16,7 @@ def placeholder() -> te.Tensor:
     return te.placeholder((4, 8), "int32", "x")
 
 
-def refusal(shape, fcompute) -> str:
+def refusal(shape: tuple[int, ...], fcompute: Callable[..., Any]) -> str:
     with pytest.raises(te.TensorError) as error:
         te.compute(shape, fcompute, "y")
     return str(error.value)

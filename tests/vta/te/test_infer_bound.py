@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -5,7 +7,7 @@ from tests.support.compiler.te_run import loops, lowered, run, statements
 from vta import te
 from vta.te.lowering.infer_bound import infer_bounds
 from vta.te.schedule import InferBound
-from vta.tir.expr import IterVar
+from vta.tir.expr import Expr, IterVar
 from vta.tir.interpreter.run import run_func
 from vta.tir.stmt import BufferRealize
 
@@ -22,7 +24,7 @@ class Convolution:
     def __init__(self, stride: int = 1) -> None:
         self.x = te.placeholder((14, 14), "int32", "x")
 
-        def padded(y, x):
+        def padded(y: Expr, x: Expr) -> Any:
             inside = te.all(y >= 1, y < 15, x >= 1, x < 15)
             return te.if_then_else(inside, self.x[y - 1, x - 1], te.const(0))
 
@@ -40,7 +42,7 @@ class Convolution:
         return windows.sum(axis=(2, 3))
 
 
-def test_a_window_at_a_row_tile_loads_its_halo_alone():
+def test_a_window_at_a_row_tile_loads_its_halo_alone() -> None:
     c = Convolution()
     outer, _ = c.s[c.out].split(c.out.op.axis[0], 7)
     c.s[c.conv].compute_at(c.s[c.out], outer)
@@ -51,7 +53,7 @@ def test_a_window_at_a_row_tile_loads_its_halo_alone():
     assert (run(c.s, [c.x, c.out], data) == c.expected(data)).all()
 
 
-def test_a_strided_window_loads_its_halo_alone():
+def test_a_strided_window_loads_its_halo_alone() -> None:
     c = Convolution(stride=2)
     outer, _ = c.s[c.out].split(c.out.op.axis[0], 3)
     c.s[c.conv].compute_at(c.s[c.out], outer)
@@ -61,7 +63,7 @@ def test_a_strided_window_loads_its_halo_alone():
     assert (run(c.s, [c.x, c.out], data) == c.expected(data, 2)).all()
 
 
-def test_loops_of_the_reader_inside_the_attachment_are_relaxed():
+def test_loops_of_the_reader_inside_the_attachment_are_relaxed() -> None:
     c = Convolution()
     dy, dx = c.s[c.conv].op.reduce_axis
     c.s[c.conv].reorder(dy, *c.conv.op.axis, dx)
@@ -69,7 +71,7 @@ def test_loops_of_the_reader_inside_the_attachment_are_relaxed():
     assert region(c.s, c.pad) == ["dy+14", "0+16"]
 
 
-def test_all_readers_count():
+def test_all_readers_count() -> None:
     x = te.placeholder((20,), "int32", "x")
     a = te.compute((20,), lambda i: x[i], "a")
     b = te.compute((10,), lambda i: a[i + 2], "b")
@@ -82,14 +84,14 @@ def test_all_readers_count():
     assert region(s, b) == ["(i.outer*5)+5"]
 
 
-def test_a_root_stage_computes_what_is_read():
+def test_a_root_stage_computes_what_is_read() -> None:
     x = te.placeholder((20,), "int32", "x")
     a = te.compute((20,), lambda i: x[i], "a")
     b = te.compute((4,), lambda i: a[i * 2 + 3], "b")
     assert region(te.create_schedule(b.op), a) == ["3+7"]
 
 
-def test_an_index_from_memory_may_be_anywhere():
+def test_an_index_from_memory_may_be_anywhere() -> None:
     x, where = te.placeholder((20,), "int32", "x"), te.placeholder((4,), "int32", "where")
     a = te.compute((20,), lambda i: x[i] * 2, "a")
     b = te.compute((4,), lambda i: a[where[i]], "b")
@@ -100,7 +102,7 @@ def test_an_index_from_memory_may_be_anywhere():
     assert run(s, [x, where, b], data, np.array([19, 0, 7, 7], np.int32)).tolist() == [38, 0, 14, 14]
 
 
-def test_an_index_that_one_element_gives_may_be_anywhere():
+def test_an_index_that_one_element_gives_may_be_anywhere() -> None:
     x, where = te.placeholder((20,), "int32", "x"), te.placeholder((1,), "int8", "where")
     a = te.compute((20,), lambda i: x[i] * 2, "a")
     b = te.compute((4,), lambda i: a[te.max(te.min(where[0] * 2 + i, 18), 3)], "b")
@@ -111,7 +113,7 @@ def test_an_index_that_one_element_gives_may_be_anywhere():
     assert run(s, [x, where, b], data, np.array([8], np.int8)).tolist() == [32, 34, 36, 36]
 
 
-def test_a_fused_row_loop_needs_the_rows_it_touches():
+def test_a_fused_row_loop_needs_the_rows_it_touches() -> None:
     x = te.placeholder((6, 8), "int32", "x")
     a = te.compute((6, 8), lambda i, j: x[i, j], "a")
     b = te.compute((6, 8), lambda i, j: a[i, j], "b")
@@ -121,7 +123,7 @@ def test_a_fused_row_loop_needs_the_rows_it_touches():
     assert region(s, a) == ["(i.j.fused.outer*2)+2", "0+8"]
 
 
-def test_a_virtual_thread_is_a_loop():
+def test_a_virtual_thread_is_a_loop() -> None:
     x = te.placeholder((8,), "int32", "x")
     a = te.compute((8,), lambda i: x[i], "a")
     b = te.compute((8,), lambda i: a[i], "b")
@@ -133,7 +135,7 @@ def test_a_virtual_thread_is_a_loop():
     assert region(s, a) == ["(cthread*4)+4"]
 
 
-def test_infer_bound_lists_every_axis():
+def test_infer_bound_lists_every_axis() -> None:
     x = te.placeholder((10,), "int32", "x")
     a = te.compute((10,), lambda i: x[i], "a")
     b = te.compute((10,), lambda i: a[i], "b")
@@ -145,7 +147,7 @@ def test_infer_bound_lists_every_axis():
     assert [bounds[axis] for axis in wanted] == ["0+10", "0+3", "0+4", "(i.outer*4)+4"]
 
 
-def test_an_axis_that_two_stages_share_gets_two_variables():
+def test_an_axis_that_two_stages_share_gets_two_variables() -> None:
     x, k = te.placeholder((4, 4), "int32", "x"), te.reduce_axis((0, 4), "k")
     a = te.compute((4,), lambda i: te.sum(x[i, k], axis=k), "a")
     b = te.compute((4,), lambda i: te.sum(a[k] * x[i, k], axis=k), "b")
@@ -156,7 +158,7 @@ def test_an_axis_that_two_stages_share_gets_two_variables():
 
 
 @pytest.mark.parametrize("size", [1, 4, 13])
-def test_sizes_may_be_known_when_the_function_runs(size):
+def test_sizes_may_be_known_when_the_function_runs(size: int) -> None:
     n = te.var("n")
     x = te.placeholder((n, 8), "int32", "x")
     a = te.compute((n, 8), lambda i, j: x[i, j] * 2, "a")
@@ -174,7 +176,7 @@ def test_sizes_may_be_known_when_the_function_runs(size):
     assert (result == data.sum(axis=1) * 2).all()
 
 
-def test_a_stage_at_an_inlined_stage_is_refused():
+def test_a_stage_at_an_inlined_stage_is_refused() -> None:
     x = te.placeholder((8,), "int32", "x")
     a = te.compute((8,), lambda i: x[i], "a")
     b = te.compute((8,), lambda i: a[i], "b")
@@ -187,11 +189,11 @@ def test_a_stage_at_an_inlined_stage_is_refused():
     assert str(error.value) == ("stage 'a': it is to be computed at stage 'b', which is inlined and has no loops")
 
 
-def test_a_triangular_producer_is_allocated_for_the_longest_row():
+def test_a_triangular_producer_is_allocated_for_the_longest_row() -> None:
     x = te.placeholder((10,), "int32", "x")
     a = te.compute((10,), lambda i: x[i] + 1, "a")
 
-    def prefix(i):
+    def prefix(i: Expr) -> Any:
         k = te.reduce_axis((0, i), "k")
         return te.sum(a[k], axis=k)
 
@@ -206,7 +208,7 @@ def square_sum() -> tuple[te.Tensor, te.Tensor, te.Schedule]:
     x = te.placeholder((10,), "int32", "x")
     a = te.compute((10,), lambda i: x[i] + 1, "a")
 
-    def total(i):
+    def total(i: Expr) -> Any:
         k = te.reduce_axis((0, i * i), "k")
         return te.sum(a[k], axis=k)
 
@@ -214,13 +216,13 @@ def square_sum() -> tuple[te.Tensor, te.Tensor, te.Schedule]:
     return x, y, te.create_schedule(y.op)
 
 
-def test_a_range_without_constant_bounds_follows_its_index():
+def test_a_range_without_constant_bounds_follows_its_index() -> None:
     x, y, s = square_sum()
     data = np.arange(10, dtype=np.int32)
     assert run(s, [x, y], data).tolist() == [(data[: i * i] + 1).sum() for i in range(4)]
 
 
-def test_a_range_without_constant_bounds_cannot_be_split():
+def test_a_range_without_constant_bounds_cannot_be_split() -> None:
     x, y, s = square_sum()
     s[y].split(s[y].op.reduce_axis[0], 4)
     with pytest.raises(te.ScheduleError) as error:

@@ -37,7 +37,7 @@ def random_index(rng: Random, variables: list[Var], depth: int = 0) -> Expr:
 
 
 @pytest.mark.parametrize("seed", range(80))
-def test_the_largest_value_is_that_of_trying_every_iteration(seed):
+def test_the_largest_value_is_that_of_trying_every_iteration(seed: int) -> None:
     rng = Random(seed)
     around = [loop(name, const(rng.randint(1, 5))) for name in "abc"]
     analyzer = Analyzer({each.var: Range(const(0), each.extent) for each in around})
@@ -53,19 +53,19 @@ def test_the_largest_value_is_that_of_trying_every_iteration(seed):
     assert largest.value == max(values)
 
 
-def test_a_variable_from_elsewhere_leaves_the_expression():
+def test_a_variable_from_elsewhere_leaves_the_expression() -> None:
     n, o = te.var("n"), loop("o", const(4))
     expr = o.var + n
     assert largest_value(expr, [o], Analyzer()) is expr
 
 
-def test_a_loop_of_unknown_extent_leaves_the_expression():
+def test_a_loop_of_unknown_extent_leaves_the_expression() -> None:
     o = loop("o", te.var("n"))
     expr = o.var * 2
     assert largest_value(expr, [o], Analyzer()) is expr
 
 
-def test_many_iterations_are_bounded_and_not_tried():
+def test_many_iterations_are_bounded_and_not_tried() -> None:
     big = [loop(name, const(1 << 12)) for name in "ab"]
     analyzer = Analyzer({each.var: Range(const(0), each.extent) for each in big})
     largest = largest_value(big[0].var + big[1].var * 2, big, analyzer)

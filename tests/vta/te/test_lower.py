@@ -1,4 +1,6 @@
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,20 +27,20 @@ def product() -> tuple[te.Tensor, te.Tensor, te.Tensor]:
     return a, b, te.compute((4, 6), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), "c")
 
 
-def refused(kind: type[Exception], text: str, call) -> None:
+def refused(kind: type[Exception], text: str, call: Callable[..., Any]) -> None:
     with pytest.raises(kind) as error:
         call()
     assert str(error.value) == text
 
 
-def test_the_default_schedule_reads_like_the_computation(update_golden):
+def test_the_default_schedule_reads_like_the_computation(update_golden: bool) -> None:
     a, b, c = product()
     d = te.compute((4, 6), lambda i, j: te.max(c[i, j], 0), "d")
     text = str(lowered(te.create_schedule(d.op), [a, b, d]))
     check_golden_text(text, GOLDEN / "default_schedule.txt", update=update_golden)
 
 
-def test_a_scheduled_product_reads_like_its_schedule(update_golden):
+def test_a_scheduled_product_reads_like_its_schedule(update_golden: bool) -> None:
     a, b, c = product()
     d = te.compute((4, 6), lambda i, j: te.max(c[i, j], 0), "d")
     s = te.create_schedule(d.op)
@@ -56,7 +58,7 @@ def test_a_scheduled_product_reads_like_its_schedule(update_golden):
     check_golden_text(text, GOLDEN / "scheduled_product.txt", update=update_golden)
 
 
-def test_the_function_has_the_arguments_as_parameters():
+def test_the_function_has_the_arguments_as_parameters() -> None:
     x, _, z = chain()
     func = te.schedule_to_func(te.create_schedule(z.op), [x, z], "twice")
     assert (func.name, [p.name for p in func.params]) == ("twice", ["x", "z"])
@@ -64,7 +66,7 @@ def test_the_function_has_the_arguments_as_parameters():
     assert dict(func.attrs) == {"from_legacy_te_schedule": True, "global_symbol": "twice", "tir.noalias": True}
 
 
-def test_a_stage_between_may_be_an_argument():
+def test_a_stage_between_may_be_an_argument() -> None:
     x, y, z = chain()
     data = np.arange(24, dtype=np.int32).reshape(4, 6)
     results = outputs(te.create_schedule(z.op), [x, y, z], data)
@@ -72,14 +74,14 @@ def test_a_stage_between_may_be_an_argument():
     assert (results[1] == (data + 1) * 2).all()
 
 
-def test_a_tensor_may_be_bound_to_a_buffer():
+def test_a_tensor_may_be_bound_to_a_buffer() -> None:
     x, _, z = chain()
     buffer = decl_buffer((4, 6), "int32", "mine")
     func = te.schedule_to_func(te.create_schedule(z.op), [buffer, z], "f", binds={x: buffer})
     assert func.buffer_map[func.params[0]] is buffer
 
 
-def test_a_size_may_be_an_argument():
+def test_a_size_may_be_an_argument() -> None:
     n = te.var("n")
     x = te.placeholder((8,), "int32", "x")
     y = te.compute((8,), lambda i: x[i] + n, "y")
@@ -87,7 +89,7 @@ def test_a_size_may_be_an_argument():
     assert func.params[0] is n
 
 
-def test_memory_is_realised_in_the_scope_of_the_stage_around_its_reader():
+def test_memory_is_realised_in_the_scope_of_the_stage_around_its_reader() -> None:
     x, y, z = chain()
     s = te.create_schedule(z.op)
     s[y].set_scope("local.acc_buffer")
@@ -97,7 +99,7 @@ def test_memory_is_realised_in_the_scope_of_the_stage_around_its_reader():
     assert [f"{d.min}+{d.extent}" for d in inner.bounds] == ["i+1", "0+6"]
 
 
-def test_pragmas_stay_on_loops_of_one_trip():
+def test_pragmas_stay_on_loops_of_one_trip() -> None:
     x = te.placeholder((1, 6), "int32", "x")
     y = te.compute((1, 6), lambda i, j: x[i, j], "y")
     s = te.create_schedule(y.op)
@@ -108,7 +110,7 @@ def test_pragmas_stay_on_loops_of_one_trip():
     assert loops(func) == ["j:6"]
 
 
-def test_the_axis_of_a_pragma_is_the_loops_variable():
+def test_the_axis_of_a_pragma_is_the_loops_variable() -> None:
     x, _, z = chain()
     s = te.create_schedule(z.op)
     s[z].pragma(z.op.axis[0], "outer")
@@ -120,7 +122,7 @@ def test_the_axis_of_a_pragma_is_the_loops_variable():
     assert second.body is loop
 
 
-def test_loops_run_as_they_are_marked():
+def test_loops_run_as_they_are_marked() -> None:
     x, _, z = chain()
     s = te.create_schedule(z.op)
     outer, inner = s[z].split(z.op.axis[1], 3)
@@ -131,7 +133,7 @@ def test_loops_run_as_they_are_marked():
     assert kinds == [ForKind.PARALLEL, ForKind.UNROLLED, ForKind.VECTORIZED]
 
 
-def test_virtual_threads_are_attributes():
+def test_virtual_threads_are_attributes() -> None:
     x, y, z = chain()
     s = te.create_schedule(z.op)
     thread = te.thread_axis("cthread")
@@ -147,7 +149,7 @@ def test_virtual_threads_are_attributes():
     assert (run(s, [x, z], data) == (data + 1) * 2).all()
 
 
-def test_one_thread_axis_may_be_used_in_nested_stages():
+def test_one_thread_axis_may_be_used_in_nested_stages() -> None:
     x, y, z = chain()
     s = te.create_schedule(z.op)
     thread = te.thread_axis("vthread")
@@ -158,7 +160,7 @@ def test_one_thread_axis_may_be_used_in_nested_stages():
     assert (run(s, [x, z], data) == (data + 1) * 2).all()
 
 
-def test_a_reduction_starts_right_before_its_first_loop():
+def test_a_reduction_starts_right_before_its_first_loop() -> None:
     a, b, c = product()
     s = te.create_schedule(c.op)
     k = s[c].op.reduce_axis[0]
@@ -169,7 +171,7 @@ def test_a_reduction_starts_right_before_its_first_loop():
     assert loops(lowered(s, [a, b, c])) == ["i.init:4", "j.init:6", "k:8", "i:4", "j:6"]
 
 
-def test_pragmas_and_loop_kinds_apply_to_the_start_too():
+def test_pragmas_and_loop_kinds_apply_to_the_start_too() -> None:
     a, b, c = product()
     s = te.create_schedule(c.op)
     s[c].reorder(s[c].op.reduce_axis[0], *c.op.axis)
@@ -180,7 +182,7 @@ def test_pragmas_and_loop_kinds_apply_to_the_start_too():
     assert [loop.loop_var.name for loop in statements(func, For) if loop.kind is ForKind.UNROLLED] == ["j.init", "j"]
 
 
-def test_several_results_of_a_reduction_are_computed_before_they_are_stored():
+def test_several_results_of_a_reduction_are_computed_before_they_are_stored() -> None:
     x, k = te.placeholder((5,), "int32", "x"), te.reduce_axis((0, 5), "k")
     swap = te.comm_reducer(
         lambda p, q: (p[1] + q[0], p[0] + q[1]), lambda t, u: (te.const(0, t), te.const(0, u)), name="swap"
@@ -195,7 +197,7 @@ def test_several_results_of_a_reduction_are_computed_before_they_are_stored():
     assert [int(r[0]) for r in outputs(s, [x, first, second], np.arange(5, dtype=np.int32))] == [p, q]
 
 
-def test_a_condition_of_a_reduction_guards_the_update():
+def test_a_condition_of_a_reduction_guards_the_update() -> None:
     x, k = te.placeholder((9,), "int32", "x"), te.reduce_axis((0, 9), "k")
     y = te.compute((1,), lambda _i: te.sum(x[k], axis=k, where=k % 3 == 0), "y")
     s = te.create_schedule(y.op)
@@ -204,7 +206,7 @@ def test_a_condition_of_a_reduction_guards_the_update():
     assert run(s, [x, y], np.arange(9, dtype=np.int32)).tolist() == [9]
 
 
-def test_alignment_and_double_buffering_are_attributes():
+def test_alignment_and_double_buffering_are_attributes() -> None:
     x, y, z = chain()
     s = te.create_schedule(z.op)
     s[y].storage_align(y.op.axis[0], 16, 4)
@@ -216,14 +218,14 @@ def test_alignment_and_double_buffering_are_attributes():
     assert (double.key, double.node.name) == (AttrKey.DOUBLE_BUFFER, "y")
 
 
-def test_an_inlined_stage_needs_no_buffer():
+def test_an_inlined_stage_needs_no_buffer() -> None:
     x, y, z = chain()
     s = te.create_schedule(z.op)
     s[y].compute_inline()
     assert {store.buffer.name for store in statements(lowered(s, [x, z]), BufferStore)} == {"z"}
 
 
-def test_lowering_leaves_the_schedule_as_it_was():
+def test_lowering_leaves_the_schedule_as_it_was() -> None:
     x, y, z = chain()
     s = te.create_schedule(z.op)
     outer, _ = s[z].split(z.op.axis[0], 3)
@@ -231,12 +233,12 @@ def test_lowering_leaves_the_schedule_as_it_was():
     assert str(lowered(s, [x, z])) == str(lowered(s, [x, z]))
 
 
-def test_arguments_are_checked():
+def test_arguments_are_checked() -> None:
     x, y, z = chain()
     s = te.create_schedule(z.op)
     other, n = te.placeholder((3,), name="other"), te.var("n")
 
-    def lower(*args):
+    def lower(*args: Any) -> Any:
         return lambda: te.schedule_to_func(s, args, "f")
 
     refused(te.LowerError, "tensor 'x' is an input of the schedule, but not among the arguments", lower(z))
@@ -252,7 +254,7 @@ def test_arguments_are_checked():
     refused(te.LowerError, "argument 'y': arguments are in DRAM, but its scope is 'local.acc_buffer'", lower(x, y, z))
 
 
-def test_an_undefined_variable_is_named():
+def test_an_undefined_variable_is_named() -> None:
     x, k = te.placeholder((4, 6), "int32", "x"), te.reduce_axis((0, 6), "k")
     y = te.compute((4,), lambda i: x[i, k] + te.var("n"), "y")
     refused(
@@ -264,7 +266,7 @@ def test_an_undefined_variable_is_named():
 
 
 @pytest.mark.parametrize("tag", ["threadIdx.x", "blockIdx.y"])
-def test_threads_of_a_gpu_are_refused(tag):
+def test_threads_of_a_gpu_are_refused(tag: str) -> None:
     x, _, z = chain()
     s = te.create_schedule(z.op)
     s[z].bind(z.op.axis[0], te.thread_axis(tag))
@@ -276,7 +278,7 @@ def test_threads_of_a_gpu_are_refused(tag):
     )
 
 
-def test_a_thread_axis_with_another_extent_is_refused():
+def test_a_thread_axis_with_another_extent_is_refused() -> None:
     x, _, z = chain()
     s = te.create_schedule(z.op)
     s[z].bind(z.op.axis[0], te.thread_axis(3, "vthread"))
@@ -287,7 +289,7 @@ def test_a_thread_axis_with_another_extent_is_refused():
     )
 
 
-def test_a_number_of_threads_must_be_constant():
+def test_a_number_of_threads_must_be_constant() -> None:
     n = te.var("n")
     x = te.placeholder((n,), "int32", "x")
     y = te.compute((n,), lambda i: x[i], "y")

@@ -11,11 +11,11 @@ def this_line() -> int:
     return sys._getframe(1).f_lineno
 
 
-def test_the_line_is_that_of_the_caller():
+def test_the_line_is_that_of_the_caller() -> None:
     assert user_line() == f"test_origin.py:{this_line()}"
 
 
-def test_every_statement_of_a_stage_tells_where_the_compute_was():
+def test_every_statement_of_a_stage_tells_where_the_compute_was() -> None:
     x = te.placeholder((10, 4), "int32", "x")
     y, line = te.compute((10, 4), lambda i, j: x[i, j] + 1, "y"), this_line()
     s = te.create_schedule(y.op)
@@ -26,14 +26,14 @@ def test_every_statement_of_a_stage_tells_where_the_compute_was():
     assert origins == {Origin("y", f"test_origin.py:{line}")}
 
 
-def test_a_library_operation_belongs_to_its_caller():
+def test_a_library_operation_belongs_to_its_caller() -> None:
     x = te.placeholder((4, 4), "int32", "x")
     padded, line = topi.nn.pad(x, [1, 1]), this_line()
     assert padded.op.origin is not None
     assert padded.op.origin.source == f"test_origin.py:{line}"
 
 
-def test_a_cache_keeps_the_line_of_what_it_caches():
+def test_a_cache_keeps_the_line_of_what_it_caches() -> None:
     x = te.placeholder((4,), "int32", "x")
     y, line = te.compute((4,), lambda i: x[i] + 1, "y"), this_line()
     s = te.create_schedule(y.op)

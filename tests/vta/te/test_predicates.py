@@ -16,33 +16,33 @@ def copy(size: int) -> tuple[te.Schedule, te.Tensor]:
     return te.create_schedule(y.op), y
 
 
-def test_a_split_that_divides_needs_no_guard():
+def test_a_split_that_divides_needs_no_guard() -> None:
     s, y = copy(12)
     s[y].split(y.op.axis[0], 4)
     assert conditions(s, y) == []
 
 
-def test_a_split_that_does_not_divide_guards_its_axis():
+def test_a_split_that_does_not_divide_guards_its_axis() -> None:
     s, y = copy(10)
     s[y].split(y.op.axis[0], 4)
     assert conditions(s, y) == ["((i.inner + (i.outer*4)) < 10)"]
 
 
-def test_the_guard_of_an_axis_covers_its_outer_part():
+def test_the_guard_of_an_axis_covers_its_outer_part() -> None:
     s, y = copy(130)
     outer, _ = s[y].split(y.op.axis[0], 7)
     s[y].split(outer, 5)
     assert conditions(s, y) == ["((i.inner + ((i.outer.inner + (i.outer.outer*5))*7)) < 130)"]
 
 
-def test_the_inner_part_needs_a_guard_of_its_own_or_elements_would_repeat():
+def test_the_inner_part_needs_a_guard_of_its_own_or_elements_would_repeat() -> None:
     s, y = copy(21)
     _, inner = s[y].split(y.op.axis[0], 7)
     s[y].split(inner, 3)
     assert conditions(s, y) == ["((i.inner.inner + (i.inner.outer*3)) < 7)"]
 
 
-def test_a_region_beyond_the_tensor_is_guarded_at_its_end():
+def test_a_region_beyond_the_tensor_is_guarded_at_its_end() -> None:
     x = te.placeholder((130,), "int32", "x")
     y = te.compute((130,), lambda i: x[i], "y")
     z = te.compute((130,), lambda i: y[i], "z")
@@ -52,7 +52,7 @@ def test_a_region_beyond_the_tensor_is_guarded_at_its_end():
     assert conditions(s, y) == ["((i + (i.outer*32)) < 130)"]
 
 
-def test_a_region_before_the_tensor_is_guarded_at_its_start():
+def test_a_region_before_the_tensor_is_guarded_at_its_start() -> None:
     x = te.placeholder((12,), "int32", "x")
     y = te.compute((12,), lambda i: x[i], "y")
     z = te.compute((12,), lambda i: te.if_then_else(i >= 2, y[i - 2], te.const(0)), "z")

@@ -4,6 +4,7 @@ That they become the recorded runtime calls and words is tested in tests/integra
 """
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,12 +14,13 @@ from tests.support.golden.golden import SPINE_PREFIXES, case_names, load_case
 from tests.support.golden.golden_text import check_golden_text
 from tests.support.golden.spine_cases import schedule_case
 from vta import te
+from vta.tir.expr import Expr
 
 GOLDEN = Path(__file__).parent / "golden"
 
 
 @pytest.mark.parametrize(("folder", "name"), case_names(*SPINE_PREFIXES))
-def test_a_recorded_schedule_lowers_to_a_well_formed_function(folder, name):
+def test_a_recorded_schedule_lowers_to_a_well_formed_function(folder: str, name: str) -> None:
     case = load_case(folder, name)
     scheduled = schedule_case(case, vta.Environment(case.config))
     lowered(scheduled.schedule, scheduled.args)
@@ -30,7 +32,7 @@ def convolution(env: vta.Environment) -> tuple[te.Schedule, list[te.Tensor]]:
     data = te.placeholder((1, tiles, 14, 14, env.BATCH, block), env.inp_dtype, "data")
     kernel = te.placeholder((tiles, tiles, 3, 3, env.BLOCK_OUT, block), env.wgt_dtype, "kernel")
 
-    def padded(*i):
+    def padded(*i: Any) -> Any:
         b, c, y, x, bi, ci = i
         inside = te.all(y >= 1, y < 15, x >= 1, x < 15)
         return te.if_then_else(inside, data[b, c, y - 1, x - 1, bi, ci], te.const(0, env.inp_dtype))
@@ -40,7 +42,7 @@ def convolution(env: vta.Environment) -> tuple[te.Schedule, list[te.Tensor]]:
     dy, dx = te.reduce_axis((0, 3), "dy"), te.reduce_axis((0, 3), "dx")
     ic, ic_tns = te.reduce_axis((0, tiles), "ic"), te.reduce_axis((0, block), "ic_tns")
 
-    def product(bo, co, i, j, bi, ci):
+    def product(bo: Expr, co: Expr, i: Expr, j: Expr, bi: Expr, ci: Expr) -> Any:
         d = data_buf[bo, ic, i + dy, j + dx, bi, ic_tns].astype(env.acc_dtype)
         return te.sum(d * kernel_buf[co, ic, dy, dx, ci, ic_tns].astype(env.acc_dtype), axis=[ic, dy, dx, ic_tns])
 
@@ -76,7 +78,7 @@ def convolution(env: vta.Environment) -> tuple[te.Schedule, list[te.Tensor]]:
     return s, [data, kernel, res]
 
 
-def test_the_convolution_loads_halo_rows_and_resets_each_tile_once(update_golden):
+def test_the_convolution_loads_halo_rows_and_resets_each_tile_once(update_golden: bool) -> None:
     with vta.Environment(load_case("default", "tut.convolution_opt").config) as env:
         s, args = convolution(env)
     check_golden_text(str(lowered(s, args)), GOLDEN / "convolution.txt", update=update_golden)

@@ -1,5 +1,6 @@
 from itertools import product
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ def random_relations(rng: Random, roots: list[IterVar]) -> tuple[list[Relation],
     return relations, leaves
 
 
-def setup(seed: int):
+def setup(seed: int) -> tuple[Any, ...]:
     rng = Random(seed)
     roots = [axis("x"), axis("y")]
     relations, leaves = random_relations(rng, roots)
@@ -58,14 +59,16 @@ def setup(seed: int):
     return rng, roots, relations, leaves, extents
 
 
-def evaluated(relations, leaves, extents, values: dict[IterVar, int]) -> dict[IterVar, int]:
+def evaluated(
+    relations: Any, leaves: list[IterVar], extents: dict[IterVar, Expr], values: dict[IterVar, int]
+) -> dict[IterVar, int]:
     exprs: dict[IterVar, Expr] = {leaf: const(values[leaf]) for leaf in leaves}
     values_up(relations, extents, exprs)
     return {a: int(e) for a, e in exprs.items()}
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_the_loops_visit_every_element_and_their_values_lead_back(seed):
+def test_the_loops_visit_every_element_and_their_values_lead_back(seed: int) -> None:
     _, roots, relations, leaves, extents = setup(seed)
     seen = set()
     for chosen in product(*(range(int(extents[leaf])) for leaf in leaves)):
@@ -80,7 +83,7 @@ def test_the_loops_visit_every_element_and_their_values_lead_back(seed):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_an_interval_contains_every_element_that_lies_within_the_axis(seed):
+def test_an_interval_contains_every_element_that_lies_within_the_axis(seed: int) -> None:
     rng, roots, relations, leaves, extents = setup(seed)
     fixed = {leaf: rng.randrange(int(extents[leaf])) for leaf in leaves if rng.random() < 0.5}
     intervals = {leaf: Interval.point(const(fixed[leaf])) if leaf in fixed else whole(extents[leaf]) for leaf in leaves}
@@ -94,7 +97,7 @@ def test_an_interval_contains_every_element_that_lies_within_the_axis(seed):
                 assert int(low) <= values[root] <= int(high)
 
 
-def test_relaxed_loops_give_the_whole_axis_even_if_the_split_overruns():
+def test_relaxed_loops_give_the_whole_axis_even_if_the_split_overruns() -> None:
     parent, outer, inner = axis("p"), axis("o"), axis("i")
     relations = [Split(parent, outer, inner, const(4), None)]
     extents: dict[IterVar, Expr] = {parent: const(10)}
@@ -104,7 +107,7 @@ def test_relaxed_loops_give_the_whole_axis_even_if_the_split_overruns():
     assert [int(end) for end in ends(intervals[parent])] == [0, 9]
 
 
-def test_a_part_of_a_fused_axis_within_one_row_is_exact():
+def test_a_part_of_a_fused_axis_within_one_row_is_exact() -> None:
     a, b, fused, outer, inner = map(axis, ("a", "b", "f", "o", "i"))
     relations = [Fuse(a, b, fused), Split(fused, outer, inner, const(4), None)]
     extents: dict[IterVar, Expr] = {a: const(3), b: const(8)}
@@ -116,21 +119,21 @@ def test_a_part_of_a_fused_axis_within_one_row_is_exact():
     assert [int(end) for end in ends(intervals[b])] == [4, 7]
 
 
-def test_a_split_makes_no_loop_longer_than_its_axis():
+def test_a_split_makes_no_loop_longer_than_its_axis() -> None:
     parent, outer, inner = axis("p"), axis("o"), axis("i")
     extents: dict[IterVar, Expr] = {parent: const(10)}
     extents_down([Split(parent, outer, inner, const(200), None)], extents, Analyzer())
     assert (int(extents[outer]), int(extents[inner])) == (1, 10)
 
 
-def test_sizes_may_be_symbolic():
+def test_sizes_may_be_symbolic() -> None:
     parent, outer, inner, n = axis("p"), axis("o"), axis("i"), Var("n")
     extents: dict[IterVar, Expr] = {parent: n}
     extents_down([Split(parent, outer, inner, const(4), None)], extents, Analyzer())
     assert (str(extents[outer]), str(extents[inner])) == ("floordiv((n + 3), 4)", "4")
 
 
-def test_roles_join_where_axes_are_fused():
+def test_roles_join_where_axes_are_fused() -> None:
     a, k, fused, outer, inner, dummy = map(axis, ("a", "k", "f", "o", "i", "d"))
     roles = {a: Role.DATA, k: Role.REDUCE}
     roles_down([Fuse(a, k, fused), Split(fused, outer, inner, const(2), None), Singleton(dummy)], roles)

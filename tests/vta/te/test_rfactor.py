@@ -1,8 +1,12 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.support.compiler.te_run import loops, lowered, outputs, run
 from vta import te
+from vta.tir.expr import Expr
 
 
 def row_sums(n: int = 5, m: int = 22) -> tuple[te.Tensor, te.Tensor, te.Schedule]:
@@ -14,7 +18,7 @@ def row_sums(n: int = 5, m: int = 22) -> tuple[te.Tensor, te.Tensor, te.Schedule
 DATA = np.random.default_rng(3).integers(-99, 99, size=(5, 22)).astype(np.int32)
 
 
-def refused(text: str, call) -> None:
+def refused(text: str, call: Callable[..., Any]) -> None:
     with pytest.raises(te.ScheduleError) as error:
         call()
     assert str(error.value) == text
@@ -23,7 +27,7 @@ def refused(text: str, call) -> None:
 @pytest.mark.parametrize("part", ["outer", "inner"])
 @pytest.mark.parametrize("factor", [2, 4, 5, 30])
 @pytest.mark.parametrize("place", [0, 1, -1])
-def test_partial_sums_add_up(part, factor, place):
+def test_partial_sums_add_up(part: str, factor: int, place: int) -> None:
     x, y, s = row_sums()
     outer, inner = s[y].split(s[y].op.reduce_axis[0], factor)
     partial = s.rfactor(y, outer if part == "outer" else inner, place)
@@ -35,7 +39,7 @@ def test_partial_sums_add_up(part, factor, place):
     assert (run(s, [x, y], DATA) == DATA.sum(axis=1)).all()
 
 
-def test_the_loops_over_outputs_stay_as_they_are():
+def test_the_loops_over_outputs_stay_as_they_are() -> None:
     x, y, s = row_sums()
     s[y].split(y.op.axis[0], 2)
     _, inner = s[y].split(s[y].op.reduce_axis[0], 4)
@@ -46,7 +50,7 @@ def test_the_loops_over_outputs_stay_as_they_are():
     assert (run(s, [x, y], DATA) == DATA.sum(axis=1)).all()
 
 
-def test_a_whole_reduction_axis_leaves_the_elements_themselves():
+def test_a_whole_reduction_axis_leaves_the_elements_themselves() -> None:
     x = te.placeholder((6,), "int32", "x")
     k, n = te.reduce_axis((1, 6), "k"), te.reduce_axis((0, 2), "n")
     y = te.compute((2,), lambda i: te.max(x[k] * (n + i), axis=[k, n], where=k != 3), "y")
@@ -57,10 +61,10 @@ def test_a_whole_reduction_axis_leaves_the_elements_themselves():
     assert run(s, [x, y], data).tolist() == [5, 10]
 
 
-def test_several_results_are_factored_together():
+def test_several_results_are_factored_together() -> None:
     x, k = te.placeholder((3, 10), "int32", "x"), te.reduce_axis((0, 10), "k")
 
-    def combine(a, b):
+    def combine(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> tuple[Any, ...]:
         better = b[1] > a[1]
         return te.if_then_else(better, b[0], a[0]), te.if_then_else(better, b[1], a[1])
 
@@ -76,7 +80,7 @@ def test_several_results_are_factored_together():
     assert (results[1] == data.max(axis=1)).all()
 
 
-def test_a_start_value_counts_once():
+def test_a_start_value_counts_once() -> None:
     x, k = te.placeholder((8,), "int32", "x"), te.reduce_axis((0, 8), "k")
     y = te.compute((1,), lambda _i: te.sum(x[k], axis=k, init=100), "y")
     s = te.create_schedule(y.op)
@@ -84,7 +88,7 @@ def test_a_start_value_counts_once():
     assert run(s, [x, y], np.ones(8, np.int32)).tolist() == [108]
 
 
-def test_misuse_is_refused_with_a_sentence():
+def test_misuse_is_refused_with_a_sentence() -> None:
     x, y, s = row_sums()
     i, k = y.op.axis[0], s[y].op.reduce_axis[0]
     refused("stage 'y': rfactor: axis 'i' is no loop of a reduction alone", lambda: s.rfactor(y, i))
@@ -103,10 +107,10 @@ def test_misuse_is_refused_with_a_sentence():
     )
 
 
-def test_a_range_that_follows_an_index_cannot_be_factored():
+def test_a_range_that_follows_an_index_cannot_be_factored() -> None:
     x = te.placeholder((9,), "int32", "x")
 
-    def prefix(i):
+    def prefix(i: Expr) -> Any:
         k = te.reduce_axis((0, i + 1), "k")
         return te.sum(x[k], axis=k)
 

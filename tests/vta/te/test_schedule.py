@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from tests.support.compiler.te_run import loops, lowered
@@ -13,25 +16,25 @@ def diamond() -> tuple[te.Tensor, ...]:
     return x, a, b, c, d
 
 
-def refused(text: str, call) -> None:
+def refused(text: str, call: Callable[..., Any]) -> None:
     with pytest.raises(te.ScheduleError) as error:
         call()
     assert str(error.value) == text
 
 
-def test_each_stage_comes_after_what_it_reads_in_the_order_of_reading():
+def test_each_stage_comes_after_what_it_reads_in_the_order_of_reading() -> None:
     *_, d = diamond()
     assert [stage.name for stage in te.create_schedule(d.op).stages] == ["x", "a", "b", "c", "d"]
 
 
-def test_a_long_chain_needs_no_recursion():
+def test_a_long_chain_needs_no_recursion() -> None:
     tensor = te.placeholder((2,), "int32", "x")
     for _ in range(3000):
         tensor = te.compute((2,), lambda i, t=tensor: t[i], "y")
     assert len(te.create_schedule(tensor.op).stages) == 3001
 
 
-def test_a_stage_is_found_by_tensor_and_by_operation():
+def test_a_stage_is_found_by_tensor_and_by_operation() -> None:
     x, a, *_, d = diamond()
     s = te.create_schedule([d.op])
     assert s[a] is s[a.op]
@@ -41,14 +44,14 @@ def test_a_stage_is_found_by_tensor_and_by_operation():
     assert s[d].is_output
 
 
-def test_several_outputs_and_tensors_are_accepted():
+def test_several_outputs_and_tensors_are_accepted() -> None:
     _, a, b, c, _ = diamond()
     s = te.create_schedule([b, c.op])
     assert [stage.name for stage in s.stages if stage.is_output] == ["b", "c"]
     assert not s[a].is_output
 
 
-def test_readers_are_found_through_other_stages():
+def test_readers_are_found_through_other_stages() -> None:
     x, a, b, c, d = diamond()
     s = te.create_schedule(d.op)
     assert s.consumes(s[d], s[x])
@@ -57,7 +60,7 @@ def test_readers_are_found_through_other_stages():
     assert not s.consumes(s[a], s[a])
 
 
-def test_a_normalized_schedule_is_independent():
+def test_a_normalized_schedule_is_independent() -> None:
     x, a, b, _, d = diamond()
     s = te.create_schedule(d.op)
     s[b].compute_at(s[d], d.op.axis[0])
@@ -72,7 +75,7 @@ def test_a_normalized_schedule_is_independent():
     assert copy.outputs == s.outputs
 
 
-def test_an_unknown_tensor_is_refused_naming_the_stages():
+def test_an_unknown_tensor_is_refused_naming_the_stages() -> None:
     *_, d = diamond()
     s = te.create_schedule(d.op)
     other = te.placeholder((3,), name="other")
@@ -85,12 +88,12 @@ def test_an_unknown_tensor_is_refused_naming_the_stages():
     refused("no stage of this schedule computes 3; its stages are: x, a, b, c, d", lambda: s[3])
 
 
-def test_a_schedule_needs_operations():
+def test_a_schedule_needs_operations() -> None:
     refused("create_schedule: no operation was given", lambda: te.create_schedule([]))
     refused("create_schedule: expected an operation, for example C.op, got 'd'", lambda: te.create_schedule("d"))
 
 
-def test_an_attachment_follows_its_axis_into_split_and_fused_loops():
+def test_an_attachment_follows_its_axis_into_split_and_fused_loops() -> None:
     x = te.placeholder((8, 6), "int32", "x")
     a = te.compute((8, 6), lambda i, j: x[i, j], "a")
     b = te.compute((8, 6), lambda i, j: a[i, j], "b")

@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -32,20 +35,20 @@ def p() -> Product:
     return Product()
 
 
-def refused(text: str, call) -> None:
+def refused(text: str, call: Callable[..., Any]) -> None:
     with pytest.raises(te.ScheduleError) as error:
         call()
     assert str(error.value) == text
 
 
-def test_a_new_stage_loops_over_outputs_and_then_reductions(p):
+def test_a_new_stage_loops_over_outputs_and_then_reductions(p: Product) -> None:
     assert p.leaves() == ["i", "j", "k"]
     assert p.stage.attach is AttachKind.ROOT
     assert not p.stage.is_scheduled
     assert repr(p.stage) == "stage(c)"
 
 
-def test_split_replaces_a_loop_by_two(p):
+def test_split_replaces_a_loop_by_two(p: Product) -> None:
     outer, inner = p.stage.split(p.k, 4)
     assert p.leaves() == ["i", "j", "k.outer", "k.inner"]
     assert {outer.kind, inner.kind} == {IterKind.COMM_REDUCE}
@@ -55,45 +58,45 @@ def test_split_replaces_a_loop_by_two(p):
     assert p.stage.is_scheduled
 
 
-def test_split_takes_the_number_of_parts_and_numpy_integers(p):
+def test_split_takes_the_number_of_parts_and_numpy_integers(p: Product) -> None:
     p.stage.split(p.k, nparts=np.int64(3))
     assert int(p.stage.relations[0].nparts) == 3
 
 
-def test_tile_splits_two_loops_and_orders_them(p):
+def test_tile_splits_two_loops_and_orders_them(p: Product) -> None:
     axes = p.stage.tile(*p.c.op.axis, 4, 2)
     assert [a.name for a in axes] == ["i.outer", "j.outer", "i.inner", "j.inner"]
     assert p.leaves() == ["i.outer", "j.outer", "i.inner", "j.inner", "k"]
 
 
-def test_fuse_makes_one_loop_of_neighbours_in_either_order(p):
+def test_fuse_makes_one_loop_of_neighbours_in_either_order(p: Product) -> None:
     i, j = p.c.op.axis
     assert p.stage.fuse(j, i).name == "i.j.fused"
     assert p.leaves() == ["i.j.fused", "k"]
     assert isinstance(p.stage.relations[0], Fuse)
 
 
-def test_fuse_of_output_and_reduction_is_a_reduction(p):
+def test_fuse_of_output_and_reduction_is_a_reduction(p: Product) -> None:
     fused = p.stage.fuse(*p.c.op.axis, p.k)
     assert fused.name == "i.j.fused.k.fused"
     assert fused.kind is IterKind.COMM_REDUCE
     assert p.stage.roles()[fused] == Role.DATA | Role.REDUCE
 
 
-def test_fuse_of_nothing_is_a_dummy_loop(p):
+def test_fuse_of_nothing_is_a_dummy_loop(p: Product) -> None:
     dummy = p.stage.fuse()
     assert p.leaves() == ["singleton", "i", "j", "k"]
     assert isinstance(p.stage.relations[0], Singleton)
     assert p.stage.roles()[dummy] is Role.DATA
 
 
-def test_reorder_permutes_the_named_loops_in_their_places(p):
+def test_reorder_permutes_the_named_loops_in_their_places(p: Product) -> None:
     i, _ = p.c.op.axis
     p.stage.reorder(p.k, i)
     assert p.leaves() == ["k", "j", "i"]
 
 
-def test_stages_are_attached_inlined_and_returned_to_the_root(p):
+def test_stages_are_attached_inlined_and_returned_to_the_root(p: Product) -> None:
     i = p.d.op.axis[0]
     p.stage.compute_at(p.s[p.d], i)
     assert p.stage.attach == AttachAt(p.s[p.d], i)
@@ -101,7 +104,7 @@ def test_stages_are_attached_inlined_and_returned_to_the_root(p):
     assert p.stage.attach is AttachKind.ROOT
 
 
-def test_loops_are_marked(p):
+def test_loops_are_marked(p: Product) -> None:
     i, j = p.c.op.axis
     thread = te.thread_axis("cthread")
     outer, inner = p.stage.split(i, 2)
@@ -117,7 +120,7 @@ def test_loops_are_marked(p):
     assert [(key, str(value)) for key, value in p.stage.attrs[inner].pragmas] == [("dma_copy", "1"), ("note", '"text"')]
 
 
-def test_storage_is_scoped_aligned_and_doubled(p):
+def test_storage_is_scoped_aligned_and_doubled(p: Product) -> None:
     p.stage.set_scope("local.acc_buffer")
     p.stage.storage_align(p.c.op.axis[0], np.int32(16), 8)
     p.stage.double_buffer()
@@ -126,7 +129,7 @@ def test_storage_is_scoped_aligned_and_doubled(p):
     )  # fmt: skip
 
 
-def test_an_axis_that_is_no_loop_says_where_it_went(p):
+def test_an_axis_that_is_no_loop_says_where_it_went(p: Product) -> None:
     i, _ = p.c.op.axis
     p.stage.split(i, 2)
     refused(
@@ -136,7 +139,7 @@ def test_an_axis_that_is_no_loop_says_where_it_went(p):
     )
 
 
-def test_a_foreign_axis_is_refused(p):
+def test_a_foreign_axis_is_refused(p: Product) -> None:
     loops = "the loops of stage 'c' are now: i, j, k"
     foreign = p.d.op.axis[0]
     refused(f"stage 'c': split: axis 'i' is not an axis of this stage; {loops}", lambda: p.stage.split(foreign, 2))
@@ -147,7 +150,7 @@ def test_a_foreign_axis_is_refused(p):
     )
 
 
-def test_a_placeholder_has_no_loops(p):
+def test_a_placeholder_has_no_loops(p: Product) -> None:
     text = "a placeholder is not computed; it has no loops"
     a = p.s[p.a]
     refused(f"stage 'a': split: {text}", lambda: a.split(p.k, 2))
@@ -157,7 +160,7 @@ def test_a_placeholder_has_no_loops(p):
     refused(f"stage 'a': set_scope: {text}", lambda: a.set_scope("local"))
 
 
-def test_a_split_needs_one_size_of_at_least_one(p):
+def test_a_split_needs_one_size_of_at_least_one(p: Product) -> None:
     refused("stage 'c': split of 'k': give factor or nparts, got neither", lambda: p.stage.split(p.k))
     refused("stage 'c': split of 'k': give factor or nparts, got both", lambda: p.stage.split(p.k, 2, 3))
     refused("stage 'c': split of 'k': expected a factor of at least 1, got 0", lambda: p.stage.split(p.k, 0))
@@ -169,7 +172,7 @@ def test_a_split_needs_one_size_of_at_least_one(p):
     assert p.leaves() == ["i", "j", "k"]
 
 
-def test_what_was_said_about_a_loop_is_not_lost(p):
+def test_what_was_said_about_a_loop_is_not_lost(p: Product) -> None:
     i, j = p.c.op.axis
     p.stage.pragma(i, "dma_copy")
     p.stage.unroll(j)
@@ -191,7 +194,7 @@ def test_what_was_said_about_a_loop_is_not_lost(p):
     assert p.leaves() == ["i", "j", "k"]
 
 
-def test_a_loop_runs_in_one_way(p):
+def test_a_loop_runs_in_one_way(p: Product) -> None:
     i, j = p.c.op.axis
     p.stage.bind(i, te.thread_axis("vthread"))
     p.stage.unroll(j)
@@ -199,7 +202,7 @@ def test_a_loop_runs_in_one_way(p):
     refused("stage 'c': bind: axis 'j' already carries 'unrolled'", lambda: p.stage.bind(j, te.thread_axis("cthread")))
 
 
-def test_only_neighbours_fuse(p):
+def test_only_neighbours_fuse(p: Product) -> None:
     i, _ = p.c.op.axis
     refused(
         "stage 'c': fuse: 'i' and 'k' do not follow one another; reorder them first; the loops are now: i, j, k",
@@ -207,14 +210,14 @@ def test_only_neighbours_fuse(p):
     )
 
 
-def test_an_axis_is_named_once(p):
+def test_an_axis_is_named_once(p: Product) -> None:
     i, j = p.c.op.axis
     refused("stage 'c': reorder: axis 'i' is given twice", lambda: p.stage.reorder(i, j, i))
     refused("stage 'c': fuse: axis 'j' is given twice", lambda: p.stage.fuse(j, j))
     refused("stage 'c': tile: axis 'i' is given twice", lambda: p.stage.tile(i, i, 2, 2))
 
 
-def test_compute_at_needs_a_reader(p):
+def test_compute_at_needs_a_reader(p: Product) -> None:
     other = te.compute((8, 4), lambda i, j: p.a[i, j], "other")
     s = te.create_schedule([p.d.op, other.op])
     refused(
@@ -227,7 +230,7 @@ def test_compute_at_needs_a_reader(p):
     )
 
 
-def test_an_output_stays_at_the_root(p):
+def test_an_output_stays_at_the_root(p: Product) -> None:
     e = te.compute((8, 4), lambda i, j: p.d[i, j], "e")
     s = te.create_schedule([p.d.op, e.op])
     text = "it is an output of the schedule, which stays at the root"
@@ -236,7 +239,7 @@ def test_an_output_stays_at_the_root(p):
     refused(f"stage 'd': double_buffer: {text}", s[p.d].double_buffer)
 
 
-def test_bind_needs_a_virtual_thread_axis(p):
+def test_bind_needs_a_virtual_thread_axis(p: Product) -> None:
     i, j = p.c.op.axis
     hint = "is not a thread axis; make one with te.thread_axis('cthread')"
     refused(f"stage 'c': bind of 'i': 'j' {hint}", lambda: p.stage.bind(i, j))
@@ -247,7 +250,7 @@ def test_bind_needs_a_virtual_thread_axis(p):
     )
 
 
-def test_a_reduction_runs_in_order(p):
+def test_a_reduction_runs_in_order(p: Product) -> None:
     text = "axis 'k' walks over a reduction, in which order matters"
     refused(f"stage 'c': parallel: {text}", lambda: p.stage.parallel(p.k))
     refused(f"stage 'c': vectorize: {text}", lambda: p.stage.vectorize(p.k))
@@ -255,7 +258,7 @@ def test_a_reduction_runs_in_order(p):
     p.stage.bind(p.k, te.thread_axis("rotate"))  # a loop still, in order
 
 
-def test_other_arguments_are_checked(p):
+def test_other_arguments_are_checked(p: Product) -> None:
     i, _ = p.c.op.axis
     refused("stage 'c': set_scope: expected the name of a memory, got 3", lambda: p.stage.set_scope(3))
     refused("stage 'c': pragma: expected the name of a pragma, got ''", lambda: p.stage.pragma(i, ""))

@@ -1,6 +1,8 @@
 """What users reported of tensor expressions and schedules, each with its smallest input; named after the report."""
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,8 +10,10 @@ import pytest
 from tests.support.compiler.te_run import loops, lowered, outputs, run_both, statements
 from vta import te
 from vta.te.schedule import InferBound
-from vta.tir.buffer import decl_buffer
-from vta.tir.stmt import AttrKey, AttrStmt, BufferRealize, BufferStore, For, ForKind
+from vta.tir.buffer import Buffer, decl_buffer
+from vta.tir.expr import Expr, Var
+from vta.tir.expr.iteration import IterVar
+from vta.tir.stmt import AttrKey, AttrStmt, BufferRealize, BufferStore, For, ForKind, Stmt
 
 
 def copy_chain(size: int, *names: str) -> list[te.Tensor]:
@@ -20,7 +24,7 @@ def copy_chain(size: int, *names: str) -> list[te.Tensor]:
     return chain
 
 
-def test_br_068_many_virtual_threads_stay_one_attribute():
+def test_br_068_many_virtual_threads_stay_one_attribute() -> None:
     x = te.placeholder((1024,), "int32", "x")
     y = te.compute((1024,), lambda i: x[i] + 1, "y")
     s = te.create_schedule(y.op)
@@ -33,7 +37,7 @@ def test_br_068_many_virtual_threads_stay_one_attribute():
     assert (run_both(s, [x, y], np.arange(1024, dtype=np.int32)) == np.arange(1, 1025)).all()
 
 
-def test_br_073_a_dummy_axis_that_is_split_starts_the_sum_once():
+def test_br_073_a_dummy_axis_that_is_split_starts_the_sum_once() -> None:
     x = te.placeholder((10,), "int32", "x")
     k = te.reduce_axis((0, 10), "k")
     y = te.compute((), lambda: te.sum(x[k], axis=k), "y")
@@ -43,7 +47,7 @@ def test_br_073_a_dummy_axis_that_is_split_starts_the_sum_once():
     assert run_both(s, [x, y], np.ones(10, np.int32)) == 10
 
 
-def test_br_073_a_dummy_axis_that_is_split_by_a_factor_starts_the_sum_once():
+def test_br_073_a_dummy_axis_that_is_split_by_a_factor_starts_the_sum_once() -> None:
     x = te.placeholder((10,), "int32", "x")
     k = te.reduce_axis((0, 10), "k")
     y = te.compute((), lambda: te.sum(x[k], axis=k), "y")
@@ -53,7 +57,7 @@ def test_br_073_a_dummy_axis_that_is_split_by_a_factor_starts_the_sum_once():
     assert run_both(s, [x, y], np.ones(10, np.int32)) == 10
 
 
-def test_br_073_output_and_reduction_fuse_into_one_loop():
+def test_br_073_output_and_reduction_fuse_into_one_loop() -> None:
     x = te.placeholder((10,), "int32", "x")
     k = te.reduce_axis((0, 10), "k")
     y = te.compute((10,), lambda _i: te.sum(x[k], axis=k), "y")
@@ -66,20 +70,20 @@ def test_br_073_output_and_reduction_fuse_into_one_loop():
 def adaptive_pool(height: int, width: int, out: int) -> tuple[te.Tensor, te.Tensor]:
     x = te.placeholder((height, width), "float32", "x")
 
-    def first(i, size):
+    def first(i: Expr, size: int) -> Any:
         return i * size // out
 
-    def end(i, size):
+    def end(i: Expr, size: int) -> Any:
         return ((i + 1) * size + out - 1) // out
 
-    def total(i, j):
+    def total(i: Expr, j: Expr) -> Any:
         dy = te.reduce_axis((0, end(i, height) - first(i, height)), "dy")
         dx = te.reduce_axis((0, end(j, width) - first(j, width)), "dx")
         return te.sum(x[first(i, height) + dy, first(j, width) + dx], axis=[dy, dx])
 
     added = te.compute((out, out), total, "added")
 
-    def mean(i, j):
+    def mean(i: Expr, j: Expr) -> Any:
         count = (end(i, height) - first(i, height)) * (end(j, width) - first(j, width))
         return added[i, j] / count.astype("float32")
 
@@ -96,7 +100,7 @@ def adaptive_pool(height: int, width: int, out: int) -> tuple[te.Tensor, te.Tens
     ],
 )
 @pytest.mark.parametrize("order", ["outputs first", "reductions first", "fused"])
-def test_br_074_windows_of_two_reduction_loops_start_once(shape, expected, order):
+def test_br_074_windows_of_two_reduction_loops_start_once(shape: tuple[int, ...], expected: Any, order: str) -> None:
     x, mean = adaptive_pool(*shape, 2)
     s = te.create_schedule(mean.op)
     added = s[mean].op.input_tensors[0]
@@ -111,7 +115,7 @@ def test_br_074_windows_of_two_reduction_loops_start_once(shape, expected, order
 
 
 @pytest.mark.parametrize("n", [1, 3])
-def test_br_074_a_reduction_split_at_two_levels_resets_each_output_once(n):
+def test_br_074_a_reduction_split_at_two_levels_resets_each_output_once(n: int) -> None:
     a, b = te.placeholder((n, 8), "int32", "a"), te.placeholder((8, 5), "int32", "b")
     k = te.reduce_axis((0, 8), "k")
     c = te.compute((n, 5), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), "c")
@@ -131,7 +135,7 @@ def relu_of_130() -> tuple[te.Tensor, te.Tensor, np.ndarray]:
 
 
 @pytest.mark.parametrize("factors", [(8, 16), (7, 5), (200, 1)])
-def test_br_075_two_splits_that_do_not_divide_drop_and_repeat_nothing(factors):
+def test_br_075_two_splits_that_do_not_divide_drop_and_repeat_nothing(factors: tuple[int, ...]) -> None:
     x, y, data = relu_of_130()
     s = te.create_schedule(y.op)
     outer, inner = s[y].split(y.op.axis[0], factors[0])
@@ -145,7 +149,7 @@ def test_br_075_two_splits_that_do_not_divide_drop_and_repeat_nothing(factors):
     assert result[120:].sum() == 90
 
 
-def test_br_075_no_unrolled_loop_has_zero_trips():
+def test_br_075_no_unrolled_loop_has_zero_trips() -> None:
     x, y, _ = relu_of_130()
     s = te.create_schedule(y.op)
     outer, inner = s[y].split(y.op.axis[0], 8)
@@ -155,7 +159,7 @@ def test_br_075_no_unrolled_loop_has_zero_trips():
     assert [int(loop.extent) for loop in unrolled] == [8]
 
 
-def test_br_075_producer_and_consumer_splits_that_do_not_fit_each_other():
+def test_br_075_producer_and_consumer_splits_that_do_not_fit_each_other() -> None:
     x, c, d = copy_chain(48, "c", "d")
     s = te.create_schedule(d.op)
     s[c].split(c.op.axis[0], 10)
@@ -166,14 +170,14 @@ def test_br_075_producer_and_consumer_splits_that_do_not_fit_each_other():
     assert result.sum() == 1176
 
 
-def guarded_add(outer, size: int, width: int, scope: str = "global") -> te.TensorIntrin:
+def guarded_add(outer: IterVar, size: int, width: int, scope: str = "global") -> te.TensorIntrin:
     """An add of ``width`` elements that leaves out those from ``size`` on, at tile ``outer``."""
     x, y = te.placeholder((width,), "int32", "vx"), te.placeholder((width,), "int32", "vy")
     z = te.compute(
         (width,), lambda i: te.if_then_else(outer * width + i < size, x[i] + y[i], te.const(0, "int32")), "vz"
     )
 
-    def body(ins, outs):
+    def body(ins: list[Buffer], outs: list[Buffer]) -> Any:
         i = te.var("lane")
         inside = te.likely(outer * width + i < size)
         value = te.if_then_else(inside, ins[0].load(i) + ins[1].load(i), te.const(0, "int32"))
@@ -196,7 +200,7 @@ def check_add_of_129(s: te.Schedule, args: list[te.Tensor]) -> None:
     assert result.sum() == 24768
 
 
-def test_br_077_a_guarded_intrinsic_takes_the_last_tile_of_a_cache_in_tiles():
+def test_br_077_a_guarded_intrinsic_takes_the_last_tile_of_a_cache_in_tiles() -> None:
     x, y, z = add_of_129()
     s = te.create_schedule(z.op)
     s[z].split(z.op.axis[0], factor=16)
@@ -206,7 +210,7 @@ def test_br_077_a_guarded_intrinsic_takes_the_last_tile_of_a_cache_in_tiles():
     check_add_of_129(s, [x, y, z])
 
 
-def test_br_077_a_guarded_intrinsic_takes_the_last_tile_of_a_cache_at_a_tile():
+def test_br_077_a_guarded_intrinsic_takes_the_last_tile_of_a_cache_at_a_tile() -> None:
     x, y, z = add_of_129()
     s = te.create_schedule(z.op)
     cache = s.cache_write(z, "local")
@@ -220,7 +224,7 @@ def vector_add(size: int) -> tuple[te.Tensor, te.Tensor, te.Tensor, te.TensorInt
     x, y = te.placeholder((size,), "int32", "x"), te.placeholder((size,), "int32", "y")
     z = te.compute((size,), lambda i: x[i] + y[i], "z")
 
-    def body(ins, outs):
+    def body(ins: list[Buffer], outs: list[Buffer]) -> Any:
         i = te.var("lane")
         return For(i, te.const(0), te.const(size), BufferStore(outs[0], ins[0].load(i) + ins[1].load(i), (i,)))
 
@@ -228,7 +232,7 @@ def vector_add(size: int) -> tuple[te.Tensor, te.Tensor, te.Tensor, te.TensorInt
 
 
 @pytest.mark.parametrize("size", [2, 32])
-def test_br_078_the_very_same_compute_declares_and_is_tensorized(size):
+def test_br_078_the_very_same_compute_declares_and_is_tensorized(size: int) -> None:
     x, y, z, add = vector_add(size)
     s = te.create_schedule(z.op)
     s[z].tensorize(z.op.axis[0], add)
@@ -242,11 +246,11 @@ def folded_window() -> tuple[te.Tensor, te.Tensor]:
 
 
 @pytest.mark.parametrize("conditional", [False, True])
-def test_br_080_bodies_with_division_and_remainder_match(conditional):
-    def described():
+def test_br_080_bodies_with_division_and_remainder_match(conditional: bool) -> None:
+    def described() -> tuple[Any, ...]:
         x = te.placeholder((9, 9), "int32", "x")
 
-        def element(i, j):
+        def element(i: Expr, j: Expr) -> Any:
             value = x[j // 3 + i % 3, j % 3 + i // 3]
             return te.if_then_else(j % 3 < 2, value, value + 0 // 3) if conditional else value
 
@@ -255,7 +259,7 @@ def test_br_080_bodies_with_division_and_remainder_match(conditional):
     x, y = described()
     _, like = described()
 
-    def body(ins, outs):
+    def body(ins: list[Buffer], outs: list[Buffer]) -> Any:
         i, j = te.var("ii"), te.var("jj")
         store = BufferStore(outs[0], ins[0].load(j // 3 + i % 3, j % 3 + i // 3), (i, j))
         return For(i, te.const(0), te.const(9), For(j, te.const(0), te.const(9), store))
@@ -267,13 +271,13 @@ def test_br_080_bodies_with_division_and_remainder_match(conditional):
     assert (run_both(s, [x, y], data) == data[j // 3 + i % 3, j % 3 + i // 3]).all()
 
 
-def test_br_080_a_row_matches_once_constants_are_folded():
+def test_br_080_a_row_matches_once_constants_are_folded() -> None:
     x = te.placeholder((3, 9), "int32", "x")
     y = te.compute((3, 9), lambda i, j: x[i, (j + 9 * (i // 3)) % 9 + 0 // 3], "y")
     row = te.placeholder((9,), "int32", "row")
     like = te.compute((9,), lambda j: row[j], "like")
 
-    def body(ins, outs):
+    def body(ins: list[Buffer], outs: list[Buffer]) -> Any:
         j = te.var("jj")
         return For(j, te.const(0), te.const(9), BufferStore(outs[0], ins[0].load(j), (j,)))
 
@@ -283,7 +287,7 @@ def test_br_080_a_row_matches_once_constants_are_folded():
     assert (run_both(s, [x, y], data) == data).all()
 
 
-def int8_product() -> tuple[te.Schedule, list[te.Tensor], dict[str, object]]:
+def int8_product() -> tuple[te.Schedule, list[te.Tensor], dict[str, IterVar]]:
     a, b = te.placeholder((32, 128), "int8", "a"), te.placeholder((128, 64), "int8", "b")
     k = te.reduce_axis((0, 128), "k")
     c = te.compute((32, 64), lambda i, j: te.sum(a[i, k].astype("int32") * b[k, j].astype("int32"), axis=k), "c")
@@ -299,12 +303,12 @@ def tile_of_16() -> te.TensorIntrin:
     k = te.reduce_axis((0, 16), "k")
     c = te.compute((16, 16), lambda i, j: te.sum(a[i, k].astype("int32") * b[k, j].astype("int32"), axis=k), "tc")
 
-    def nest(update: bool):
-        def body(ins, outs):
+    def nest(update: bool) -> Any:
+        def body(ins: list[Buffer], outs: list[Buffer]) -> Any:
             i, j, x = te.var("ti"), te.var("tj"), te.var("tk")
             sixteen = te.const(16)
             if not update:
-                inner = BufferStore(outs[0], te.const(0, "int32"), (i, j))
+                inner: Stmt = BufferStore(outs[0], te.const(0, "int32"), (i, j))
             else:
                 term = ins[0].load(i, x).astype("int32") * ins[1].load(x, j).astype("int32")
                 inner = For(x, te.const(0), sixteen, BufferStore(outs[0], outs[0].load(i, j) + term, (i, j)))
@@ -312,7 +316,7 @@ def tile_of_16() -> te.TensorIntrin:
 
         return body
 
-    def all_three(ins, outs):
+    def all_three(ins: list[Buffer], outs: list[Buffer]) -> tuple[Any, ...]:
         return None, nest(False)(ins, outs), nest(True)(ins, outs)
 
     binds = {
@@ -322,7 +326,7 @@ def tile_of_16() -> te.TensorIntrin:
     return te.decl_tensor_intrin(c.op, all_three, name="tile16", binds=binds)
 
 
-def test_br_081_the_right_order_of_axes_matches_and_gives_the_product():
+def test_br_081_the_right_order_of_axes_matches_and_gives_the_product() -> None:
     s, args, x = int8_product()
     s[args[2]].reorder(x["io"], x["jo"], x["ko"], x["ii"], x["ji"], x["ki"])
     s[args[2]].tensorize(x["ii"], tile_of_16())
@@ -331,7 +335,7 @@ def test_br_081_the_right_order_of_axes_matches_and_gives_the_product():
     assert (run_both(s, args, a, b) == a.astype(np.int32) @ b.astype(np.int32)).all()
 
 
-def test_br_081_a_wrong_order_of_axes_is_answered_with_the_expected_one():
+def test_br_081_a_wrong_order_of_axes_is_answered_with_the_expected_one() -> None:
     s, args, x = int8_product()
     s[args[2]].reorder(x["io"], x["jo"], x["ko"], x["ki"], x["ji"], x["ii"])
     s[args[2]].tensorize(x["ii"], tile_of_16())
@@ -352,10 +356,12 @@ def test_br_081_a_wrong_order_of_axes_is_answered_with_the_expected_one():
     ],
 )
 @pytest.mark.parametrize("how", ["plain", "reduction outside", "split", "fused"])
-def test_br_083_a_reduction_range_may_follow_an_output_index(bounds, expected, how):
+def test_br_083_a_reduction_range_may_follow_an_output_index(
+    bounds: Callable[..., Any], expected: list[int], how: str
+) -> None:
     x = te.placeholder((10,), "int32", "x")
 
-    def total(i):
+    def total(i: Expr) -> Any:
         k = te.reduce_axis(bounds(i), "k")
         return te.sum(x[k], axis=k)
 
@@ -371,7 +377,7 @@ def test_br_083_a_reduction_range_may_follow_an_output_index(bounds, expected, h
     assert run_both(s, [x, y], np.arange(10, dtype=np.int32)).tolist() == expected
 
 
-def test_br_084_a_guard_counts_from_where_its_axis_starts():
+def test_br_084_a_guard_counts_from_where_its_axis_starts() -> None:
     x = te.placeholder((10,), "int32", "x")
     y = te.compute((10,), lambda i: x[i] + 1, "y")
     z = te.compute((9,), lambda i: y[i + 1], "z")
@@ -382,7 +388,7 @@ def test_br_084_a_guard_counts_from_where_its_axis_starts():
     assert run_both(s, [x, z], np.arange(10, dtype=np.int32)).tolist() == list(range(2, 11))
 
 
-def test_br_084_a_reduction_that_starts_above_zero_visits_each_position_once():
+def test_br_084_a_reduction_that_starts_above_zero_visits_each_position_once() -> None:
     x = te.placeholder((10,), "int32", "x")
     k = te.reduce_axis((1, 10), "k")
     y = te.compute((), lambda: te.sum(x[k], axis=k), "y")
@@ -391,7 +397,7 @@ def test_br_084_a_reduction_that_starts_above_zero_visits_each_position_once():
     assert run_both(s, [x, y], 10 ** np.arange(10, dtype=np.int32) // 10 * 10 // 10) == 111111111
 
 
-def test_br_086_a_stage_at_itself_is_refused_at_once():
+def test_br_086_a_stage_at_itself_is_refused_at_once() -> None:
     _, b, c = copy_chain(8, "b", "c")
     s = te.create_schedule(c.op)
     with pytest.raises(te.ScheduleError) as error:
@@ -399,7 +405,7 @@ def test_br_086_a_stage_at_itself_is_refused_at_once():
     assert str(error.value) == "stage 'b': compute_at: stage 'b' cannot be computed at itself"
 
 
-def test_br_086_a_cycle_is_refused_at_once_and_names_both_stages():
+def test_br_086_a_cycle_is_refused_at_once_and_names_both_stages() -> None:
     _, a, c, d = copy_chain(8, "a", "c", "d")
     s = te.create_schedule(d.op)
     s[a].compute_at(s[c], c.op.axis[0])
@@ -412,7 +418,7 @@ def test_br_086_a_cycle_is_refused_at_once_and_names_both_stages():
     )
 
 
-def test_br_087_attaching_to_another_schedules_stage_names_it():
+def test_br_087_attaching_to_another_schedules_stage_names_it() -> None:
     _, b, c = copy_chain(8, "b", "c")
     s, other = te.create_schedule(c.op), te.create_schedule(c.op)
     with pytest.raises(te.ScheduleError) as error:
@@ -420,7 +426,7 @@ def test_br_087_attaching_to_another_schedules_stage_names_it():
     assert str(error.value) == "stage 'b': compute_at: stage 'c' belongs to another schedule"
 
 
-def test_br_087_attaching_to_an_axis_that_was_fused_away_lists_the_loops():
+def test_br_087_attaching_to_an_axis_that_was_fused_away_lists_the_loops() -> None:
     x = te.placeholder((4, 6), "int32", "x")
     b = te.compute((4, 6), lambda i, j: x[i, j], "b")
     c = te.compute((4, 6), lambda i, j: b[i, j], "c")
@@ -435,7 +441,7 @@ def test_br_087_attaching_to_an_axis_that_was_fused_away_lists_the_loops():
     )
 
 
-def test_br_089_two_reductions_with_a_condition():
+def test_br_089_two_reductions_with_a_condition() -> None:
     x = te.placeholder((6,), "int32", "x")
     k = te.reduce_axis((0, 6), "k")
     both = te.comm_reducer(
@@ -448,12 +454,12 @@ def test_br_089_two_reductions_with_a_condition():
     assert [r.tolist() for r in results] == [[1 + 3 + 5], [1 * 3 * 5]]
 
 
-def test_br_089_the_place_of_the_largest_exponential_with_the_producer_inlined():
+def test_br_089_the_place_of_the_largest_exponential_with_the_producer_inlined() -> None:
     x = te.placeholder((4, 7), "float32", "x")
     grown = te.compute((4, 7), lambda i, j: te.exp(x[i, j]), "grown")
     k = te.reduce_axis((0, 7), "k")
 
-    def combine(a, b):
+    def combine(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> tuple[Any, ...]:
         better = b[1] > a[1]
         return te.if_then_else(better, b[0], a[0]), te.if_then_else(better, b[1], a[1])
 
@@ -467,7 +473,7 @@ def test_br_089_the_place_of_the_largest_exponential_with_the_producer_inlined()
     np.testing.assert_allclose(results[1], np.exp(data).max(axis=1), rtol=1e-6)
 
 
-def test_br_090_inlining_a_reduction_is_refused_at_the_call():
+def test_br_090_inlining_a_reduction_is_refused_at_the_call() -> None:
     a, b = te.placeholder((4, 6), "int32", "a"), te.placeholder((6, 4), "int32", "b")
     k = te.reduce_axis((0, 6), "k")
     c = te.compute((4, 4), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), "c")
@@ -481,7 +487,7 @@ def test_br_090_inlining_a_reduction_is_refused_at_the_call():
     )
 
 
-def test_br_090_a_reduction_inside_an_expression_is_refused_at_the_call():
+def test_br_090_a_reduction_inside_an_expression_is_refused_at_the_call() -> None:
     a = te.placeholder((4, 6), "int32", "a")
     k = te.reduce_axis((0, 6), "k")
     with pytest.raises(te.ComputeError) as error:
@@ -493,7 +499,7 @@ def test_br_090_a_reduction_inside_an_expression_is_refused_at_the_call():
 
 
 @pytest.mark.parametrize("attach", ["sum", "both"])
-def test_br_092_stages_attached_where_indices_are_swapped_stay_in_scope(attach):
+def test_br_092_stages_attached_where_indices_are_swapped_stay_in_scope(attach: str) -> None:
     shape = (1, 4, 8, 6)
     t = te.placeholder(shape, "int32", "t")
     k = te.reduce_axis((0, 4), "k")
@@ -513,7 +519,7 @@ def test_br_092_stages_attached_where_indices_are_swapped_stay_in_scope(attach):
     assert (run_both(s, [t, out], data) == data * (data.sum(axis=1, keepdims=True) + 1)).all()
 
 
-def test_br_092_the_reported_size_lowers():
+def test_br_092_the_reported_size_lowers() -> None:
     t = te.placeholder((1, 16, 256, 256), "float32", "t")
     k = te.reduce_axis((0, 16), "k")
     total = te.compute((1, 256, 256), lambda n, y, x: te.sum(t[n, k, y, x], axis=k), "total")
@@ -528,7 +534,7 @@ def test_br_092_the_reported_size_lowers():
     lowered(s, [t, out])
 
 
-def test_br_092_an_attachment_outside_the_readers_loop_names_the_axis():
+def test_br_092_an_attachment_outside_the_readers_loop_names_the_axis() -> None:
     x, b, _, d = copy_chain(8, "b", "c", "d")
     s = te.create_schedule(d.op)
     s[b].compute_at(s[d], d.op.axis[0])
@@ -540,7 +546,7 @@ def test_br_092_an_attachment_outside_the_readers_loop_names_the_axis():
     )
 
 
-def test_br_093_a_region_of_strided_reads_stays_within_the_tensor():
+def test_br_093_a_region_of_strided_reads_stays_within_the_tensor() -> None:
     x, b, c = copy_chain(128, "b", "c")
     s = te.create_schedule(c.op)
     outer, inner = s[c].split(c.op.axis[0], 4)
@@ -552,10 +558,13 @@ def test_br_093_a_region_of_strided_reads_stays_within_the_tensor():
     assert (run_both(s, [x, c], data) == data).all()
 
 
-def test_br_093_a_region_of_padded_reads_is_the_tensor():
+def test_br_093_a_region_of_padded_reads_is_the_tensor() -> None:
     x = te.placeholder((8,), "int32", "x")
     b = te.compute((8,), lambda i: x[i], "b")
-    inside = lambda i: te.all(i >= 3, i < 11)  # noqa: E731
+
+    def inside(i: Var) -> Expr:
+        return te.all(i >= 3, i < 11)
+
     c = te.compute((14,), lambda i: te.if_then_else(inside(i), b[i - 3], te.const(0, "int32")), "c")
     s = te.create_schedule(c.op)
     bounds = InferBound(s)[b.op.axis[0]]
@@ -563,7 +572,7 @@ def test_br_093_a_region_of_padded_reads_is_the_tensor():
     assert run_both(s, [x, c], np.ones(8, np.int32)).sum() == 8
 
 
-def test_br_095_numpy_integers_are_plain_integers():
+def test_br_095_numpy_integers_are_plain_integers() -> None:
     x = te.placeholder((np.int64(4), 16), "int32", "x")
     k = te.reduce_axis((0, np.int64(8)), "k")
     y = te.compute((np.int64(4), np.int32(2)), lambda i, j: te.sum(x[i, j * np.int64(8) + k], axis=k), "y")
@@ -575,7 +584,7 @@ def test_br_095_numpy_integers_are_plain_integers():
     assert (run_both(s, [x, y], data) == data.reshape(4, 2, 8).sum(axis=2)).all()
 
 
-def test_br_096_auto_inline_puts_an_elementwise_stage_into_its_reader():
+def test_br_096_auto_inline_puts_an_elementwise_stage_into_its_reader() -> None:
     a, b, c = (te.placeholder((5, 3), "int32", name) for name in "abc")
     t1 = te.compute((5, 3), lambda i, j: a[i, j] * b[i, j], "t1")
     t2 = te.compute((5, 3), lambda i, j: t1[i, j] + c[i, j], "t2")
@@ -592,7 +601,7 @@ def test_br_090_a_reduction_inside_any_part_of_another_is_refused_at_the_call(pa
     a = te.placeholder((4, 6), "int32", "a")
     k, inner = te.reduce_axis((0, 6), "k"), te.reduce_axis((0, 6), "inner")
 
-    def element(i):
+    def element(i: Var) -> Expr:
         other = te.max(a[i, inner], axis=inner)
         parts = {"source": {"init": 1}, "init": {"init": other}, "where": {"where": other > 2}}
         return te.sum(other if part == "source" else a[i, k], axis=k, **parts[part])

@@ -1,8 +1,11 @@
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from vta import te
 from vta.tir.buffer import Buffer, decl_buffer
-from vta.tir.expr import Var
+from vta.tir.expr import Expr, Var
 from vta.tir.stmt import Evaluate
 
 
@@ -11,31 +14,36 @@ def add() -> tuple[te.Tensor, te.Tensor, te.Tensor]:
     return x, y, te.compute((16,), lambda i: x[i] + y[i], "z")
 
 
-def test_an_intrinsic_has_buffers_for_inputs_and_outputs():
+def test_an_intrinsic_has_buffers_for_inputs_and_outputs() -> None:
     x, y, z = add()
     seen: list[list[Buffer]] = []
-    intrinsic = te.decl_tensor_intrin(z.op, lambda ins, outs: seen.extend([ins, outs]) or te.const(0), name="add")
+
+    def body(ins: list[Buffer], outs: list[Buffer]) -> Expr:
+        seen.extend([ins, outs])
+        return te.const(0)
+
+    intrinsic = te.decl_tensor_intrin(z.op, body, name="add")
     assert (intrinsic.name, intrinsic.op, intrinsic.inputs) == ("add", z.op, (x, y))
     assert [[b.name for b in buffers] for buffers in seen] == [["x", "y"], ["z"]]
     assert intrinsic.input_buffers == tuple(seen[0])
     assert intrinsic.output_buffers == tuple(seen[1])
 
 
-def test_an_expression_is_evaluated():
+def test_an_expression_is_evaluated() -> None:
     *_, z = add()
     intrinsic = te.decl_tensor_intrin(z.op, lambda ins, _outs: ins[0].access_ptr("r"))
     assert isinstance(intrinsic.body, Evaluate)
     assert intrinsic.reduce_init is intrinsic.reduce_update is None
 
 
-def test_three_statements_are_body_reset_and_update():
+def test_three_statements_are_body_reset_and_update() -> None:
     *_, z = add()
     intrinsic = te.decl_tensor_intrin(z.op, lambda _ins, _outs: (None, te.const(1), te.const(2)))
     assert intrinsic.body is None
     assert [str(part.value) for part in (intrinsic.reduce_init, intrinsic.reduce_update)] == ["1", "2"]
 
 
-def test_buffers_may_be_given_or_described():
+def test_buffers_may_be_given_or_described() -> None:
     x, _, z = add()
     own = decl_buffer((16,), "int32", "own", scope="local.acc_buffer", offset_factor=16)
     intrinsic = te.decl_tensor_intrin(
@@ -46,13 +54,13 @@ def test_buffers_may_be_given_or_described():
     assert all(isinstance(b.elem_offset, Var) for b in intrinsic.buffers)
 
 
-def refused(text: str, call) -> None:
+def refused(text: str, call: Callable[..., Any]) -> None:
     with pytest.raises(te.TensorIntrinError) as error:
         call()
     assert str(error.value) == text
 
 
-def test_misuse_is_refused_with_a_sentence():
+def test_misuse_is_refused_with_a_sentence() -> None:
     x, _, z = add()
     flat = decl_buffer((4, 4), "int8", "flat")
     refused(

@@ -1,10 +1,13 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.support.compiler.host_gemm import gemm
 from tests.support.compiler.te_run import loops, lowered, run, statements
 from vta import te
-from vta.tir.expr import Call
+from vta.tir.expr import Call, Expr
 from vta.tir.stmt import AttrKey, AttrStmt, IfThenElse
 
 RNG = np.random.default_rng(11)
@@ -19,7 +22,7 @@ class Tiled:
         self.w = te.placeholder((columns, inner, block, block), "int8", "w")
         self.ko, self.ki = te.reduce_axis((0, inner), "ko"), te.reduce_axis((0, block), "ki")
 
-        def element(bo, co, bi, ci):
+        def element(bo: Expr, co: Expr, bi: Expr, ci: Expr) -> Any:
             x, w = self.x[bo, self.ko, bi, self.ki], self.w[co, self.ko, ci, self.ki]
             return te.sum(x.astype("int32") * w.astype("int32"), axis=[self.ko, self.ki])
 
@@ -48,7 +51,7 @@ def binds(t: Tiled) -> list[str]:
     return [f"{a.node[0].name}->{a.node[1].name}({', '.join(map(str, a.value.args))})" for a in attrs]
 
 
-def test_the_whole_reduction_inside_is_the_body():
+def test_the_whole_reduction_inside_is_the_body() -> None:
     t = Tiled(inner=1)
     stage = t.s[t.c]
     stage.reorder(*t.c.op.axis[:2], t.ko, *t.c.op.axis[2:], t.ki)
@@ -58,7 +61,7 @@ def test_the_whole_reduction_inside_is_the_body():
     t.check()
 
 
-def test_a_reduction_loop_outside_makes_a_reset_nest_and_an_update_nest():
+def test_a_reduction_loop_outside_makes_a_reset_nest_and_an_update_nest() -> None:
     t = Tiled()
     t.s[t.c].reorder(t.ko, *t.c.op.axis, t.ki)
     t.s[t.c].tensorize(t.c.op.axis[2], t.intrinsic)
@@ -73,7 +76,7 @@ def test_a_reduction_loop_outside_makes_a_reset_nest_and_an_update_nest():
     t.check()
 
 
-def test_the_reset_is_inside_the_loops_that_are_outside_of_the_reduction():
+def test_the_reset_is_inside_the_loops_that_are_outside_of_the_reduction() -> None:
     t = Tiled()
     t.s[t.c].reorder(t.c.op.axis[0], t.ko, *t.c.op.axis[1:], t.ki)
     t.s[t.c].tensorize(t.c.op.axis[2], t.intrinsic)
@@ -81,7 +84,7 @@ def test_the_reset_is_inside_the_loops_that_are_outside_of_the_reduction():
     t.check()
 
 
-def test_split_reductions_reset_once():
+def test_split_reductions_reset_once() -> None:
     t = Tiled(inner=8)
     ko_outer, ko_inner = t.s[t.c].split(t.ko, 3)
     bo, co, bi, ci = t.c.op.axis
@@ -90,7 +93,7 @@ def test_split_reductions_reset_once():
     t.check()
 
 
-def test_outputs_fused_with_a_reduction_loop_still_reset_once():
+def test_outputs_fused_with_a_reduction_loop_still_reset_once() -> None:
     t = Tiled()
     t.s[t.c].reorder(t.ko, *t.c.op.axis, t.ki)
     t.s[t.c].fuse(t.ko, t.c.op.axis[0])
@@ -98,7 +101,7 @@ def test_outputs_fused_with_a_reduction_loop_still_reset_once():
     t.check()
 
 
-def test_copies_and_outputs_at_loops_around_the_intrinsic():
+def test_copies_and_outputs_at_loops_around_the_intrinsic() -> None:
     t = Tiled(rows=4, columns=6, inner=4, batch=2)
     bo, co, _, _ = t.s[t.out].op.axis
     axes = t.s[t.out].tile(bo, co, 2, 3)
@@ -114,7 +117,7 @@ def test_copies_and_outputs_at_loops_around_the_intrinsic():
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_tilings_give_the_product(seed):
+def test_random_tilings_give_the_product(seed: int) -> None:
     rng = np.random.default_rng(seed)
     t = Tiled(*(int(n) for n in rng.integers(1, 7, size=3)), int(rng.integers(1, 3)), 4)
     s = t.s
@@ -131,7 +134,7 @@ def test_random_tilings_give_the_product(seed):
     t.check()
 
 
-def test_one_tensor_may_be_both_operands():
+def test_one_tensor_may_be_both_operands() -> None:
     x = te.placeholder((4, 4), "int8", "x")
     k = te.reduce_axis((0, 4), "k")
     c = te.compute((4, 4), lambda i, j: te.sum(x[i, k].astype("int32") * x[j, k].astype("int32"), axis=k), "c")
@@ -141,7 +144,7 @@ def test_one_tensor_may_be_both_operands():
     assert (run(s, [x, c], data) == data.astype(np.int32) @ data.T.astype(np.int32)).all()
 
 
-def test_a_missing_part_of_an_intrinsic_is_named():
+def test_a_missing_part_of_an_intrinsic_is_named() -> None:
     t = Tiled()
     t.s[t.c].reorder(t.ko, *t.c.op.axis, t.ki)
     t.s[t.c].tensorize(t.c.op.axis[2], gemm(1, 4, without="reset"))
@@ -164,7 +167,7 @@ def test_a_missing_part_of_an_intrinsic_is_named():
 class Sparse:
     """A product of which only the steps are done where ``where(ko, bo)`` holds."""
 
-    def __init__(self, where, *, inner: int = 4, without: str = "") -> None:
+    def __init__(self, where: Callable[..., Any], *, inner: int = 4, without: str = "") -> None:
         x, w = te.placeholder((2, inner, 1, 4), "int8", "x"), te.placeholder((3, inner, 4, 4), "int8", "w")
         ko, ki = te.reduce_axis((0, inner), "ko"), te.reduce_axis((0, 4), "ki")
         self.c = te.compute(
@@ -183,25 +186,25 @@ class Sparse:
             self.s[self.c].reorder(*self.c.op.axis, ko, ki)
         self.s[self.c].tensorize(self.c.op.axis[2], gemm(1, 4, without=without))
 
-    def check(self, done) -> None:
+    def check(self, done: Callable[..., Any]) -> None:
         x, w = (RNG.integers(-128, 128, size=[int(n) for n in t.shape]).astype(np.int8) for t in self.args[:2])
         mask = np.array([[done(k, b) for k in range(x.shape[1])] for b in range(2)])
         expected = np.einsum("rkbi,ckoi,rk->rcbo", x.astype(np.int32), w.astype(np.int32), mask)
         assert (run(self.s, self.args, x, w) == expected).all()
 
 
-def test_where_a_reduction_skips_steps_the_intrinsic_is_not_used():
+def test_where_a_reduction_skips_steps_the_intrinsic_is_not_used() -> None:
     t = Sparse(lambda ko, bo, _: te.all(ko % 2 == bo, ko < 3))
     assert str(statements(lowered(t.s, t.args), IfThenElse)[0].condition) == "((floormod(ko, 2) == bo) && (ko < 3))"
     t.check(lambda k, b: k % 2 == b and k < 3)
 
 
-def test_a_skipped_whole_reduction_leaves_the_start_value():
+def test_a_skipped_whole_reduction_leaves_the_start_value() -> None:
     t = Sparse(lambda _k, bo, _i: bo == 1, inner=1)
     t.check(lambda _k, b: b == 1)
 
 
-def test_a_condition_outside_needs_the_parts_of_the_intrinsic():
+def test_a_condition_outside_needs_the_parts_of_the_intrinsic() -> None:
     t = Sparse(lambda _k, bo, _i: bo == 1, inner=1, without="update")
     with pytest.raises(te.TensorizeError) as error:
         lowered(t.s, t.args)
@@ -210,13 +213,13 @@ def test_a_condition_outside_needs_the_parts_of_the_intrinsic():
     )
 
 
-def test_a_reduction_that_skips_lanes_is_not_the_intrinsic():
+def test_a_reduction_that_skips_lanes_is_not_the_intrinsic() -> None:
     t = Sparse(lambda ko, _b, ki: te.all(ko < 3, ki < 2))
     with pytest.raises(te.TensorizeError, match="it computes"):
         lowered(t.s, t.args)
 
 
-def test_a_condition_on_the_loops_inside_is_refused():
+def test_a_condition_on_the_loops_inside_is_refused() -> None:
     t = Tiled(block=6)
     outer, inner = t.s[t.c].split(t.c.op.axis[3], 4)
     t.s[t.c].reorder(t.ko, *t.c.op.axis[:2], outer, t.c.op.axis[2], inner, t.ki)
@@ -228,7 +231,7 @@ def test_a_condition_on_the_loops_inside_is_refused():
     )
 
 
-def test_a_stage_inside_of_the_intrinsic_is_refused():
+def test_a_stage_inside_of_the_intrinsic_is_refused() -> None:
     t = Tiled()
     copy = t.s.cache_read(t.x, "local", t.c)
     t.s[t.c].reorder(t.ko, *t.c.op.axis, t.ki)
@@ -241,7 +244,7 @@ def test_a_stage_inside_of_the_intrinsic_is_refused():
 
 
 @pytest.mark.parametrize(("axis", "name"), [(2, "bi"), (3, "ci")])
-def test_what_is_said_about_the_loops_inside_is_refused(axis, name):
+def test_what_is_said_about_the_loops_inside_is_refused(axis: int, name: str) -> None:
     t = Tiled(inner=1)
     t.s[t.c].tensorize(t.c.op.axis[2], t.intrinsic)
     t.s[t.c].pragma(t.c.op.axis[axis], "alu")
@@ -251,7 +254,7 @@ def test_what_is_said_about_the_loops_inside_is_refused(axis, name):
     )
 
 
-def test_the_view_of_a_bound_buffer_is_the_intrinsics():
+def test_the_view_of_a_bound_buffer_is_the_intrinsics() -> None:
     t = Tiled(inner=1)
     t.s[t.c].tensorize(t.c.op.axis[2], t.intrinsic)
     attrs = [a for a in statements(lowered(t.s, t.args), AttrStmt) if a.key == AttrKey.BUFFER_BIND_SCOPE]

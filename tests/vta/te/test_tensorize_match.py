@@ -1,19 +1,23 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.support.compiler.te_run import lowered, run, statements
 from vta import te
+from vta.tir.buffer import Buffer
 from vta.tir.dtype import DType
 from vta.tir.expr import Builtin, Call, Expr, StringImm
 from vta.tir.stmt import AttrKey, AttrStmt, BufferStore, Evaluate, For
 
 
-def vector(width: int, combine, *, inputs: int = 2, dtype: str = "int32") -> te.TensorIntrin:
+def vector(width: int, combine: Callable[..., Any], *, inputs: int = 2, dtype: str = "int32") -> te.TensorIntrin:
     """An intrinsic that does ``combine`` on ``width`` elements."""
     like = [te.placeholder((width,), dtype, f"v{n}") for n in range(inputs)]
     out = te.compute((width,), lambda i: combine(*(t[i] for t in like)), "vo")
 
-    def body(ins, outs):
+    def body(ins: list[Buffer], outs: list[Buffer]) -> Any:
         lane = te.var("lane")
         memory = {b.name: b for b in ins}  # in the order of their first use
         value = combine(*(memory[t.name].load(lane) for t in like))
@@ -22,13 +26,15 @@ def vector(width: int, combine, *, inputs: int = 2, dtype: str = "int32") -> te.
     return te.decl_tensor_intrin(out.op, body, name="vector")
 
 
-def elementwise(combine, size: int = 16) -> tuple[te.Schedule, list[te.Tensor]]:
+def elementwise(combine: Callable[..., Any], size: int = 16) -> tuple[te.Schedule, list[te.Tensor]]:
     x, y = te.placeholder((size,), "int32", "x"), te.placeholder((size,), "int32", "y")
     z = te.compute((size,), lambda i: combine(x[i], y[i]), "z")
     return te.create_schedule(z.op), [x, y, z]
 
 
-def tensorized(combine, intrinsic: te.TensorIntrin, factor: int = 4) -> tuple[te.Schedule, list[te.Tensor]]:
+def tensorized(
+    combine: Callable[..., Any], intrinsic: te.TensorIntrin, factor: int = 4
+) -> tuple[te.Schedule, list[te.Tensor]]:
     s, args = elementwise(combine)
     _, inner = s[args[2]].split(args[2].op.axis[0], factor)
     s[args[2]].tensorize(inner, intrinsic)
@@ -57,14 +63,14 @@ X, Y = np.arange(16, dtype=np.int32), np.arange(16, dtype=np.int32) * 7 % 5
         ),
     ],
 )
-def test_what_is_equal_after_simplification_matches(ours, theirs):
+def test_what_is_equal_after_simplification_matches(ours: Callable[..., Any], theirs: Callable[..., Any]) -> None:
     s, args = tensorized(ours, vector(4, theirs))
     plain, plain_args = elementwise(ours)
     expected = run(plain, plain_args, X, Y)
     assert (run(s, args, X, Y) == expected).all()
 
 
-def test_another_computation_is_shown_beside_the_declared_one():
+def test_another_computation_is_shown_beside_the_declared_one() -> None:
     assert error(*tensorized(lambda a, b: a - b, vector(4, lambda a, b: a + b))) == (
         "Tensorize failed: stage 'z', axis 'i.inner': it computes\n"
         "    (v0[i] - v1[i])\n"
@@ -73,12 +79,12 @@ def test_another_computation_is_shown_beside_the_declared_one():
     )
 
 
-def test_a_comparison_of_another_kind_does_not_match():
+def test_a_comparison_of_another_kind_does_not_match() -> None:
     ours, theirs = lambda a, b: te.if_then_else(a < b, a, b), lambda a, b: te.if_then_else(a <= b, a, b)
     assert "it computes" in error(*tensorized(ours, vector(4, theirs)))
 
 
-def test_leading_axes_of_one_trip_are_tolerated():
+def test_leading_axes_of_one_trip_are_tolerated() -> None:
     x = te.placeholder((3, 2, 4), "int32", "x")
     z = te.compute((3, 2, 4), lambda n, i, j: x[n, i, j] * 3, "z")
     s = te.create_schedule(z.op)
@@ -87,13 +93,13 @@ def test_leading_axes_of_one_trip_are_tolerated():
     assert (run(s, [x, z], data) == data * 3).all()
 
 
-def test_loops_inside_may_be_split_and_reordered_if_they_cover_the_tile():
+def test_loops_inside_may_be_split_and_reordered_if_they_cover_the_tile() -> None:
     x = te.placeholder((8, 8), "int32", "x")
     z = te.compute((8, 8), lambda i, j: x[i, j] + 1, "z")
     like = te.placeholder((4, 8), "int32", "like")
     tile = te.compute((4, 8), lambda i, j: like[i, j] + 1, "tile")
 
-    def body(ins, outs):
+    def body(ins: list[Buffer], outs: list[Buffer]) -> Any:
         i, j = te.var("a"), te.var("b")
         store = BufferStore(outs[0], ins[0].load(i, j) + 1, (i, j))
         return For(i, te.const(0), te.const(4), For(j, te.const(0), te.const(8), store))
@@ -108,13 +114,13 @@ def test_loops_inside_may_be_split_and_reordered_if_they_cover_the_tile():
     assert (run(s, [x, z], data) == data + 1).all()
 
 
-def test_a_region_may_be_smaller_than_the_intrinsics_input_where_the_tensor_goes_on():
+def test_a_region_may_be_smaller_than_the_intrinsics_input_where_the_tensor_goes_on() -> None:
     x = te.placeholder((9, 9), "int32", "x")
     y = te.compute((9, 9), lambda i, j: x[i // 3, j // 3], "y")
     like = te.placeholder((9, 9), "int32", "like")
     same = te.compute((9, 9), lambda i, j: like[i // 3, j // 3], "same")
 
-    def body(ins, outs):
+    def body(ins: list[Buffer], outs: list[Buffer]) -> Any:
         i, j = te.var("a"), te.var("b")
         store = BufferStore(outs[0], ins[0].load(i // 3, j // 3), (i, j))
         return For(i, te.const(0), te.const(9), For(j, te.const(0), te.const(9), store))
@@ -125,7 +131,7 @@ def test_a_region_may_be_smaller_than_the_intrinsics_input_where_the_tensor_goes
     assert (run(s, [x, y], data) == data[np.arange(9) // 3][:, np.arange(9) // 3]).all()
 
 
-def test_an_input_of_another_size_is_refused():
+def test_an_input_of_another_size_is_refused() -> None:
     x = te.placeholder((12,), "int32", "x")
     z = te.compute((4,), lambda i: x[i * 3], "z")
     s = te.create_schedule(z.op)
@@ -136,7 +142,7 @@ def test_an_input_of_another_size_is_refused():
     )
 
 
-def test_another_number_of_inputs_is_refused():
+def test_another_number_of_inputs_is_refused() -> None:
     x = te.placeholder((4,), "int32", "x")
     z = te.compute((4,), lambda i: x[i] + 1, "z")
     s = te.create_schedule(z.op)
@@ -144,7 +150,7 @@ def test_another_number_of_inputs_is_refused():
     assert error(s, [x, z]) == "Tensorize failed: stage 'z', axis 'i': expected 2 input tensors, got 1: x"
 
 
-def test_another_number_of_outputs_is_refused():
+def test_another_number_of_outputs_is_refused() -> None:
     x = te.placeholder((4,), "int32", "x")
     first, second = te.compute((4,), lambda i: (x[i], x[i] + 1), "pair")
     s = te.create_schedule(first.op)
@@ -154,7 +160,7 @@ def test_another_number_of_outputs_is_refused():
     )
 
 
-def test_an_input_of_another_type_is_refused():
+def test_an_input_of_another_type_is_refused() -> None:
     s, args = tensorized(
         lambda a, b: a + b, vector(4, lambda a, b: a.astype("int32") + b.astype("int32"), dtype="int8")
     )
@@ -163,7 +169,7 @@ def test_an_input_of_another_type_is_refused():
     )
 
 
-def test_operands_in_the_other_order_match():
+def test_operands_in_the_other_order_match() -> None:
     x, w = te.placeholder((4, 8), "int32", "x"), te.placeholder((8,), "int32", "w")
     k = te.reduce_axis((0, 8), "k")
     z = te.compute((4,), lambda i: te.sum(w[k] * x[i, k], axis=k), "z")
@@ -179,7 +185,7 @@ def test_operands_in_the_other_order_match():
     assert [(a.node[0].name, a.node[1].name) for a in bound] == [("lx", "x"), ("lw", "w"), ("like", "z")]
 
 
-def test_a_reduction_matches_reductions_alone():
+def test_a_reduction_matches_reductions_alone() -> None:
     x, k = te.placeholder((4, 8), "int32", "x"), te.reduce_axis((0, 8), "k")
     z = te.compute((4,), lambda i: te.sum(x[i, k], axis=k), "z")
     s = te.create_schedule(z.op)
@@ -189,7 +195,7 @@ def test_a_reduction_matches_reductions_alone():
     )
 
 
-def row_of(reducer, where=None) -> te.TensorIntrin:
+def row_of(reducer: Callable[..., Any], where: Callable[..., Any] | None = None) -> te.TensorIntrin:
     like, k = te.placeholder((8,), "int32", "row"), te.reduce_axis((0, 8), "k")
     out = te.compute((1,), lambda _i: reducer(like[k], axis=k, where=where(k) if where else None), "one")
     return te.decl_tensor_intrin(out.op, lambda ins, _outs: ins[0].access_ptr("r"), name="row")
@@ -198,7 +204,7 @@ def row_of(reducer, where=None) -> te.TensorIntrin:
 @pytest.mark.parametrize(
     "intrinsic", [lambda: row_of(te.max), lambda: row_of(te.sum, lambda k: k < 5)], ids=["combiner", "condition"]
 )
-def test_a_reduction_of_another_kind_does_not_match(intrinsic):
+def test_a_reduction_of_another_kind_does_not_match(intrinsic: Callable[..., Any]) -> None:
     x, k = te.placeholder((4, 8), "int32", "x"), te.reduce_axis((0, 8), "k")
     z = te.compute((4, 1), lambda i, _j: te.sum(x[i, k], axis=k), "z")
     s = te.create_schedule(z.op)
@@ -206,7 +212,7 @@ def test_a_reduction_of_another_kind_does_not_match(intrinsic):
     assert "but the intrinsic 'row' computes" in error(s, [x, z])
 
 
-def test_the_same_reduction_matches_whatever_its_variables_are_called():
+def test_the_same_reduction_matches_whatever_its_variables_are_called() -> None:
     x, k = te.placeholder((4, 8), "int32", "x"), te.reduce_axis((0, 8), "kk")
     total = te.comm_reducer(lambda p, q: p + q, lambda t: te.const(0, t), name="total")
     z = te.compute((4, 1), lambda i, _j: total(x[i, k], axis=k), "z")
@@ -215,7 +221,7 @@ def test_the_same_reduction_matches_whatever_its_variables_are_called():
     lowered(s, [x, z])
 
 
-def test_loops_that_do_not_cover_a_box_are_refused():
+def test_loops_that_do_not_cover_a_box_are_refused() -> None:
     x = te.placeholder((3, 4), "int32", "x")
     z = te.compute((3, 4), lambda i, j: x[i, j], "z")
     s = te.create_schedule(z.op)
@@ -226,7 +232,7 @@ def test_loops_that_do_not_cover_a_box_are_refused():
     assert "depends on axis i.j.fused.inner" in error(s, [x, z])
 
 
-def test_a_tile_with_a_hole_is_refused():
+def test_a_tile_with_a_hole_is_refused() -> None:
     x = te.placeholder((8,), "int32", "x")
     z = te.compute((8,), lambda i: x[i], "z")
     s = te.create_schedule(z.op)
@@ -239,7 +245,7 @@ def test_a_tile_with_a_hole_is_refused():
     )
 
 
-def test_fewer_axes_than_the_intrinsic_are_refused():
+def test_fewer_axes_than_the_intrinsic_are_refused() -> None:
     x = te.placeholder((8,), "int32", "x")
     z = te.compute((8,), lambda i: x[i], "z")
     like = te.placeholder((2, 4), "int32", "like")

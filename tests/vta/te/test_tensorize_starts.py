@@ -1,18 +1,24 @@
 """What a tensorised reduction begins with: values of its own, or those that the intrinsic begins with."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.support.compiler.host_gemm import gemm
 from tests.support.compiler.te_run import lowered, run
 from vta import te
+from vta.tir.buffer import Buffer
 from vta.tir.stmt import BufferStore, For, Stmt, seq
 
 RNG = np.random.default_rng(17)
 SHAPE = (2, 3, 1, 4)
 
 
-def product(init, *, whole: bool, intrinsic: te.TensorIntrin) -> tuple[te.Schedule, list[te.Tensor]]:
+def product(
+    init: Callable[..., Any], *, whole: bool, intrinsic: te.TensorIntrin
+) -> tuple[te.Schedule, list[te.Tensor]]:
     """Return a tiled product that begins with ``init(s, bo, co, bi, ci)``, the whole of it in the intrinsic or not."""
     inner = 1 if whole else 4
     x, w = te.placeholder((2, inner, 1, 4), "int8", "x"), te.placeholder((3, inner, 4, 4), "int8", "w")
@@ -35,7 +41,7 @@ def product(init, *, whole: bool, intrinsic: te.TensorIntrin) -> tuple[te.Schedu
     return s, [*([x, w, start] if start in c.op.input_tensors else [x, w]), c]
 
 
-STARTS = {
+STARTS: dict[str, Callable[..., Any]] = {
     "none": lambda _s, _bo, _co, _bi, _ci: 0,
     "constant": lambda _s, _bo, _co, _bi, _ci: 5,
     "tile": lambda _s, bo, co, _bi, _ci: bo * 10 - co,
@@ -67,7 +73,7 @@ def from_seven() -> te.TensorIntrin:
         "out",
     )
 
-    def parts(ins, outs) -> tuple[Stmt, Stmt, Stmt]:
+    def parts(ins: list[Buffer], outs: list[Buffer]) -> tuple[Stmt, Stmt, Stmt]:
         (x, w), (o,) = ins, outs
         j, i, m = te.var("j"), te.var("j"), te.var("m")
         zero = te.const(0)
@@ -104,7 +110,7 @@ def test_an_intrinsic_that_reads_its_start_takes_the_same_start_alone() -> None:
     k = te.reduce_axis((0, 4), "k")
     out = te.compute((4,), lambda i: te.sum(inp[i, k], axis=k, init=first[i]), "out")
 
-    def parts(ins, outs) -> Stmt:
+    def parts(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
         (x, f), (o,) = ins, outs
         i, j, m = te.var("i"), te.var("i"), te.var("m")
         zero, four = te.const(0), te.const(4)

@@ -42,6 +42,13 @@ flag = Var("flag", BOOL)
 A = decl_buffer((8,), "int8", "A")
 
 
+@pytest.mark.parametrize(("expr", "text"), [(x, "x"), (x + 1, "(x + 1)")])
+def test_what_is_no_constant_has_no_number(expr: Expr, text: str) -> None:
+    with pytest.raises(ExprError) as error:
+        int(expr)
+    assert str(error.value) == f"int(): expected an expression that is a constant, got {text}"
+
+
 def test_a_variable_equals_only_itself() -> None:
     assert x == x  # equality of a variable with itself is the claim
     assert x != Var("x")
@@ -74,7 +81,7 @@ def test_constants_compare_with_numbers() -> None:
     assert const(16) != "16"
     assert const(1) != None  # noqa: E711  # the operator is what is tested
     assert int(const(16)) == 16
-    assert list(range(10))[const(3)] == 3  # type: ignore[call-overload]  # an index
+    assert list(range(10))[const(3)] == 3  # an index
     assert bool(const(1))
     assert not const(0)
 
@@ -154,7 +161,7 @@ def test_folded_constants_have_the_machine_value(kind: type[Binary | Compare], a
     p, q = const(a, "int8"), const(b or 1 if divides else b, "int8")
     folded = binary(kind, p, q)
     assert isinstance(folded, IntImm)
-    assert folded.value == evaluate(kind(p, q), {})  # type: ignore[arg-type]  # one of the closed family
+    assert folded.value == evaluate(kind(p, q), {})  # one of the closed family
 
 
 def test_types_of_nodes_follow_their_operands() -> None:

@@ -326,7 +326,7 @@ class TestErrors:
 
     def check(self, body: Stmt, message: str, *args: object, buffers: tuple[Buffer, ...] = ()) -> None:
         used = buffers or (self.x,)
-        arrays = args or tuple(np.zeros([e.value for e in b.shape], str(b.dtype)) for b in used)
+        arrays = args or tuple(np.zeros([int(e) for e in b.shape], str(b.dtype)) for b in used)
         with pytest.raises(InterpreterError) as caught:
             run_func(func(body, *used), list(arrays))
         assert str(caught.value) == message

@@ -108,7 +108,12 @@ def test_a_statement_that_does_not_change_comes_back_as_the_same_object() -> Non
 
 def test_whole_expressions_are_mapped_in_statements() -> None:
     seen: list[str] = []
-    map_stmt(everything(), on_expr=lambda e: (seen.append(str(e)), e)[1])
+
+    def note(expr: Expr) -> Expr:
+        seen.append(str(expr))
+        return expr
+
+    map_stmt(everything(), on_expr=note)
     assert seen == [
         "n", "(n < 9)", "0", "n", "i", "1", "0", "n", "(n < 9)", "n", "0", "n", "(i < n)", "(i*2)", "(t < n)",
         "(i < n)", "i", "j", "(B[j, i] + n)", "(i*n)", "j",
@@ -166,7 +171,7 @@ def test_substitution_replaces_buffers_as_wholes() -> None:
     about = [s.node for s in walk(moved) if isinstance(s, AttrStmt)]
     assert about == [new, None, (B, new)]
     realised = BufferRealize(A, (Range(i, const(1)),), Evaluate(const(0)))
-    assert substitute(realised, {}, buffers={A: new}).buffer is new  # type: ignore[union-attr]
+    assert substitute(realised, {}, buffers={A: new}).buffer is new
 
 
 def test_a_replacement_must_have_the_type_of_its_variable() -> None:

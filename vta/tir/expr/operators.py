@@ -67,6 +67,10 @@ class Operators:
         """Return the expression that this object stands for."""
         raise NotImplementedError
 
+    def __int__(self) -> int:
+        """Raise ``ExprError``; constants have a number of their own."""
+        raise ExprError(f"int(): expected an expression that is a constant, got {self.asexpr()}")
+
     def __add__(self, other: ExprLike) -> Expr:
         return expr_package.binary(expr_package.Add, self, other)
 

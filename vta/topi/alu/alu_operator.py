@@ -132,7 +132,7 @@ class AluOperator(Operator):
         head = self.head(env)
         tail = append(head.tensor, self.epilogue, env)
         if tiles is None:
-            extents = [int(extent) for extent in tail.result.shape[:4]]  # type: ignore[arg-type]  # constants
+            extents = [int(extent) for extent in tail.result.shape[:4]]
             demand = functools.partial(_demand, env, head, tail, needs(self.epilogue))
             tiles = best_tiles(env, extents, demand, repr(self))
         schedule = alu_schedule(env, tail.result, _joined(env, head, tail), tiles)
@@ -161,7 +161,7 @@ def _demand(env: Environment, head: Head, tail: Appended, steps: Needs, inner: I
     if steps.rows:
         boxes.insert(0, (1, inner[1] * steps.rows, 1, 1))
     for tensor, wanted in zip(tail.inputs, boxes, strict=True):
-        extents = [int(extent) for extent in tensor.shape[:4]]  # type: ignore[arg-type]  # constants
+        extents = [int(extent) for extent in tensor.shape[:4]]
         box = [min(size, extent) for size, extent in zip(wanted, extents, strict=True)]
         elements += math.prod(box)
         load += transfer(box, extents, element_bytes(env, str(tensor.dtype)))

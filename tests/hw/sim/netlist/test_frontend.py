@@ -131,7 +131,7 @@ def test_another_version_of_amaranth_is_refused(monkeypatch: pytest.MonkeyPatch)
 def test_a_cell_of_an_unknown_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from hw.sim.netlist import frontend
 
-    class Other(_nir.SyncPrint):  # type: ignore[misc]  # Amaranth has no types
+    class Other(_nir.SyncPrint):  # Amaranth has no types
         pass
 
     monkeypatch.setattr(frontend, "_nir", SimpleNamespace(**{**vars(_nir), "SyncPrint": Other}))

@@ -22,7 +22,7 @@ from tests.support.configs import CONFIGS
 from tests.support.hw.inline_design import Small
 
 
-class Adder(wiring.Component):  # type: ignore[misc]  # Amaranth has no types
+class Adder(wiring.Component):  # Amaranth has no types
     """``total`` grows by ``step`` and ``extra`` at every edge."""
 
     def __init__(self, extra: int) -> None:

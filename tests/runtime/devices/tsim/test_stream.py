@@ -126,7 +126,7 @@ def test_stores_over_a_range_are_seen() -> None:
 
 
 def test_a_shortened_stream_ends_with_finish() -> None:
-    instructions = [Gemm(), Load(memory=MemoryId.INP, deps=Deps(push_next=True)), Finish()]
+    instructions: list[Instruction] = [Gemm(), Load(memory=MemoryId.INP, deps=Deps(push_next=True)), Finish()]
     stream = stream_of(instructions)
     assert decode_all(stream.words_to_run(np.arange(1)), CONFIG) == [Gemm(), Finish()]
     assert decode_all(stream.words_to_run(np.arange(3)), CONFIG) == instructions

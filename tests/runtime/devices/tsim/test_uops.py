@@ -70,7 +70,12 @@ def test_unused_bits_of_a_micro_op_are_named() -> None:
     config = VTAConfig(log_wgt_buff_size=17)  # 11, 11 and 9 bits
     memory = MEMORY.copy()
     memory[0x1004:0x1008] = 0xFF
-    instructions = [load(0, 2), Gemm(uop_end=1), Gemm(uop_bgn=1, uop_end=2, reset=True, iter_in=2048), Finish()]
+    instructions: list[Instruction] = [
+        load(0, 2),
+        Gemm(uop_end=1),
+        Gemm(uop_bgn=1, uop_end=2, reset=True, iter_in=2048),
+        Finish(),
+    ]
     stream = InstructionStream(encode_all(instructions, config), config)
     found = MicroOpShadow(config).first_fault(stream, memory, before=4)
     assert found == Fault(2, "UOP: unused bits from bit 31 on must be zero, not 0x1")
@@ -78,7 +83,7 @@ def test_unused_bits_of_a_micro_op_are_named() -> None:
 
 def test_a_launch_that_stores_its_own_micro_ops_is_told_from_others() -> None:
     def stores_own(place: int) -> bool:
-        instructions = [Store(dram_base=place, y_size=1, x_size=1), load(0, 1), Finish()]
+        instructions: list[Instruction] = [Store(dram_base=place, y_size=1, x_size=1), load(0, 1), Finish()]
         return InstructionStream(encode_all(instructions, CONFIG), CONFIG).stores_own_uops
 
     assert [stores_own(place) for place in (0xFF, 0x100, 0x101)] == [False, True, False]

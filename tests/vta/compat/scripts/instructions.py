@@ -1,6 +1,8 @@
 """Instruction tests in the style of TVM-VTA's unit tests, for TVM: padded loads, and both ways to schedule a GEMM."""
 # ruff: noqa: B905, RUF059
 
+from typing import Any
+
 import numpy as np
 import tvm
 from tvm import te, topi
@@ -13,8 +15,8 @@ from vta.testing import simulator
 np.random.seed(0xDEADB)
 
 
-def check_padded_load():
-    def run_one(env, remote, pad_before, pad_after):
+def check_padded_load() -> None:
+    def run_one(env: Any, remote: Any, pad_before: Any, pad_after: Any) -> None:
         n, m = 3, 5
         x = te.placeholder((n, m, env.BATCH, env.BLOCK_OUT), name="x", dtype=env.acc_dtype)
         x_buf = topi.nn.pad(x, pad_before, pad_after, name="x_buf")
@@ -42,15 +44,15 @@ def check_padded_load():
         np.testing.assert_equal(y_np, y_nd.numpy())
         print("padded load", simulator.stats()["acc_load_nbytes"])
 
-    def run_all(env, remote):
+    def run_all(env: Any, remote: Any) -> None:
         for before, after in (([2, 0, 0, 0], [0, 0, 0, 0]), ([1, 1, 0, 0], [1, 1, 0, 0])):
             run_one(env, remote, before, after)
 
     vta.testing.run(run_all)
 
 
-def check_gemm():
-    def run(env, remote):
+def check_gemm() -> None:
+    def run(env: Any, remote: Any) -> None:
         o, n, m = 4, 1, 4
         x = te.placeholder((o, n, env.BATCH, env.BLOCK_IN), name="x", dtype=env.inp_dtype)
         w = te.placeholder((m, n, env.BLOCK_OUT, env.BLOCK_IN), name="w", dtype=env.wgt_dtype)
@@ -71,7 +73,7 @@ def check_gemm():
         y_min = te.compute(y_gem.shape, lambda *i: tvm.te.min(y_max(*i), (1 << (env.INP_WIDTH - 1)) - 1), "y_min")
         y = te.compute(y_gem.shape, lambda *i: y_min(*i).astype(env.inp_dtype), name="y")
 
-        def verify(s, name):
+        def verify(s: Any, name: Any) -> None:
             with vta.build_config(disabled_pass={"tir.CommonSubexprElimTIR"}):
                 mod = vta.build(s, [x, w, y], tvm.target.Target("ext_dev", host=env.target_host), name="gemm")
             temp = utils.tempdir()
@@ -91,7 +93,7 @@ def check_gemm():
             assert cost.mean > 0
             print("gemm", name)
 
-        def place(s, outer):
+        def place(s: Any, outer: Any) -> None:
             s[y_gem].set_scope(env.acc_scope)
             s[x_buf].set_scope(env.inp_scope)
             s[w_buf].set_scope(env.wgt_scope)

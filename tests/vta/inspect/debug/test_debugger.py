@@ -227,7 +227,7 @@ def test_the_beginning_of_a_command_is_enough_if_it_is_one() -> None:
 
 
 def test_help_explains_every_command() -> None:
-    names = [name.removeprefix("do_") for name in Debugger.get_names(Debugger) if name.startswith("do_")]  # type: ignore[arg-type]
+    names = [name.removeprefix("do_") for name in Debugger.get_names(Debugger) if name.startswith("do_")]
     for name in {*names} - {"EOF", "help"}:
         assert session(f"help {name}")[0].startswith(name), name
 

@@ -1,6 +1,7 @@
 """The machine that goes forth and back: at every position its state is the reference's."""
 
 import resource
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,7 +85,8 @@ def test_snapshots_of_many_pages_share_them_and_are_fewer_than_would_fill_the_me
         ".output C address=0x1000 type=int8 shape=1300000\n.uop address=0x200000\ndst=0\n.text\n"
         f"load.uop dram=uops x=1\n{lines}finish"
     )
-    expected, machine = {}, ReplayMachine(program)
+    expected: dict[int, Any] = {}
+    machine = ReplayMachine(program)
     for place in (500, 1000, 2000, 3500, 4002, 500, 2000, 0, 3500, 1000):
         machine.go_to(place)
         assert machine._snapshot_bytes() <= 40 << 20

@@ -3,6 +3,7 @@
 import json
 import struct
 import zlib
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ INT64 = st.integers(-(1 << 62), (1 << 62) - 1)
 
 @given(st.lists(INT64), st.lists(st.integers(0, 255)), st.lists(st.integers(0, (1 << 64) - 1)))
 def test_columns_come_back_as_they_were(signed: list[int], small: list[int], words: list[int]) -> None:
-    columns = {
+    columns: dict[str, npt.NDArray[Any]] = {
         "signed": np.array(signed, np.int64),
         "small": np.array(small, np.uint8),
         "words": np.array(words, np.uint64),

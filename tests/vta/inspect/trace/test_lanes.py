@@ -48,4 +48,4 @@ def test_an_instruction_that_did_not_complete_is_shown_up_to_the_end(tmp_path: P
     assert instruction_lanes(launch) == {0: 0}
     [shown] = [event for event in trace_events(launch) if event["name"] == "load.inp"]
     assert (shown["ts"], shown["dur"]) == (begin, last - begin + 1)
-    assert dict(shown["args"])["completed"] is False  # type: ignore[call-overload]
+    assert dict(shown["args"])["completed"] is False

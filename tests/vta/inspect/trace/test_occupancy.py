@@ -69,7 +69,7 @@ def step(
 def expected(launch: Recorded) -> set[tuple[MemoryId, int, int, int, int]]:
     """Return (memory, element, writer, last reader, reads) of everything that elements held."""
     now: dict[tuple[MemoryId, int], list[int]] = {}
-    found = set()
+    found: set[tuple[MemoryId, int, int, int, int]] = set()
     for index, reads, writes in touched(launch):
         for memory, elements in reads.items():
             for element in elements:
@@ -79,9 +79,10 @@ def expected(launch: Recorded) -> set[tuple[MemoryId, int, int, int, int]]:
         for memory, elements in writes.items():
             for element in elements:
                 if (memory, element) in now:
-                    found.add((memory, element, *now[memory, element]))
+                    writer, last, count = now[memory, element]
+                    found.add((memory, element, writer, last, count))
                 now[memory, element] = [index, index, 0]
-    return found | {(memory, element, *history) for (memory, element), history in now.items()}
+    return found | {(memory, element, writer, last, reads) for (memory, element), (writer, last, reads) in now.items()}
 
 
 @pytest.mark.parametrize("seed", range(8))

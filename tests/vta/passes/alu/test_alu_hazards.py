@@ -76,9 +76,8 @@ def test_statements_that_feed_each_other_across_iterations_stay_together() -> No
     second = store(acc, acc.load(at) * 3, at + 496)
     for pair in (block(first, second), block(second, first)):
         check(acc, stage(loop(i, 4, loop(k, 16, first)), loop(i, 4, loop(k, 16, second))))
-        assert "got no loop around this store alone; the innermost axes" in refusal(
-            lambda _, pair=pair: loop(i, 4, loop(k, 16, pair))
-        )
+        together = loop(i, 4, loop(k, 16, pair))
+        assert "got no loop around this store alone; the innermost axes" in refusal(lambda _, nest=together: nest)  # type: ignore[misc]
     lanes = Var("l")
     inner = loop(lanes, 16, store(acc, acc.load(i * 16 + lanes) * 3, i * 16 + lanes + 496))
     check(acc, stage(loop(i, 4, block(loop(k, 16, first), inner))))

@@ -7,7 +7,7 @@ import pytest
 
 import vta
 from vta import te
-from vta.passes.alu.nest import AluError
+from vta.passes.alu.expression import AluError
 from vta.tir.expr import Expr
 
 ROWS, COLUMNS = 2, 3

@@ -70,7 +70,7 @@ def bound(view: Buffer, target: Buffer, region: tuple[ExprLike, ...], body: Stmt
 def tile(rows: int = 1, columns: int = 16, **more: object) -> Buffer:
     """The view that the GEMM intrinsic has of its input."""
     options = {"scope": INP_SCOPE, "offset_factor": rows * columns, "data_alignment": rows * columns, **more}
-    return decl_buffer((rows, columns), "int8", "view", **options)  # type: ignore[arg-type]  # options of any kind
+    return decl_buffer((rows, columns), "int8", "view", **options)  # options of any kind
 
 
 def use(view: Buffer) -> Stmt:

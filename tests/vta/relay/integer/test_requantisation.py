@@ -47,7 +47,9 @@ def check(value: int, x: int, scale: float, output: Output, error: float) -> Non
 
 @given(scale=SCALES, output=OUTPUTS, drawn=st.lists(WORDS, max_size=20))
 @settings(max_examples=200)
-def test_results_are_exact_but_for_near_ties_for_every_scale_and_number(scale, output, drawn) -> None:
+def test_results_are_exact_but_for_near_ties_for_every_scale_and_number(
+    scale: float, output: Output, drawn: list[int]
+) -> None:
     numbers = requantisation(scale, output)
     assert numbers.error < 0.5
     data = [*corners(scale, output), *drawn]
@@ -57,7 +59,9 @@ def test_results_are_exact_but_for_near_ties_for_every_scale_and_number(scale, o
 
 @given(scales=st.lists(SCALES, min_size=1, max_size=6), output=OUTPUTS, drawn=st.lists(WORDS, max_size=8))
 @settings(max_examples=100)
-def test_every_channel_has_its_scale_however_different_they_are(scales, output, drawn) -> None:
+def test_every_channel_has_its_scale_however_different_they_are(
+    scales: list[float], output: Output, drawn: list[int]
+) -> None:
     numbers = requantisation(np.array(scales).reshape(-1, 1), output)
     for channel, scale in enumerate(scales):
         data = [*corners(scale, output), *drawn]
@@ -68,7 +72,7 @@ def test_every_channel_has_its_scale_however_different_they_are(scales, output, 
 
 
 @given(exponent=st.integers(-35, 20), output=OUTPUTS, drawn=st.lists(WORDS, max_size=20))
-def test_powers_of_two_are_exact_with_halves_upwards(exponent, output, drawn) -> None:
+def test_powers_of_two_are_exact_with_halves_upwards(exponent: int, output: Output, drawn: list[int]) -> None:
     scale = 2.0**exponent
     numbers = requantisation(scale, output)
     assert (numbers.error, numbers.multiplier.size) == (0, 1)
@@ -80,7 +84,7 @@ def test_powers_of_two_are_exact_with_halves_upwards(exponent, output, drawn) ->
 
 @given(scale=SCALES, output=OUTPUTS, zero_point=st.integers(0, 255), unsigned=st.booleans())
 @settings(max_examples=60)
-def test_numbers_of_8_bits_with_a_zero_point(scale, output, zero_point, unsigned) -> None:
+def test_numbers_of_8_bits_with_a_zero_point(scale: float, output: Output, zero_point: int, unsigned: bool) -> None:
     assume(scale < 1e6)
     low, high = (0, 255) if unsigned else (-128, 127)
     zero_point += low
@@ -91,7 +95,7 @@ def test_numbers_of_8_bits_with_a_zero_point(scale, output, zero_point, unsigned
 
 
 @given(scale=SCALES, output=OUTPUTS, drawn=WORDS)
-def test_a_result_that_saturates_needs_no_clip(scale, output, drawn) -> None:
+def test_a_result_that_saturates_needs_no_clip(scale: float, output: Output, drawn: int) -> None:
     numbers = requantisation(scale, output)
     assume(numbers.saturates)
     data = np.array([*corners(scale, output), drawn], np.int32)
@@ -122,7 +126,7 @@ def test_at_most_one_result_in_a_thousand_differs_from_onnxruntime_and_by_one(ou
         expected = np.clip(np.rint(sums.astype(np.float32) * scale) + output.zero_point, output.low, output.high)
         difference = np.abs(results(requantisation(float(scale), output), output, sums) - expected)
         assert difference.max() <= 1
-        wrong, total = wrong + np.count_nonzero(difference), total + sums.size
+        wrong, total = wrong + int(np.count_nonzero(difference)), total + sums.size
     assert wrong / total < 0.0005
 
 

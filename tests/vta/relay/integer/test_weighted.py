@@ -26,7 +26,9 @@ def results(numbers: WeightedSum, output: Output, a: np.ndarray, b: np.ndarray) 
 
 @given(scales=st.tuples(SCALES, SCALES), zeros=st.tuples(BYTES, BYTES, BYTES), minus=st.booleans(), seed=st.integers())
 @settings(max_examples=80)
-def test_sums_are_exact_but_for_near_ties(scales, zeros, minus, seed) -> None:
+def test_sums_are_exact_but_for_near_ties(
+    scales: tuple[float, float], zeros: tuple[int, int, int], minus: bool, seed: int
+) -> None:
     output = Output(zeros[2])
     signed = (scales[0], -scales[1] if minus else scales[1])
     numbers = weighted_sum([Operand(scale, zero) for scale, zero in zip(signed, zeros, strict=False)], output)

@@ -28,7 +28,7 @@ def test_constant_copies_what_it_is_made_of() -> None:
 
 def test_a_constant_of_no_array_is_refused() -> None:
     with pytest.raises(RelayError, match=r"^a constant is made of a numpy array, not of list$"):
-        Constant([1, 2])  # type: ignore[arg-type]
+        Constant([1, 2])
 
 
 def test_a_constant_of_elements_without_a_type_is_refused() -> None:

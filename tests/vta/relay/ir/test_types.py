@@ -34,7 +34,7 @@ def test_an_element_type_that_tensors_do_not_have_is_refused(dtype: str) -> None
 @pytest.mark.parametrize("dim", [-1, True, 2.0, "N", 1 << 60])
 def test_a_dimension_that_is_none_is_refused(dim: object) -> None:
     with pytest.raises(RelayError) as error:
-        TensorType((1, dim), "int8")  # type: ignore[arg-type]
+        TensorType((1, dim), "int8")
     assert str(error.value) == f"a dimension is an integer from 0, or unknown, not {dim!r} (in (1, {dim!r}))"
 
 

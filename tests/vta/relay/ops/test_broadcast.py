@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -16,7 +19,7 @@ B = np.array([2, -3, 5, 1], np.int8)
         (Op.MAXIMUM, max), (Op.MINIMUM, min), (Op.DIVIDE, lambda a, b: int(a / b)), (Op.FLOOR_MOD, lambda a, b: a % b),
     ],
 )  # fmt: skip
-def test_integer_arithmetic_wraps_and_broadcasts(op, function) -> None:
+def test_integer_arithmetic_wraps_and_broadcasts(op: Op, function: Callable[..., Any]) -> None:
     expected = [[(function(int(a), int(b)) + 128) % 256 - 128 for a, b in zip(row, B, strict=True)] for row in A]
     result = applied(op, A, B)
     assert result.tolist() == expected
@@ -30,7 +33,7 @@ def test_integer_arithmetic_wraps_and_broadcasts(op, function) -> None:
         (Op.GREATER, np.greater), (Op.GREATER_EQUAL, np.greater_equal),
     ],
 )  # fmt: skip
-def test_comparisons_give_truths(op, function) -> None:
+def test_comparisons_give_truths(op: Op, function: np.ufunc) -> None:
     assert np.array_equal(applied(op, A, np.array([[3]], np.int8)), function(A, 3))
 
 
@@ -125,5 +128,7 @@ F = "float32"
         (Op.BROADCAST_TO, [((3,), F)], ShapeAttrs((2,)), "shape (3,) does not broadcast to (2,)"),
     ],
 )
-def test_inputs_that_do_not_go_together_are_refused(op, types, attrs, sentence) -> None:
+def test_inputs_that_do_not_go_together_are_refused(
+    op: Op, types: list[tuple[str | tuple[int, ...], ...]], attrs: AxisAttrs | ShapeAttrs | None, sentence: str
+) -> None:
     assert refusal(op, *types, attrs=attrs) == sentence

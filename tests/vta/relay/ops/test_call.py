@@ -41,7 +41,7 @@ def test_attributes_that_are_not_given_have_their_defaults() -> None:
 )  # fmt: skip
 def test_what_an_operator_does_not_take_is_refused_by_name(make: object, sentence: str) -> None:
     with pytest.raises(RelayError) as error:
-        make()  # type: ignore[operator]
+        make()
     assert str(error.value) == sentence
 
 

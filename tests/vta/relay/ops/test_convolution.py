@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,7 @@ def floats(rng: np.random.Generator, *shapes: tuple[int, ...]) -> list[np.ndarra
 
 
 @pytest.mark.parametrize(("data", "weight", "attrs"), CASES)
-def test_a_convolution_is_its_definition(data, weight, attrs) -> None:
+def test_a_convolution_is_its_definition(data: tuple[int, ...], weight: tuple[int, ...], attrs: Any) -> None:
     arrays = floats(np.random.default_rng(1), data, weight)
     assert np.array_equal(applied(Op.CONV2D, *arrays, attrs=Conv2dAttrs(**attrs)), plain_conv2d(*arrays, **attrs))
 
@@ -34,7 +36,7 @@ def test_a_convolution_is_its_definition(data, weight, attrs) -> None:
         ((1, 2, 3, 3), (2, 1, 1, 1), {"groups": 2, "strides": (3, 2)}),
     ],
 )
-def test_a_transposed_convolution_is_its_definition(data, weight, attrs) -> None:
+def test_a_transposed_convolution_is_its_definition(data: tuple[int, ...], weight: tuple[int, ...], attrs: Any) -> None:
     arrays = floats(np.random.default_rng(2), data, weight)
     result = applied(Op.CONV2D_TRANSPOSE, *arrays, attrs=Conv2dTransposeAttrs(**attrs))
     assert np.array_equal(result, plain_conv2d_transpose(*arrays, **attrs))
@@ -107,7 +109,9 @@ F = "float32"
         ),
     ],
 )
-def test_a_convolution_that_cannot_be_is_refused(types, attrs, sentence) -> None:
+def test_a_convolution_that_cannot_be_is_refused(
+    types: list[tuple[str | tuple[int, ...], ...]], attrs: Any, sentence: str
+) -> None:
     assert refusal(Op.CONV2D, *types, attrs=Conv2dAttrs(**attrs)) == sentence
 
 
@@ -136,5 +140,7 @@ def test_a_convolution_that_cannot_be_is_refused(types, attrs, sentence) -> None
         ),
     ],
 )
-def test_a_transposed_convolution_that_cannot_be_is_refused(types, attrs, sentence) -> None:
+def test_a_transposed_convolution_that_cannot_be_is_refused(
+    types: list[tuple[str | tuple[int, ...], ...]], attrs: Any, sentence: str
+) -> None:
     assert refusal(Op.CONV2D_TRANSPOSE, *types, attrs=Conv2dTransposeAttrs(**attrs)) == sentence

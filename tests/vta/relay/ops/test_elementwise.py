@@ -1,4 +1,6 @@
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +52,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize(("op", "function"), [*POSITIVE.items(), *SMALL.items()])
-def test_an_operator_of_part_of_the_numbers_is_its_function(op: Op, function) -> None:
+def test_an_operator_of_part_of_the_numbers_is_its_function(op: Op, function: Callable[..., Any]) -> None:
     x = np.array([0.01, 0.25, 0.5, 1.0], np.float32)
     assert np.allclose(applied(op, x), [function(float(each)) for each in x], rtol=1e-5)
 
@@ -104,7 +106,7 @@ def test_an_integer_keeps_its_low_bits() -> None:
         (Op.RELU, "bool", "data holds numbers, not bool"),
     ],
 )
-def test_elements_that_an_operator_does_not_take_are_refused(op, dtype, sentence) -> None:
+def test_elements_that_an_operator_does_not_take_are_refused(op: Op, dtype: str, sentence: str) -> None:
     assert refusal(op, ((2,), dtype)) == sentence
 
 

@@ -52,5 +52,7 @@ def test_a_text_that_is_no_layout_is_refused(text: str) -> None:
         ((1, 2, 2), "NCHW", "NHWC", "layout NCHW has 4 axes, and the shape is (1, 2, 2)"),
     ],
 )  # fmt: skip
-def test_a_shape_that_does_not_have_the_layout_is_refused(shape, source, target, sentence) -> None:
+def test_a_shape_that_does_not_have_the_layout_is_refused(
+    shape: tuple[int, ...], source: str, target: str, sentence: str
+) -> None:
     assert refusal(Op.LAYOUT_TRANSFORM, (shape, "int8"), attrs=LayoutAttrs(source, target)) == sentence

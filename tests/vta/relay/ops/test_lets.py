@@ -20,4 +20,4 @@ def test_lets_within_operands_and_values_come_to_the_front_in_order() -> None:
     flat = bindings(call(Op.MULTIPLY, [X, outer]))
     assert [var for var, _ in flat.bound] == [a, b, c]
     assert flat.bound[1][1] is inner.body
-    assert flat.result.args == (X, outer.body.body)  # type: ignore[union-attr]
+    assert flat.result.args == (X, outer.body.body)

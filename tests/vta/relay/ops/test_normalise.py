@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -87,5 +89,7 @@ C = ((3,), F)
         (Op.LRN, [((1, 3), F)], LrnAttrs(0), "size is from 1, not 0"),
     ],
 )
-def test_a_normalisation_that_cannot_be_is_refused(op, types, attrs, sentence) -> None:
+def test_a_normalisation_that_cannot_be_is_refused(
+    op: Op, types: list[tuple[str | tuple[int, ...], ...]], attrs: Any, sentence: str
+) -> None:
     assert refusal(op, *types, attrs=attrs) == sentence

@@ -40,5 +40,5 @@ def test_pads_of_every_axis() -> None:
          "pads of mode edge take from 1 elements or more, and an axis has 0"),
     ],
 )  # fmt: skip
-def test_pads_that_cannot_be_are_refused(shape, attrs, sentence) -> None:
+def test_pads_that_cannot_be_are_refused(shape: tuple[int, ...], attrs: PadAttrs, sentence: str) -> None:
     assert refusal(Op.PAD, (shape, "int8"), attrs=attrs) == sentence

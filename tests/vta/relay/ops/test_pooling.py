@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ WINDOWS = [
 ]
 
 
-def windows(data: np.ndarray, attrs: Pool2dAttrs, outputs: tuple[int, int]):
+def windows(data: np.ndarray, attrs: Pool2dAttrs, outputs: tuple[int, int]) -> Any:
     return plain_windows(
         data, kernel=attrs.pool_size, strides=attrs.strides, padding=attrs.padding, dilation=attrs.dilation,
         outputs=outputs,
@@ -24,7 +26,7 @@ def windows(data: np.ndarray, attrs: Pool2dAttrs, outputs: tuple[int, int]):
 
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("dtype", ["float32", "int8", "uint8"])
-def test_a_max_pool_is_the_largest_element_of_every_window(window, dtype: str) -> None:
+def test_a_max_pool_is_the_largest_element_of_every_window(window: Any, dtype: str) -> None:
     low = 0 if dtype == "uint8" else -100
     data = np.random.default_rng(1).integers(low, 100, (2, 2, 7, 8)).astype(dtype)
     attrs = Pool2dAttrs(**window)
@@ -35,7 +37,7 @@ def test_a_max_pool_is_the_largest_element_of_every_window(window, dtype: str) -
 
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("include", [False, True])
-def test_an_average_pool_divides_by_what_is_in_the_image_or_in_its_pads(window, include: bool) -> None:
+def test_an_average_pool_divides_by_what_is_in_the_image_or_in_its_pads(window: Any, include: bool) -> None:
     data = np.random.default_rng(2).integers(-9, 9, (1, 2, 7, 8)).astype(np.float32)
     attrs = AvgPool2dAttrs(**window, count_include_pad=include)
     result = applied(Op.AVG_POOL2D, data, attrs=attrs)
@@ -88,5 +90,7 @@ def test_shapes_are_inferred() -> None:
         ),
     ],
 )
-def test_a_pool_that_cannot_be_is_refused(op, dtype, attrs, sentence) -> None:
+def test_a_pool_that_cannot_be_is_refused(
+    op: Op, dtype: str, attrs: AvgPool2dAttrs | GlobalPoolAttrs | Pool2dAttrs, sentence: str
+) -> None:
     assert refusal(op, ((1, 2, 5, 5), dtype), attrs=attrs) == sentence

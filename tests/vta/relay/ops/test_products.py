@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -49,5 +51,5 @@ F = "float32"
         (Op.BATCH_MATMUL, [((2, 2), F), ((2,), F)], "b consists of matrices, and its shape is (2,)"),
     ],
 )
-def test_what_does_not_multiply_is_refused(op, types, sentence) -> None:
+def test_what_does_not_multiply_is_refused(op: Op, types: Any, sentence: str) -> None:
     assert refusal(op, *types) == sentence

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ DATA = np.arange(24, dtype=np.int8).reshape(2, 3, 4)
     ("newshape", "expected"),
     [((4, 6), (4, 6)), ((-1,), (24,)), ((0, -1), (2, 12)), ((2, 0, 2, 2), (2, 3, 2, 2)), ((1, -1, 0), (1, 6, 4))],
 )
-def test_reshape_keeps_the_order_of_elements(newshape, expected) -> None:
+def test_reshape_keeps_the_order_of_elements(newshape: tuple[int, ...], expected: tuple[int, ...]) -> None:
     result = applied(Op.RESHAPE, DATA, attrs=ReshapeAttrs(newshape))
     assert (result.shape, result.reshape(-1).tolist()) == (expected, list(range(24)))
 
@@ -41,7 +43,7 @@ def test_flatten_keeps_the_first_axis() -> None:
 
 
 @pytest.mark.parametrize("reps", [(2,), (2, 1, 3), (3, 1, 1, 1), (0, 1)])
-def test_tile_is_that_of_numpy(reps) -> None:
+def test_tile_is_that_of_numpy(reps: tuple[int, ...]) -> None:
     assert np.array_equal(applied(Op.TILE, DATA, attrs=TileAttrs(reps)), np.tile(DATA, reps))
 
 
@@ -71,7 +73,7 @@ def test_shape_of_is_a_vector() -> None:
         (Op.TILE, TileAttrs((-1,)), "reps are integers from 0, not (-1,)"),
     ],
 )
-def test_a_shape_that_cannot_be_is_refused(op, attrs, sentence) -> None:
+def test_a_shape_that_cannot_be_is_refused(op: Op, attrs: Any, sentence: str) -> None:
     assert refusal(op, (DATA.shape, "int8"), attrs=attrs) == sentence
 
 

@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,7 +17,7 @@ DATA = np.random.default_rng(1).integers(-9, 9, (2, 3, 4)).astype(np.float32)
 )
 @pytest.mark.parametrize("axis", [None, (1,), (0, -1), ()])
 @pytest.mark.parametrize("keepdims", [False, True])
-def test_reductions_are_those_of_numpy(op, reference, axis, keepdims: bool) -> None:
+def test_reductions_are_those_of_numpy(op: Op, reference: Callable[..., Any], axis: Any, keepdims: bool) -> None:
     result = applied(op, DATA, attrs=ReduceAttrs(axis, keepdims))
     assert np.allclose(result, reference(DATA, axis=axis, keepdims=keepdims))
 
@@ -31,7 +34,9 @@ def test_truths() -> None:
 
 
 @pytest.mark.parametrize(("is_last", "largest", "smallest"), [(False, [1, 0], [0, 1]), (True, [2, 0], [0, 2])])
-def test_of_several_places_the_first_or_the_last_is_found(is_last: bool, largest, smallest) -> None:
+def test_of_several_places_the_first_or_the_last_is_found(
+    is_last: bool, largest: list[int], smallest: list[int]
+) -> None:
     data = np.array([[1, 5, 5], [7, 2, 2]], np.int8)
     attrs = ArgAttrs(-1, select_last_index=is_last)
     assert applied(Op.ARGMAX, data, attrs=attrs).tolist() == largest
@@ -49,7 +54,7 @@ def test_of_several_places_the_first_or_the_last_is_found(is_last: bool, largest
         (Op.ARGMIN, (0, 2), "int8", "there is no largest or smallest of no elements, and the shape is (0, 2)"),
     ],
 )
-def test_a_reduction_that_cannot_be_is_refused(op, shape, dtype, sentence) -> None:
+def test_a_reduction_that_cannot_be_is_refused(op: Op, shape: tuple[int, ...], dtype: str, sentence: str) -> None:
     assert refusal(op, (shape, dtype)) == sentence
 
 

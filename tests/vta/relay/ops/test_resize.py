@@ -149,5 +149,7 @@ def test_depth_to_space_takes_far_or_near_channels() -> None:
         (Op.SPACE_TO_DEPTH, "int8", DepthSpaceAttrs(2), "6 x 5 pixels are not blocks of 2 x 2"),
     ],
 )  # fmt: skip
-def test_a_size_that_cannot_be_is_refused(op, dtype, attrs, sentence) -> None:
+def test_a_size_that_cannot_be_is_refused(
+    op: Op, dtype: str, attrs: DepthSpaceAttrs | Resize2dAttrs | UpsamplingAttrs, sentence: str
+) -> None:
     assert refusal(op, ((1, 4, 6, 5), dtype), attrs=attrs) == sentence

@@ -40,7 +40,7 @@ def test_tuples_items_and_lets_are_rebuilt() -> None:
     new = substitute(root, {X: y})
     assert isinstance(new, Let)
     assert isinstance(new.value, TupleGetItem)
-    assert new.value.value.fields == (y, y)  # type: ignore[union-attr]
+    assert new.value.value.fields == (y, y)
     assert new.body is root.body
 
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -120,5 +122,5 @@ I8 = "int8"
         (Op.ONE_HOT, [((4,), I8), ((), I8), ((), I8)], OneHotAttrs(0, dtype=I8), "depth is from 1, not 0"),
     ],
 )
-def test_a_selection_that_cannot_be_is_refused(op, types, attrs, sentence) -> None:
+def test_a_selection_that_cannot_be_is_refused(op: Op, types: Any, attrs: Any, sentence: str) -> None:
     assert refusal(op, *types, attrs=attrs) == sentence

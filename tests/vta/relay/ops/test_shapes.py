@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from vta.relay.ir.types import RelayError, TensorType
@@ -8,7 +10,7 @@ from vta.relay.ops.shapes import broadcast, broadcasts_to, normal_axes, normal_a
     ("shapes", "expected"),
     [([(2, 3), (3,)], (2, 3)), ([(2, 1), (1, 3), ()], (2, 3)), ([(0, 1), (1,)], (0, 1)), ([()], ())],
 )
-def test_shapes_broadcast_as_in_numpy(shapes, expected) -> None:
+def test_shapes_broadcast_as_in_numpy(shapes: Any, expected: Any) -> None:
     assert broadcast(shapes) == expected
 
 

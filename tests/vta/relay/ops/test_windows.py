@@ -39,7 +39,7 @@ def test_a_window_larger_than_the_image_is_refused() -> None:
 def test_sizes_that_no_window_has_are_refused(changed: dict[str, tuple[int, ...]], sentence: str) -> None:
     sizes = {"strides": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1), **changed}
     with pytest.raises(RelayError) as error:
-        check_window(**sizes)  # type: ignore[arg-type]
+        check_window(**sizes)
     assert str(error.value) == sentence
 
 

@@ -1,4 +1,5 @@
 import itertools
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from vta.topi.core.operator import OperatorError
 
 def windows(axis: PoolAxis) -> list[list[int]]:
     """Return the cells of every window: those that fit, and with ceil_mode one more that starts in a cell."""
-    found = []
+    found: list[Any] = []
     start = -axis.before
     while True:
         cells = [start + tap * axis.dilation for tap in range(axis.kernel)]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import vta
+from isa.config import VTAConfig
 from tests.support.compiler.run_schedule import run_schedule
 from tests.support.configs import CONFIGS
 from vta import te
@@ -61,9 +62,7 @@ def result_of(
         (Window((5, 3), padding=(2, 1, 2, 1)), ConvTiles(8, 4, 1, 2, h_nthread=1, tile_kh=1, run=1)),
     ],
 )
-def test_the_template_computes_what_numpy_computes(
-    window: Window, tiles: ConvTiles, config: vta.environment.VTAConfig
-) -> None:
+def test_the_template_computes_what_numpy_computes(window: Window, tiles: ConvTiles, config: VTAConfig) -> None:
     env = vta.Environment(config)
     shape = (env.BATCH, 2 * env.BLOCK_IN, 8, 8)
     found, expected = result_of(env, shape, 2 * env.BLOCK_OUT, window, tiles)

@@ -28,8 +28,10 @@ def test_sums_of_folded_images_are_those_of_the_image() -> None:
     rng = np.random.default_rng(1)
     done = 0
     while done < 150:
+        kernel_size, strides = (tuple(int(n) for n in rng.integers(1, high, 2)) for high in (8, 5))
         window = Window(
-            *(tuple(int(n) for n in rng.integers(low, high, count)) for low, high, count in ((1, 8, 2), (1, 5, 2))),
+            kernel_size,
+            strides,
             padding=tuple(int(n) for n in rng.integers(0, 4, 4)),
             dilation=tuple(int(n) for n in rng.integers(1, 4, 2)),
         )

@@ -154,7 +154,7 @@ def unlimited_images(fixed: FixedPoint, sums: np.ndarray, residual: np.ndarray, 
 )
 def test_scales_that_cannot_be_are_refused(scales: object, message: str) -> None:
     with pytest.raises(FixedPointError) as caught:
-        FixedPoint.nearest(scales)  # type: ignore[arg-type]  # what is refused
+        FixedPoint.nearest(scales)  # what is refused
     assert str(caught.value) == message
 
 

@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from vta.topi.core.window import Window, WindowError
@@ -38,7 +41,7 @@ def test_tvms_forms_of_pads_and_strides_are_understood() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Window(3), "window: kernel has 2 numbers from 1 on, not 3"),  # type: ignore[arg-type]  # wrong on purpose
+        (lambda: Window(3), "window: kernel has 2 numbers from 1 on, not 3"),  # wrong on purpose
         (lambda: Window((0, 1)), "window: kernel has 2 numbers from 1 on, not (0, 1)"),
         (lambda: Window((1, 1), padding=(0, 0, -1, 0)), "window: padding has 4 numbers from 0 on, not (0, 0, -1, 0)"),
         (lambda: Window.of((1, 1), (1, 2, 3)), "window: strides is one number or two, not (1, 2, 3)"),
@@ -52,7 +55,7 @@ def test_tvms_forms_of_pads_and_strides_are_understood() -> None:
         ),
     ],
 )
-def test_windows_that_cannot_be_are_refused(make, message: str) -> None:
+def test_windows_that_cannot_be_are_refused(make: Callable[..., Any], message: str) -> None:
     with pytest.raises(WindowError) as caught:
         make()
     assert str(caught.value) == message

@@ -113,7 +113,8 @@ NINE = np.arange(1, 10, dtype=np.int8).reshape(3, 3)
 
 def one_channel(data: np.ndarray, kernel: np.ndarray, more: int, target: str) -> list[list[int]]:
     """Return the result for one channel, by numpy and by the accelerator, which must agree."""
-    operator = Conv2dTranspose(1, 1, *data.shape, 1, (3, 3), output_padding=(more, more), **SMALL)
+    height, width = data.shape
+    operator = Conv2dTranspose(1, 1, height, width, 1, (3, 3), output_padding=(more, more), **SMALL)
     values = data[None, None], kernel[None, None]
     result = compile(operator, on(target))(*values)
     np.testing.assert_array_equal(result, operator.reference(*values))

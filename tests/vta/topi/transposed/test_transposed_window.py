@@ -63,7 +63,7 @@ def test_the_zeros_in_front_are_as_few_as_can_be() -> None:
 )
 def test_windows_that_cannot_be_are_refused(arguments: dict[str, tuple[int, ...]], text: str) -> None:
     with pytest.raises(WindowError) as error:
-        TransposedWindow(**arguments)  # type: ignore[arg-type]  # what is tested
+        TransposedWindow(**arguments)  # what is tested
     assert str(error.value) == text
 
 

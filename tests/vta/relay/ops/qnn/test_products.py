@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,9 @@ def drawn(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
 @pytest.mark.parametrize(("data_type", "zero"), [("int8", 0), ("int8", -128), ("uint8", 0), ("uint8", 131)])
 @pytest.mark.parametrize(("weight_type", "kernel_zero"), [("int8", (0,)), ("uint8", (128,)), ("int8", (1, -2, 3, 4))])
 @pytest.mark.parametrize("groups", [1, 2, 4])
-def test_a_convolution_adds_nothing_for_pads(data_type, zero, weight_type, kernel_zero, groups) -> None:
+def test_a_convolution_adds_nothing_for_pads(
+    data_type: str, zero: int, weight_type: str, kernel_zero: tuple[int, ...], groups: int
+) -> None:
     data, weight = drawn((1, 4, 5, 4), data_type, 1), drawn((4, 4 // groups, 3, 2), weight_type, 2)
     moves = {"strides": (2, 1), "padding": (1, 0, 2, 1), "dilation": (1, 2), "groups": groups}
     attrs = QnnConv2dAttrs(**moves, input_zero_point=zero, kernel_zero_point=kernel_zero)
@@ -107,5 +111,7 @@ IMAGE, KERNEL = ((1, 4, 5, 5), "int8"), ((4, 4, 3, 3), "int8")
          "rhs has elements int8 or uint8 or int32, not int64"),
     ],
 )  # fmt: skip
-def test_operands_that_cannot_be_are_refused(op, types, attrs, sentence) -> None:
+def test_operands_that_cannot_be_are_refused(
+    op: Op, types: list[tuple[str | tuple[int, ...], ...]], attrs: Any, sentence: str
+) -> None:
     assert refusal(op, *types, attrs=attrs) == sentence

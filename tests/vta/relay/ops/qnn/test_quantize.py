@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -63,7 +65,9 @@ F, S = ((2, 3), "float32"), ((), "float32")
          "data has elements int8 or uint8 or int16 or uint16 or int32, not int64"),
     ],
 )  # fmt: skip
-def test_scales_that_do_not_go_with_the_data_are_refused(op, types, attrs, sentence) -> None:
+def test_scales_that_do_not_go_with_the_data_are_refused(
+    op: Op, types: Any, attrs: DequantizeAttrs | QuantizeAttrs, sentence: str
+) -> None:
     assert refusal(op, *types, attrs=attrs) == sentence
 
 

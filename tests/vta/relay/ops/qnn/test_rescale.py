@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -33,7 +36,9 @@ def i32(value: object) -> np.ndarray:
     shift=st.integers(0, 33),
     bounds=st.tuples(WORDS, WORDS).map(sorted),
 )
-def test_requantize_is_its_operations(data, pre_shift, multiplier, addend, shift, bounds) -> None:
+def test_requantize_is_its_operations(
+    data: int, pre_shift: int, multiplier: int, addend: int, shift: int, bounds: list[int]
+) -> None:
     attrs = RequantizeAttrs(low=bounds[0], high=bounds[1])
     result = applied(Op.REQUANTIZE, *map(i32, (data, pre_shift, multiplier, addend, shift)), attrs=attrs)
     t = min(max(alu_shift(data, pre_shift), bounds[0]), bounds[1])
@@ -62,7 +67,7 @@ def test_the_result_may_be_unsigned_or_wide() -> None:
     numbers=st.tuples(WORDS, WORDS, WORDS),
     shift=st.integers(0, 31),
 )
-def test_a_weighted_sum_is_its_operations(lhs, rhs, numbers, shift) -> None:
+def test_a_weighted_sum_is_its_operations(lhs: int, rhs: int, numbers: tuple[int, ...], shift: int) -> None:
     attrs = WeightedAttrs(-100, 90, "int8", *numbers, shift)
     result = applied(Op.QNN_ADD, np.array([[lhs]], np.int8), i32([rhs]), attrs=attrs)
     expected = word(lhs * numbers[0] + rhs * numbers[1] + numbers[2]) >> shift
@@ -93,7 +98,9 @@ DATA, T = ((1, 3, 2), "int32"), ((), "int32")
          "negative broadcasts to the data, (1, 3, 2), and its shape is (2, 2)"),
     ],
 )  # fmt: skip
-def test_inputs_that_do_not_go_together_are_refused(op, types, attrs, sentence) -> None:
+def test_inputs_that_do_not_go_together_are_refused(
+    op: Op, types: Any, attrs: LeakyReluAttrs | RequantizeAttrs | WeightedAttrs, sentence: str
+) -> None:
     assert refusal(op, *types, attrs=attrs) == sentence
 
 
@@ -109,7 +116,7 @@ def test_inputs_that_do_not_go_together_are_refused(op, types, attrs, sentence) 
         (lambda: LeakyReluAttrs(shift=-1), "shift is from 0 to 31, not -1"),
     ],
 )
-def test_numbers_that_cannot_be_are_refused(make, sentence) -> None:
+def test_numbers_that_cannot_be_are_refused(make: Callable[..., Any], sentence: str) -> None:
     with pytest.raises(RelayError) as error:
         make()
     assert str(error.value) == sentence

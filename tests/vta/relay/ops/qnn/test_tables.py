@@ -47,7 +47,9 @@ def test_every_channel_may_have_its_table() -> None:
         ),
     ],
 )
-def test_a_table_that_does_not_go_with_the_data_is_refused(op, types, sentence) -> None:
+def test_a_table_that_does_not_go_with_the_data_is_refused(
+    op: Op, types: list[tuple[str | tuple[int, ...], ...]], sentence: str
+) -> None:
     assert refusal(op, *types) == sentence
 
 
