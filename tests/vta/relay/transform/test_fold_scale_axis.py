@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -47,7 +49,7 @@ def products(function: Function) -> int:
     return sum(each.callee is Op.MULTIPLY for each in calls(function))
 
 
-def check(function: Function, left: int, fold=fold_scale_axis) -> Function:
+def check(function: Function, left: int, fold: Callable[[Function], Function] = fold_scale_axis) -> Function:
     after = fold(function)
     assert_same_meaning(RandomGraph(function, 3), after, exact=False)
     assert products(after) == left
@@ -69,7 +71,7 @@ BIAS = AxisAttrs(1)
         lambda y: call(Op.GLOBAL_AVG_POOL2D, [y]),
     ],
 )
-def test_factors_of_any_sign_go_backward_through_what_is_linear(between) -> None:
+def test_factors_of_any_sign_go_backward_through_what_is_linear(between: Callable[[Expr], Expr]) -> None:
     after = check(Function((X,), times(between(conv()), SIGNED)), 0)
     assert calls(after)[0].origins == (Origin("c", "Conv"), Origin("m", "Mul"))
 
@@ -84,7 +86,7 @@ def test_factors_of_any_sign_go_backward_through_what_is_linear(between) -> None
         lambda y: call(Op.RELU, [call(Op.ADD, [call(Op.RELU, [y]), drawn(8, 1, 1)])]),
     ],
 )
-def test_positive_factors_alone_go_backward_through_a_relu_or_a_max_pool(between) -> None:
+def test_positive_factors_alone_go_backward_through_a_relu_or_a_max_pool(between: Callable[[Expr], Expr]) -> None:
     check(Function((X,), times(between(conv()), POSITIVE)), 0)
     check(Function((X,), times(between(conv()), SIGNED)), 1)
 
@@ -126,7 +128,7 @@ def test_factors_go_forward_into_the_next_layer(groups: int) -> None:
         (lambda y: call(Op.SIGMOID, [y]), (1, 1)),
     ],
 )
-def test_factors_go_forward_through_what_lets_them_pass(between, left) -> None:
+def test_factors_go_forward_through_what_lets_them_pass(between: Callable[[Expr], Expr], left: tuple[int, int]) -> None:
     for factors, count in zip((POSITIVE[:4], SIGNED[:4]), left, strict=True):
         body = call(Op.CONV2D, [between(times(X, factors)), drawn(8, 4, 1, 1)])
         check(Function((X,), body), count, forward_fold_scale_axis)

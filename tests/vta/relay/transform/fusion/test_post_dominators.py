@@ -39,7 +39,7 @@ def ways(
     edges: list[list[tuple[int, Pattern]]], results: set[int], start: int
 ) -> list[tuple[list[int], list[Pattern]]]:
     """Return every way from ``start`` to the outside: the nodes behind it, and the edges."""
-    found = [([], [])] if start in results or not edges[start] else []
+    found: list[tuple[list[int], list[Pattern]]] = [([], [])] if start in results or not edges[start] else []
     for reader, pattern in edges[start]:
         found += [([reader, *nodes], [pattern, *patterns]) for nodes, patterns in ways(edges, results, reader)]
     return found
