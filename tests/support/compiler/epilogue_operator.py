@@ -9,7 +9,7 @@ from vta.environment import Environment
 from vta.topi.core import epilogue
 from vta.topi.core.epilogue import Epilogue
 from vta.topi.core.layout import blocks, pack_activations, unpack_activations
-from vta.topi.core.operand import Operand
+from vta.topi.core.operand import Argument, Operand
 from vta.topi.core.operator import Operator, Scheduled
 
 __all__ = ["EpilogueOnly"]
@@ -31,10 +31,10 @@ class EpilogueOnly(Operator):
     def reference(self, *arrays: np.ndarray) -> np.ndarray:
         return epilogue.reference(arrays[0], self.steps, arrays[1:])
 
-    def pack(self, env: Environment, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-        rank = len(self.shape) + 2
-        data = pack_activations(arrays[0], batch=env.BATCH, block=env.BLOCK_OUT)
-        return (data, *epilogue.pack_operands(self.steps, env, arrays[1:], rank=rank))
+    def arguments(self, env: Environment) -> tuple[Argument, ...]:
+        data = Argument("data", ("data",), lambda data: pack_activations(data, batch=env.BATCH, block=env.BLOCK_OUT))
+        read = epilogue.sources(self.steps, self.shape)
+        return (data, *epilogue.arguments(self.steps, env, read, rank=len(self.shape) + 2))
 
     def unpack(self, env: Environment, packed: np.ndarray) -> np.ndarray:  # noqa: ARG002
         return unpack_activations(packed, *self.shape[:2])

@@ -13,9 +13,9 @@ from vta import te
 from vta.environment import Environment
 from vta.topi.alu.alu_schedule import AluStages, AluTiles, alu_schedule
 from vta.topi.alu.alu_tiles import Demand, Inner, best_tiles, transfer
-from vta.topi.core.epilogue import Appended, Epilogue, Needs, append, needs, operands, pack_operands
-from vta.topi.core.images import image_shape, pack_images, unpack_images
-from vta.topi.core.operand import Operand
+from vta.topi.core.epilogue import Appended, Epilogue, Needs, append, arguments, needs, operands
+from vta.topi.core.images import as_images, pack_images, unpack_images
+from vta.topi.core.operand import Argument, Operand, Source
 from vta.topi.core.operator import Array, Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import is_number
 
@@ -109,15 +109,14 @@ class AluOperator(Operator):
         """Return the result."""
         return Operand("res", self.output_shape, env.out_dtype)
 
-    def pack(self, env: Environment, *arrays: Array) -> tuple[Array, ...]:
-        """Return the arrays packed, every one with six dimensions."""
-        count = len(self.data())
-        steps = [array if array.ndim == 1 else array.reshape(image_shape(array.shape)) for array in arrays[count:]]
-        data = [pack_images(env, array) for array in arrays[:count]]
-        return (*data, *self.tables(env), *pack_operands(self.epilogue, env, steps, rank=6))
+    def arguments(self, env: Environment) -> tuple[Argument, ...]:
+        """Return the packed arrays, every one with six dimensions."""
+        data = [Argument(o.name, (o.name,), functools.partial(pack_images, env)) for o in self.data()]
+        read = [Source((o.name,), as_images) for o in operands(self.epilogue, self.output_shape)]
+        return (*data, *self.tables(env), *arguments(self.epilogue, env, read, rank=6))
 
-    def tables(self, env: Environment) -> tuple[Array, ...]:  # noqa: ARG002  # for operators with tables
-        """Return the packed constants that the function takes behind the data."""
+    def tables(self, env: Environment) -> tuple[Argument, ...]:  # noqa: ARG002  # for operators with tables
+        """Return the constants that the function takes behind the data."""
         return ()
 
     def unpack(self, env: Environment, packed: Array) -> Array:  # noqa: ARG002  # the same for all

@@ -19,7 +19,7 @@ from vta.topi.alu.pool_reduction import Combine, PoolReduction
 from vta.topi.alu.pool_window import PoolAxis
 from vta.topi.core.epilogue import Epilogue, reference
 from vta.topi.core.images import packed_extents, packed_shape
-from vta.topi.core.operand import Operand
+from vta.topi.core.operand import Argument, Operand
 from vta.topi.core.operator import Array, OperatorError
 from vta.topi.core.parameters import (
     PADS,
@@ -155,9 +155,11 @@ class AveragePool2d(_Pool2d):
         """Return ``data``."""
         return (Operand("data", self.data_shape, "int8"),)
 
-    def tables(self, env: Environment) -> tuple[Array, ...]:
+    def tables(self, env: Environment) -> tuple[Argument, ...]:
         """Return the numbers to divide with, where they depend on the place."""
-        return self._average.tables(env)
+        made = self._average.tables(env)
+        names = ("multipliers", "offsets")[: len(made)]
+        return tuple(Argument(name, (), lambda table=table: table) for name, table in zip(names, made, strict=True))
 
     def reference(self, *arrays: Array) -> Array:
         """Return the result in numpy."""

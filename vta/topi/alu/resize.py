@@ -4,6 +4,7 @@ The ALU repeats the columns in the accumulator; each row of the result is then s
 Tests: tests/vta/topi/alu/test_resize.py.
 """
 
+import functools
 import math
 from dataclasses import dataclass, replace
 
@@ -12,9 +13,9 @@ from vta.environment import Environment
 from vta.topi.alu.alu_operator import element_bytes, require_dtype, require_loads, widened
 from vta.topi.alu.alu_schedule import AluTiles, alu_schedule
 from vta.topi.alu.alu_tiles import Demand, Inner, best_tiles, transfer
-from vta.topi.core.epilogue import Epilogue, append, needs, operands, pack_operands, reference
+from vta.topi.core.epilogue import Epilogue, append, arguments, needs, operands, reference, sources
 from vta.topi.core.images import pack_images, packed_extents, packed_shape, unpack_images
-from vta.topi.core.operand import Operand
+from vta.topi.core.operand import Argument, Operand
 from vta.topi.core.operator import Array, Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import PAIR, require_sizes, require_steps, require_tuple
 
@@ -70,10 +71,11 @@ class Upsample2d(Operator):
         cells = reference(data, self.epilogue, rest)
         return cells.repeat(self.scale[0], axis=2).repeat(self.scale[1], axis=3)
 
-    def pack(self, env: Environment, *arrays: Array) -> tuple[Array, ...]:
-        """Return the arrays packed."""
-        data, *rest = arrays
-        return (pack_images(env, data), *pack_operands(self.epilogue, env, rest, rank=6))
+    def arguments(self, env: Environment) -> tuple[Argument, ...]:
+        """Return the packed arrays."""
+        data = Argument("data", ("data",), functools.partial(pack_images, env))
+        read = sources(self.epilogue, self.data_shape)
+        return (data, *arguments(self.epilogue, env, read, rank=6))
 
     def unpack(self, env: Environment, packed: Array) -> Array:
         """Return the plain result; (N, C, H, scale, W, scale, batch, block) is an image of the larger size."""

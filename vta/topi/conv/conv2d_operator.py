@@ -20,7 +20,7 @@ from vta.topi.core import epilogue
 from vta.topi.core.channel_blocks import ChannelBlocks, channel_blocks
 from vta.topi.core.epilogue import Bias, Epilogue, Residual
 from vta.topi.core.layout import blocks, pack_activations, unpack_activations
-from vta.topi.core.operand import Operand
+from vta.topi.core.operand import Argument, Operand, Source
 from vta.topi.core.operator import Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import PADS, PAIR, is_number, require_sizes, require_steps, require_tuple
 from vta.topi.core.window import Window
@@ -118,32 +118,35 @@ class Conv2d(Operator):
         sums = conv2d_sums(data, kernel, self.window, self.groups, self.zero_point)
         return epilogue.reference(sums, self.epilogue, others)
 
-    def pack(self, env: Environment, *arrays: Array) -> tuple[Array, ...]:
-        """Return the packed arrays; a kernel in groups gets zeros where groups do not meet.
+    def arguments(self, env: Environment) -> tuple[Argument, ...]:
+        """Return data, the kernel, with zeros where groups do not meet, and what the epilogue reads.
 
-        Behind the kernel comes what a zero point adds to the sums, if there is one.
+        What a zero point adds to the sums is read by a step in front of the epilogue.
         """
-        data, kernel, *others = arrays
         folded = self.folded(env)
         plain = self._left_of(folded)
-        found = plain.channel_blocks(env)
-        weights = fold_kernel(kernel, folded.factors)
-        packed = pack_grouped_kernel(weights, found, groups=self.groups, block_in=env.BLOCK_IN, block_out=env.BLOCK_OUT)
-        added = [self._zero_point_sums(kernel, folded)] if self.zero_point else []
+
+        def images(data: Array) -> Array:
+            if folded.factors == (1, 1):
+                return pack_activations(data, batch=env.BATCH, block=env.BLOCK_IN)
+            return fold_data(data, folded, batch=env.BATCH, block=env.BLOCK_IN, fill=self.zero_point)
+
+        def weights(kernel: Array) -> Array:
+            return pack_grouped_kernel(
+                fold_kernel(kernel, folded.factors),
+                plain.channel_blocks(env),
+                groups=self.groups,
+                block_in=env.BLOCK_IN,
+                block_out=env.BLOCK_OUT,
+            )
+
+        added = [Source(("kernel",), lambda kernel: self._zero_point_sums(kernel, folded))] if self.zero_point else []
+        read = (*added, *epilogue.sources(self.epilogue, self.shape))
         return (
-            self._pack_data(env, data, folded),
-            packed,
-            *epilogue.pack_operands(plain.epilogue, env, [*added, *others], rank=6),
+            Argument("data", ("data",), images),
+            Argument("kernel", ("kernel",), weights),
+            *epilogue.arguments(plain.epilogue, env, read, rank=6),
         )
-
-    def pack_data(self, env: Environment, data: Array) -> Array:
-        """Return the packed images alone: what changes from call to call."""
-        return self._pack_data(env, data, self.folded(env))
-
-    def _pack_data(self, env: Environment, data: Array, folded: FoldedWindow) -> Array:
-        if folded.factors == (1, 1):
-            return pack_activations(data, batch=env.BATCH, block=env.BLOCK_IN)
-        return fold_data(data, folded, batch=env.BATCH, block=env.BLOCK_IN, fill=self.zero_point)
 
     def _zero_point_sums(self, kernel: Array, folded: FoldedWindow) -> Array:
         """Return what the zero point adds to sums: for each place where pads are zero, else for each channel."""

@@ -7,6 +7,7 @@ result is their low 8 bits (``Operator.reference_on`` cuts it to narrower output
 Tests: tests/vta/topi/core/test_epilogue.py.
 """
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
@@ -49,13 +50,13 @@ from vta.topi.core.epilogue_steps import (
 )
 from vta.topi.core.epilogue_twin import applied, reference
 from vta.topi.core.layout import pack_activations, pack_channels
-from vta.topi.core.operand import Operand
+from vta.topi.core.operand import Argument, Operand, Source
 
 __all__ = [
     "Add", "Appended", "Bias", "ChannelMaximum", "ChannelMinimum", "ChannelShift", "Clip", "Epilogue", "EpilogueError",
     "Fork", "HalfEvenShift", "Joint", "Multiply", "Needs", "Relu", "Requantise", "Residual", "RoundingShift", "Scale",
-    "ShiftLeft", "ShiftRight", "Step", "append", "applied", "needs", "operands", "pack_operands", "reference",
-    "rows",
+    "ShiftLeft", "ShiftRight", "Step", "append", "applied", "arguments", "needs", "operands", "reference",
+    "rows", "sources",
 ]  # fmt: skip
 
 Array = npt.NDArray[np.generic]
@@ -105,22 +106,46 @@ def _numbered(found: Sequence[Operand]) -> list[Operand]:
     return result
 
 
-def pack_operands(steps: Sequence[Step], env: Environment, values: Sequence[Array], *, rank: int) -> tuple[Array, ...]:
-    """Return the plain arrays for ``operands`` in the layout of the tensors that ``append`` makes.
+def sources(steps: Sequence[Step], shape: Sequence[int]) -> tuple[Source, ...]:
+    """Return the operands of ``steps`` as what ``arguments`` packs."""
+    return tuple(Source.of(operand) for operand in operands(steps, shape))
 
-    The table comes first, if there is one: for each block of channels, its rows one behind the other. ``rank`` is that
-    of the packed output: 6 for images, 4 for dense layers.
+
+def arguments(steps: Sequence[Step], env: Environment, given: Sequence[Source], *, rank: int) -> tuple[Argument, ...]:
+    """Return how the tensors that ``append`` makes are packed: the table, if there is one, then the residuals.
+
+    ``given`` are the plain arrays that the steps read, in order. For each block of channels, the table has its rows one
+    behind the other. ``rank`` is that of the packed output: 6 for images, 4 for dense layers.
     """
-    given = list(zip(readers(steps), values, strict=True))
-    residuals = [value for step, value in given if isinstance(step, Residual)]
-    channels = [value for step, value in given if not isinstance(step, Residual)]
-    packed = [pack_activations(value, batch=env.BATCH, block=env.BLOCK_OUT) for value in residuals]
-    count, by_channel = len(channels[0]) if channels else env.BLOCK_OUT, iter(channels)
-    lines = [np.full(count, row, np.int32) if isinstance(row, int) else next(by_channel) for row in rows(steps)]
+    pairs = list(zip(readers(steps), given, operands(steps, (1, 1)), strict=True))
+    residuals = tuple(
+        Argument(operand.name, source.names, functools.partial(_packed_residual, env, source))
+        for step, source, operand in pairs
+        if isinstance(step, Residual)
+    )
+    lines = tuple(rows(steps))
     if not lines:
-        return tuple(packed)
-    table = np.stack([pack_channels(line, batch=env.BATCH, block=env.BLOCK_OUT, rank=rank) for line in lines], axis=2)
-    return (table.reshape(1, -1, *table.shape[3:]), *packed)
+        return residuals
+    channels = [(source, operand.name) for step, source, operand in pairs if not isinstance(step, Residual)]
+    names = tuple(name for source, _ in channels for name in source.names)
+    single = channels[0][1] if channels else "constants"
+    pack = functools.partial(_packed_table, env, lines, [source for source, _ in channels], rank)
+    return (Argument(single if len(lines) == 1 else "table", names, pack), *residuals)
+
+
+def _packed_residual(env: Environment, source: Source, *arrays: Array) -> Array:
+    return pack_activations(source.value(*arrays), batch=env.BATCH, block=env.BLOCK_OUT)
+
+
+def _packed_table(
+    env: Environment, lines: Sequence[Row], channels: Sequence[Source], rank: int, *arrays: Array
+) -> Array:
+    left = iter(arrays)
+    values = [source.value(*(next(left) for _ in source.names)) for source in channels]
+    count, by_channel = len(values[0]) if values else env.BLOCK_OUT, iter(values)
+    whole = [np.full(count, line, np.int32) if isinstance(line, int) else next(by_channel) for line in lines]
+    table = np.stack([pack_channels(line, batch=env.BATCH, block=env.BLOCK_OUT, rank=rank) for line in whole], axis=2)
+    return table.reshape(1, -1, *table.shape[3:])
 
 
 def append(tensor: te.Tensor, steps: Sequence[Step], env: Environment, shape: Sequence[int] | None = None) -> Appended:

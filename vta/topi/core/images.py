@@ -9,7 +9,7 @@ import numpy.typing as npt
 from vta.environment import Environment
 from vta.topi.core.layout import blocks, pack_activations, unpack_activations
 
-__all__ = ["image_shape", "pack_images", "packed_extents", "packed_shape", "unpack_images"]
+__all__ = ["as_images", "image_shape", "pack_images", "packed_extents", "packed_shape", "unpack_images"]
 
 Array = npt.NDArray[np.generic]
 
@@ -30,6 +30,11 @@ def packed_extents(env: Environment, shape: tuple[int, ...]) -> tuple[int, int, 
 def packed_shape(env: Environment, shape: tuple[int, ...]) -> tuple[int, int, int, int, int, int]:
     """Return the shape of the packed tensor."""
     return (*packed_extents(env, shape), env.BATCH, env.BLOCK_OUT)
+
+
+def as_images(array: Array) -> Array:
+    """Return a tensor as images; an array of one dimension, which has a value a channel, stays as it is."""
+    return array if array.ndim == 1 else array.reshape(image_shape(array.shape))
 
 
 def pack_images(env: Environment, array: Array) -> Array:

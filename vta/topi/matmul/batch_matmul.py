@@ -14,7 +14,7 @@ from vta.environment import Environment
 from vta.topi.core import epilogue
 from vta.topi.core.epilogue import Epilogue
 from vta.topi.core.layout import blocks, pack_activations, pack_dense_weights, unpack_activations
-from vta.topi.core.operand import Operand
+from vta.topi.core.operand import Argument, Operand, Source
 from vta.topi.core.operator import Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import require_flags, require_sizes, require_steps
 from vta.topi.matmul.dense import Dense, dense, product
@@ -76,10 +76,14 @@ class Matmul(Operator):
         a, b, *rest = arrays
         return self.layer.reference(*self._turned(a, b), *rest)
 
-    def pack(self, env: Environment, *arrays: Array) -> tuple[Array, ...]:
+    def arguments(self, env: Environment) -> tuple[Argument, ...]:
         """Return a like data, b like weights, and what the epilogue reads."""
-        a, b, *rest = arrays
-        return self.layer.pack(env, *self._turned(a, b), *rest)
+        data, weight, *rest = self.layer.arguments(env)
+        return (
+            Argument("a", ("a",), lambda a: data.pack(a.T if self.transpose_a else a)),
+            Argument("b", ("b",), lambda b: weight.pack(b if self.transpose_b else b.T)),
+            *rest,
+        )
 
     def unpack(self, env: Environment, packed: Array) -> Array:
         """Return the rows and columns that are no padding."""
@@ -168,27 +172,30 @@ class BatchMatmul(Operator):
         rows, columns = _divisible(blocks(self.rows, env.BATCH)), _divisible(blocks(self.columns, env.BLOCK_OUT))
         return rows, blocks(self.inner, env.BLOCK_IN), columns
 
-    def pack(self, env: Environment, *arrays: Array) -> tuple[Array, ...]:
+    def arguments(self, env: Environment) -> tuple[Argument, ...]:
         """Return a in rows, b like the weights of dense layers one behind the other, and what the epilogue reads."""
-        a, b, *rest = arrays
-        left = a.swapaxes(1, 2) if self.transpose_a else a
-        right = b if self.transpose_b else b.swapaxes(1, 2)
         counts = self._blocks(env)
         rows, columns = counts[0] * env.BATCH, counts[2] * env.BLOCK_OUT
-        weights = _filled(right, (self.batch, columns, self.inner))
-        values = [
-            _filled(value, (self.batch, rows, columns)).reshape(self.batch * rows, columns)
-            if value.ndim == 3
-            else _filled(value, (columns,))
-            for value in rest
-        ]
-        in_rows = _filled(left, (self.batch, rows, self.inner)).reshape(self.batch * rows, self.inner)
+
+        def in_rows(a: Array) -> Array:
+            left = _filled(a.swapaxes(1, 2) if self.transpose_a else a, (self.batch, rows, self.inner))
+            return pack_activations(left.reshape(-1, self.inner), batch=env.BATCH, block=env.BLOCK_IN)
+
+        def in_columns(b: Array) -> Array:
+            right = _filled(b if self.transpose_b else b.swapaxes(1, 2), (self.batch, columns, self.inner))
+            sizes = {"block_in": env.BLOCK_IN, "block_out": env.BLOCK_OUT}
+            return np.concatenate([pack_dense_weights(one, **sizes) for one in right])
+
+        def of_result(value: Array) -> Array:
+            if value.ndim == 3:
+                return _filled(value, (self.batch, rows, columns)).reshape(-1, columns)
+            return _filled(value, (columns,))
+
+        read = [Source((o.name,), of_result) for o in epilogue.operands(self.epilogue, self._flat)]
         return (
-            pack_activations(in_rows, batch=env.BATCH, block=env.BLOCK_IN),
-            np.concatenate(
-                [pack_dense_weights(one, block_in=env.BLOCK_IN, block_out=env.BLOCK_OUT) for one in weights]
-            ),
-            *epilogue.pack_operands(self.epilogue, env, values, rank=4),
+            Argument("a", ("a",), in_rows),
+            Argument("b", ("b",), in_columns),
+            *epilogue.arguments(self.epilogue, env, read, rank=4),
         )
 
     def unpack(self, env: Environment, packed: Array) -> Array:

@@ -20,7 +20,7 @@ from vta.topi.core import epilogue
 from vta.topi.core.epilogue import Epilogue
 from vta.topi.core.layer_schedule import LayerSchedule
 from vta.topi.core.layout import blocks, pack_activations, pack_dense_weights, unpack_activations
-from vta.topi.core.operand import Operand
+from vta.topi.core.operand import Argument, Operand
 from vta.topi.core.operator import Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import require_sizes, require_steps
 from vta.topi.core.sizes import sizes
@@ -145,13 +145,16 @@ class Dense(Operator):
         data, weight, *rest = arrays
         return epilogue.reference(product(data, weight.T), self.epilogue, rest)
 
-    def pack(self, env: Environment, *arrays: Array) -> tuple[Array, ...]:
+    def arguments(self, env: Environment) -> tuple[Argument, ...]:
         """Return data (N, I, batch, block_in), weight (O, I, block_out, block_in), and what the epilogue reads."""
-        data, weight, *rest = arrays
         return (
-            pack_activations(data, batch=env.BATCH, block=env.BLOCK_IN),
-            pack_dense_weights(weight, block_in=env.BLOCK_IN, block_out=env.BLOCK_OUT),
-            *epilogue.pack_operands(self.epilogue, env, rest, rank=4),
+            Argument("data", ("data",), lambda data: pack_activations(data, batch=env.BATCH, block=env.BLOCK_IN)),
+            Argument(
+                "weight",
+                ("weight",),
+                lambda weight: pack_dense_weights(weight, block_in=env.BLOCK_IN, block_out=env.BLOCK_OUT),
+            ),
+            *epilogue.arguments(self.epilogue, env, epilogue.sources(self.epilogue, self._shape), rank=4),
         )
 
     def unpack(self, env: Environment, packed: Array) -> Array:  # noqa: ARG002  # the array has the blocks' sizes

@@ -15,7 +15,7 @@ from vta.topi.conv.conv2d_grouped import ChannelBlocks, channel_blocks, channel_
 from vta.topi.core import epilogue
 from vta.topi.core.epilogue import Epilogue
 from vta.topi.core.layout import blocks, pack_activations, unpack_activations
-from vta.topi.core.operand import Operand
+from vta.topi.core.operand import Argument, Operand
 from vta.topi.core.operator import Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import PADS, PAIR, require_sizes, require_steps, require_tuple
 from vta.topi.transposed.conv2d_transpose_schedule import TransposedLayer, TransposeTiles, schedule_transposed
@@ -96,19 +96,24 @@ class Conv2dTranspose(Operator):
         sums = conv2d_transpose_sums(data, kernel, self.window, self.groups)
         return epilogue.reference(sums, self.epilogue, rest)
 
-    def pack(self, env: Environment, *arrays: Array) -> tuple[Array, ...]:
-        """Return the packed arrays; the kernel is flipped, and has zeros where groups do not meet."""
-        data, kernel, *rest = arrays
-        flipped = _by_output(kernel, self.groups)[..., ::-1, ::-1]
-        packed = pack_grouped_kernel(
-            flipped,
-            self.channel_blocks(env),
-            groups=self.groups,
-            block_in=env.BLOCK_IN,
-            block_out=env.BLOCK_OUT,
+    def arguments(self, env: Environment) -> tuple[Argument, ...]:
+        """Return data, the kernel, flipped and with zeros where groups do not meet, and what the epilogue reads."""
+
+        def packed(kernel: Array) -> Array:
+            flipped = _by_output(kernel, self.groups)[..., ::-1, ::-1]
+            return pack_grouped_kernel(
+                flipped,
+                self.channel_blocks(env),
+                groups=self.groups,
+                block_in=env.BLOCK_IN,
+                block_out=env.BLOCK_OUT,
+            )
+
+        return (
+            Argument("data", ("data",), lambda data: pack_activations(data, batch=env.BATCH, block=env.BLOCK_IN)),
+            Argument("kernel", ("kernel",), packed),
+            *epilogue.arguments(self.epilogue, env, epilogue.sources(self.epilogue, self.shape), rank=6),
         )
-        images = pack_activations(data, batch=env.BATCH, block=env.BLOCK_IN)
-        return images, packed, *epilogue.pack_operands(self.epilogue, env, rest, rank=6)
 
     def unpack(self, env: Environment, packed: Array) -> Array:  # noqa: ARG002  # the array has the blocks' sizes
         """Return the images and channels that are no padding."""

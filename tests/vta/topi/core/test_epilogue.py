@@ -180,8 +180,15 @@ def test_values_of_channels_and_large_constants_are_rows_of_one_table() -> None:
     assert list(rows(steps)) == [Bias(), 50_000, Scale(), 70_000, -100_000]
     appended = append(sums, steps, env)
     assert [(tensor.op.name, int(tensor.shape[1])) for tensor in appended.inputs] == [("table", 10), ("residual", 2)]
-    bias, scale, residual = np.arange(20, dtype=np.int32), np.arange(20, 40, dtype=np.int32), np.ones((1, 20, 3, 4))
-    table, _ = epilogue.pack_operands(steps, env, (bias, scale, residual.astype(np.int8)), rank=6)
+    bias, scale = np.arange(20, dtype=np.int32), np.arange(20, 40, dtype=np.int32)
+    made, beside = epilogue.arguments(steps, env, epilogue.sources(steps, (1, 20, 3, 4)), rank=6)
+    assert (made.name, made.sources, beside.name, beside.sources) == (
+        "table",
+        ("bias", "scale"),
+        "residual",
+        ("residual",),
+    )
+    table = made.pack(bias, scale)
     assert table.shape == (1, 10, 1, 1, env.BATCH, env.BLOCK_OUT)
     assert table[0, :, 0, 0, 0, 3].tolist() == [3, 50_000, 23, 70_000, -100_000, 19, 50_000, 39, 70_000, -100_000]
 
@@ -192,7 +199,8 @@ def test_constants_alone_are_the_same_rows_for_all_channels() -> None:
     steps = (Multiply(70_001), Add(99_999), ShiftRight(3))
     [table] = append(sums, steps, env).inputs
     assert [int(extent) for extent in table.shape] == [1, 2, env.BATCH, env.BLOCK_OUT]
-    [packed] = epilogue.pack_operands(steps, env, (), rank=4)
+    [made] = epilogue.arguments(steps, env, (), rank=4)
+    packed = made.pack()
     assert packed.shape == (1, 2, env.BATCH, env.BLOCK_OUT)
     assert np.unique(packed[0, 0]).tolist() == [70_001]
     assert np.unique(packed[0, 1]).tolist() == [99_999]

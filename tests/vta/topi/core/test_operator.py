@@ -4,12 +4,13 @@ import pytest
 import vta
 from tests.support.compiler.epilogue_operator import EpilogueOnly
 from tests.support.compiler.random_operators import check, environment, random_arrays
+from tests.support.configs import CONFIGS
 from tests.support.odd_configs import ODD_CONFIGS
 from vta.topi.alu.elementwise import Elementwise
-from vta.topi.alu.pooling import MaxPool2d
+from vta.topi.alu.pooling import AveragePool2d, MaxPool2d
 from vta.topi.alu.resize import Upsample2d
 from vta.topi.conv.conv2d_operator import Conv2d
-from vta.topi.core.epilogue import Add, Bias, ShiftRight
+from vta.topi.core.epilogue import Add, Bias, Residual, Scale, ShiftRight
 from vta.topi.core.operand import Operand
 from vta.topi.core.operator import Operator, OperatorError, compile  # noqa: A004
 from vta.topi.matmul.dense import Dense
@@ -92,3 +93,85 @@ def test_the_twin_of_a_compiled_operator_takes_what_the_operator_takes() -> None
     np.testing.assert_array_equal(compiled.reference(*arrays()), OPERATOR.reference(*arrays()))
     with pytest.raises(OperatorError, match=r"EpilogueOnly takes 2 arrays \(data, bias\), not 1"):
         compiled.reference(arrays()[0])
+
+
+LAYER = Conv2d(
+    1, 20, 9, 8, 24, (3, 3), padding=(1, 1, 1, 1), zero_point=3, epilogue=(Bias(), ShiftRight(9), Residual())
+)
+
+
+def layer_arrays() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(4)
+    names = {operand.name: operand for operand in LAYER.inputs(vta.get_env())}
+    return {name: rng.integers(-99, 99, o.shape).astype(o.dtype) for name, o in names.items()}
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("kept", [(), ("kernel", "bias"), ("data", "residual"), ("data", "kernel", "bias", "residual")])
+def test_arrays_that_are_bound_stay_and_the_others_move(kept: tuple[str, ...], config: str) -> None:
+    compiled = compile(LAYER, environment(config))
+    arrays = layer_arrays()
+    bound = compiled.bind(**{name: arrays[name] for name in kept})
+    assert [operand.name for operand in bound.inputs] == [name for name in arrays if name not in kept]
+    for _ in range(2):
+        moving = [arrays[operand.name] for operand in bound.inputs]
+        np.testing.assert_array_equal(bound(*moving), LAYER.reference(*arrays.values()))
+        arrays |= {operand.name: arrays[operand.name] // 2 for operand in bound.inputs}
+
+
+def test_what_one_operator_leaves_on_the_device_another_one_takes() -> None:
+    env = environment("default")
+    rng = np.random.default_rng(5)
+    first = Conv2d(1, 16, 9, 9, 32, (3, 3), padding=(1, 1, 1, 1), epilogue=(ShiftRight(8),))
+    second = Conv2d(1, 32, 9, 9, 16, (1, 1), epilogue=(ShiftRight(8), Residual()))
+    data, *kernels = (rng.integers(-99, 99, s).astype(np.int8) for s in ((1, 16, 9, 9), (32, 16, 3, 3), (16, 32, 1, 1)))
+    one, two = (compile(op, env).bind(kernel=kernel) for op, kernel in zip((first, second), kernels, strict=True))
+    [packed] = one.pack(data)
+    out = two.compiled.empty()
+    middle = one.run(packed)
+    assert two.run(middle, packed, out=out) is out
+    expected = second.reference(first.reference(data, kernels[0]), kernels[1], data)
+    np.testing.assert_array_equal(two.unpack(out), expected)
+    np.testing.assert_array_equal(one.unpack(middle), first.reference(data, kernels[0]))
+
+
+def test_a_call_of_a_bound_operator_moves_its_activations_alone() -> None:
+    env = environment("default")
+    arrays = layer_arrays()
+    bound = compile(LAYER, env).bind(kernel=arrays["kernel"], bias=arrays["bias"])
+    placed = bound.pack(arrays["data"], arrays["residual"])
+    assert [array.shape for array in placed] == [(1, 2, 9, 8, 1, 16)] * 2
+
+
+def test_arguments_say_what_they_are_made_of() -> None:
+    found = {argument.name: argument.sources for argument in LAYER.arguments(vta.get_env())}
+    assert found == {
+        "data": ("data",),
+        "kernel": ("kernel",),
+        "bias": ("bias",),
+        "residual": ("kernel",),
+        "residual_1": ("residual",),
+    }
+    pool = AveragePool2d(1, 16, 6, 6, (3, 3), padding=(1, 1, 1, 1))
+    found = {argument.name: argument.sources for argument in pool.arguments(vta.get_env())}
+    assert found == {"data": ("data",), "multipliers": (), "offsets": ()}
+
+
+def test_arrays_that_cannot_be_bound_are_refused() -> None:
+    compiled = compile(Dense(3, 16, 16, (Bias(), Scale(), ShiftRight(8))), environment("default"))
+    with pytest.raises(OperatorError) as caught:
+        compiled.bind(wieght=np.zeros((16, 16), np.int8))
+    assert str(caught.value) == "Dense has no input 'wieght'; it has data, weight, bias, scale"
+    with pytest.raises(OperatorError) as caught:
+        compiled.bind(weight=np.zeros((16, 15), np.int8))
+    assert str(caught.value) == "Dense: weight is int8 of shape (16, 16), not int8 of shape (16, 15)"
+    with pytest.raises(OperatorError) as caught:
+        compiled.bind(bias=np.zeros(16, np.int32))
+    assert str(caught.value) == "Dense: bias is packed together with scale; give both"
+    bound = compiled.bind(weight=np.zeros((16, 16), np.int8))
+    with pytest.raises(OperatorError) as caught:
+        bound(np.zeros((3, 16), np.int8))
+    assert str(caught.value) == "Dense takes 3 arrays (data, bias, scale), not 1"
+    with pytest.raises(OperatorError) as caught:
+        bound.run()
+    assert str(caught.value) == "Dense takes 2 packed arrays (data, table), not 0"
