@@ -61,7 +61,8 @@ def cases() -> list[Case]:
     acc = te.placeholder((SIZE,), "int32", "acc")
     image = te.placeholder((64, 224, 224), "int8", "image")
     flat = te.placeholder((64, 12544), "int8", "flat")
-    odd = te.placeholder((1000, 1003), "int32", "odd")
+    odd, wide = te.placeholder((1000, 1003), "int32", "odd"), te.placeholder((999, 1024), "int32", "wide")
+    bias = te.placeholder((16,), "int32", "bias")
 
     left, right = (te.placeholder((256, 256), "int8", name) for name in ("left", "right"))
     k = te.reduce_axis((0, 256), "k")
@@ -85,6 +86,10 @@ def cases() -> list[Case]:
              lambda x: np.clip(x >> 8, -127, 127).astype(np.int8), [numbers((SIZE,), "int32") * 999]),
         Case("pad int8 (64, 224, 224)", [image, te.compute((64, 226, 226), padded, "padded")],
              lambda x: np.pad(x, ((0, 0), (1, 1), (1, 1))), [numbers((64, 224, 224), "int8")]),
+        Case("bias of 16 channels, int32", [acc, bias, te.compute((SIZE,), lambda i: acc[i] + bias[i % 16], "biased")],
+             lambda x, y: (x.reshape(-1, 16) + y).ravel(), [numbers((SIZE,), "int32"), numbers((16,), "int32")]),
+        Case("rotate int32 (999, 1024)", [wide, te.compute((999, 1024), lambda i, j: wide[i, (j + 512) % 1024], "at")],
+             lambda x: np.roll(x, 512, axis=1), [numbers((999, 1024), "int32")]),
         Case("pack channels by 16", [flat, te.compute((4, 12544, 16), lambda o, p, i: flat[o * 16 + i, p], "packed")],
              lambda x: np.ascontiguousarray(x.reshape(4, 16, 12544).transpose(0, 2, 1)),
              [numbers((64, 12544), "int8")]),

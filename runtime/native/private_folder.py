@@ -67,7 +67,7 @@ def _check(path: Path, found: os.stat_result, forbidden: int) -> None:
         raise UntrustedError(f"{path}: expected user {os.geteuid()} as its owner, and it is user {found.st_uid}")
     if found.st_mode & forbidden:
         mode, kept = stat.S_IMODE(found.st_mode), stat.S_IMODE(found.st_mode) & ~forbidden
-        verb = "write" if forbidden & stat.S_IRGRP == 0 else "read or write"
+        verb = "read" if forbidden & stat.S_IRGRP else "write to"
         raise UntrustedError(
             f"{path}: others may {verb} it (mode {mode:o}); set it to {kept:o} if you trust its contents"
         )

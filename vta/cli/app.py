@@ -24,6 +24,7 @@ from vta.cli.commands.run import run
 from vta.cli.commands.trace import trace
 from vta.cli.commands.verilog import verilog
 from vta.cli.style import plain
+from vta.cli.warning_lines import warnings_in_one_line
 
 __all__ = ["app", "main"]
 
@@ -79,4 +80,5 @@ def _writable(stream: TextIO | None) -> TextIO:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; ``arguments`` default to the process's own."""
     sys.stdout, sys.stderr = _writable(sys.stdout), _writable(sys.stderr)
-    app(args=None if arguments is None else list(arguments))
+    with warnings_in_one_line():
+        app(args=None if arguments is None else list(arguments))

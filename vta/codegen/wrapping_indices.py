@@ -62,17 +62,10 @@ def _instructions(function: Value) -> Iterator[Value]:
 
 def _address_arithmetic(function: Value) -> Iterator[Value]:
     """Yield each instruction that the index of an address may come from, also by way of memory."""
-    stored: dict[int, list[Value]] = defaultdict(list)
-    work: list[Value] = []
+    accesses = _Accesses()
     for instruction in _instructions(function):
-        match instruction:
-            case ir.StoreInstr():
-                value, pointer = instruction.operands
-                stored[id(_memory(pointer))].append(value)
-            case ir.GEPInstr():
-                work += instruction.indices
-            case _:
-                continue
+        accesses.note(instruction)
+    work = [index for address in accesses.addresses() for index in address.indices]
     seen: set[int] = set()
     while work:
         value = work.pop()
@@ -83,10 +76,48 @@ def _address_arithmetic(function: Value) -> Iterator[Value]:
             case ir.PhiInstr():
                 work += [incoming for incoming, _ in value.incomings]
             case ir.LoadInstr():
-                work += stored.pop(id(_memory(value.operands[0])), [])
+                work += accesses.stored.pop(id(_memory(value.operands[0])), [])
             case _:
                 work += value.operands
         yield value
+
+
+class _Accesses:
+    """What a function reads and writes where; ``stored`` has the values written to each memory."""
+
+    def __init__(self) -> None:
+        self.stored: dict[int, list[Value]] = defaultdict(list)
+        self._loaded: set[int] = set()
+        self._addresses: list[Value] = []
+        self._of_scalars: set[int] = set()
+
+    def note(self, instruction: Value) -> None:
+        """Take an instruction down."""
+        match instruction:
+            case ir.LoadInstr(operands=[pointer]):
+                self._loaded.add(id(_memory(pointer)))
+                self._use(pointer, instruction.type)
+            case ir.StoreInstr(operands=[value, pointer]):
+                self.stored[id(_memory(pointer))].append(value)
+                self._use(pointer, value.type)
+            case ir.GEPInstr():
+                self._addresses.append(instruction)
+                self._of_scalars.add(id(instruction.pointer))
+            case _:
+                self._of_scalars.update(map(id, instruction.operands))
+
+    def _use(self, pointer: Value, kind: LlvmType) -> None:
+        if not isinstance(kind, ir.VectorType):
+            self._of_scalars.add(id(pointer))
+
+    def addresses(self) -> list[Value]:
+        """Return the addresses that LLVM may make a vector of.
+
+        A loop with vectors in it is vectorised no further. But what one iteration stores may be handed on to the next
+        one's load, by the same analysis.
+        """
+        both = self._loaded & self.stored.keys()
+        return [a for a in self._addresses if id(a) in self._of_scalars or id(_memory(a)) in both]
 
 
 def _memory(pointer: Value) -> Value:

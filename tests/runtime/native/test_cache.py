@@ -143,7 +143,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(cache: Path, state: Path,
     folder.mkdir(parents=True)
     folder.chmod(mode)
     kept = f"{mode & ~0o022:o}"
-    warned(f"{folder}: others may write it (mode {mode:o}); set it to {kept} if you trust its contents")
+    warned(f"{folder}: others may write to it (mode {mode:o}); set it to {kept} if you trust its contents")
     folder.chmod(mode & ~0o022)
     assert made() == 1
 
@@ -152,14 +152,14 @@ def test_a_file_that_others_may_write_to_is_not_used(cache: Path) -> None:
     made()
     path = the_file(cache)
     path.chmod(0o620)
-    warned(f"{path}: others may write it (mode 620); set it to 600 if you trust its contents")
+    warned(f"{path}: others may write to it (mode 620); set it to 600 if you trust its contents")
 
 
 def test_a_secret_that_others_may_read_is_none(cache: Path, state: Path) -> None:
     made()
     secret = state / "cache.secret"
     secret.chmod(0o640)
-    warned(f"{secret}: others may read or write it (mode 640); set it to 600 if you trust its contents")
+    warned(f"{secret}: others may read it (mode 640); set it to 600 if you trust its contents")
     assert cache.exists()
 
 

@@ -153,6 +153,17 @@ def test_lanes_of_a_vector_are_hidden_too() -> None:
         check(func, level)
 
 
+def test_where_a_vector_begins_is_left_alone_unless_it_is_written_and_read() -> None:
+    place = Ramp(FloorMod(STEP * 4, const(64)), const(1), 4)
+    copy = BufferStore(B, BufferLoad(A, (place,)), (Ramp(STEP * 4, const(1), 4),))
+    again = BufferStore(B, BufferLoad(B, (place,)) + BufferLoad(A, (place,)), (place,))
+    for body, hidden in ((copy, False), (again, True)):
+        func = function(For(STEP, const(0), const(N // 4), body), A, C, B)
+        assert (ONES_SYMBOL in source_of(func)) is hidden
+        for level in (0, 2, 3):
+            check(func, level)
+
+
 def test_random_loops_and_schedules_equal_the_interpreter_at_every_level() -> None:
     numbers = Random(20).sample(range(10_000), 24)
     assert [found for number in numbers if (found := difference(4, number)) is not None] == []
