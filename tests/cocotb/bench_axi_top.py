@@ -27,7 +27,7 @@ from tests.support.benches.cocotb_bench import PERIOD_NS, parameters, value
 
 MEMORY_BYTES = 1 << 27
 INSTRUCTIONS = 1 << 26
-"""Where the bench puts the instructions: behind everything that the programs name."""
+"""Where the bench puts the instructions: after everything that the programs name."""
 
 
 class Host:

@@ -43,7 +43,7 @@ def core() -> Any:
 
 
 class Scene:
-    """A good program with its expected memory, and room behind it for other programs; a core that starts anew."""
+    """A good program with its expected memory, and room after it for other programs; a core that starts anew."""
 
     def __init__(self, core: CoreSim, number: int, *, length: int = 12, **timing: Any) -> None:
         self.program = random_program(np.random.default_rng(number), VTA, length=length)
@@ -56,7 +56,7 @@ class Scene:
         core.axi.configure(**{"latency": 1, "stalls": 0.0, "seed": 1} | timing)
 
     def place(self, words: list[int]) -> tuple[Any, ...]:
-        """Put another program behind the good one; return where."""
+        """Put another program after the good one; return where."""
         address = self.free
         image = np.frombuffer(b"".join(word.to_bytes(16, "little") for word in words), np.uint8)
         self.memory[address : address + image.size] = image

@@ -124,7 +124,7 @@ def test_the_second_burst_is_asked_for_when_the_first_has_come_and_then_more_and
 def test_no_more_is_read_ahead_than_the_buffer_holds() -> None:
     words = [encode(Store(x_size=1, y_size=1), VTA)] * 80 + [encode(Finish(), VTA)]
     _, _, _, _, dram = run(words, stall=1.0, cycles=300, address=4096)
-    assert sum(beats for _, _, beats in dram.read_addresses) <= 16 * 2 + 4  # buffer, and words behind it
+    assert sum(beats for _, _, beats in dram.read_addresses) <= 16 * 2 + 4  # buffer, and words after it
 
 
 @pytest.mark.parametrize(

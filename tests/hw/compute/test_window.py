@@ -18,7 +18,7 @@ CONFIG = COMPUTE_CONFIGS["block4"]
 
 
 def _random_instruction(rng: np.random.Generator) -> tuple[Any, ...]:
-    """Return an instruction, the unit that the binder shall give it, and its range of accumulators."""
+    """Return an instruction, the unit that the binder is to give it, and its range of accumulators."""
     deps = Deps(**{flag: bool(rng.random() < 0.2) for flag in ("pop_prev", "pop_next", "push_prev", "push_next")})
     begin = int(rng.integers(20))
     end = int(rng.integers(begin + 1, 25))

@@ -22,7 +22,7 @@ ORDERS = 12
 
 
 def drawn(seed: int) -> tuple[Program, Program]:
-    """Return a valid program, and the same with up to three token flags turned over."""
+    """Return a valid program, and the same with up to three token flags flipped."""
     rng = np.random.default_rng(seed)
     configs = [*CONFIGS.values(), *SMALL_DESIGNS.values()]
     program = random_program(rng, configs[seed % len(configs)], length=int(rng.integers(5, 40)))

@@ -1,4 +1,4 @@
-"""Reads of what nothing has written: on chip and in DRAM, and that consequences are not told again."""
+"""Reads of what nothing has written: on chip and in DRAM, and that consequences are not reported again."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What devices can do beside running launches, asked of the interface and not of the class."""
+"""What devices can do besides running launches, asked of the interface and not of the class."""
 
 import io
 

@@ -84,7 +84,7 @@ def test_cycles_are_in_order_and_respect_every_token(seed: int) -> None:
 
 
 def test_tokens_move_in_the_cycles_in_which_the_hardware_moves_them() -> None:
-    """Beside waveforms; the reset is posted: loads may go on before it has completed, and stores may not."""
+    """Compared with waveforms; the reset is posted: loads may go on before it has completed, and stores may not."""
     uop = Load(memory=MemoryId.UOP, dram_base=0x400, x_size=1, y_size=1)
     reset = Gemm(uop_end=1, iter_in=60, dst_factor_in=1, reset=True, deps=Deps(push_prev=True))
     nop = Load(memory=MemoryId.UOP, x_size=0, y_size=1, deps=Deps(push_prev=True, push_next=True))

@@ -1,4 +1,4 @@
-"""ALU of the functional simulator: five operations, both operand forms, order of dependent steps."""
+"""ALU of the functional simulator: every operation, both operand forms, order of dependent steps."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""The compiled module: one a configuration and code path, and deterministic."""
+"""The compiled module: one for each configuration and code path, and deterministic."""
 
 import pytest
 

@@ -29,7 +29,7 @@ def every_other() -> ReadyPattern:
 
 
 def late_on_odd_beats(cycles: int) -> ReadyPattern:
-    """Be not ready for ``cycles`` cycles when an odd beat (the second half of a tile of two) is offered."""
+    """Hold READY low for ``cycles`` cycles when an odd beat (the second half of a tile of two) is offered."""
     state = {"beat": -1, "left": 0}
 
     def ready(waiting: bool, beat: int) -> bool:

@@ -41,7 +41,7 @@ SCRATCHPAD_STEPS: list[Step] = [
     (0, 0, 0, 1, 2, 0x99),
     (0, 0, 0, 0, 0, 0x99),
 ]
-"""Reads beside writes of the same and of other addresses; the element that was there before the cycle is read."""
+"""Reads, with writes of the same and of other addresses; the element that was there before the cycle is read."""
 
 CORE_SIGNALS = {
     "launch.running": "a launch is in progress",

@@ -12,7 +12,7 @@ __all__ = ["ExpressionBench", "random_expression", "random_shape"]
 
 
 def random_shape(rng: random.Random, most: int) -> Any:
-    """Return a signed or unsigned shape of 1 to ``most`` bits, narrow ones and those beside 8, 32, 64 more often."""
+    """Return a signed or unsigned shape of 1 to ``most`` bits, narrow ones and those close to 8, 32, 64 more often."""
     width = rng.choice(
         (rng.randint(1, most), rng.randint(1, min(most, 9)), min(most, rng.choice((8, 16, 32, 63, 64, 65))))
     )

@@ -125,7 +125,7 @@ def function(body: Stmt, *params: Buffer, name: str = "main") -> PrimFunc:
 
 
 def outline(stmt: Stmt) -> list[str]:
-    """Return one line a statement, indented by two spaces a level; sequences of one module on one line."""
+    """Return one line per statement, indented by two spaces per level; sequences of one module on one line."""
     match stmt:
         case SeqStmt():
             return [line for child in stmt.stmts for line in outline(child)]

@@ -1,4 +1,4 @@
-"""Where a faulty engine first does something else than the reference, found by hand, and where the differ says so."""
+"""Where a faulty engine first does something other than the reference, found by hand, and where the differ says so."""
 
 import tempfile
 from collections import Counter

@@ -1,6 +1,7 @@
 """Faults planted in valid programs: what was changed, and at which instructions a tool may rightly point.
 
-``plant(rng, program)`` picks a kind and a place at random. A fault on a token may be told at either end of the token.
+``plant(rng, program)`` picks a kind and a place at random. A fault on a token may be reported at either end of the
+token.
 """
 
 from collections.abc import Callable, Sequence
@@ -199,7 +200,7 @@ def _loops_beyond(rng: np.random.Generator, entry: Gemm | Alu, config: VTAConfig
 
 
 def _unwritten(rng: np.random.Generator, program: Program) -> Fault | None:
-    """Take the work of a load away; its tokens stay. Or read elements, or micro-ops, that lie behind all others."""
+    """Take the work of a load away; its tokens stay. Or read elements, or micro-ops, that lie beyond all others."""
     match int(rng.integers(3)):
         case 0 | 1:
             index = _pick(rng, _working(program, Load))

@@ -1,4 +1,4 @@
-"""Faults in the source of an engine: one expression of one function is another one while the fault is planted."""
+"""Faults in the source of an engine: one expression of one function is replaced while the fault is planted."""
 
 import inspect
 import sys

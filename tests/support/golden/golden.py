@@ -1,4 +1,4 @@
-"""The recorded streams of upstream's VTA stack, copied into tests/golden: one ``Case`` a recording.
+"""The recorded streams of upstream's VTA stack, copied into tests/golden: one ``Case`` per recording.
 
 A case has the configuration it ran on, the runtime calls that the compiled function made, the instruction and micro-op
 words that the runtime wrote, the statistics of the functional simulator, and (where small) inputs and outputs.

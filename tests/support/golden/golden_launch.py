@@ -15,7 +15,7 @@ from tests.support.runtime.launching import Placed
 __all__ = ["GOLDEN_MEMORY_LIMIT", "golden_words", "place_case", "written_bytes"]
 
 GOLDEN_MEMORY_LIMIT = 1 << 29
-"""Enough for every recording: they have two areas of 32 MiB behind their buffers."""
+"""Enough for every recording: they have two areas of 32 MiB after their buffers."""
 
 
 @dataclass(frozen=True, slots=True)

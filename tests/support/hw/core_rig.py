@@ -31,7 +31,7 @@ class Outcome:
 
 
 def program_image(program: Program) -> tuple[bytearray, int]:
-    """Return DRAM with the program, its instructions behind everything else, and their address."""
+    """Return DRAM with the program, its instructions after everything else, and their address."""
     dram = program.dram()
     address = -(-len(dram) // 4096) * 4096
     memory = bytearray(address + 16 * len(program.words) + _GUARD)

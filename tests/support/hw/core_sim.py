@@ -90,7 +90,7 @@ class CoreSim:
 
 
 def aligned(image: bytes | bytearray) -> Any:
-    """Return a writable array with ``image`` in it and some room behind."""
+    """Return a writable array with ``image`` in it and some room after it."""
     memory = np.zeros(-(-len(image) // 4096) * 4096 + 8192, np.uint8)
     memory[: len(image)] = np.frombuffer(bytes(image), np.uint8)
     return memory

@@ -40,7 +40,7 @@ class RandomDesign(wiring.Component):  # Amaranth has no types
         return m
 
     def body(self, m: Module, rng: random.Random, inputs: list[Value]) -> list[Value]:
-        """Add to ``m``; return what shall be seen."""
+        """Add to ``m``; return what is to be seen."""
         raise NotImplementedError
 
 

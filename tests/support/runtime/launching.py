@@ -46,7 +46,7 @@ def place_words(memory: DeviceMemory, words: Sequence[int]) -> Placed:
 
 
 def place_program(memory: DeviceMemory, program: Program) -> Placed:
-    """Put the image of a program where it belongs in a fresh ``memory``, and its words behind it."""
+    """Put the image of a program where it belongs in a fresh ``memory``, and its words after it."""
     image = program.dram(at_least=FIRST_ADDRESS + 1)
     block = memory.alloc(image.size - FIRST_ADDRESS)
     assert block.address == FIRST_ADDRESS, "the memory is fresh"

@@ -1,4 +1,4 @@
-"""Orders instructions of different modules by tokens, only where it is asked to: the ground of random programs.
+"""Orders instructions of different modules by tokens, only where it is asked to: what random programs are built on.
 
 Each module has a clock: the highest index of every other module's instructions that is certainly complete when the
 module's next instruction starts. A push carries the clock of its sender, a pop merges it.
@@ -81,7 +81,7 @@ class TokenPlanner:
         if self._clock[module][other] >= index:
             return
         queue = (other, module)
-        if queue not in self._tokens:  # load and store are no neighbours
+        if queue not in self._tokens:  # load and store are not neighbours
             self.require(Module.COMPUTE, other, index)
             queue = (Module.COMPUTE, module)
         if not any(clock[other] >= index for clock in self._tokens[queue]):

@@ -1,4 +1,4 @@
-"""Inputs that are no plain files, outputs that must not be replaced, names that are not text, streams that are gone."""
+"""Odd files as inputs, outputs that must not be replaced, names that are not text, streams that are gone."""
 
 import os
 import signal

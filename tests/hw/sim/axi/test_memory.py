@@ -77,7 +77,7 @@ def read_all(
 
 
 def table(asked: list[int], beats: Sequence[int], latency: int) -> list[int]:
-    """The cycles of read beats that the specification gives: in order, ``latency`` behind the address, one a cycle."""
+    """The cycles of read beats that the specification gives: in order, ``latency`` after the address, one a cycle."""
     cycles: list[int] = []
     for begin, count in zip(asked, beats, strict=True):
         first = max(begin + latency, cycles[-1] + 1 if cycles else 0)

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Prints and properties of a design, beside those of Amaranth's own simulator."""
+"""Prints and properties of a design, compared with those of Amaranth's own simulator."""
 
 import io
 import re

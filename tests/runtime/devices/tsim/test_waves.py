@@ -1,4 +1,4 @@
-"""Waveforms of the hardware beside what the device reports."""
+"""Waveforms of the hardware, compared with what the device reports."""
 
 import io
 

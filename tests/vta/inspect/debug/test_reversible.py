@@ -1,4 +1,4 @@
-"""The machine that goes forth and back: at every position its state is the reference's."""
+"""The machine that goes back and forth: at every position its state is the reference's."""
 
 import resource
 from typing import Any

@@ -23,7 +23,7 @@ def ask(channel: Channel, client: str, now: int, beats: int) -> int:
     return last
 
 
-def test_beats_come_a_latency_after_the_address_or_behind_those_before() -> None:
+def test_beats_come_a_latency_after_the_address_or_after_those_before() -> None:
     channel = Channel(32)
     assert ask(channel, "fetch", 0, 8) == 39  # beats in cycles 32 to 39
     assert ask(channel, "load", 1, 4) == 43

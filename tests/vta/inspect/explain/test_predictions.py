@@ -1,4 +1,4 @@
-"""Predictions beside runs that were changed in the predicted way: hardware, memory, and the schedule."""
+"""Predictions, compared with runs that were changed in the predicted way: hardware, memory, and the schedule."""
 
 from pathlib import Path
 from statistics import median

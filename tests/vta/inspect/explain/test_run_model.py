@@ -83,7 +83,7 @@ def test_no_faster_part_makes_a_run_longer(tmp_path: Path, seed: int) -> None:
 def test_a_buffer_that_lets_loads_go_before_others_is_not_advised(tmp_path: Path) -> None:
     header, [launch] = record_programs(tmp_path / "t", "tsim", some_program(0))
     model = RunModel.of(launch, beat_bytes=BEAT)
-    assert change.buffered_again(model).cycles() > model.cycles()  # accumulators come behind the inputs
+    assert change.buffered_again(model).cycles() > model.cycles()  # accumulators come after the inputs
     told = explain(launch, header.hardware)
     assert "one more buffer for loads" not in [advice.name for advice in told.advice]
     assert sum(told.path.values()) == told.cycles

@@ -25,7 +25,7 @@ OUT = (HEIGHT - 1) * STRIDE + TAPS
 
 
 def upsampled(env: vta.Environment, choose: Callable[..., Expr]) -> tuple[te.Schedule, list[te.Tensor]]:
-    """A one-dimensional transposed convolution: data padded by two elements in front and behind, spread by STRIDE.
+    """A one-dimensional transposed convolution: data padded by two elements at either end, spread by STRIDE.
 
     ``choose(condition, value)`` is the value, or zero where the condition does not hold.
     """

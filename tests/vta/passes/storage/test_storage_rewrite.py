@@ -1,4 +1,4 @@
-"""Memory planning: results stay the same, live buffers never overlap, limits are told with names and numbers."""
+"""Memory planning: results stay the same, live buffers never overlap, limits are reported with names and numbers."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Places of one scratchpad behind each other, each at a whole element."""
+"""Places of one scratchpad one after the other, each at a whole element."""
 
 import pytest
 
