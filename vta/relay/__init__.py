@@ -13,8 +13,7 @@ What others build on:
   Both are iterative: a network may be deeper than Python's stack.
 - ``interpreter.run(function, inputs)``: the result in numpy; for integer operators it is what every engine must give,
   bit for bit.
-- ``integer.build``: calls of integer operators for real scales (``rescale``, ``add``, ``average_pool``, ``hard_swish``,
-  ``lookup``, ...); ``integer.requantisation`` and ``integer.weighted`` choose multipliers and shifts.
+- ``integer.to_integers``: float graphs between quantise and dequantise as integer operators.
 - ``to_text``, ``text_and_constants``: text. Passes are functions from ``Function`` to ``Function`` in ``transform``.
 """
 

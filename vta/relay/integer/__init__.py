@@ -2,7 +2,6 @@
 
 ``to_integers`` turns every region between integers into integer operators, whose one meaning is numpy's
 (``vta.relay.interpreter``) and which the accelerator has; float operators that stay keep their place between integers.
-``requantisation``, ``weighted`` and ``build`` are the numbers behind integer operators, for who makes calls of them.
 What runs where is not decided here (``vta.relay.backend``). Tests: tests/vta/relay/integer.
 """
 

@@ -8,10 +8,10 @@ import numpy as np
 from vta.relay.integer.values import Table, Value
 from vta.relay.integer.weights import known
 from vta.relay.ir.names import Op
-from vta.relay.ir.nodes import Call, Constant, Expr, Var, tensor_type
+from vta.relay.ir.nodes import Call, Constant, Expr, Var, constant, tensor_type
 from vta.relay.ir.types import TensorType
 from vta.relay.ops.broadcast import AxisAttrs
-from vta.relay.ops.call import with_args
+from vta.relay.ops.call import call, with_args
 
 __all__ = ["applied"]
 
@@ -40,15 +40,18 @@ def applied(expr: Call, arguments: list[Value]) -> Value | None:
         if part is None:
             return None
         made.append(part)
-    inner = expr
-    if expr.callee is Op.PRELU:  # its slopes lie along an axis, and here channels are axis 0
-        inner = Call(expr.callee, expr.args, AxisAttrs(0), expr.type, expr.origins)
-    value = with_args(inner, made)
+    value = _prelu(*made) if expr.callee is Op.PRELU else with_args(expr, made)
 
     def whole() -> Expr:
         return with_args(expr, [argument.expr for argument in arguments])
 
     return Value(whole, table=Table(sources[0].cells, sources[0].var, value))
+
+
+def _prelu(data: Expr, slopes: Expr) -> Call:
+    """Return a PReLU whose slopes broadcast: its own lie along an axis, and here every channel is a row."""
+    is_positive = call(Op.GREATER_EQUAL, (data, constant(0, "float32")))
+    return call(Op.WHERE, (is_positive, data, call(Op.MULTIPLY, (data, slopes))))
 
 
 def _table(value: Value) -> Table | None:
@@ -68,7 +71,9 @@ def _constant(argument: Expr, expr: Call) -> Expr | None:
     if numbers.size == 1:
         return Constant(numbers.reshape(1, 1))
     if expr.callee is Op.PRELU:
-        return Constant(numbers) if numbers.shape == shape[1:2] else None
+        assert isinstance(expr.attrs, AxisAttrs)
+        is_by_channel = expr.attrs.axis % len(shape) == 1 and numbers.shape == shape[1:2]
+        return Constant(numbers.reshape(-1, 1)) if is_by_channel else None
     wide = (1,) * (len(shape) - numbers.ndim) + numbers.shape
     if len(shape) > 1 and wide == tuple(extent if axis == 1 else 1 for axis, extent in enumerate(shape)):
         return Constant(numbers.reshape(-1, 1))

@@ -126,7 +126,6 @@ class Op(StrEnum):
     # integers that stand for real numbers
     QUANTIZE = "qnn.quantize"
     DEQUANTIZE = "qnn.dequantize"
-    REQUANTIZE = "qnn.requantize"
     RESCALE = "qnn.rescale"
     QNN_CONV2D = "qnn.conv2d"
     QNN_CONV2D_TRANSPOSE = "qnn.conv2d_transpose"
@@ -134,6 +133,5 @@ class Op(StrEnum):
     QNN_BATCH_MATMUL = "qnn.batch_matmul"
     QNN_ADD = "qnn.add"
     QNN_MUL = "qnn.mul"
-    QNN_LEAKY_RELU = "qnn.leaky_relu"
     QNN_SUM_POOL2D = "qnn.sum_pool2d"
     QNN_LOOKUP = "qnn.lookup"

@@ -6,33 +6,32 @@
 
 Calls are computed in the order of evaluation. A call's result lives from its call to the last one that reads it, both
 included; what the function returns lives to the end. Inputs and constants lie elsewhere. A tuple is its values, and a
-value of a tuple is no new memory. Largest first, each at the lowest place that is free all its life.
+value of a tuple is no new memory.
 Tests: tests/vta/relay/transform/test_plan_memory.py.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
 from vta.relay.ir.traverse import post_order
 from vta.relay.ir.types import RelayError, TensorType, TupleType, Type
+from vta.relay.transform.placement import Lifetime, peak, placed
 
 __all__ = ["MemoryPlan", "Slot", "plan_memory"]
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A tensor in the block: its first byte and size, and the calls, by number, from ``first`` to ``last`` it lives."""
+    """A tensor in the block: its first byte, and its size and life; steps are calls, by number."""
 
     offset: int
-    nbytes: int
-    first: int
-    last: int
+    life: Lifetime
 
-    def overlaps(self, other: "Slot") -> bool:
-        """Whether both are needed at the same time and share a byte."""
-        together = self.first <= other.last and other.first <= self.last
-        return together and self.offset < other.offset + other.nbytes and other.offset < self.offset + self.nbytes
+    @property
+    def nbytes(self) -> int:
+        """The size of the tensor."""
+        return self.life.nbytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +48,11 @@ class MemoryPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """Memory that is looked for: value ``index`` of ``call``."""
+    """Memory that is looked for: value ``index`` of ``call``, and how long."""
 
     call: Call
     index: int
-    nbytes: int
-    first: int
-    last: int
+    life: Lifetime
 
 
 def plan_memory(function: Function, alignment: int = 64) -> MemoryPlan:
@@ -66,15 +63,12 @@ def plan_memory(function: Function, alignment: int = 64) -> MemoryPlan:
     if alignment < 1:
         raise RelayError(f"alignment is from 1, not {alignment}")
     needs = list(_needs(function))
-    placed: dict[tuple[Expr, int], Slot] = {}
-    for need in sorted(needs, key=lambda need: (-need.nbytes, need.first, need.index)):
-        offset = _lowest(need, placed.values(), alignment)
-        placed[need.call, need.index] = Slot(offset, need.nbytes, need.first, need.last)
+    lives = [need.life for need in needs]
     slots: dict[Expr, list[Slot]] = {}
-    for need in needs:
-        slots.setdefault(need.call, []).append(placed[need.call, need.index])
-    nbytes = max((slot.offset + slot.nbytes for slot in placed.values()), default=0)
-    return MemoryPlan({call: tuple(each) for call, each in slots.items()}, nbytes, _peak(needs))
+    for need, offset in zip(needs, placed(lives, alignment), strict=True):
+        slots.setdefault(need.call, []).append(Slot(offset, need.life))
+    nbytes = max((slot.offset + slot.nbytes for each in slots.values() for slot in each), default=0)
+    return MemoryPlan({call: tuple(each) for call, each in slots.items()}, nbytes, peak(lives))
 
 
 def _needs(function: Function) -> Iterator[_Need]:
@@ -91,7 +85,7 @@ def _needs(function: Function) -> Iterator[_Need]:
     last.update(dict.fromkeys(sources[function.body], len(calls)))
     for number, call in enumerate(calls):
         for index, nbytes in enumerate(_sizes(call.type)):
-            yield _Need(call, index, nbytes, number, last.get((call, index), number))
+            yield _Need(call, index, Lifetime(nbytes, number, last.get((call, index), number)))
 
 
 def _sources(expr: Expr, known: Mapping[Expr, frozenset[tuple[Call, int]]]) -> frozenset[tuple[Call, int]]:
@@ -123,30 +117,3 @@ def _sizes(of: Type) -> list[int]:
             return [of.nbytes]
         case TupleType():
             return [size for each in of.fields for size in _sizes(each)]
-
-
-def _lowest(need: _Need, placed: Iterable[Slot], alignment: int) -> int:
-    """Return the lowest offset at which ``need`` overlaps nothing that lives at the same time."""
-    beside = sorted(
-        (slot for slot in placed if slot.nbytes and slot.first <= need.last and need.first <= slot.last),
-        key=lambda slot: slot.offset,
-    )
-    offset = 0
-    for slot in beside:
-        if offset + need.nbytes <= slot.offset:
-            break
-        offset = max(offset, -(-(slot.offset + slot.nbytes) // alignment) * alignment)
-    return offset
-
-
-def _peak(needs: list[_Need]) -> int:
-    """Return the bytes that live at the same time at most."""
-    changes: dict[int, int] = {}
-    for need in needs:
-        changes[need.first] = changes.get(need.first, 0) + need.nbytes
-        changes[need.last + 1] = changes.get(need.last + 1, 0) - need.nbytes
-    now = most = 0
-    for place in sorted(changes):
-        now += changes[place]
-        most = max(most, now)
-    return most

@@ -13,6 +13,7 @@ from vta.relay.ir.types import RelayError, TensorType, TupleType
 from vta.relay.ops.call import call
 from vta.relay.ops.selection import ConcatenateAttrs, SplitAttrs
 from vta.relay.transform.fusion.fuse_ops import fuse_ops
+from vta.relay.transform.placement import Lifetime
 from vta.relay.transform.plan_memory import MemoryPlan, Slot, plan_memory
 
 X = Var("x", TensorType((1000,), "int8"))
@@ -39,7 +40,7 @@ def test_results_live_to_the_end() -> None:
     first = call(Op.NEGATIVE, [X])
     body = Tuple((first, call(Op.ABS, [call(Op.NEGATIVE, [first])])))
     plan = plan_memory(Function((X,), body), alignment=1)
-    assert plan.slots[first] == (Slot(plan.slots[first][0].offset, 1000, 0, 3),)
+    assert plan.slots[first] == (Slot(plan.slots[first][0].offset, Lifetime(1000, 0, 3)),)
     assert plan.nbytes == 3000
 
 
@@ -48,8 +49,7 @@ def test_values_of_a_tuple_have_places_of_their_own() -> None:
     kept = TupleGetItem(parts, 1)
     plan = plan_memory(Function((X,), call(Op.CONCATENATE, [call(Op.ABS, [kept]), kept], ConcatenateAttrs(0))))
     small, large = plan.slots[parts]
-    assert (small.nbytes, small.first, small.last) == (300, 0, 0)
-    assert (large.nbytes, large.first, large.last) == (700, 0, 2)
+    assert (small.life, large.life) == (Lifetime(300, 0, 0), Lifetime(700, 0, 2))
 
 
 def test_small_tensors_fill_gaps() -> None:
@@ -73,25 +73,30 @@ def test_lets_are_refused() -> None:
         plan_memory(Function((X,), Let(v, call(Op.ABS, [X]), v)))
 
 
+def overlap(a: Slot, b: Slot) -> bool:
+    together = a.life.begin <= b.life.end and b.life.begin <= a.life.end
+    return together and a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes
+
+
 def check(function: Function, alignment: int) -> None:
     """Compare a plan with what evaluating the graph needs, found without its help."""
     plan = plan_memory(function, alignment)
     order = calls(function)
     assert set(plan.slots) == set(order)
     slots = [slot for each in plan.slots.values() for slot in each]
-    assert not any(a.overlaps(b) for a, b in combinations(slots, 2))
+    assert not any(overlap(a, b) for a, b in combinations(slots, 2))
     assert all(slot.offset % alignment == 0 for slot in slots if slot.nbytes)
     assert plan.nbytes == max((slot.offset + slot.nbytes for slot in slots), default=0)
     assert plan.peak <= plan.nbytes <= sum(slot.nbytes + alignment for slot in slots)
     for call_ in order:
         assert [slot.nbytes for slot in plan.slots[call_]] == sizes(call_)
-        assert plan.slots[call_][0].first == order.index(call_)
+        assert plan.slots[call_][0].life.begin == order.index(call_)
     for reader in order:
         for arg in reader.args:
             for source, index in memory_of(arg):
-                assert plan.slots[source][index].last >= order.index(reader)
+                assert plan.slots[source][index].life.end >= order.index(reader)
     for source, index in memory_of(function.body):
-        assert plan.slots[source][index].last == len(order)
+        assert plan.slots[source][index].life.end == len(order)
 
 
 def sizes(call_: Call) -> list[int]:
