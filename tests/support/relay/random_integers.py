@@ -131,7 +131,7 @@ class Maker:
         """Return weights and their scales, one or one a channel; results of layers use the range of a new value."""
         wanted = 2.0 ** self.rng.uniform(-7, -4) / (64 * data.scale * np.sqrt(np.prod(shape) / shape[axis]))
         count = shape[axis] if self.flag() else 1
-        scales = np.float32(wanted * 2.0 ** self.rng.uniform(-1, 1, count))
+        scales = (wanted * 2.0 ** self.rng.uniform(-1, 1, count)).astype(np.float32)
         numbers = Constant(self.rng.integers(-128, 128, shape).astype(np.int8), f"weight_{self.count}")
         flat = scales if count > 1 else scales[0]
         zeros = np.zeros(np.shape(flat), np.int8)

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,7 +24,7 @@ def word(value: int) -> int:
     numbers=st.tuples(WORDS, WORDS, WORDS),
     shift=st.integers(0, 31),
 )
-def test_a_weighted_sum_is_its_operations(lhs, rhs, numbers, shift) -> None:
+def test_a_weighted_sum_is_its_operations(lhs: int, rhs: int, numbers: tuple[int, int, int], shift: int) -> None:
     attrs = WeightedAttrs(-100, 90, "int8", *numbers, shift)
     result = applied(Op.QNN_ADD, np.array([[lhs]], np.int8), np.array([rhs], np.int32), attrs=attrs)
     expected = word(lhs * numbers[0] + rhs * numbers[1] + numbers[2]) >> shift
@@ -53,7 +55,7 @@ def test_operands_of_other_types_are_refused() -> None:
         (lambda: WeightedAttrs(lhs_multiplier=2**31), "lhs_multiplier is an int32 number, not 2147483648"),
     ],
 )
-def test_numbers_that_cannot_be_are_refused(make, sentence) -> None:
+def test_numbers_that_cannot_be_are_refused(make: Callable[[], object], sentence: str) -> None:
     with pytest.raises(RelayError) as error:
         make()
     assert str(error.value) == sentence
