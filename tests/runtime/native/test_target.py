@@ -53,9 +53,10 @@ def test_a_processor_that_llvm_does_not_know_is_an_error_and_ends_nothing() -> N
     assert str(error.value) == "processor feature 'avx2': expected a sign before it, '+avx2' or '-avx2'"
 
 
-def test_an_unknown_feature_beside_those_of_this_processor_is_an_error() -> None:
+def test_an_unknown_feature_beside_one_of_this_processor_is_an_error() -> None:
+    known = next(f"+{name}," for name, has in host_features().items() if has)
     with pytest.raises(NativeError) as error:
-        target_machine(CodeTarget(features=f"{feature_text(host_features())},+warp"))
+        target_machine(CodeTarget(features=f"{known}+warp"))
     assert str(error.value) == f"feature '+warp' is not one that LLVM knows for {host_triple()}; -mattr names it"
 
 
