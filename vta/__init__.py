@@ -14,24 +14,26 @@ from vta.own_packages import require_own_packages
 
 if TYPE_CHECKING:
     from runtime.observe.graph_node import graph_node
-    from vta import nd, rpc, target, te, testing, tir, topi, transform
+    from vta import nd, relay, rpc, target, te, testing, tir, topi, transform
     from vta.build_module import BuildError, build, build_config, lower
     from vta.codegen import Module, load_module
     from vta.environment import Environment, get_env
+    from vta.relay.session import InferenceSession
     from vta.rpc.hardware import program_fpga, reconfig_runtime
     from vta.transform import PassContext
 
 __all__ = [
-    "BuildError", "Environment", "Module", "PassContext", "build", "build_config", "get_env", "graph_node",
-    "load_module", "lower", "nd", "program_fpga", "reconfig_runtime", "rpc", "target", "te", "testing", "tir", "topi",
-    "transform",
+    "BuildError", "Environment", "InferenceSession", "Module", "PassContext", "build", "build_config", "get_env",
+    "graph_node", "load_module", "lower", "nd", "program_fpga", "reconfig_runtime", "relay", "rpc", "target", "te",
+    "testing", "tir", "topi", "transform",
 ]  # fmt: skip
 
-_MODULES = ("nd", "rpc", "target", "te", "testing", "tir", "topi", "transform")
+_MODULES = ("nd", "relay", "rpc", "target", "te", "testing", "tir", "topi", "transform")
 
 _HOME: Mapping[str, str] = {
     "BuildError": "vta.build_module",
     "Environment": "vta.environment",
+    "InferenceSession": "vta.relay.session",
     "Module": "vta.codegen",
     "PassContext": "vta.transform",
     "build": "vta.build_module",

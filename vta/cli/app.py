@@ -14,6 +14,7 @@ import typer
 
 from vta.cli.commands.assembly import asm, disasm
 from vta.cli.commands.check import check
+from vta.cli.commands.compile import compile_network
 from vta.cli.commands.config import config_app
 from vta.cli.commands.debug import debug
 from vta.cli.commands.diff import diff
@@ -52,6 +53,7 @@ def _vta(
 
 
 app.command()(run)
+app.command("compile")(compile_network)
 app.command()(asm)
 app.command()(disasm)
 app.command()(check)

@@ -11,9 +11,10 @@ import typer
 from isa.instructions import Finish
 from isa.limits import DEFAULT_LIMITS, Limits
 from isa.program import Program
-from vta.cli.options import ConfigOption, LimitsOption
+from vta.cli.networks import InputOption, ShapeOption, is_network
+from vta.cli.options import ConfigOption, LimitsOption, chosen_config
 from vta.cli.programs import one_program, programs_of
-from vta.cli.reporting import UserError, counted, reported
+from vta.cli.reporting import UserError, counted, reported, require_file
 from vta.cli.style import say
 from vta.inspect.diff.differ import diff_engines, engines_by_name
 from vta.inspect.diff.program_diff import diff_programs
@@ -34,11 +35,22 @@ def diff(
     ] = "reference,sim,tsim",
     launch: Annotated[int, typer.Option("--launch", min=0, help="Which launch of two scripts to compare.")] = 0,
     config: ConfigOption = None,
+    shape: ShapeOption = None,
+    inputs: InputOption = None,
     max_memory: LimitsOption = DEFAULT_LIMITS,
 ) -> None:
-    """Run engines (or two programs) in step and stop at the first difference; exit code 1 if there is one."""
+    """Run engines (or two programs) in step and stop at the first difference; exit code 1 if there is one.
+
+    Of an ONNX model, every node is compared: on each engine with the integer graph, and that with onnxruntime.
+    """
     with reported():
-        if other is None:
+        if other is None and is_network(file):
+            from vta.cli.network_run import diff_network  # and with it ONNX, which takes long to load
+
+            require_file(file, "an ONNX model")
+            names = [name.strip() for name in engines.split(",") if name.strip() != "reference"]
+            same = diff_network(file, chosen_config(config, None), names, shape, inputs)
+        elif other is None:
             same = _engines(file, [name.strip() for name in engines.split(",")], config, max_memory)
         elif _is_trace(file) or _is_trace(other):
             same = _traces(file, other, max_memory)

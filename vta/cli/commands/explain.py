@@ -15,8 +15,9 @@ from isa.limits import DEFAULT_LIMITS
 from isa.printable import in_one_line
 from vta.cli.account import account_table
 from vta.cli.capsule import require_trace
-from vta.cli.options import LimitsOption
-from vta.cli.reporting import UserError, reported
+from vta.cli.networks import InputOption, ShapeOption, is_network
+from vta.cli.options import ConfigOption, LimitsOption, TargetOption, chosen_config
+from vta.cli.reporting import UserError, reported, require_file
 from vta.cli.style import Screen, say
 from vta.inspect.explain import ExplainError, Explanation, explain
 from vta.inspect.trace import Recorded, read_trace
@@ -26,16 +27,30 @@ __all__ = ["explain_trace"]
 
 def explain_trace(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A trace of tsim: `vta run --target tsim --record FILE`.")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A trace of tsim (`vta run --target tsim --record FILE`), or an ONNX model."
+        ),
     ],
     launch: Annotated[int | None, typer.Option("--launch", metavar="N", help="Only launch N, counted from 0.")] = None,
+    target: TargetOption = None,
+    shape: ShapeOption = None,
+    inputs: InputOption = None,
+    config: ConfigOption = None,
     max_memory: LimitsOption = DEFAULT_LIMITS,
 ) -> None:
     """Say what bounds each launch of a trace, and which parameter would change it, with the predicted gain.
 
-    A launch that failed gets a sentence, the others are explained.
+    A launch that failed gets a sentence, the others are explained. Of an ONNX model, say where every node runs, why,
+    and what would change it; with --target tsim, also what it costs.
     """
     with reported():
+        if is_network(file):
+            from vta.cli.network_run import explain_network  # and with it ONNX, which takes long to load
+
+            require_file(file, "an ONNX model")
+            explain_network(file, chosen_config(config, target), target, shape, inputs)
+            return
         require_trace(file, "a trace that `vta run --target tsim --record FILE` wrote")
         console, told, refused = Screen(), list[tuple[str, Explanation]](), False
         with read_trace(file, limits=max_memory) as reader:

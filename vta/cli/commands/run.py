@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +30,7 @@ from vta.cli.account import account_table
 from vta.cli.capsule import is_capsule, packing, replay_capsule
 from vta.cli.heartbeat import heartbeat
 from vta.cli.listing import launch_listing
+from vta.cli.networks import InputOption, ShapeOption, is_network
 from vta.cli.options import ConfigOption, LimitsOption, TargetOption, chosen_config, given_config
 from vta.cli.program_file import read_program
 from vta.cli.programs import programs_of
@@ -52,6 +54,16 @@ class _Wishes:
     vcd: Path | None
     signals: tuple[str, ...]
     limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class _NetworkWishes:
+    """What a network is run on, and what of it is written and printed."""
+
+    inputs: list[str] | None
+    shapes: list[str] | None
+    save: Path | None
+    stats: bool
 
 
 def run(
@@ -79,13 +91,26 @@ def run(
         list[str] | None,
         typer.Option("--signals", metavar="PATTERN", help="What --vcd writes, as 'compute.*'; repeatable."),
     ] = None,
+    inputs: InputOption = None,
+    shape: ShapeOption = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Write a network's outputs to an .npz file.")
+    ] = None,
     max_memory: LimitsOption = DEFAULT_LIMITS,
 ) -> None:
-    """Run a script or a program, and say what it computed or what went wrong."""
+    """Run a script, a program or a network, and say what it computed or what went wrong."""
     with reported():
-        require_file(file, "a .py script, a .vta assembly or a binary program")
+        require_file(file, "a .py script, a .vta assembly, a binary program, an ONNX model or a compiled network")
         wishes = _Wishes(trace, record, sanitize, capsule, vcd, tuple(signals or ()), max_memory)
         _require_places(file, wishes)
+        if is_network(file):
+            require_outputs(file, {"--save": save})
+            asked = _NetworkWishes(inputs, shape, save, stats)
+            _run_network(file, chosen_config(config, target), target, wishes, asked)
+            return
+        for option, given in (("--input", inputs), ("--shape", shape), ("--save", save)):
+            if given:
+                raise typer.BadParameter(f"{option} is for networks, and {file} is none")
         if is_capsule(file):
             ignored = {"--target": target, "--config": config, "--stats": stats, "--trace": trace, "--capsule": capsule}
             _require_replay(arguments, ignored)
@@ -129,6 +154,38 @@ def _run_capsule(file: Path, config: Path | None, wishes: _Wishes) -> None:
     replay_capsule(file, limits=wishes.limits, inside=lambda session: _watched(session, file, wishes))
 
 
+def _run_network(file: Path, config: VTAConfig, target: str | None, wishes: _Wishes, asked: _NetworkWishes) -> None:
+    """Run a network; everything that can be done to a script's launches can be done to its own."""
+    from vta.cli.network_run import run_network  # and with it ONNX, which takes long to load
+
+    sanitizer = LaunchSanitizer()
+
+    @contextmanager
+    def around(session: Session) -> Iterator[None]:
+        with ExitStack() as stack:
+            watching = _listeners(stack, wishes, sanitizer)
+            session.queue.launcher.listeners += [partial(_hear, listener, session) for listener in watching]
+            for enter in _inside(file, wishes):
+                stack.enter_context(enter(session))
+            yield
+
+    run_network(
+        file,
+        config,
+        target,
+        inputs=asked.inputs,
+        shapes=asked.shapes,
+        save=asked.save,
+        stats=asked.stats,
+        around=around,
+    )
+    _tell_sanitized(sanitizer, file, wishes)
+
+
+def _hear(listener: Callable[[Launch, Session], None], session: Session, launch: Launch) -> None:
+    listener(launch, session)
+
+
 @contextmanager
 def _watched(session: Session, file: Path, wishes: _Wishes) -> Iterator[None]:
     """Record and draw what is asked for, show a sign of life, and let Ctrl-C end it."""
@@ -146,29 +203,48 @@ def _print_statistics(statistics: Statistics) -> None:
 
 def _run_script(file: Path, arguments: list[str], config: VTAConfig, wishes: _Wishes) -> Statistics:
     with ExitStack() as stack:
-        listeners: list[Callable[[Launch, Session], None]] = []
-        if wishes.trace is not None:
-            listeners.append(_listing_to(stack.enter_context(_trace_file(wishes.trace))))
         sanitizer = LaunchSanitizer()
-        if wishes.sanitize:
-            listeners.append(sanitizer.watch)
+        listeners = _listeners(stack, wishes, sanitizer)
 
         def on_launch(launch: Launch, session: Session) -> None:
             for listener in listeners:
                 listener(launch, session)
 
-        inside = [
-            heartbeat,
-            lambda session: packing(session, file, wishes.capsule),
-            lambda session: _recorded(session, file, wishes),
-            lambda session: _drawn(session, wishes),
-        ]
-        counters = run_script(file, config, arguments, on_launch=on_launch if listeners else None, inside=inside)
+        counters = run_script(
+            file, config, arguments, on_launch=on_launch if listeners else None, inside=_inside(file, wishes)
+        )
+    _tell_sanitized(sanitizer, file, wishes)
+    return counters
+
+
+def _listeners(
+    stack: ExitStack, wishes: _Wishes, sanitizer: LaunchSanitizer
+) -> list[Callable[[Launch, Session], None]]:
+    """Return who wants to hear of every launch: what lists it, and what checks it."""
+    found: list[Callable[[Launch, Session], None]] = []
+    if wishes.trace is not None:
+        found.append(_listing_to(stack.enter_context(_trace_file(wishes.trace))))
+    if wishes.sanitize:
+        found.append(sanitizer.watch)
+    return found
+
+
+def _inside(file: Path, wishes: _Wishes) -> list[Callable[[Session], AbstractContextManager[object]]]:
+    """Return what goes on around all launches of a session."""
+    return [
+        heartbeat,
+        lambda session: packing(session, file, wishes.capsule),
+        lambda session: _recorded(session, file, wishes),
+        lambda session: _drawn(session, wishes),
+    ]
+
+
+def _tell_sanitized(sanitizer: LaunchSanitizer, file: Path, wishes: _Wishes) -> None:
+    """Say what the sanitizer looked at, if it was asked for; errors end the command."""
     if wishes.sanitize:
         sanitizer.summary(str(file))
         if sanitizer.errors:
             raise typer.Exit(1)
-    return counters
 
 
 def _listing_to(write: Callable[[str], None]) -> Callable[[Launch, Session], None]:

@@ -5,7 +5,7 @@ one is needed and only the other is there. Tests: tests/vta/relay/backend/test_b
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -22,10 +22,18 @@ from vta.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleGetIt
 from vta.relay.ir.types import Array, TensorType
 from vta.topi.conv.conv2d_operator import Conv2d
 
-__all__ = ["assembled"]
+__all__ = ["Assembled", "assembled"]
 
 _VIEWS = (Op.RESHAPE, Op.SQUEEZE, Op.EXPAND_DIMS, Op.BATCH_FLATTEN, Op.COPY)
 """Operators that may leave an activation as it lies on the device."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assembled:
+    """A network, and which tensors of it hold the result of which call: those of the device in its layout."""
+
+    network: Network
+    results: Mapping[str, Call]
 
 
 def assembled(
@@ -33,9 +41,11 @@ def assembled(
     items: Sequence[Item],
     made: Mapping[Kernel, Lowered],
     env: Environment,
+    *,
     origin: Mapping[str, str],
-) -> Network:
-    """Return the network of ``items``, whose kernels are ``made``."""
+    outputs: Sequence[str] = (),
+) -> Assembled:
+    """Return the network of ``items``, whose kernels are ``made``; ``outputs`` names what it gives."""
     maker = _Assembler(function, env)
     for item in items:
         match item:
@@ -43,7 +53,7 @@ def assembled(
                 maker.kernel(item, made[item])
             case HostCall():
                 maker.host_call(item)
-    return maker.network(origin)
+    return Assembled(maker.network(origin, outputs), maker.results)
 
 
 @dataclass(slots=True, eq=False)
@@ -55,6 +65,7 @@ class _Assembler:
     host_constants: dict[str, Array] = field(default_factory=dict)
     constants: list[npt.NDArray[np.uint8]] = field(default_factory=list)
     constant_bytes: int = 0
+    results: dict[str, Call] = field(default_factory=dict)
     _host: dict[tuple[Expr, int], str] = field(default_factory=dict)
     """Name of a value (of a tuple: of its part) with the host."""
     _device: dict[Expr, str] = field(default_factory=dict)
@@ -158,6 +169,7 @@ class _Assembler:
         shape, dtype = made.arguments[-1]
         result = self._add(item.name, shape, dtype, Home.ARENA)
         self._device[item.root] = result
+        self.results[result] = item.root
         self.steps.append(DeviceStep(item.name, made.launches, (*names, result), item.operator.macs))
 
     def _constant(self, name: str, array: Array) -> str:
@@ -183,6 +195,8 @@ class _Assembler:
             name = self._tensor(item.name if len(kinds) == 1 else f"{item.name}.{part}", kind)
             self._host[call, part] = name
             outputs.append(name)
+            if len(kinds) == 1:
+                self.results[name] = call
         self.steps.append(HostStep(item.name, str(call.callee), inputs, tuple(outputs), attributes_of(call.attrs)))
 
     def _is_view(self, call: Call) -> bool:
@@ -194,22 +208,57 @@ class _Assembler:
 
     # --- the whole ----------------------------------------------------------------------------------------------------
 
-    def network(self, origin: Mapping[str, str]) -> Network:
+    def network(self, origin: Mapping[str, str], names: Sequence[str]) -> Network:
         """Return the network, with the arena planned."""
         body = self.function.body
         outputs = tuple(self.on_host(expr) for expr in (body.fields if isinstance(body, Tuple) else (body,)))
+        outputs = tuple(self._named(name, names[at] if at < len(names) else name) for at, name in enumerate(outputs))
         arena_bytes = self._plan()
         return Network(
             config=self.env.config,
             tensors=self.tensors,
             steps=tuple(self.steps),
-            inputs=tuple(param.name for param in self.function.params),
+            inputs=self._inputs,
             outputs=outputs,
             arena_bytes=arena_bytes,
             constants=np.concatenate([np.zeros(0, np.uint8), *self.constants]),
             host_constants=self.host_constants,
             origin=origin,
         )
+
+    def _named(self, name: str, wanted: str) -> str:
+        """Return the name of an output, which its tensor gets unless it is an input or a constant."""
+        tensor = self.tensors[name]
+        if wanted == name or wanted in self._inputs or tensor.home is not Home.HOST or name in self._inputs:
+            return name
+        if wanted in self.tensors:  # a node is called as the output, and is another tensor
+            self._renamed(wanted, self._add(f"{wanted}.node", (), "int8", Home.HOST))
+        self._renamed(name, wanted)
+        return wanted
+
+    def _renamed(self, old: str, new: str) -> None:
+        """Give a tensor another name, everywhere."""
+        self.tensors[new] = replace(self.tensors.pop(old), name=new)
+        if old in self.results:
+            self.results[new] = self.results.pop(old)
+        if old in self.host_constants:
+            self.host_constants[new] = self.host_constants.pop(old)
+
+        def names(given: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(new if name == old else name for name in given)
+
+        for number, step in enumerate(self.steps):
+            match step:
+                case HostStep():
+                    self.steps[number] = replace(step, inputs=names(step.inputs), outputs=names(step.outputs))
+                case DeviceStep():
+                    self.steps[number] = replace(step, tensors=names(step.tensors))
+        self._host = {key: new if name == old else name for key, name in self._host.items()}
+        self._device = {key: new if name == old else name for key, name in self._device.items()}
+
+    @property
+    def _inputs(self) -> tuple[str, ...]:
+        return tuple(param.name for param in self.function.params)
 
     def _plan(self) -> int:
         spans: dict[str, tuple[int, int]] = {}

@@ -1,7 +1,7 @@
 """From a model to a compiled network. Tests: tests/vta/relay/backend/test_build.py."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -22,11 +22,15 @@ Progress: TypeAlias = Callable[[str, int, int], object]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Built:
-    """A compiled network, the integer graph that is its meaning, and who computes what."""
+    """A compiled network, the integer graph that is its meaning, and who computes what.
+
+    ``results`` says which of the network's tensors hold the result of which call.
+    """
 
     network: Network
     function: Function
     items: tuple[Item, ...]
+    results: Mapping[str, Call]
 
     @property
     def macs(self) -> int:
@@ -42,6 +46,7 @@ def build_network(
     progress: Progress | None = None,
     cache: bool = True,
     origin: Mapping[str, str] | None = None,
+    outputs: Sequence[str] = (),
 ) -> Built:
     """Return ``function``, a graph of float operators between integers, compiled for ``env``.
 
@@ -67,8 +72,8 @@ def build_network(
             else:
                 refused[kernel.calls[0]] = result
         if len(found) == len(kernels):
-            network = assembled(integers, items, found, env, origin or {})
-            return Built(network, integers, tuple(items))
+            whole = assembled(integers, items, found, env, origin=origin or {}, outputs=outputs)
+            return Built(whole.network, integers, tuple(items), whole.results)
 
 
 def _told(progress: Progress, total: int) -> Callable[[int], object]:

@@ -8,9 +8,7 @@ that is damaged, or whose checks fail, counts as missing. Tests: tests/vta/relay
 import functools
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +27,7 @@ from runtime.memory.device_memory import DeviceMemory
 from runtime.native.cache import cached
 from runtime.session import Session
 from vta.environment import Environment
+from vta.relay.backend.workers import in_workers
 from vta.topi.core.operator import Operator
 from vta.topi.core.operator import compile as compile_operator
 from vta.topi.core.sizes import sizes
@@ -91,17 +90,15 @@ def lowered(
 
 def _compiled(operators: Sequence[Operator], config: VTAConfig, jobs: int) -> Iterator[Lowered | str]:
     """Yield the operators compiled, in their order, each as soon as it and those before it are."""
+    requests = [(operator, config) for operator in operators]
     if jobs < 2 or len(operators) < 2:
-        yield from (_tried(operator, config) for operator in operators)
-        return
-    # Spawned, not forked: a fork would copy threads of LLVM and of numpy in whatever state they are.
-    with ProcessPoolExecutor(min(jobs, len(operators)), mp_context=get_context("spawn")) as pool:
-        yield from pool.map(_tried, operators, [config] * len(operators))
+        return map(_tried, requests)
+    return in_workers(_tried, requests, jobs)
 
 
-def _tried(operator: Operator, config: VTAConfig) -> Lowered | str:
+def _tried(request: tuple[Operator, VTAConfig]) -> Lowered | str:
     try:
-        return lowered_here(operator, config)
+        return lowered_here(*request)
     except VTAError as error:
         return str(error)
 

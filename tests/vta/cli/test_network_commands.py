@@ -1,0 +1,99 @@
+"""``vta compile``, ``run``, ``explain`` and ``diff`` of networks."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from vta.cli.app import app
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "networks" / "fashion_mnist.int8.onnx"
+
+
+def vta(*arguments: object) -> tuple[int, str]:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "200"})
+    return result.exit_code, result.output
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("networks") / "fashion.vtam"
+    code, text = vta("compile", EXAMPLE, "-o", place)
+    assert code == 0, text
+    assert "11 kernels on the accelerator, 9 steps of the host" in text
+    return place
+
+
+def test_a_compiled_network_runs_and_writes_its_outputs(compiled: Path, tmp_path: Path) -> None:
+    picture = np.random.default_rng(3).standard_normal((1, 1, 28, 28)).astype(np.float32)
+    np.save(tmp_path / "picture.npy", picture)
+    np.savez(tmp_path / "picture.npz", image=picture)
+    results = []
+    for source in (compiled, EXAMPLE):
+        for given in ("picture.npy", "picture.npz"):
+            code, text = vta("run", source, "--input", tmp_path / given, "--save", tmp_path / "out.npz")
+            assert code == 0, text
+            assert text.startswith("logits: float32 of shape (1, 10); largest of the first row: ")
+            with np.load(tmp_path / "out.npz") as data:
+                results.append(data["logits"])
+    assert all(np.array_equal(results[0], each) for each in results)
+
+
+def test_statistics_and_the_sanitizer_see_every_node(compiled: Path) -> None:
+    code, text = vta("run", compiled, "--stats", "--sanitize")
+    assert code == 0, text
+    assert "11 launches sanitized, no errors" in text
+    assert "block3.conv2" in text
+    assert "accelerator" in text
+
+
+def test_explain_says_where_every_node_runs() -> None:
+    code, text = vta("explain", EXAMPLE)
+    assert code == 0, text
+    assert "qnn.quantize" in text
+    assert "int8 inputs" in text
+    assert "2,636,672 of 2,636,672 multiplications on the accelerator (100.00 %)" in text
+
+
+def test_diff_compares_every_node() -> None:
+    code, text = vta("diff", EXAMPLE, "--engines", "sim")
+    assert code == 0, text
+    assert "sim: 16 nodes have the bits of the integer graph" in text
+    assert "numbers are equal, the others off by at most 1" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["run", EXAMPLE, "--input", "none.npy"], "error: none.npy: cannot be read: No such file or directory"),
+        (["run", EXAMPLE, "--input", "y=none.npy"], "error: the network has inputs image, not 'y'"),
+        (["run", EXAMPLE, "--shape", "m=2"],
+         f"error: {EXAMPLE}: a size was given for 'm', which is neither an input nor one of their dimensions"),
+        (["compile", "none.onnx"], "error: none.onnx: no such file; expected an ONNX model"),
+        (["explain", "none.onnx"], "error: none.onnx: no such file; expected an ONNX model"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_one_sentence(arguments: list[object], text: str) -> None:
+    code, found = vta(*arguments)
+    assert code == 1
+    assert text in found
+
+
+def test_a_script_takes_no_inputs_of_networks(tmp_path: Path) -> None:
+    (tmp_path / "s.py").write_text("print(1)\n")
+    code, text = vta("run", tmp_path / "s.py", "--save", tmp_path / "o.npz")
+    assert code == 2
+    assert "is for networks" in text
+
+
+def test_damaged_inputs_are_one_sentence(tmp_path: Path, compiled: Path) -> None:
+    for name, data in (("a.npy", b"nothing"), ("a.npz", b"PK\x03\x04 nothing"), ("a.png", b"\x89PNG nothing")):
+        (tmp_path / name).write_bytes(data)
+        code, text = vta("run", compiled, "--input", tmp_path / name)
+        assert code == 1
+        assert text.startswith(f"error: {tmp_path / name}: no ")
+    broken = tmp_path / "b.vtam"
+    broken.write_bytes(compiled.read_bytes()[:-1])
+    code, text = vta("run", broken)
+    assert (code, text) == (1, f"error: {broken}: the file is cut off or damaged (its checksum does not match)\n")

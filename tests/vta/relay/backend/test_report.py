@@ -1,0 +1,34 @@
+"""What a report says of every node: its place, why, and what it costs."""
+
+from runtime.executor.runner import NetworkRunner
+from runtime.session import Session
+from tests.support.relay.patterns import PATTERNS, made
+from vta.environment import get_env
+from vta.relay.backend.host import OPERATORS_OF_HOST
+from vta.relay.backend.report import macs_of, reports
+from vta.relay.ir.traverse import calls
+from vta.relay.session import compile_model
+
+
+def test_a_report_names_place_rule_and_cost() -> None:
+    [pattern] = [p for p in PATTERNS if p.__name__ == "residual_without_quantisation"]
+    model, x = made(pattern, 2)
+    built = compile_model(model, get_env(), jobs=1)
+    runner = NetworkRunner(built.network, Session(built.network.config, "tsim"), operators=OPERATORS_OF_HOST)
+    runner.run({"x": x})
+    first, second = reports(built, runner.nodes)
+    assert (first.place, first.macs, first.change) == ("host", 0, "give the network int8 inputs")
+    assert (second.place, second.rule) == ("accelerator", "Conv2d with 1 calls in its epilogue")
+    assert second.macs == 9 * 8 * 6 * 6 * 9
+    assert second.cycles
+    assert second.nbytes
+    assert second.share == second.macs / (second.cycles * 256)
+    assert [report.cycles for report in reports(built)] == [None, None]
+
+
+def test_multiplications_are_those_of_the_definition() -> None:
+    sizes = {"relu_folded": 9 * 8 * 5 * 6 * 9, "gemm": 432 * 5, "transposed": 9 * 8 * 6 * 4 * 4, "sigmoid": 0}
+    for name, wanted in sizes.items():
+        [pattern] = [p for p in PATTERNS if p.__name__ == name]
+        built = compile_model(made(pattern, 1)[0], get_env(), jobs=1)
+        assert sum(macs_of(call) for call in calls(built.function)) == wanted, name

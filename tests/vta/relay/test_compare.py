@@ -1,0 +1,51 @@
+"""Comparisons: equal where they are, and a planted difference at its node, by its amount."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from runtime.executor.network import DeviceStep, Network
+from runtime.executor.runner import NetworkRunner
+from runtime.session import Session
+from tests.support.relay.patterns import PATTERNS, made
+from vta.environment import get_env
+from vta.relay.backend.build import Built
+from vta.relay.backend.host import OPERATORS_OF_HOST
+from vta.relay.compare import against_integers, against_onnxruntime
+from vta.relay.session import compile_model
+
+
+def built(name: str) -> tuple[Built, object, np.ndarray]:
+    [pattern] = [p for p in PATTERNS if p.__name__ == name]
+    model, x = made(pattern, 8)
+    return compile_model(model, get_env(), jobs=1), model, x
+
+
+def run_of(network: Network) -> NetworkRunner:
+    return NetworkRunner(network, Session(network.config, "sim"), operators=OPERATORS_OF_HOST)
+
+
+def test_every_node_of_a_device_is_compared() -> None:
+    whole, _, x = built("residual_with_quantisation")
+    nodes = against_integers(whole, run_of(whole.network), {"x": x})
+    assert [node.operator for node in nodes] == ["qnn.quantize", "qnn.add"]
+    assert not any(node.different for node in nodes)
+
+
+def test_a_wrong_constant_is_found_at_its_node() -> None:
+    whole, _, x = built("relu_folded")
+    broken = whole.network.constants.copy()
+    [step] = [s for s in whole.network.steps if isinstance(s, DeviceStep)]
+    broken[whole.network.tensor(step.tensors[1]).offset] ^= 64
+    nodes = against_integers(whole, run_of(replace(whole.network, constants=broken)), {"x": x})
+    assert [bool(node.different) for node in nodes] == [False, True]
+    assert nodes[1].largest > 1
+
+
+def test_numbers_are_within_one_of_onnxruntimes_node_by_node() -> None:
+    whole, model, x = built("residual_with_quantisation")
+    for fed in (True, False):
+        nodes = against_onnxruntime(whole.function, model, {"x": x}, fed=fed)  # type: ignore[arg-type]
+        assert len(nodes) >= 2
+        assert max(node.largest for node in nodes) <= (1 if fed else 2)
+        assert all(node.elements == x.size for node in nodes)

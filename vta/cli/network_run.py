@@ -1,0 +1,167 @@
+"""``vta run``, ``vta explain`` and ``vta diff`` of networks. Tests: tests/vta/cli/test_network_commands.py."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from rich.table import Table
+
+from isa.config import VTAConfig
+from isa.printable import in_one_line
+from isa.whole_file import open_whole
+from runtime.executor.runner import NodeRun
+from runtime.session import Session
+from vta.cli.networks import feed_of, loaded_session, shapes_of
+from vta.cli.reporting import UserError
+from vta.cli.style import Screen, say
+from vta.relay.backend.report import NodeReport, reports
+from vta.relay.compare import NodeDifference, against_integers, against_onnxruntime
+from vta.relay.onnx.loading import load_model
+
+__all__ = ["diff_network", "explain_network", "run_network"]
+
+Array = npt.NDArray[np.generic]
+
+
+def run_network(
+    file: Path,
+    config: VTAConfig,
+    target: str | None,
+    *,
+    inputs: Sequence[str] | None,
+    shapes: Sequence[str] | None,
+    save: Path | None,
+    stats: bool,
+    around: Callable[[Session], AbstractContextManager[object]] = nullcontext,
+) -> None:
+    """Run a network on its inputs; print what comes out, and with ``stats`` what every node took."""
+    session = loaded_session(file, config, target, shapes_of(shapes))
+    feed = feed_of(session, inputs)
+    if not inputs:
+        say("no --input: random numbers", err=True)
+    with around(session.device):
+        results = session.run(None, feed)
+    names = [tensor.name for tensor in session.get_outputs()]
+    for name, value in zip(names, results, strict=True):
+        say(_described(name, value))
+    if save is not None:
+        with open_whole(save) as opened:
+            np.savez(opened, **dict(zip(names, results, strict=True)))  # type: ignore[arg-type]  # names are texts
+    if stats:
+        Screen().print(_node_table(session.nodes))
+
+
+def _described(name: str, value: Array) -> str:
+    """Return a line about an output; of a classifier's, the places of the largest numbers too."""
+    text = f"{in_one_line(name)}: {value.dtype} of shape {value.shape}"
+    if value.ndim == 2 and value.shape[1] > 1:
+        best = np.argsort(-value[0], kind="stable")[:3]
+        text += "; largest of the first row: " + ", ".join(f"{place} ({value[0][place]:.4g})" for place in best)
+    return text
+
+
+def _node_table(nodes: Sequence[NodeRun]) -> Table:
+    table = Table(title="nodes of the network", title_justify="left")
+    for name in ("node", "where", "ms", "cycles"):
+        table.add_column(name, justify="left" if name in ("node", "where") else "right")
+    for node in nodes:
+        where = "accelerator" if node.on_device else "host"
+        cycles = "" if node.cycles is None else f"{node.cycles:,}"
+        table.add_row(in_one_line(node.node), where, f"{1e3 * node.seconds:.2f}", cycles)
+    total = sum(node.cycles or 0 for node in nodes)
+    table.add_row("all", "", f"{1e3 * sum(node.seconds for node in nodes):.2f}", f"{total:,}" if total else "")
+    return table
+
+
+def explain_network(
+    file: Path, config: VTAConfig, target: str | None, shapes: Sequence[str] | None, inputs: Sequence[str] | None
+) -> None:
+    """Print what became of every node of a model: place, rule, what would change it; with a clock, what it costs."""
+    session = loaded_session(file, config, target, shapes_of(shapes))
+    if session.built is None:
+        raise UserError(f"{file}: this is a compiled network, which does not say why; explain the ONNX model")
+    runs: Sequence[NodeRun] = ()
+    if target is not None:
+        session.run(None, feed_of(session, inputs))
+        runs = session.nodes
+    found = reports(session.built, runs)
+    Screen().print(_report_table(found))
+    macs = sum(each.macs for each in found)
+    there = sum(each.macs for each in found if each.place == "accelerator")
+    say(f"{there:,} of {macs:,} multiplications on the accelerator ({100 * there / max(macs, 1):.2f} %)")
+    cycles = sum(each.cycles or 0 for each in found)
+    if cycles:
+        peak = config.batch * config.block_in * config.block_out
+        say(f"{cycles:,} cycles, {100 * there / (cycles * peak):.1f} % of the peak")
+    elif target is None:
+        say("with --target tsim, cycles, bytes and the share of the peak are counted, too")
+
+
+def _report_table(found: Sequence[NodeReport]) -> Table:
+    counted = any(each.cycles is not None for each in found)
+    table = Table(title="where every node runs", title_justify="left")
+    for name in ("node", "does the work of", "where", "why", "MACs", *(("cycles", "bytes", "peak") if counted else ())):
+        table.add_column(name, justify="right" if name in ("MACs", "cycles", "bytes", "peak") else "left")
+    for each in found:
+        others = [in_one_line(node) for node in each.nodes if node != each.name]
+        why = each.rule + (f"; to change it: {each.change}" if each.change else "")
+        row = [
+            in_one_line(each.name),
+            ", ".join(others),
+            each.place,
+            in_one_line(why),
+            f"{each.macs:,}" if each.macs else "",
+        ]
+        if counted:
+            row += [
+                "" if each.cycles is None else f"{each.cycles:,}",
+                "" if each.nbytes is None else f"{each.nbytes:,}",
+                "" if each.share is None else f"{100 * each.share:.0f} %",
+            ]
+        table.add_row(*row)
+    return table
+
+
+def diff_network(
+    file: Path, config: VTAConfig, engines: Sequence[str], shapes: Sequence[str] | None, inputs: Sequence[str] | None
+) -> bool:
+    """Compare every node on each engine with the integer graph, and that with onnxruntime; return whether all is well.
+
+    Engines must have the same bits. Against onnxruntime, every node gets onnxruntime's inputs and may be off by one.
+    """
+    if file.suffix != ".onnx":
+        raise UserError(f"{file}: only an ONNX model is compared, since a compiled network has no integer graph")
+    right = True
+    session = None
+    for engine in engines:
+        session = loaded_session(file, config, engine, shapes_of(shapes))
+        assert session.built is not None
+        nodes = against_integers(session.built, session.runner, feed_of(session, inputs))
+        first = next((node for node in nodes if node.different), None)
+        right &= first is None
+        what = (
+            f"{len(nodes)} nodes have the bits of the integer graph"
+            if first is None
+            else f"{_sentence(first)} (the first)"
+        )
+        say(f"{engine}: {what}")
+    assert session is not None
+    assert session.built is not None
+    nodes = against_onnxruntime(session.built.function, load_model(file), feed_of(session, inputs))
+    worst = max(nodes, key=lambda node: node.largest, default=None)
+    first = next((node for node in nodes if node.largest > 1), None)
+    elements, different = sum(node.elements for node in nodes), sum(node.different for node in nodes)
+    share = 100 * (1 - different / max(elements, 1))
+    off = "" if worst is None else f", the others off by at most {worst.largest}"
+    where = "onnxruntime (no optimisations, each node fed with its inputs)"
+    say(f"{where}: {share:.3f} % of {elements:,} numbers are equal{off}")
+    if first is not None:
+        say(f"first node that is off by more than one: {_sentence(first)}")
+    return right and first is None
+
+
+def _sentence(node: NodeDifference) -> str:
+    parts = ", ".join(f"{count} by {difference:+d}" for difference, count in list(node.histogram.items())[:6])
+    return f"{in_one_line(node.node)} ({node.operator}): {node.different} of {node.elements} numbers differ: {parts}"

@@ -1,0 +1,168 @@
+"""Networks on the command line: files of them, sizes and inputs that options give, progress.
+
+Tests: tests/vta/cli/test_network_commands.py.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from isa.config import VTAConfig
+from runtime.executor.container import is_container
+from runtime.executor.network import Tensor
+from vta.cli.reporting import UserError
+
+if TYPE_CHECKING:
+    from vta.relay.session import InferenceSession
+
+__all__ = ["InputOption", "ShapeOption", "feed_of", "is_network", "loaded_session", "shapes_of"]
+
+Array = npt.NDArray[np.generic]
+
+ShapeOption = Annotated[
+    list[str] | None,
+    typer.Option("--shape", metavar="NAME=SIZES", help="Sizes that a model leaves open: n=1 or image=1x3x224x224."),
+]
+InputOption = Annotated[
+    list[str] | None,
+    typer.Option("--input", metavar="[NAME=]FILE", help="A network's input: .npy, .npz (by name) or a picture."),
+]
+
+
+def is_network(file: Path) -> bool:
+    """Return whether a file is an ONNX model, by its name, or a compiled network, by its first bytes."""
+    if file.suffix == ".onnx":
+        return True
+    try:
+        with open(file, "rb") as opened:
+            return is_container(opened.read(8))
+    except OSError:
+        return False
+
+
+def shapes_of(options: Sequence[str] | None) -> dict[str, int | tuple[int, ...]]:
+    """Return what ``--shape`` options say."""
+    found: dict[str, int | tuple[int, ...]] = {}
+    for option in options or ():
+        name, _, text = option.partition("=")
+        sizes = text.lower().split("x")
+        if not name or not all(size.isascii() and size.isdigit() and len(size) < 10 for size in sizes):
+            raise typer.BadParameter(f"--shape takes NAME=SIZES, as n=1 or image=1x3x224x224, not {option!r}")
+        numbers = tuple(map(int, sizes))
+        found[name] = numbers if len(numbers) > 1 else numbers[0]
+    return found
+
+
+def loaded_session(
+    file: Path, config: VTAConfig, target: str | None, shapes: Mapping[str, int | tuple[int, ...]]
+) -> "InferenceSession":
+    """Return a session for a network's file; a model is compiled first, with progress on a terminal."""
+    from vta.environment import Environment
+    from vta.relay.session import InferenceSession  # and with it ONNX, which takes long to load
+
+    with _progress(f"compiling {file.name}") as told:
+        return InferenceSession(file, shapes or None, env=Environment(config), target=target, progress=told)
+
+
+@contextmanager
+def _progress(text: str) -> Iterator[Callable[[str, int, int], object] | None]:
+    """Show how many layers are done, on stderr and on a terminal alone."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(text, total=None)
+        yield lambda _, done, total: shown.update(task, completed=done, total=total)
+
+
+def feed_of(session: "InferenceSession", options: Sequence[str] | None) -> dict[str, Array]:
+    """Return a network's inputs: what ``--input`` options name, random numbers of a seed for none at all."""
+    tensors = {tensor.name: tensor for tensor in session.get_inputs()}
+    if not options:
+        return {name: _random(tensor) for name, tensor in tensors.items()}
+    feed: dict[str, Array] = {}
+    for option in options:
+        name, separator, path = option.partition("=")
+        if not separator:
+            name, path = "", option
+        feed |= _read(Path(path), name, tensors)
+    missing = [name for name in tensors if name not in feed]
+    if missing:
+        raise UserError(f"input {missing[0]!r} is missing; name a file with it, as --input {missing[0]}=FILE")
+    return feed
+
+
+def _random(tensor: Tensor) -> Array:
+    rng = np.random.default_rng(0)
+    if np.dtype(tensor.dtype).kind == "f":
+        return rng.standard_normal(tensor.shape).astype(tensor.dtype)
+    limits = np.iinfo(tensor.dtype)
+    return rng.integers(limits.min, limits.max, tensor.shape, endpoint=True).astype(tensor.dtype)
+
+
+def _read(path: Path, name: str, tensors: Mapping[str, Tensor]) -> dict[str, Array]:
+    """Return the inputs that a file holds."""
+    if name and name not in tensors:
+        raise UserError(f"the network has inputs {', '.join(tensors)}, not {name!r}")
+    if path.suffix == ".npz":
+        arrays = _arrays(path)
+        unknown = [key for key in arrays if key not in tensors]
+        if unknown and not name:
+            raise UserError(f"{path}: it has {unknown[0]!r}, and the network's inputs are {', '.join(tensors)}")
+        return {name: arrays[name]} if name in arrays else arrays
+    if not name and len(tensors) > 1:
+        raise UserError(f"{path}: the network has inputs {', '.join(tensors)}; say which, as --input NAME={path}")
+    key = name or next(iter(tensors))
+    if path.suffix == ".npy":
+        [array] = _arrays(path).values()
+        return {key: array}
+    return {key: _picture(path, tensors[key])}
+
+
+def _arrays(path: Path) -> dict[str, Array]:
+    """Return what an .npy or .npz file holds; nothing in it is run."""
+    try:
+        with open(path, "rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            return {"": loaded} if isinstance(loaded, np.ndarray) else {key: loaded[key] for key in loaded.files}
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, EOFError, KeyError, BadZipFile) as error:
+        raise UserError(f"{path}: no numpy file, or a damaged one: {error}") from None
+
+
+def _picture(path: Path, tensor: Tensor) -> Array:
+    """Return a picture at the size of an input, its numbers from 0 to 1 where the input is real."""
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError:
+        raise UserError(
+            f"{path}: pictures need Pillow: pip install 'vta-toolchain[pictures]'; or give an .npy"
+        ) from None
+    if len(tensor.shape) != 4 or tensor.shape[1] not in (1, 3):
+        raise UserError(f"{path}: input {tensor.name!r} has shape {tensor.shape}, which is no picture's; give an .npy")
+    _, channels, height, width = tensor.shape
+    try:
+        with Image.open(path) as opened:
+            image = opened.convert("L" if channels == 1 else "RGB").resize((width, height))
+    except (OSError, UnidentifiedImageError, Image.DecompressionBombError) as error:
+        reason = (
+            error.strerror if isinstance(error, OSError) and error.strerror else "it is of no known kind, or damaged"
+        )
+        raise UserError(f"{path}: no picture that can be read: {reason}") from None
+    pixels = np.asarray(image).reshape(height, width, channels).transpose(2, 0, 1)[None]
+    if np.dtype(tensor.dtype).kind == "f":
+        return (pixels / 255).astype(tensor.dtype)
+    return (
+        pixels.astype(tensor.dtype) if tensor.dtype == "uint8" else (pixels.astype(np.int16) - 128).astype(tensor.dtype)
+    )

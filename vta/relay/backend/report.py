@@ -1,0 +1,100 @@
+"""What became of every node of a model: where it runs, by which rule, what would change that, and what it costs.
+
+Tests: tests/vta/relay/backend/test_report.py.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from runtime.executor.network import DeviceStep
+from runtime.executor.runner import NodeRun
+from vta.relay.backend.build import Built
+from vta.relay.backend.kernel import HostCall, Kernel
+from vta.relay.ir.names import Op
+from vta.relay.ir.nodes import Call, tensor_type
+
+__all__ = ["NodeReport", "macs_of", "reports"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReport:
+    """One kernel or call of the host.
+
+    ``nodes`` are the model's nodes that it does the work of. ``cycles`` are known after a run on a device with a clock;
+    ``nbytes`` are those that its launches move to and from DRAM. ``share`` is the part of the accelerator's peak.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    place: str
+    rule: str
+    change: str
+    macs: int
+    instructions: int
+    cycles: int | None = None
+    nbytes: int | None = None
+    share: float | None = None
+
+
+_CHANGES = {
+    Op.QUANTIZE: "give the network int8 inputs",
+    Op.DEQUANTIZE: "take int8 outputs from the network",
+    Op.QNN_LOOKUP: "use ReLU, leaky ReLU or a clip instead of this function",
+    Op.SOFTMAX: "leave the softmax to whoever reads the logits",
+}
+
+
+def macs_of(call: Call) -> int:
+    """Return the multiplications with an addition that a call needs, none for what multiplies no tensors."""
+    match call.callee:
+        case Op.QNN_CONV2D | Op.CONV2D:
+            return prod(tensor_type(call).shape) * prod(tensor_type(call.args[1]).shape[1:])
+        case Op.QNN_CONV2D_TRANSPOSE | Op.CONV2D_TRANSPOSE:
+            return prod(tensor_type(call.args[0]).shape) * prod(tensor_type(call.args[1]).shape[1:])
+        case Op.QNN_DENSE | Op.DENSE:
+            return prod(tensor_type(call).shape) * tensor_type(call.args[1]).shape[1]
+        case Op.MATMUL | Op.BATCH_MATMUL | Op.QNN_BATCH_MATMUL:
+            return prod(tensor_type(call).shape) * tensor_type(call.args[0]).shape[-1]
+        case _:
+            return 0
+
+
+def reports(built: Built, runs: Sequence[NodeRun] = ()) -> list[NodeReport]:
+    """Return a report for every kernel and every call of the host, in order; ``runs`` are of one run of the network."""
+    launches = {step.node: step.launches for step in built.network.steps if isinstance(step, DeviceStep)}
+    ran = {run.node: run for run in runs if run.on_device}
+    peak = built.network.config.batch * built.network.config.block_in * built.network.config.block_out
+    found = []
+    for item in built.items:
+        match item:
+            case Kernel():
+                run = ran.get(item.name)
+                cycles = None if run is None else run.cycles
+                macs = item.operator.macs
+                found.append(
+                    NodeReport(
+                        item.name,
+                        tuple(origin.name for origin in item.origins),
+                        "accelerator",
+                        f"{type(item.operator).__name__} with {len(item.calls) - 1} calls in its epilogue",
+                        "",
+                        macs,
+                        sum(len(launch) for launch in launches.get(item.name, ())),
+                        cycles,
+                        None if run is None else sum(_moved(stats) for stats in run.launches),
+                        None if not cycles else macs / (cycles * peak),
+                    )
+                )
+            case HostCall():
+                call = item.root
+                change = _CHANGES.get(call.callee, "") if isinstance(call.callee, Op) else ""
+                nodes = tuple(origin.name for origin in call.origins)
+                found.append(NodeReport(item.name, nodes, "host", item.reason, change, macs_of(call), 0))
+    return found
+
+
+def _moved(stats: object) -> int:
+    """Return the bytes that a launch moved to and from DRAM."""
+    counters = stats.statistics.as_dict()  # type: ignore[attr-defined]
+    return int(sum(value for name, value in counters.items() if name.endswith("_nbytes")))
