@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -86,9 +87,9 @@ def measured(name: str, engines: list[str], count: int, rounds: int) -> bool:
         right &= _run_engine(built, engine, images[4:], rounds)
     feed = {"image": images[4:5]}
     for label, each in (("float", real), ("int8", model)):
-        session = session_of(each, optimised=True)
-        session.run(None, feed)
-        print(f"  onnxruntime {label}, one thread: {median_ms(lambda s=session: s.run(None, feed), rounds):.1f} ms")
+        call = partial(session_of(each, optimised=True).run, None, feed)
+        call()
+        print(f"  onnxruntime {label}, one thread: {median_ms(call, rounds):.1f} ms")
     print(f"  peak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
     return right
 
