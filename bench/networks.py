@@ -29,13 +29,13 @@ from bench.models.quantised import pictures, quantised
 from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from vta.relay.backend.build import Built
+from vta.relay.backend.compare import against_onnxruntime
 from vta.relay.backend.host import OPERATORS_OF_HOST
 from vta.relay.backend.report import macs_of
-from vta.relay.compare import against_onnxruntime
+from vta.relay.backend.session import compile_model
 from vta.relay.interpreter import run
 from vta.relay.ir.traverse import calls
 from vta.relay.ir.types import Array
-from vta.relay.session import compile_model
 
 
 def median_ms(call: Callable[[], object], rounds: int) -> float:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vta.build_module import BuildError, build, build_config, lower
     from vta.codegen import Module, load_module
     from vta.environment import Environment, get_env
-    from vta.relay.session import InferenceSession
+    from vta.relay.backend.session import InferenceSession
     from vta.rpc.hardware import program_fpga, reconfig_runtime
     from vta.transform import PassContext
 
@@ -33,7 +33,7 @@ _MODULES = ("nd", "relay", "rpc", "target", "te", "testing", "tir", "topi", "tra
 _HOME: Mapping[str, str] = {
     "BuildError": "vta.build_module",
     "Environment": "vta.environment",
-    "InferenceSession": "vta.relay.session",
+    "InferenceSession": "vta.relay.backend.session",
     "Module": "vta.codegen",
     "PassContext": "vta.transform",
     "build": "vta.build_module",

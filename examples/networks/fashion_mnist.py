@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 import vta
-from vta.relay.session import InferenceSession
+from vta.relay.backend.session import InferenceSession
 
 HERE = Path(__file__).resolve().parent
 MODEL = HERE / "fashion_mnist.int8.onnx"

@@ -16,8 +16,8 @@ from runtime.session import Session
 from vta.cli.networks import feed_of, loaded_session, shapes_of
 from vta.cli.reporting import UserError
 from vta.cli.style import Screen, say
+from vta.relay.backend.compare import NodeDifference, against_integers, against_onnxruntime
 from vta.relay.backend.report import NodeReport, reports
-from vta.relay.compare import NodeDifference, against_integers, against_onnxruntime
 from vta.relay.onnx.loading import load_model
 
 __all__ = ["diff_network", "explain_network", "run_network"]

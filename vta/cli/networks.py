@@ -22,7 +22,7 @@ from runtime.executor.network import Tensor
 from vta.cli.reporting import UserError
 
 if TYPE_CHECKING:
-    from vta.relay.session import InferenceSession
+    from vta.relay.backend.session import InferenceSession
 
 __all__ = ["InputOption", "ShapeOption", "feed_of", "is_network", "loaded_session", "shapes_of"]
 
@@ -67,7 +67,7 @@ def loaded_session(
 ) -> "InferenceSession":
     """Return a session for a network's file; a model is compiled first, with progress on a terminal."""
     from vta.environment import Environment
-    from vta.relay.session import InferenceSession  # and with it ONNX, which takes long to load
+    from vta.relay.backend.session import InferenceSession  # and with it ONNX, which takes long to load
 
     with _progress(f"compiling {file.name}") as told:
         return InferenceSession(file, shapes or None, env=Environment(config), target=target, progress=told)

@@ -20,6 +20,11 @@ from isa.errors import VTAError
 
 __all__ = ["WorkerError", "in_workers", "serve"]
 
+
+class _EndedError(VTAError):
+    """The other side of a pipe has closed it."""
+
+
 _Q = TypeVar("_Q")
 _A = TypeVar("_A")
 _LENGTH = struct.Struct("<Q")
@@ -84,7 +89,7 @@ def _asked(worker: subprocess.Popen[bytes], function: Callable[[_Q], _A], reques
     try:
         _send(worker.stdin, (function, request))
         answer: _A = _receive(worker.stdout)  # type: ignore[assignment]  # what the function returned
-    except (OSError, EOFError):
+    except (OSError, _EndedError):
         raise WorkerError(
             f"a process that compiles layers ended with exit code {worker.wait()}; compile with jobs=1 to see why"
         ) from None
@@ -98,7 +103,7 @@ def serve() -> None:
     while True:
         try:
             asked = _receive(requests)
-        except EOFError:
+        except _EndedError:
             return
         function, request = cast("tuple[Callable[[object], object], object]", asked)
         _send(answers, function(request))
@@ -113,9 +118,9 @@ def _send(pipe: IO[bytes], value: object) -> None:
 def _receive(pipe: IO[bytes]) -> object:
     head = pipe.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
-        raise EOFError
+        raise _EndedError
     [length] = _LENGTH.unpack(head)
     data = pipe.read(length)
     if len(data) < length:
-        raise EOFError
+        raise _EndedError
     return pickle.loads(data)

@@ -6,8 +6,8 @@ from tests.support.relay.patterns import PATTERNS, made
 from vta.environment import get_env
 from vta.relay.backend.host import OPERATORS_OF_HOST
 from vta.relay.backend.report import macs_of, reports
+from vta.relay.backend.session import compile_model
 from vta.relay.ir.traverse import calls
-from vta.relay.session import compile_model
 
 
 def test_a_report_names_place_rule_and_cost() -> None:

@@ -1,6 +1,6 @@
 """``InferenceSession``: a network, from its file to its results, with onnxruntime's interface.
 
-Tests: tests/vta/relay/test_session.py.
+Tests: tests/vta/relay/backend/test_session.py.
 """
 
 import os

@@ -10,7 +10,7 @@ import vta
 from runtime.executor.network import NetworkError
 from tests.support.relay.onnx_models import model_of
 from tests.support.relay.quantised_models import Quantised, expected
-from vta.relay.session import InferenceError, InferenceSession
+from vta.relay.backend.session import InferenceError, InferenceSession
 
 
 def model(batch: int | str = "n") -> onnx.ModelProto:

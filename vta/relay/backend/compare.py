@@ -1,6 +1,6 @@
 """Where a network's numbers differ first, and by how much: device against integer graph, integer graph against ONNX.
 
-Tests: tests/vta/relay/test_compare.py.
+Tests: tests/vta/relay/backend/test_compare.py.
 """
 
 from collections import Counter

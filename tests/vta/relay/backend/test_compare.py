@@ -10,9 +10,9 @@ from runtime.session import Session
 from tests.support.relay.patterns import PATTERNS, made
 from vta.environment import get_env
 from vta.relay.backend.build import Built
+from vta.relay.backend.compare import against_integers, against_onnxruntime
 from vta.relay.backend.host import OPERATORS_OF_HOST
-from vta.relay.compare import against_integers, against_onnxruntime
-from vta.relay.session import compile_model
+from vta.relay.backend.session import compile_model
 
 
 def built(name: str) -> tuple[Built, object, np.ndarray]:
