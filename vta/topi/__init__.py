@@ -23,7 +23,7 @@ from vta.topi.alu.broadcast import (
 from vta.topi.alu.division import Rounding
 from vta.topi.alu.elementwise import Binary, BinaryOperation, Elementwise
 from vta.topi.alu.padding import Pad2d
-from vta.topi.alu.pooling import AveragePool2d, MaxPool2d
+from vta.topi.alu.pooling import AveragePool2d, MaxPool2d, SumPool2d
 from vta.topi.alu.requantise import requantise
 from vta.topi.alu.resize import Upsample2d
 from vta.topi.conv.conv2d import ConvTiles, conv2d, schedule_conv2d
@@ -38,9 +38,10 @@ from vta.topi.transposed.conv2d_transpose_operator import Conv2dTranspose
 
 __all__ = [
     "AluTiles", "AveragePool2d", "BatchMatmul", "Binary", "BinaryOperation", "Conv2d", "Conv2dTranspose", "ConvTiles",
-    "Dense", "DenseTemplate", "Elementwise", "Matmul", "MaxPool2d", "Pad2d", "Rounding", "TransposeTemplate",
-    "Upsample2d", "add", "bitpack", "cast", "channel_scales", "clip", "conv2d", "conv2d_transpose", "dense",
-    "group_conv2d", "identity", "left_shift", "maximum", "minimum", "multiply", "negative", "nn", "pack_bits",
-    "quantise_channels", "quantise_steps", "relu", "requantise", "right_shift", "scale_steps", "schedule_alu",
-    "schedule_conv2d", "schedule_conv2d_transpose", "schedule_dense", "subtract", "unpack_bits",
+    "Dense", "DenseTemplate", "Elementwise", "Matmul", "MaxPool2d", "Pad2d", "Rounding", "SumPool2d",
+    "TransposeTemplate", "Upsample2d", "add", "bitpack", "cast", "channel_scales", "clip", "conv2d",
+    "conv2d_transpose", "dense", "group_conv2d", "identity", "left_shift", "maximum", "minimum", "multiply",
+    "negative", "nn", "pack_bits", "quantise_channels", "quantise_steps", "relu", "requantise", "right_shift",
+    "scale_steps", "schedule_alu", "schedule_conv2d", "schedule_conv2d_transpose", "schedule_dense", "subtract",
+    "unpack_bits",
 ]  # fmt: skip

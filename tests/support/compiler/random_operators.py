@@ -19,7 +19,7 @@ from tests.support.runtime.checked_launches import checked_launches
 from vta.topi.alu.division import Rounding
 from vta.topi.alu.elementwise import Binary, BinaryOperation, Elementwise
 from vta.topi.alu.padding import Pad2d
-from vta.topi.alu.pooling import AveragePool2d, MaxPool2d
+from vta.topi.alu.pooling import AveragePool2d, MaxPool2d, SumPool2d
 from vta.topi.alu.resize import Upsample2d
 from vta.topi.conv.conv2d_operator import Conv2d
 from vta.topi.core.epilogue import (
@@ -161,8 +161,16 @@ def random_max_pool(rng: Rng) -> Operator:
 def random_average_pool(rng: Rng) -> Operator:
     """Return an average pooling."""
     return AveragePool2d(
-        **random_window(rng), count_include_pad=bool(rng.random() < 0.5), rounding=pick(rng, *Rounding)
+        **random_window(rng),
+        count_include_pad=bool(rng.random() < 0.5),
+        rounding=pick(rng, *Rounding),
+        zero_point=pick(rng, 0, -128, 127, 3),
     )
+
+
+def random_sum_pool(rng: Rng) -> Operator:
+    """Return a sum of windows."""
+    return SumPool2d(**random_window(rng), zero_point=pick(rng, 0, -128, 127, 3))
 
 
 def random_pad(rng: Rng) -> Operator:
@@ -183,7 +191,7 @@ def random_upsample(rng: Rng) -> Operator:
 
 def random_dense(rng: Rng) -> Operator:
     """Return a dense layer, more or less wide."""
-    return Dense(upto(rng, 80), upto(rng, 200), upto(rng, 200), random_epilogue(rng))
+    return Dense(upto(rng, 80), upto(rng, 200), upto(rng, 200), random_epilogue(rng), pick(rng, 0, 0, -128, 7))
 
 
 def random_matmul(rng: Rng) -> Operator:
@@ -218,6 +226,7 @@ def random_conv2d_transpose(rng: Rng) -> Operator:
         dilation=dilation,
         groups=groups,
         epilogue=random_epilogue(rng),
+        zero_point=pick(rng, 0, 0, -128, 7),
     )
 
 
@@ -258,6 +267,7 @@ KINDS: Mapping[str, Callable[[Rng], Operator]] = {
     "binary": random_binary,
     "max_pool": random_max_pool,
     "average_pool": random_average_pool,
+    "sum_pool": random_sum_pool,
     "pad": random_pad,
     "upsample": random_upsample,
     "dense": random_dense,

@@ -86,7 +86,7 @@ class Average:
     def _by_place(self, env: Environment, chain: "_Chain") -> tuple[te.Tensor, ...]:
         shape = (1, 1, *self.counts.shape, env.BATCH, env.BLOCK_OUT)
         multipliers = te.placeholder(shape, name="multipliers", dtype=env.acc_dtype)
-        offsets = te.placeholder(shape, name="offsets", dtype=env.acc_dtype)
+        offsets = te.placeholder(shape, name="roundings", dtype=env.acc_dtype)
         [shift] = {quotient.shift for quotient in self.quotients().values()}
         # A table that is named first is loaded first: beside the data, into memory of its own, not behind the sums.
         chain.add(lambda x, i: multipliers(0, 0, *i[2:]) * x, "product")

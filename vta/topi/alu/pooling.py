@@ -1,13 +1,15 @@
-"""Max and average pooling on the tensor ALU: any kernel, strides, pads, dilation, ceil mode, channels.
+"""Pooling on the tensor ALU, maxima, averages, sums: any kernel, strides, pads, dilation, ceil mode, channels.
 
 Every tap of the window is one operation over the outputs whose tap exists, so a pad never takes part. An average is
-divided exactly, by the rule of ``vta.topi.alu.division.divided``. Tests: tests/vta/topi/alu/test_pooling.py.
+divided exactly, by the rule of ``vta.topi.alu.division.divided``; a sum is what steps with a real scale may divide.
+Tests: tests/vta/topi/alu/test_pooling.py.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from vta import te
 from vta.environment import Environment
@@ -15,6 +17,7 @@ from vta.topi.alu.alu_operator import AluOperator, Head, require_dtype
 from vta.topi.alu.alu_tiles import Demand, Inner, transfer
 from vta.topi.alu.average import Average
 from vta.topi.alu.division import Rounding, divided
+from vta.topi.alu.place_offsets import PlaceOffsets
 from vta.topi.alu.pool_reduction import Combine, PoolReduction
 from vta.topi.alu.pool_window import PoolAxis
 from vta.topi.core.epilogue import Epilogue, reference
@@ -24,6 +27,7 @@ from vta.topi.core.operator import Array, OperatorError
 from vta.topi.core.parameters import (
     PADS,
     PAIR,
+    require_cell,
     require_choice,
     require_flags,
     require_sizes,
@@ -31,7 +35,7 @@ from vta.topi.core.parameters import (
     require_tuple,
 )
 
-__all__ = ["AveragePool2d", "MaxPool2d"]
+__all__ = ["AveragePool2d", "MaxPool2d", "SumPool2d"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,12 @@ class _Pool2d(AluOperator):
     def output_shape(self) -> tuple[int, ...]:
         """The plain shape of the result."""
         return (self.batch, self.channels, *(axis.count for axis in self.axes))
+
+    @property
+    def _existing(self) -> npt.NDArray[np.int64]:
+        """How many cells each window has, pads not counted."""
+        height, width = self.axes
+        return np.outer(height.existing, width.existing)
 
     def _require_window(self) -> None:
         """Refuse parameters that are no window, and windows that consist of pads alone."""
@@ -131,15 +141,17 @@ class MaxPool2d(_Pool2d):
 class AveragePool2d(_Pool2d):
     """The average of each window of int8 cells, rounded to an integer by ``rounding``, then ``epilogue``.
 
-    Pads are zeros; they count in the divisor with ``count_include_pad``. Cells that a last window in ``ceil_mode``
-    reaches behind the pads never count.
+    Pads are ``zero_point``; they count, also in the divisor, with ``count_include_pad``. Cells that a last window in
+    ``ceil_mode`` reaches behind the pads never count.
     """
 
     count_include_pad: bool = False
     rounding: Rounding = Rounding.HALF_UP
+    zero_point: int = 0
 
     def __post_init__(self) -> None:
         require_flags(self, "count_include_pad")
+        require_cell(self, "zero_point")
         require_choice(self, "rounding", Rounding)
         self._require_window()
         if not self._average.is_uniform:
@@ -155,24 +167,34 @@ class AveragePool2d(_Pool2d):
         """Return ``data``."""
         return (Operand("data", self.data_shape, "int8"),)
 
+    @property
+    def _pads(self) -> PlaceOffsets:
+        """What pads that count add."""
+        return PlaceOffsets(self.zero_point * (self._average.counts - self._existing))
+
     def tables(self, env: Environment) -> tuple[Argument, ...]:
-        """Return the numbers to divide with, where they depend on the place."""
+        """Return what pads add and the numbers to divide with, where they depend on the place."""
         made = self._average.tables(env)
-        names = ("multipliers", "offsets")[: len(made)]
-        return tuple(Argument(name, (), lambda table=table: table) for name, table in zip(names, made, strict=True))
+        names = ("multipliers", "roundings")[: len(made)]
+        divisors = (Argument(name, (), lambda table=table: table) for name, table in zip(names, made, strict=True))
+        return (*self._pads.arguments(env), *divisors)
 
     def reference(self, *arrays: Array) -> Array:
         """Return the result in numpy."""
         data, *rest = arrays
-        sums = np.sum(list(self._taps(data, 0)), axis=0)
+        sums = np.sum(list(self._taps(data, 0)), axis=0) + self._pads.values
         return reference(divided(sums, self._average.counts, self.rounding), self.epilogue, rest)
 
     def head(self, env: Environment) -> Head:
         """Return the sums and their division."""
-        sums = self._reduced(env, Combine.SUM, "int8")
+        sums = self._pads.added(env, self._reduced(env, Combine.SUM, "int8"))
         average = self._average
         averaged = average.of(env, sums.tensor)
-        stages = replace(sums.stages, elementwise=averaged.stages, direct=(*sums.stages.direct, *averaged.tables))
+        stages = replace(
+            sums.stages,
+            elementwise=(*sums.stages.elementwise, *averaged.stages),
+            direct=(*sums.stages.direct, *averaged.tables),
+        )
         counts = average.counts.shape
 
         def demand(inner: Inner) -> Demand:
@@ -191,3 +213,41 @@ class AveragePool2d(_Pool2d):
             )
 
         return Head(averaged.tensor, stages, (*sums.inputs, *averaged.tables), demand)
+
+
+@dataclass(frozen=True, slots=True)
+class SumPool2d(_Pool2d):
+    """The sum of each window of int8 cells less ``zero_point``, in int32, then ``epilogue``; pads add nothing.
+
+    An average of another scale is steps with that scale over the number of cells, rounded once
+    (``vta.topi.core.fixed_point``).
+    """
+
+    zero_point: int = 0
+
+    def __post_init__(self) -> None:
+        require_cell(self, "zero_point")
+        self._require_window()
+
+    @property
+    def _zeros(self) -> PlaceOffsets:
+        """What the zero point adds."""
+        return PlaceOffsets(-self.zero_point * self._existing)
+
+    def data(self) -> tuple[Operand, ...]:
+        """Return ``data``."""
+        return (Operand("data", self.data_shape, "int8"),)
+
+    def tables(self, env: Environment) -> tuple[Argument, ...]:
+        """Return what the zero point adds, where it depends on the place."""
+        return self._zeros.arguments(env)
+
+    def reference(self, *arrays: Array) -> Array:
+        """Return the result in numpy."""
+        data, *rest = arrays
+        sums = np.sum(list(self._taps(data, 0)), axis=0) + self._zeros.values
+        return reference(sums, self.epilogue, rest)
+
+    def head(self, env: Environment) -> Head:
+        """Return the sums."""
+        return self._zeros.added(env, self._reduced(env, Combine.SUM, "int8"))

@@ -22,7 +22,7 @@ from vta.topi.core.epilogue import Bias, Epilogue, Residual
 from vta.topi.core.layout import blocks, pack_activations, unpack_activations
 from vta.topi.core.operand import Argument, Operand, Source
 from vta.topi.core.operator import Operator, OperatorError, Scheduled
-from vta.topi.core.parameters import PADS, PAIR, is_number, require_sizes, require_steps, require_tuple
+from vta.topi.core.parameters import PADS, PAIR, require_cell, require_sizes, require_steps, require_tuple
 from vta.topi.core.window import Window
 from vta.topi.tiling import cheapest, require_fit
 
@@ -68,9 +68,7 @@ class Conv2d(Operator):
                 raise OperatorError(
                     f"Conv2d: {name} is a multiple of the {self.groups} groups, not {getattr(self, name)}"
                 )
-        if not is_number(self.zero_point, -128) or self.zero_point > 127:
-            raise OperatorError(f"Conv2d: zero_point takes a number from -128 to 127, not {self.zero_point!r}")
-        object.__setattr__(self, "zero_point", int(self.zero_point))
+        require_cell(self, "zero_point")
         self._require_fold()
         if not all(self.window.touches(self.height, self.width)):
             raise OperatorError(f"Conv2d: {self.window} on {self.height}x{self.width} reads padding alone, no data")

@@ -13,7 +13,8 @@ from vta.topi.core.epilogue_steps import EpilogueError, require_steps_of
 from vta.topi.core.operator import OperatorError
 
 __all__ = [
-    "PADS", "PAIR", "is_number", "require_choice", "require_flags", "require_sizes", "require_steps", "require_tuple",
+    "PADS", "PAIR", "is_number", "require_cell", "require_choice", "require_flags", "require_sizes", "require_steps",
+    "require_tuple",
 ]  # fmt: skip
 
 PAIR = ("rows", "columns")
@@ -39,6 +40,14 @@ def require_tuple(operator: object, name: str, order: tuple[str, ...], *, least:
             f"not {value!r}"
         )
     object.__setattr__(operator, name, tuple(int(item) for item in values))
+
+
+def require_cell(operator: object, name: str) -> None:
+    """Settle attribute ``name`` as a number that int8 holds."""
+    value = getattr(operator, name)
+    if not is_number(value, -128) or value > 127:
+        raise OperatorError(f"{type(operator).__name__}: {name} takes a number from -128 to 127, not {value!r}")
+    object.__setattr__(operator, name, int(value))
 
 
 def require_flags(operator: object, *names: str) -> None:

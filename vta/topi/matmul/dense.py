@@ -17,12 +17,12 @@ from vta import te
 from vta.environment import Environment
 from vta.topi import nn
 from vta.topi.core import epilogue
-from vta.topi.core.epilogue import Epilogue
+from vta.topi.core.epilogue import Bias, Epilogue
 from vta.topi.core.layer_schedule import LayerSchedule
 from vta.topi.core.layout import blocks, pack_activations, pack_dense_weights, unpack_activations
-from vta.topi.core.operand import Argument, Operand
+from vta.topi.core.operand import Argument, Operand, Source
 from vta.topi.core.operator import Operator, OperatorError, Scheduled
-from vta.topi.core.parameters import require_sizes, require_steps
+from vta.topi.core.parameters import require_cell, require_sizes, require_steps
 from vta.topi.core.sizes import sizes
 from vta.topi.matmul.matmul_schedule import MatmulTiles, Product, schedule_matmul
 
@@ -113,16 +113,31 @@ def schedule_dense(
 
 @dataclass(frozen=True, slots=True)
 class Dense(Operator):
-    """``rows`` of ``in_channels`` numbers times weights (out_channels, in_channels): data, weight, the epilogue's."""
+    """``rows`` of ``in_channels`` numbers times weights (out_channels, in_channels): data, weight, the epilogue's.
+
+    The data's ``zero_point`` is what stands for zero.
+    """
 
     rows: int
     in_channels: int
     out_channels: int
     epilogue: Epilogue = ()
+    zero_point: int = 0
 
     def __post_init__(self) -> None:
         require_sizes(self, "rows", "in_channels", "out_channels")
         require_steps(self)
+        require_cell(self, "zero_point")
+
+    @property
+    def _steps(self) -> Epilogue:
+        """The epilogue, behind a step that adds what the zero point does."""
+        return (Bias(), *self.epilogue) if self.zero_point else self.epilogue
+
+    def _zero_point_sums(self, weight: Array) -> Array:
+        """Return what the zero point adds to each channel."""
+        sums: npt.NDArray[np.int32] = -self.zero_point * weight.sum(axis=1, dtype=np.int32)
+        return sums
 
     def inputs(self, env: Environment) -> tuple[Operand, ...]:
         """Return data (rows, in_channels), weight (out_channels, in_channels), and what the epilogue reads."""
@@ -143,10 +158,12 @@ class Dense(Operator):
     def reference(self, *arrays: Array) -> Array:
         """Return the product in int32, through the epilogue."""
         data, weight, *rest = arrays
-        return epilogue.reference(product(data, weight.T), self.epilogue, rest)
+        return epilogue.reference(product(data.astype(np.int32) - self.zero_point, weight.T), self.epilogue, rest)
 
     def arguments(self, env: Environment) -> tuple[Argument, ...]:
         """Return data (N, I, batch, block_in), weight (O, I, block_out, block_in), and what the epilogue reads."""
+        added = (Source(("weight",), self._zero_point_sums),) if self.zero_point else ()
+        read = (*added, *epilogue.sources(self.epilogue, self._shape))
         return (
             Argument("data", ("data",), lambda data: pack_activations(data, batch=env.BATCH, block=env.BLOCK_IN)),
             Argument(
@@ -154,7 +171,7 @@ class Dense(Operator):
                 ("weight",),
                 lambda weight: pack_dense_weights(weight, block_in=env.BLOCK_IN, block_out=env.BLOCK_OUT),
             ),
-            *epilogue.arguments(self.epilogue, env, epilogue.sources(self.epilogue, self._shape), rank=4),
+            *epilogue.arguments(self._steps, env, read, rank=4),
         )
 
     def unpack(self, env: Environment, packed: Array) -> Array:  # noqa: ARG002  # the array has the blocks' sizes
@@ -168,17 +185,17 @@ class Dense(Operator):
         data = te.placeholder((rows, inner, env.BATCH, env.BLOCK_IN), env.inp_dtype, "data")
         weight = te.placeholder((columns, inner, env.BLOCK_OUT, env.BLOCK_IN), env.wgt_dtype, "weight")
         if isinstance(tiles, DenseTemplate):
-            appended = epilogue.append(dense(data, weight, out_dtype=env.acc_dtype), self.epilogue, env)
+            appended = epilogue.append(dense(data, weight, out_dtype=env.acc_dtype), self._steps, env)
             s = schedule_dense(appended.result, tiles, env)
         else:
-            problem = Product(env, rows, inner, columns, self.epilogue)
+            problem = Product(env, rows, inner, columns, self._steps)
             tiles = problem.best_tiles(repr(self)) if tiles is None else tiles
             if not isinstance(tiles, MatmulTiles):
                 raise OperatorError(f"Dense: tiles are MatmulTiles or a DenseTemplate, not {tiles!r}")
             problem.require_tiles(tiles, repr(self))
             whole = tiles.whole(rows, columns)
             sums = dense(_padded(data, whole[0]), _padded(weight, whole[1]), out_dtype=env.acc_dtype)
-            appended = epilogue.append(sums, self.epilogue, env, (rows, columns, env.BATCH, env.BLOCK_OUT))
+            appended = epilogue.append(sums, self._steps, env, (rows, columns, env.BATCH, env.BLOCK_OUT))
             s = schedule_matmul(appended.result, tiles, env)
         return Scheduled(s, (data, weight, *appended.inputs, appended.result), tiles)
 

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from vta.environment import Environment
 from vta.topi.conv.conv2d_grouped import ChannelBlocks, channel_blocks, channel_index, pack_grouped_kernel
 from vta.topi.core import epilogue
-from vta.topi.core.epilogue import Epilogue
+from vta.topi.core.epilogue import Epilogue, Residual
 from vta.topi.core.layout import blocks, pack_activations, unpack_activations
-from vta.topi.core.operand import Argument, Operand
+from vta.topi.core.operand import Argument, Operand, Source
 from vta.topi.core.operator import Operator, OperatorError, Scheduled
-from vta.topi.core.parameters import PADS, PAIR, require_sizes, require_steps, require_tuple
+from vta.topi.core.parameters import PADS, PAIR, require_cell, require_sizes, require_steps, require_tuple
 from vta.topi.transposed.conv2d_transpose_schedule import TransposedLayer, TransposeTiles, schedule_transposed
 from vta.topi.transposed.conv2d_transpose_tiling import TransposeSearch
 from vta.topi.transposed.transposed_window import TransposedWindow
@@ -31,7 +31,8 @@ Array = npt.NDArray[np.generic]
 class Conv2dTranspose(Operator):
     """A transposed convolution of images NCHW with a kernel (I, O/groups, KH, KW), and what follows it.
 
-    ``padding`` (top, left, bottom, right) is cut off the result, ``output_padding`` kept at its end.
+    ``padding`` (top, left, bottom, right) is cut off the result, ``output_padding`` kept at its end. The data's
+    ``zero_point`` is what stands for zero.
     """
 
     batch: int
@@ -46,6 +47,7 @@ class Conv2dTranspose(Operator):
     dilation: tuple[int, int] = (1, 1)
     groups: int = 1
     epilogue: Epilogue = ()
+    zero_point: int = 0
 
     def __post_init__(self) -> None:
         require_sizes(self, "batch", "in_channels", "height", "width", "out_channels", "groups")
@@ -54,6 +56,7 @@ class Conv2dTranspose(Operator):
         require_tuple(self, "padding", PADS, least=0)
         require_tuple(self, "output_padding", PAIR, least=0)
         require_steps(self)
+        require_cell(self, "zero_point")
         for name in ("in_channels", "out_channels"):
             if getattr(self, name) % self.groups:
                 raise OperatorError(
@@ -93,7 +96,7 @@ class Conv2dTranspose(Operator):
     def reference(self, *arrays: Array) -> Array:
         """Return the result in numpy: every element times the kernel, added up where it goes."""
         data, kernel, *rest = arrays
-        sums = conv2d_transpose_sums(data, kernel, self.window, self.groups)
+        sums = conv2d_transpose_sums(data.astype(np.int32) - self.zero_point, kernel, self.window, self.groups)
         return epilogue.reference(sums, self.epilogue, rest)
 
     def arguments(self, env: Environment) -> tuple[Argument, ...]:
@@ -109,11 +112,23 @@ class Conv2dTranspose(Operator):
                 block_out=env.BLOCK_OUT,
             )
 
+        added = (Source(("kernel",), self._zero_point_sums),) if self.zero_point else ()
+        read = (*added, *epilogue.sources(self.epilogue, self.shape))
         return (
             Argument("data", ("data",), lambda data: pack_activations(data, batch=env.BATCH, block=env.BLOCK_IN)),
             Argument("kernel", ("kernel",), packed),
-            *epilogue.arguments(self.epilogue, env, epilogue.sources(self.epilogue, self.shape), rank=6),
+            *epilogue.arguments(self._steps, env, read, rank=6),
         )
+
+    @property
+    def _steps(self) -> Epilogue:
+        """The epilogue, behind a step that adds what the zero point does: places meet different parts of the kernel."""
+        return (Residual("int32"), *self.epilogue) if self.zero_point else self.epilogue
+
+    def _zero_point_sums(self, kernel: Array) -> Array:
+        """Return what the zero point adds to each number of the result."""
+        image = np.full((self.batch, self.in_channels, self.height, self.width), -self.zero_point, np.int32)
+        return conv2d_transpose_sums(image, kernel, self.window, self.groups)
 
     def unpack(self, env: Environment, packed: Array) -> Array:  # noqa: ARG002  # the array has the blocks' sizes
         """Return the images and channels that are no padding."""
@@ -141,7 +156,7 @@ class Conv2dTranspose(Operator):
             result=self.shape[2:],
             window=self.window,
         )
-        search = TransposeSearch(env, layer, found, self.epilogue)
+        search = TransposeSearch(env, layer, found, self._steps)
         tiles = search.best_tiles(repr(self)) if tiles is None else tiles
         if not isinstance(tiles, TransposeTiles):
             raise OperatorError(f"Conv2dTranspose: tiles are TransposeTiles, not {tiles!r}")
@@ -157,7 +172,7 @@ class Conv2dTranspose(Operator):
             tile_co=tiles.tile_co,
         )
         sums = layer.sums(data, kernel, channel, tiles, env)
-        appended = epilogue.append(sums, self.epilogue, env, layer.packed_result(env))
+        appended = epilogue.append(sums, self._steps, env, layer.packed_result(env))
         s = schedule_transposed(appended.result, tiles, self.strides, env)
         return Scheduled(s, (data, kernel, *appended.inputs, appended.result), tiles)
 

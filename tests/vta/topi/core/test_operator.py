@@ -154,7 +154,7 @@ def test_arguments_say_what_they_are_made_of() -> None:
     }
     pool = AveragePool2d(1, 16, 6, 6, (3, 3), padding=(1, 1, 1, 1))
     found = {argument.name: argument.sources for argument in pool.arguments(vta.get_env())}
-    assert found == {"data": ("data",), "multipliers": (), "offsets": ()}
+    assert found == {"data": ("data",), "multipliers": (), "roundings": ()}
 
 
 def test_arrays_that_cannot_be_bound_are_refused() -> None:

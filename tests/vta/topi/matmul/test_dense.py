@@ -127,3 +127,11 @@ def test_a_bias_tensor_is_added_in_a_stage_of_its_own() -> None:
     data, weight = te.placeholder((4, 2, 1, 16), "int8", "d"), te.placeholder((3, 2, 16, 16), "int8", "w")
     total = dense(data, weight, te.placeholder((1, 3, 1, 16), "int32", "bias"))
     assert [t.name for t in total.op.input_tensors] == ["res", "bias"]
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_a_zero_point_is_taken_off_the_data(config: VTAConfig) -> None:
+    layer = Dense(5, 40, 33, (ShiftRight(8), Bias(), Clip(-128, 127)), zero_point=-128)
+    check(layer, vta.Environment(config))
+    data, weight = np.full((5, 40), -120, np.int8), np.full((33, 40), 2, np.int8)
+    assert (layer.reference(data, weight, np.zeros(33, np.int32)) == 640 >> 8).all()

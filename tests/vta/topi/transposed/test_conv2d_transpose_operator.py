@@ -160,3 +160,17 @@ def test_br_097_operators_with_and_without_output_padding_differ() -> None:
     one, other = (Conv2dTranspose(1, 16, 4, 4, 16, (3, 3), (2, 2), output_padding=(n, n)) for n in (0, 1))
     assert one != other
     assert repr(one) != repr(other)
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_a_zero_point_is_taken_off_the_data(config: VTAConfig) -> None:
+    env = vta.Environment(config)
+    layer = Conv2dTranspose(
+        2, 20, 5, 4, 24, (3, 4), (2, 2), (1, 0, 1, 1), zero_point=-128, epilogue=(ShiftRight(9), Bias())
+    )
+    rng = np.random.default_rng(6)
+    arrays = [rng.integers(-99, 99, operand.shape).astype(operand.dtype) for operand in layer.inputs(env)]
+    np.testing.assert_array_equal(compile(layer, env)(*arrays), layer.reference(*arrays))
+    centred = conv2d_transpose_sums(arrays[0].astype(np.int32) + 128, arrays[1], layer.window, 1)
+    expected = ((centred >> 9) + arrays[2].reshape(1, -1, 1, 1)).astype(np.int8)
+    np.testing.assert_array_equal(layer.reference(*arrays), expected)
