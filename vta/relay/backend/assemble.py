@@ -151,21 +151,16 @@ class _Assembler:
 
     def kernel(self, item: Kernel, made: Lowered) -> None:
         """Append a kernel: its activations on the device, its constants packed."""
-        inputs = item.operator.inputs(self.env)
-        plain = [
-            item.constants[at] if at in item.constants else np.zeros(operand.shape, operand.dtype)
-            for at, operand in enumerate(inputs)
-        ]
-        packed = item.operator.pack(self.env, *plain)
-        # What an operator adds of its own stands behind its second input.
-        place = {at: at if at < 2 else at + len(packed) - len(inputs) for at in range(len(inputs))}
-        activations = {place[at]: expr for at, expr in item.activations.items()}
+        number = {operand.name: at for at, operand in enumerate(item.operator.inputs(self.env))}
         names = []
-        for at, (shape, dtype) in enumerate(made.arguments[:-1]):
-            if at in activations:
-                names.append(self.on_device(activations[at], shape, dtype, item))
+        arguments = item.operator.arguments(self.env)
+        for at, (argument, (shape, dtype)) in enumerate(zip(arguments, made.arguments[:-1], strict=True)):
+            reads = [number[name] for name in argument.sources]
+            if len(reads) == 1 and reads[0] in item.activations:
+                names.append(self.on_device(item.activations[reads[0]], shape, dtype, item))
             else:
-                names.append(self._constant(f"{item.name}.{at}", packed[at]))
+                packed = argument.pack(*(item.constants[read] for read in reads))
+                names.append(self._constant(f"{item.name}.{at}", packed))
         shape, dtype = made.arguments[-1]
         result = self._add(item.name, shape, dtype, Home.ARENA)
         self._device[item.root] = result

@@ -16,10 +16,16 @@ from vta.relay.backend.host import OPERATORS_OF_HOST
 from vta.relay.backend.kernel import Kernel
 from vta.relay.backend.recognise import PlacementError
 from vta.relay.interpreter import run
-from vta.relay.ir.types import Array
+from vta.relay.ir.names import Op
+from vta.relay.ir.nodes import Expr, Function, Var, constant
+from vta.relay.ir.types import Array, TensorType
 from vta.relay.onnx.importer import from_onnx
+from vta.relay.ops.call import call
+from vta.relay.ops.qnn.products import QnnConv2dAttrs
+from vta.relay.ops.qnn.saturating import RescaleAttrs
 
 SMALL = CONFIGS["b1k8"]
+PADDED = QnnConv2dAttrs(padding=(1, 1, 1, 1))
 
 
 def ran(built: Built, x: Array, device: str) -> Array:
@@ -77,6 +83,23 @@ def test_what_follows_a_layer_is_part_of_its_kernel(name: str, kernels: list[str
     assert found == kernels
     assert sum(isinstance(step, DeviceStep) for step in built.network.steps) == len(kernels)
     assert built.macs == sum(item.operator.macs for item in built.items if isinstance(item, Kernel))
+
+
+def test_tables_of_channels_may_stand_behind_a_residual() -> None:
+    rng = np.random.default_rng(8)
+    data = Var("x", TensorType((1, 24, 5, 5), "int8"))
+    sums = call(Op.QNN_CONV2D, (data, constant(rng.integers(-9, 9, (24, 24, 3, 3)).astype(np.int8))), PADDED)
+
+    def rescaled(numbers: Expr, shift: int, *residual: Expr) -> Expr:
+        bias, multiplier = (constant(rng.integers(1, most, (24, 1, 1)), "int32") for most in (500, 1000))
+        attrs = RescaleAttrs(shift=shift, residual_multiplier=700 if residual else 0)
+        return call(Op.RESCALE, (numbers, bias, constant(0, "int32"), multiplier, *residual), attrs)
+
+    function = Function((data,), rescaled(rescaled(sums, 15, data), 9))
+    built = build_network(function, vta.get_env(), jobs=1)
+    assert [type(item.operator).__name__ for item in built.items if isinstance(item, Kernel)] == ["Conv2d"]
+    x = rng.integers(-128, 128, (1, 24, 5, 5)).astype(np.int8)
+    np.testing.assert_array_equal(ran(built, x, "sim"), run(function, [x]))
 
 
 def test_what_stays_with_the_host_says_why() -> None:
