@@ -26,7 +26,7 @@ from runtime.devices.device import (
     TraceHook,
 )
 from runtime.devices.launch_words import read_launch, require_in_memory
-from runtime.devices.observed import ObservedDevice
+from runtime.devices.observed import Beat, ObservedDevice
 from runtime.memory.device_memory import DeviceMemory
 from runtime.observe.stats import InstructionCounts, LaunchStats, Statistics, count_instructions
 from runtime.observe.timeline import TimelineHook, timed
@@ -38,8 +38,8 @@ from runtime.sim.report import awaited_tokens, failure_text, head_of
 
 __all__ = ["FunctionalSimulator"]
 
-_SLICE = 1 << 16
-"""Instructions that run between two looks at pending signals."""
+_INSTRUCTIONS, _OPERATIONS = 1 << 16, 1 << 22
+"""Instructions, and tensor operations, that run without a look at pending signals: some hundredths of a second."""
 
 
 class FunctionalSimulator(ObservedDevice):
@@ -103,8 +103,8 @@ class FunctionalSimulator(ObservedDevice):
     def _run(self, insn_address: int, insn_count: int, origins: Sequence[Origin | None] | None) -> None:
         self.start(insn_address, insn_count, origins=origins)
         with self._beating() as beat:
-            while not self.advance(_SLICE):  # back in Python now and then, so that an interrupt is seen
-                beat(None, self._arena.get("executed"), insn_count)
+            while not self.advance(_INSTRUCTIONS, beat=beat):
+                pass
 
     def _run_timed(
         self, hook: TimelineHook, insn_address: int, insn_count: int, origins: Sequence[Origin | None] | None
@@ -130,8 +130,10 @@ class FunctionalSimulator(ObservedDevice):
             arena.put("count", 0)
             raise self._failure()
 
-    def advance(self, count: int = 1) -> bool:
+    def advance(self, count: int = 1, *, beat: Beat | None = None) -> bool:
         """Run at most ``count`` more instructions of the launch that was started; return whether it is done.
+
+        ``beat`` is told how far it is now and then.
 
         Scratchpads, memory and counters can be looked at in between. Raises ``ExecutionError`` or ``DeadlockError``,
         which end the launch, and ``DeviceError`` if there is none.
@@ -141,11 +143,16 @@ class FunctionalSimulator(ObservedDevice):
         if executed == total:
             raise DeviceError("no launch is in progress: start one first")
         arena.put("stop_at", executed + count)
-        status = self._kernels.run(arena.address)
-        if self._trace is not None:
-            self._report_trace(self._trace, executed)
-        if self._timeline is not None:
-            self._executed.extend(arena.order[executed : arena.get("executed")].tolist())
+        status = Status.PAUSED
+        try:
+            # Back in Python now and then, so that an interrupt is seen, in the middle of a long instruction, too.
+            while status == Status.PAUSED and arena.get("executed") < min(executed + count, total):
+                arena.put("budget", _OPERATIONS)
+                status = Status(self._kernels.run(arena.address))
+                if beat is not None and status == Status.PAUSED:
+                    beat(None, arena.get("executed"), total)
+        finally:
+            self._report(executed)
         if status == Status.PAUSED:
             return False
         if status == Status.DONE:
@@ -156,6 +163,13 @@ class FunctionalSimulator(ObservedDevice):
             raise self._deadlock()
         self._uncount()
         raise self._failure()
+
+    def _report(self, first: int) -> None:
+        """Tell who listens of the instructions that ran, from the one that was number ``first``."""
+        if self._trace is not None:
+            self._report_trace(self._trace, first)
+        if self._timeline is not None:
+            self._executed.extend(self._arena.order[first : self._arena.get("executed")].tolist())
 
     def _report_trace(self, hook: TraceHook, first: int) -> None:
         for index in self._arena.order[first : self._arena.get("executed")].tolist():

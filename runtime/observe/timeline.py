@@ -144,8 +144,8 @@ def timed(
     error = None
     try:
         yield executed
-    except Exception as failure:
-        error = str(failure)
+    except BaseException as failure:
+        error = str(failure) or type(failure).__name__  # an interrupt says nothing
         raise
     finally:
         if hook is not None:

@@ -20,6 +20,7 @@ from runtime.sim.failures import Failing
 from runtime.sim.geometry import Geometry
 from runtime.sim.loops import Loops
 from runtime.sim.record import Status, UopField
+from runtime.sim.slices import Slices, emit_in_slices
 
 __all__ = ["emit_alu"]
 
@@ -37,21 +38,22 @@ def emit_alu(module: Any, geometry: Geometry) -> Any:
     halves = (emit.arguments["low"], emit.arguments["high"])
     loops = Loops(emit, geometry, Fields(instruction_layouts(config)["ALU"], halves))
     trips = loops.trips
-    failing.count("alu", 1)
-    failing.count("alu_counter", trips)
-    failing.leave_if_skipping()
-    with emit.when(trips.equals(0)):
-        emit.give(Status.DONE)
-    with emit.choose(loops.fields["use_imm"].differs(0)) as (immediate, tensor):
-        with immediate:
-            loops.check(failing, {UopField.DST: config.acc_depth})
-        with tensor:
-            loops.check(failing, {UopField.DST: config.acc_depth, UopField.SRC: config.acc_depth})
-    _emit_nest(loops, sweep)
+    with emit.when(failing.get("inside").equals(0)):
+        failing.count("alu", 1)
+        failing.count("alu_counter", trips)
+        failing.leave_if_skipping()
+        with emit.when(trips.equals(0)):
+            emit.give(Status.DONE)
+        with emit.choose(loops.fields["use_imm"].differs(0)) as (immediate, tensor):
+            with immediate:
+                loops.check(failing, {UopField.DST: config.acc_depth})
+            with tensor:
+                loops.check(failing, {UopField.DST: config.acc_depth, UopField.SRC: config.acc_depth})
+    emit_in_slices(failing, trips, lambda slices: _emit_nest(loops, slices, sweep))
     return emit.finish(Status.DONE)
 
 
-def _emit_nest(loops: Loops, sweep: Any) -> None:
+def _emit_nest(loops: Loops, slices: Slices, sweep: Any) -> None:
     """Run the loop nest as sweeps; indices are in range."""
     emit, fields = loops.emit, loops.fields
     # With an immediate or a single micro-op, it sweeps over the whole inner loop; else each sweep is one row.
@@ -59,12 +61,10 @@ def _emit_nest(loops: Loops, sweep: Any) -> None:
     turns = in_order.select(fields["iter_in"], 1)
     length = in_order.select(1, fields["iter_in"])
     operation = (fields["alu_opcode"], fields["use_imm"], fields.signed("imm"))
-    with (
-        emit.loop(fields["iter_out"]) as i,
-        emit.loop(turns) as j,
-        emit.loop(fields["uop_end"], begin=fields["uop_bgn"]) as index,
-    ):
-        micro_op = loops.micro_op(index)
+    with slices.loops(fields["iter_out"], turns, fields["uop_end"] - fields["uop_bgn"]) as place:
+        slices.spend(length, place)
+        i, j, number = place
+        micro_op = loops.micro_op(fields["uop_bgn"] + number)
         first, steps = [], []
         for operand in (UopField.DST, UopField.SRC):
             start = micro_op[operand.name.lower()]

@@ -18,8 +18,13 @@ from runtime.sim.gemm_block import Block, block_shapes, emit_block
 from runtime.sim.geometry import Geometry
 from runtime.sim.loops import Loops
 from runtime.sim.record import Status, UopField
+from runtime.sim.slices import Slices, emit_in_slices, emit_whole_or_sliced
 
 __all__ = ["emit_gemm"]
+
+_LOG_STEPS = 6
+_STEPS = 1 << _LOG_STEPS
+"""Steps of a slice; each has up to 2^14 trips."""
 
 _DST, _SRC, _WGT = UopField.DST, UopField.SRC, UopField.WGT
 
@@ -34,38 +39,61 @@ def emit_gemm(module: Any, geometry: Geometry) -> Any:
     loops = Loops(emit, geometry, Fields(instruction_layouts(config)["GEMM"], halves))
     trips = loops.trips
     with emit.when(loops.fields["reset"].differs(0)):
-        failing.count("gemm_reset", 1)
+        with emit.when(failing.get("inside").equals(0)):
+            failing.count("gemm_reset", 1)
+            failing.leave_if_skipping()
+            with emit.when(trips.equals(0)):
+                emit.give(Status.DONE)
+            loops.check(failing, {_DST: config.acc_depth})
+        emit_in_slices(failing, trips, lambda slices: _emit_reset(loops, slices))
+        emit.give(Status.DONE)
+    with emit.when(failing.get("inside").equals(0)):
+        failing.count("gemm", 1)
+        failing.count("gemm_counter", trips)
         failing.leave_if_skipping()
         with emit.when(trips.equals(0)):
             emit.give(Status.DONE)
-        loops.check(failing, {_DST: config.acc_depth})
-        _emit_reset(loops)
-        emit.give(Status.DONE)
-    failing.count("gemm", 1)
-    failing.count("gemm_counter", trips)
-    failing.leave_if_skipping()
-    with emit.when(trips.equals(0)):
-        emit.give(Status.DONE)
-    depths = {
-        _DST: config.depth(MemoryId.ACC),
-        _SRC: config.depth(MemoryId.INP),
-        _WGT: config.depth(MemoryId.WGT),
-    }
-    loops.check(failing, depths)
-    emit.call(products, *(emit.arguments[name] for name in ("arena", "low", "high")))
+        depths = {
+            _DST: config.depth(MemoryId.ACC),
+            _SRC: config.depth(MemoryId.INP),
+            _WGT: config.depth(MemoryId.WGT),
+        }
+        loops.check(failing, depths)
+    _emit_boxes(loops, failing, products)
     return emit.finish(Status.DONE)
 
 
-def _emit_reset(loops: Loops) -> None:
+def _emit_boxes(loops: Loops, failing: Failing, products: Any) -> None:
+    """Do the whole nest in one call of ``products``; or, where that takes long, some steps in each."""
+    emit, nest = loops.emit, _Nest.of(loops)
+    words = [emit.arguments[name] for name in ("arena", "low", "high")]
+
+    def whole() -> None:
+        emit.call(products, *words, 0, nest.uops, 0, nest.around, 0, nest.step.count)
+
+    def sliced(slices: Slices) -> None:
+        parts = (nest.step.count + _STEPS - 1) >> _LOG_STEPS
+        with slices.loops(nest.uops, nest.around, parts) as place:
+            slices.spend(nest.trips * _STEPS, place)
+            uop, turn, part = place
+            begin = part << _LOG_STEPS
+            end = (begin + _STEPS).minimum(nest.step.count)
+            emit.call(products, *words, uop, uop + 1, turn, turn + 1, begin, end)
+
+    emit_whole_or_sliced(failing, loops.trips, whole, sliced)
+
+
+def _emit_reset(loops: Loops, slices: Slices) -> None:
     """Zero every accumulator element that the loops reach; a loop that stays in place runs once."""
     emit, geometry = loops.emit, loops.geometry
     start = emit.arguments["arena"] + geometry.acc_at
-    counts = {
-        loop: loops.factor(_DST, loop).equals(0).select(1, loops.fields[f"iter_{loop}"]) for loop in ("out", "in")
-    }
-    with emit.loop(loops.fields["uop_end"], begin=loops.fields["uop_bgn"]) as index:
-        dst = loops.micro_op(index)["dst"]
-        with emit.loop(counts["out"]) as outer, emit.loop(counts["in"]) as inner:
+    turns, length = (
+        loops.factor(_DST, loop).equals(0).select(1, loops.fields[f"iter_{loop}"]) for loop in ("out", "in")
+    )
+    with slices.loops(loops.fields["uop_end"] - loops.fields["uop_bgn"], turns) as (number, outer):
+        slices.spend(length, [number, outer])
+        dst = loops.micro_op(loops.fields["uop_bgn"] + number)["dst"]
+        with emit.loop(length) as inner:
             element = dst + outer * loops.factor(_DST, "out") + inner * loops.factor(_DST, "in")
             emit.fill(start + element * geometry.acc_elem, 0, emit.num(geometry.acc_elem))
 
@@ -109,33 +137,56 @@ class _Loop:
         return self.moves & self.wgt.equals(0)
 
 
+@dataclass(frozen=True, slots=True)
+class _Nest:
+    """How the steps of an instruction are done: micro-ops, turns ``around``, steps, and ``trips`` of each step.
+
+    The loop that is not the step loop is the reduction, or runs around everything if it moves the accumulator too.
+    """
+
+    uops: Num
+    around: Num
+    step: _Loop
+    rest: _Loop
+    trips: Num
+
+    @staticmethod
+    def of(loops: Loops) -> "_Nest":
+        """Return the nest of the instruction whose ``loops`` are given."""
+        outer, inner = _Loop.of(loops, "out"), _Loop.of(loops, "in")
+        steps_outside = _step_loop_is_outer(outer, inner)
+        step, rest = outer.or_other(steps_outside, inner), inner.or_other(steps_outside, outer)
+        in_place = rest.dst.equals(0)
+        uops = loops.fields["uop_end"] - loops.fields["uop_bgn"]
+        return _Nest(uops, in_place.select(1, rest.count), step, rest, in_place.select(rest.count, 1))
+
+
+_BOX = ("uop", "uops", "turn", "turns", "step", "steps")
+"""Where a call of ``gemm_products`` begins in each loop of the nest, and where it ends."""
+
+
 def _emit_products(module: Any, geometry: Geometry) -> Any:
-    """Write ``gemm_products(arena, low, high)`` for a GEMM whose bounds hold and that has something to do."""
+    """Write ``gemm_products(arena, low, high, ...)``: a box of a nest whose bounds hold."""
     shapes = block_shapes(geometry)
     functions = {block: emit_block(module, geometry, block) for block in dict.fromkeys((*shapes[0], *shapes[1]))}
     shared, own = ([(block, functions[block]) for block in blocks] for blocks in shapes)
-    emit = Emitter(module, "gemm_products", ("arena", "low", "high"))
-    halves = (emit.arguments["low"], emit.arguments["high"])
-    loops = Loops(emit, geometry, Fields(instruction_layouts(geometry.config)["GEMM"], halves))
-    outer, inner = _Loop.of(loops, "out"), _Loop.of(loops, "in")
-    steps_outside = _step_loop_is_outer(outer, inner)
-    step, rest = outer.or_other(steps_outside, inner), inner.or_other(steps_outside, outer)
-    # The other loop is the reduction, or runs around everything if it moves the accumulator too.
-    in_place = rest.dst.equals(0)
-    around = in_place.select(1, rest.count)
-    trips = in_place.select(rest.count, 1)
-    with emit.loop(loops.fields["uop_end"], begin=loops.fields["uop_bgn"]) as index:
-        micro_op = loops.micro_op(index)
-        with emit.loop(around) as turn:
+    emit = Emitter(module, "gemm_products", ("arena", "low", "high", *_BOX))
+    arguments = emit.arguments
+    fields = Fields(instruction_layouts(geometry.config)["GEMM"], (arguments["low"], arguments["high"]))
+    loops = Loops(emit, geometry, fields)
+    nest = _Nest.of(loops)
+    with emit.loop(arguments["uops"], begin=arguments["uop"]) as number:
+        micro_op = loops.micro_op(fields["uop_bgn"] + number)
+        with emit.loop(arguments["turns"], begin=arguments["turn"]) as turn:
+            factors = (nest.rest.dst, nest.rest.src, nest.rest.wgt)
             first = [
-                micro_op[name] + turn * factor
-                for name, factor in zip(("dst", "src", "wgt"), (rest.dst, rest.src, rest.wgt), strict=True)
+                micro_op[name] + turn * factor for name, factor in zip(("dst", "src", "wgt"), factors, strict=True)
             ]
-            with emit.choose(step.shares) as (with_shared, without):
+            with emit.choose(nest.step.shares) as (with_shared, without):
                 with with_shared:
-                    _emit_steps(emit, shared, first, step, rest, trips)
+                    _emit_steps(emit, shared, first, nest)
                 with without:
-                    _emit_steps(emit, own, first, step, rest, trips)
+                    _emit_steps(emit, own, first, nest)
     return emit.finish()
 
 
@@ -152,21 +203,19 @@ def _step_loop_is_outer(outer: _Loop, inner: _Loop) -> Flag:
     return rank(outer, inner) > rank(inner, outer)
 
 
-def _emit_steps(
-    emit: Emitter, blocks: list[tuple[Block, Any]], first: list[Num], step: _Loop, rest: _Loop, trips: Num
-) -> None:
-    """Run all steps in the largest blocks that still fit, or one by one if they share an accumulator element."""
-    position = emit.variable()
+def _emit_steps(emit: Emitter, blocks: list[tuple[Block, Any]], first: list[Num], nest: _Nest) -> None:
+    """Run the steps of the box in the largest blocks that still fit, or one by one if they share an accumulator."""
+    step, rest = nest.step, nest.rest
+    position = emit.variable(emit.arguments["step"])
     for block, function in blocks:
         with emit.repeat() as loop:
             done = position.num
-            loop.stop_unless(done + block.steps <= step.count)
+            loop.stop_unless(done + block.steps <= emit.arguments["steps"])
             if block.steps > 1:
                 loop.stop_unless(step.dst.differs(0))
             indices = [
                 start + done * factor for start, factor in zip(first, (step.dst, step.src, step.wgt), strict=True)
             ]
-            emit.call(
-                function, emit.arguments["arena"], *indices, step.dst, step.src, step.wgt, trips, rest.src, rest.wgt
-            )
+            factors = (step.dst, step.src, step.wgt, nest.trips, rest.src, rest.wgt)
+            emit.call(function, emit.arguments["arena"], *indices, *factors)
             position.assign(done + block.steps)

@@ -18,6 +18,7 @@ from runtime.sim.emit import I32, Emitter, Flag, Num, Variable
 from runtime.sim.failures import Failing
 from runtime.sim.geometry import Geometry
 from runtime.sim.record import Failure, Status, head_field, token_field
+from runtime.sim.slices import leave_no_place
 
 __all__ = ["FETCH", "RUN", "emit_fetch", "emit_run", "token_flags"]
 
@@ -25,7 +26,8 @@ FETCH = "vta_fetch"
 """``fetch(arena, program)``: ``program`` is the host address of the ``count`` words; returns a ``Status``."""
 
 RUN = "vta_run"
-"""``run(arena)``: continues with what was fetched until ``stop_at`` instructions have run; returns a ``Status``."""
+"""``run(arena)``: continues with what was fetched until ``stop_at`` instructions have run, or ``budget`` tensor
+operations, in the middle of an instruction if need be (``runtime.sim.slices``); returns a ``Status``."""
 
 _FLAGS: Mapping[Module, tuple[str, ...]] = {
     Module.LOAD: ("pop_next", "push_next"),
@@ -89,6 +91,7 @@ def _put_start(failing: Failing, heads: Mapping[Module, Variable]) -> None:
     for queue in TokenQueue:
         failing.put(token_field(queue), 0)
     failing.put("executed", 0)
+    leave_no_place(failing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +110,29 @@ def emit_run(module: Any, geometry: Geometry, functions: Mapping[str, Any]) -> A
     failing = Failing(emit)
     count, words, links, order = (failing.get(name) for name in ("count", "words", "next", "order"))
     executed, last = emit.variable(failing.get("executed")), failing.get("stop_at").minimum(count)
+    inside = emit.variable(failing.get("inside"))  # the instruction that was left in the middle, and 1; then 0
     with emit.repeat() as loop:
-        loop.stop_unless(executed.num < last)
+        loop.stop_unless((executed.num < last) & failing.get("budget").differs(0))
         chosen = count
         for head in _heads(emit, failing, geometry, words, count):
             chosen = (head.ready & (head.index < chosen)).select(head.index, chosen)
+        is_new = inside.num.equals(0)
+        chosen = is_new.select(chosen, inside.num - 1)
         with emit.when(chosen.equals(count)):
             emit.give(Status.DEADLOCK)
         low, high = _word(emit, words, chosen)
         fields = Fields(instruction_layouts(geometry.config)["LOAD"], (low, high))
         stage = emit.call(functions["module_of"], low)
-        _move_tokens(emit, failing, fields, stage, "pop")
+        with emit.when(is_new):
+            _move_tokens(emit, failing, fields, stage, "pop")
         status = _execute(emit, failing, functions, fields["opcode"], chosen, low, high)
         with emit.when(status.differs(Status.DONE)):
+            with emit.when(status.equals(Status.PAUSED)):
+                failing.put("inside", chosen + 1)
             emit.give(status)
+        with emit.when(~is_new):
+            leave_no_place(failing)
+            inside.assign(0)
         _move_tokens(emit, failing, fields, stage, "push")
         for candidate in Module:
             with emit.when(stage.equals(candidate)):

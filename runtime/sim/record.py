@@ -33,6 +33,7 @@ class Status(IntEnum):
     FAILED = 1
     DEADLOCK = 2
     PAUSED = 3
+    """``budget`` is spent, or ``stop_at`` instructions have run."""
 
 
 class Failure(IntEnum):
@@ -99,6 +100,11 @@ FIELD_NAMES = (
     "count",
     "executed",
     "stop_at",
+    "budget",
+    "inside",
+    "inside_0",
+    "inside_1",
+    "inside_2",
     "skip_execution",
     "dram",
     "dram_end",
@@ -111,9 +117,11 @@ FIELD_NAMES = (
     "limit",
     "detail",
 )
-"""Counters; tokens and heads of the module queues; instructions of the launch, how many ran and how many may;
-whether to move and compute nothing; host pointer to DRAM address 0 and the end of DRAM; host pointers to the copied
-words, to the links of the module queues and to the order of execution (32 bits each); the failure."""
+"""Counters; tokens and heads of the module queues; instructions of the launch, how many ran and how many may; the
+tensor operations that may be done, the instruction in which they were spent (its index and 1, or 0) and how far its
+three loops were (``runtime.sim.slices``); whether to move and compute nothing; host pointer to DRAM address 0 and the
+end of DRAM; host pointers to the copied words, to the links of the module queues and to the order of execution (32 bits
+each); the failure."""
 
 RECORD_OFFSETS: Mapping[str, int] = {name: 8 * place for place, name in enumerate(FIELD_NAMES)}
 """Bytes from the start of the arena to each field."""

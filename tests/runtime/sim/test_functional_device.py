@@ -164,7 +164,7 @@ def test_a_failed_launch_counts_what_it_executed(code_path: CodePath) -> None:
 
 
 def test_long_launches_run_in_slices(monkeypatch: pytest.MonkeyPatch, code_path: CodePath) -> None:
-    monkeypatch.setattr(functional, "_SLICE", 3)
+    monkeypatch.setattr(functional, "_INSTRUCTIONS", 3)
     rig = Rig(VTAConfig(), code_path)
     stats = rig.run(*[Load(memory=MemoryId.UOP)] * 10)
     assert stats.instruction_count == 11

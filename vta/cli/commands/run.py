@@ -4,8 +4,6 @@ Tests: tests/vta/cli/test_program_commands.py, tests/vta/cli/test_script_command
 """
 
 import itertools
-import signal
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -188,8 +186,8 @@ def _hear(listener: Callable[[Launch, Session], None], session: Session, launch:
 
 @contextmanager
 def _watched(session: Session, file: Path, wishes: _Wishes) -> Iterator[None]:
-    """Record and draw what is asked for, show a sign of life, and let Ctrl-C end it."""
-    with _recorded(session, file, wishes), _drawn(session, wishes), heartbeat(session), _killed_by_interrupt():
+    """Record and draw what is asked for, and show a sign of life."""
+    with _recorded(session, file, wishes), _drawn(session, wishes), heartbeat(session):
         yield
 
 
@@ -290,19 +288,6 @@ def _run_program(file: Path, program: Program, target: str | None, wishes: _Wish
     if not outputs:
         say(f"{file}: finished; the program names no output")
     return session.device.stats
-
-
-@contextmanager
-def _killed_by_interrupt() -> Iterator[None]:
-    """Let Ctrl-C end the process at once: a single instruction in native code may take hours, and Python would wait."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _text(array: npt.NDArray[np.generic]) -> str:
