@@ -88,7 +88,8 @@ def after(instruction: Instruction) -> tuple[np.ndarray, object]:
     loads = "load.acc dram=0x40 x=512\nload.inp dram=0x100 x=512\nload.wgt dram=0x10 x=64\nload.uop dram=0x10000 x=3"
     program = assemble(f"{loads}\nfinish")
     device.memory.view(0x40000, 12).view("<u4")[:] = [encode_uop(uop, config) for uop in uops]
-    placed = place_words(device.memory, encode_words([*program.instructions[:4], instruction, Finish()], config))
+    work: list[Instruction] = [*program.instructions[:4], instruction, Finish()]
+    placed = place_words(device.memory, encode_words(work, config))
     device.launch(placed.address, placed.count)
     return device.scratchpad(MemoryId.ACC), device.stats
 
