@@ -67,7 +67,7 @@ def test_programs_in_the_smallest_slices_give_what_the_reference_gives(
         Alu(alu_opcode=AluOpcode.ADD, uop_end=3, iter_out=5, iter_in=7, dst_factor_in=1, src_factor_in=1),
         Alu(alu_opcode=AluOpcode.MUL, use_imm=True, imm=3, uop_end=3, iter_out=5, iter_in=7, dst_factor_out=9),
     ],
-    ids=lambda entry: f"{type(entry).__name__}-{hash(entry) % 1000}",
+    ids=["around", "steps outside", "one accumulator", "reset", "accumulators", "in order", "immediate"],
 )
 def test_an_instruction_goes_on_where_it_was_left(instruction: Instruction, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = after(instruction)
@@ -97,7 +97,7 @@ def after(instruction: Instruction) -> tuple[np.ndarray, object]:
 def test_a_step_is_a_whole_instruction_however_many_slices_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     with cut_everywhere(monkeypatch):
         device = FunctionalSimulator(VTAConfig(), DeviceMemory(MEMORY_LIMIT))
-        work = [Gemm(uop_end=1, iter_out=3, iter_in=40), Gemm(uop_end=1), Finish()]
+        work: list[Instruction] = [Gemm(uop_end=1, iter_out=3, iter_in=40), Gemm(uop_end=1), Finish()]
         placed = place_words(device.memory, encode_words(work, VTAConfig()))
         device.start(placed.address, placed.count)
         assert [device.advance() for _ in range(3)] == [False, False, True]
