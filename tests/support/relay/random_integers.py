@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from vta.relay.integer import fold_limits, to_integers
+from vta.relay.integer import integer_network
 from vta.relay.ir.attributes import Attrs
 from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Constant, Expr, Function, Tuple, Var, constant, tensor_type
@@ -25,6 +25,7 @@ from vta.relay.ops.broadcast import AxisAttrs
 from vta.relay.ops.call import call
 from vta.relay.ops.convolution import Conv2dAttrs, Conv2dTransposeAttrs
 from vta.relay.ops.elementwise import ClipAttrs, HardSigmoidAttrs, SlopeAttrs
+from vta.relay.ops.normalise import BatchNormAttrs
 from vta.relay.ops.padding import PadAttrs, PadMode
 from vta.relay.ops.pooling import AvgPool2dAttrs, Pool2dAttrs
 from vta.relay.ops.qnn.quantize import DequantizeAttrs, QuantizeAttrs
@@ -153,6 +154,15 @@ class Maker:
             bias = self.node(Op.DEQUANTIZE, [Constant(numbers), Constant(wide), zeros], DequantizeAttrs(0))
         return self.node(Op.BIAS_ADD, [sums, bias], AxisAttrs(1))
 
+    def normalised(self, sums: Expr) -> Expr:
+        """Return a layer with a batch norm, once in three times."""
+        channels = tensor_type(sums).shape[1]
+        if not self.flag(3):
+            return sums
+        parts = [self.rng.uniform(low, high, channels) for low, high in ((0.5, 2), (-1, 1), (-0.5, 0.5), (0.25, 2))]
+        constants: list[Expr] = [Constant(part.astype(np.float32)) for part in parts]
+        return self.node(Op.BATCH_NORM, [sums, *constants], BatchNormAttrs(epsilon=0.001))
+
 
 # --- kinds of layers -------------------------------------------------------------------------------------------------
 
@@ -172,7 +182,7 @@ def make_conv(maker: Maker) -> None:
     strides = (maker.integer(1, 2), maker.integer(1, 2))
     attrs = Conv2dAttrs(strides, (top, left, bottom, right), dilation, groups)
     weight, scales = maker.weights(data, (out, channels // groups, *kernel), 0)
-    real = maker.biased(maker.node(Op.CONV2D, [maker.real(data), weight], attrs), data, scales)
+    real = maker.normalised(maker.biased(maker.node(Op.CONV2D, [maker.real(data), weight], attrs), data, scales))
     other = maker.like(tensor_type(real).shape)
     if other is not None and maker.flag():
         real = maker.node(Op.ADD, [real, maker.real(other)])
@@ -262,7 +272,7 @@ def make_activation(maker: Maker) -> None:
         lambda: maker.node(Op.HARD_SIGMOID, [real], HardSigmoidAttrs()),
         lambda: maker.node(Op.HARD_SWISH, [real]),
         lambda: maker.node(Op.TANH, [real]),
-        lambda: maker.node(Op.MULTIPLY, [real, maker.node(Op.SIGMOID, [real])]),
+        lambda: maker.node(Op.MULTIPLY, [real, maker.node(Op.SIGMOID, [maker.real(data)])]),
     )
     maker.note(choices[maker.integer(0, len(choices) - 1)]())
 
@@ -320,4 +330,4 @@ def random_network(
     results = [value for value in everything if not read[value] and value not in params] or [params[0]]
     body = results[0] if len(results) == 1 else Tuple(tuple(results))
     model = Function(tuple(param for param in params if read[param] or param is body), body)
-    return RandomNetwork(fold_limits(to_integers(model)), model, seed)
+    return RandomNetwork(integer_network(model), model, seed)

@@ -11,7 +11,7 @@ from vta.relay.backend.assemble import assembled
 from vta.relay.backend.kernel import HostCall, Item, Kernel
 from vta.relay.backend.lower import Lowered, lowered
 from vta.relay.backend.recognise import placed
-from vta.relay.integer import fold_limits, to_integers
+from vta.relay.integer import integer_network
 from vta.relay.ir.nodes import Call, Function
 
 __all__ = ["Built", "Progress", "build_network"]
@@ -53,7 +53,7 @@ def build_network(
     Layers are compiled by ``jobs`` processes (as many as there are processors, if left out) and kept on disk. What the
     library turns out to have no tiles for stays with the host.
     """
-    integers = fold_limits(to_integers(function))
+    integers = integer_network(function)
     refused: dict[Call, str] = {}
     while True:
         items = placed(integers, env, refused)

@@ -24,7 +24,7 @@ from vta.relay.ops.rearrange import ShapeOfAttrs
 from vta.relay.ops.rewrite import rewrite_function
 from vta.relay.ops.table import operator
 
-__all__ = ["fold_constants"]
+__all__ = ["fold_constants", "fold_real_constants"]
 
 _LARGE = 1 << 26
 """Bytes from which on a result may not be larger than what it is made of."""
@@ -36,6 +36,15 @@ def fold_constants(function: Function) -> Function:
     Raises ``RelayError``, naming the node, for one that has no result (an index beyond its data).
     """
     return rewrite_function(function, _folded)
+
+
+def fold_real_constants(function: Function) -> Function:
+    """Return the same, but integers with scales stay what they are: weights of quantised layers are known by them."""
+    return rewrite_function(function, lambda expr: expr if _is_dequantised(expr) else _folded(expr))
+
+
+def _is_dequantised(expr: Expr) -> bool:
+    return isinstance(expr, Call) and expr.callee is Op.DEQUANTIZE
 
 
 def _folded(expr: Expr) -> Expr:

@@ -15,7 +15,7 @@ from vta.relay.ops.broadcast import ShapeAttrs
 from vta.relay.ops.call import call
 from vta.relay.ops.rearrange import ReshapeAttrs
 from vta.relay.ops.selection import SplitAttrs, TakeAttrs
-from vta.relay.transform.fold_constants import fold_constants
+from vta.relay.transform.fold_constants import fold_constants, fold_real_constants
 from vta.relay.transform.inline_lets import inline_lets
 
 X = Var("x", TensorType((2, 3), "float32"))
@@ -64,6 +64,16 @@ def test_what_has_no_result_is_refused_by_name() -> None:
     wrong = call(Op.TAKE, [constant([1, 2], "int8"), constant(5, "int64")], TakeAttrs(0), (Origin("g", "Gather"),))
     with pytest.raises(RelayError, match=r"^take \(from Gather 'g'\): index 5 is not from -2 to 1$"):
         folded(wrong)
+
+
+def test_integers_with_scales_may_stay_and_what_reads_them() -> None:
+    weight = call(Op.DEQUANTIZE, [constant([1, 2], "int8"), constant(0.5, "float32"), constant(0, "int8")])
+    total = call(Op.ADD, [weight, call(Op.EXP, [constant(0.0, "float32")])])
+    assert isinstance(folded(total), Constant)
+    kept = fold_real_constants(Function((X,), total)).body
+    assert isinstance(kept, Call)
+    assert kept.args[0] is weight
+    assert isinstance(kept.args[1], Constant)
 
 
 @given(seed=st.integers(0, 2**32))
