@@ -1,8 +1,8 @@
 """Integer graphs: from quantise and dequantise around float operators to operators on int8 and int32.
 
-``integer_network`` is all of it. ``to_integers``, its middle, turns every region between integers into integer operators,
-whose one meaning is numpy's (``vta.relay.interpreter``) and which the accelerator has; float operators that stay keep
-their place between integers.
+``integer_network`` is all of it. ``to_integers``, its middle, turns every region between integers into integer
+operators, whose one meaning is numpy's (``vta.relay.interpreter``) and which the accelerator has; float operators that
+stay keep their place between integers.
 What runs where is not decided here (``vta.relay.backend``). Tests: tests/vta/relay/integer.
 """
 
