@@ -62,7 +62,8 @@ def _cells_at(value: Value, target: Target) -> Expr | None:
     if value.table is not None:
         return looked_up(value.table, target)
     if value.parts is not None and value.axis is not None:  # a concatenation of several scales
-        parts = [_cells_at(part, target) or _quantised_real(part, target) for part in value.parts]
+        inner = Target(target.scale, target.zero)  # a part is not yet what the model's node quantises
+        parts = [_cells_at(part, inner) or _quantised_real(part, inner) for part in value.parts]
         return call(Op.CONCATENATE, parts, ConcatenateAttrs(value.axis), target.origins)
     return None
 
