@@ -23,8 +23,9 @@ from vta.relay.ir.traverse import calls, use_counts, users
 from vta.relay.ir.types import Array
 from vta.relay.ops.pooling import Pool2dAttrs
 from vta.relay.ops.qnn.products import QnnConv2dAttrs, QnnConv2dTransposeAttrs, QnnDenseAttrs
+from vta.relay.ops.qnn.tables import QnnPool2dAttrs
 from vta.topi.alu.elementwise import Elementwise
-from vta.topi.alu.pooling import MaxPool2d
+from vta.topi.alu.pooling import MaxPool2d, SumPool2d
 from vta.topi.conv.conv2d_operator import Conv2d
 from vta.topi.core.epilogue import Epilogue
 from vta.topi.core.operator import Operator
@@ -178,13 +179,11 @@ def _conv2d_transpose(call: Call) -> _Layer:
     attrs = call.attrs
     assert isinstance(attrs, QnnConv2dTransposeAttrs)
     weights, (batch, channels, height, width) = _weights(call, attrs.kernel_zero_point), _image(call)
-    if attrs.input_zero_point:
-        raise _RefusedError("its data have a zero point, and transposed convolutions take numbers as they are")
 
     def make(epilogue: Epilogue) -> Operator:
         return Conv2dTranspose(
             batch, channels, height, width, weights.shape[1] * attrs.groups, weights.shape[2:], attrs.strides,
-            attrs.padding, attrs.output_padding, attrs.dilation, attrs.groups, epilogue,
+            attrs.padding, attrs.output_padding, attrs.dilation, attrs.groups, epilogue, attrs.input_zero_point,
         )  # fmt: skip
 
     return _Layer(make, (call.args[0], weights))
@@ -194,10 +193,12 @@ def _dense(call: Call) -> _Layer:
     attrs = call.attrs
     assert isinstance(attrs, QnnDenseAttrs)
     weights = _weights(call, attrs.kernel_zero_point)
-    if attrs.input_zero_point:
-        raise _RefusedError("its data have a zero point, and dense layers take numbers as they are")
     rows = tensor_type(call.args[0]).shape[0]
-    return _Layer(lambda epilogue: Dense(rows, weights.shape[1], weights.shape[0], epilogue), (call.args[0], weights))
+
+    def make(epilogue: Epilogue) -> Operator:
+        return Dense(rows, weights.shape[1], weights.shape[0], epilogue, attrs.input_zero_point)
+
+    return _Layer(make, (call.args[0], weights))
 
 
 def _image(call: Call) -> tuple[int, ...]:
@@ -221,6 +222,20 @@ def _max_pool(call: Call) -> _Layer:
     return _Layer(make, (call.args[0],))
 
 
+def _sum_pool(call: Call) -> _Layer:
+    attrs = call.attrs
+    assert isinstance(attrs, QnnPool2dAttrs)
+    batch, channels, height, width = _image(call)
+
+    def make(epilogue: Epilogue) -> Operator:
+        return SumPool2d(
+            batch, channels, height, width, attrs.pool_size, attrs.strides, attrs.padding, attrs.dilation,
+            attrs.ceil_mode, epilogue, attrs.zero_point,
+        )  # fmt: skip
+
+    return _Layer(make, (call.args[0],))
+
+
 def _elementwise(call: Call) -> _Layer:
     shape = _image(call)
     if call.callee is Op.QNN_ADD and tensor_type(call.args[0]) != tensor_type(call.args[1]):
@@ -232,8 +247,9 @@ _LAYERS: Mapping[Op, Callable[[Call], _Layer]] = {
     Op.QNN_CONV2D: _conv2d,
     Op.QNN_CONV2D_TRANSPOSE: _conv2d_transpose,
     Op.QNN_DENSE: _dense,
+    Op.QNN_SUM_POOL2D: _sum_pool,
 }
-"""Layers with weights: they come first, so that what follows becomes their epilogue."""
+"""What gives int32 sums: it comes first, so that what follows becomes its epilogue."""
 
 _ALONE: Mapping[Op, Callable[[Call], _Layer]] = {
     Op.MAX_POOL2D: _max_pool,

@@ -21,8 +21,9 @@ from vta.relay.ir.nodes import Expr, Function, Var, constant
 from vta.relay.ir.types import Array, TensorType
 from vta.relay.onnx.importer import from_onnx
 from vta.relay.ops.call import call
-from vta.relay.ops.qnn.products import QnnConv2dAttrs
+from vta.relay.ops.qnn.products import QnnConv2dAttrs, QnnDenseAttrs
 from vta.relay.ops.qnn.saturating import RescaleAttrs
+from vta.relay.ops.qnn.tables import QnnPool2dAttrs
 
 SMALL = CONFIGS["b1k8"]
 PADDED = QnnConv2dAttrs(padding=(1, 1, 1, 1))
@@ -99,6 +100,22 @@ def test_tables_of_channels_may_stand_behind_a_residual() -> None:
     built = build_network(function, vta.get_env(), jobs=1)
     assert [type(item.operator).__name__ for item in built.items if isinstance(item, Kernel)] == ["Conv2d"]
     x = rng.integers(-128, 128, (1, 24, 5, 5)).astype(np.int8)
+    np.testing.assert_array_equal(ran(built, x, "sim"), run(function, [x]))
+
+
+def test_sums_of_windows_and_dense_layers_with_zero_points_run_on_the_accelerator() -> None:
+    rng = np.random.default_rng(9)
+    data = Var("x", TensorType((1, 24, 6, 6), "int8"))
+    small = (constant(0, "int32"), constant(0, "int32"), constant(300, "int32"))
+    sums = call(Op.QNN_SUM_POOL2D, (data,), QnnPool2dAttrs((6, 6), zero_point=-128))
+    average = call(Op.RESCALE, (sums, *small), RescaleAttrs(shift=14, zero_point=-30))
+    row = call(Op.BATCH_FLATTEN, (average,))
+    weights = constant(rng.integers(-99, 99, (40, 24)).astype(np.int8))
+    product = call(Op.QNN_DENSE, (row, weights), QnnDenseAttrs(input_zero_point=-30))
+    function = Function((data,), call(Op.RESCALE, (product, *small), RescaleAttrs(shift=15)))
+    built = build_network(function, vta.get_env(), jobs=1)
+    assert [type(item.operator).__name__ for item in built.items if isinstance(item, Kernel)] == ["SumPool2d", "Dense"]
+    x = rng.integers(-128, 128, (1, 24, 6, 6)).astype(np.int8)
     np.testing.assert_array_equal(ran(built, x, "sim"), run(function, [x]))
 
 
