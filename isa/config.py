@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Self, assert_never
 
-from isa.config_file import FIELD_OF_KEY, arguments_from_mapping, read_mapping
+from isa.config_file import FIELD_OF_KEY, arguments_from_mapping, read_mapping, require_all_keys
 from isa.config_rules import ConfigError, Sizes, check_values
 from isa.instructions import MemoryId
 from isa.printable import short
@@ -326,9 +326,11 @@ class VTAConfig:
         """
         arguments = arguments_from_mapping(mapping, where=where)
         try:
-            return cls(**arguments)  # type: ignore[arg-type]  # __post_init__ checks what kind of value each is
+            made = cls(**arguments)  # type: ignore[arg-type]  # __post_init__ checks what kind of value each is
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from None
+        require_all_keys(mapping, where=where)  # after what is wrong with those that are there
+        return made
 
     def to_dict(self) -> dict[str, str | int]:
         """Return the keys of the file; LOG_BLOCK_IN and LOG_BLOCK_OUT only where the blocks differ."""

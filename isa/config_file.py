@@ -11,7 +11,7 @@ from isa.config_rules import ConfigError
 from isa.limits import MOST_OF_A_CONFIGURATION, nbytes_text
 from isa.printable import short
 
-__all__ = ["FIELD_OF_KEY", "arguments_from_mapping", "read_mapping"]
+__all__ = ["FIELD_OF_KEY", "arguments_from_mapping", "read_mapping", "require_all_keys"]
 
 FIELD_OF_KEY: Mapping[str, str] = {
     "TARGET": "target",
@@ -66,20 +66,24 @@ def read_mapping(where: str) -> dict[str, object]:
 
 
 def arguments_from_mapping(mapping: Mapping[str, object], *, where: str) -> dict[str, object]:
-    """Return the arguments of ``VTAConfig`` for ``mapping``, refusing unknown and missing keys."""
+    """Return the arguments of ``VTAConfig`` for ``mapping``, refusing unknown keys and null."""
     for key in mapping:
         if key not in FIELD_OF_KEY:
             raise ConfigError(f"{where}: {_unknown(key)}")
+    for key, value in mapping.items():
+        if value is None:
+            raise ConfigError(f"{where}: {key} is null, but it must have a value (leave it out instead)")
+    return {FIELD_OF_KEY[key]: value for key, value in mapping.items()}
+
+
+def require_all_keys(mapping: Mapping[str, object], *, where: str) -> None:
+    """Raise ``ConfigError`` if a key is missing that may not be left out."""
     optional = {"LOG_BLOCK_IN", "LOG_BLOCK_OUT"}
     if optional <= mapping.keys():
         optional.add("LOG_BLOCK")
     missing = [key for key in FIELD_OF_KEY if key not in mapping and key not in optional]
     if missing:
         raise ConfigError(f"{where}: missing {'keys' if missing[1:] else 'key'} {', '.join(missing)}")
-    for key, value in mapping.items():
-        if value is None:
-            raise ConfigError(f"{where}: {key} is null, but it must have a value (leave it out instead)")
-    return {FIELD_OF_KEY[key]: value for key, value in mapping.items()}
 
 
 def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:

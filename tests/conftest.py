@@ -1,10 +1,14 @@
 """Options of the whole test suite."""
 
+import os
+
 import pytest
 from hypothesis import settings
 
 settings.register_profile("any machine", deadline=None)  # a busy machine is no failure
 settings.load_profile("any machine")
+
+os.environ.pop("VTA_CONFIG", None)  # the tests are about the default configuration, and those that they name
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

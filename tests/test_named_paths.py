@@ -25,6 +25,7 @@ PAGES = (
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/architecture.md",
+    "docs/configuration.md",
     "docs/errors.md",
     "docs/isa.md",
     "docs/runtime.md",

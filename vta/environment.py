@@ -19,6 +19,9 @@ from typing import TYPE_CHECKING, Self
 from isa.config import VTAConfig
 from isa.errors import VTAError
 from isa.instructions import AluOpcode, MemoryId, Module
+from isa.named_config import config_of_variable, named_config
+from runtime.devices.device import HardwareSetup
+from runtime.devices.hardware_settings import hardware_setup
 from runtime.session import Session
 from vta import intrin, te
 from vta.passes.coproc_axis import coproc_axis
@@ -87,8 +90,10 @@ _CURRENT: ContextVar[tuple["Environment", ...]] = ContextVar("vta_environment", 
 class Environment:
     """One accelerator as schedules see it: sizes, types, scopes, pragma names, the GEMM intrinsic, targets.
 
-    Made from a ``VTAConfig``, the path of a configuration file, or its keys. Every key of the file is an attribute
-    too (``env.LOG_BLOCK``, ``env.TARGET``). Two environments with the same configuration and mode compare equal.
+    Made from a ``VTAConfig``, the path of a configuration file, the name of one that the package has, or its keys.
+    Every key of the file is an attribute too (``env.LOG_BLOCK``, ``env.TARGET``). ``hardware`` says what the target
+    ``tsim`` simulates: a ``HardwareSetup`` or its keys, such as ``{"data_width": 128, "memory_latency": 64}``. Two
+    environments with the same configuration, mode and hardware compare equal.
     """
 
     MAX_XFER = 1 << 22
@@ -145,9 +150,14 @@ class Environment:
     out_dtype: str
     config: VTAConfig
     mock_mode: bool
+    hardware: HardwareSetup | None
 
     def __init__(
-        self, config: VTAConfig | str | os.PathLike[str] | Mapping[str, object], *, mock_mode: bool = False
+        self,
+        config: VTAConfig | str | os.PathLike[str] | Mapping[str, object],
+        *,
+        mock_mode: bool = False,
+        hardware: HardwareSetup | Mapping[str, object] | None = None,
     ) -> None:
         match config:
             case VTAConfig():
@@ -155,8 +165,9 @@ class Environment:
             case Mapping():
                 chosen = VTAConfig.from_dict(config)
             case _:
-                chosen = VTAConfig.from_json(config)
-        vars(self).update(config=chosen, mock_mode=mock_mode, **_facts(chosen))
+                chosen = named_config(config)
+        setup = hardware_setup(hardware) if isinstance(hardware, Mapping) else hardware
+        vars(self).update(config=chosen, mock_mode=mock_mode, hardware=setup, **_facts(chosen))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
@@ -194,7 +205,7 @@ class Environment:
     @functools.cached_property
     def mock(self) -> "Environment":
         """The same environment with pragmas and an intrinsic that do nothing, to measure the rest."""
-        return Environment(self.config, mock_mode=True)
+        return Environment(self.config, mock_mode=True, hardware=self.hardware)
 
     @functools.cached_property
     def dev(self) -> DevContext:
@@ -207,7 +218,7 @@ class Environment:
         """The device that this process has for the environment: made at first use, shared by all that use it."""
         with _MAKING_SESSIONS:
             if "_session" not in vars(self):
-                vars(self)["_session"] = Session(self.config, self.TARGET)
+                vars(self)["_session"] = Session(self.config, self.TARGET, setup=self.hardware)
             session: Session = vars(self)["_session"]
             return session
 
@@ -238,10 +249,11 @@ class Environment:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Environment):
             return NotImplemented
-        return self.config == other.config and self.mock_mode == other.mock_mode
+        mine, others = (self.config, self.mock_mode, self.hardware), (other.config, other.mock_mode, other.hardware)
+        return mine == others
 
     def __hash__(self) -> int:
-        return hash((self.config, self.mock_mode))
+        return hash((self.config, self.mock_mode, self.hardware))
 
     def __repr__(self) -> str:
         return f"Environment({self.MODEL}{', mock' if self.mock_mode else ''})"
@@ -278,11 +290,15 @@ def _facts(config: VTAConfig) -> dict[str, str | int]:
 
 @functools.cache
 def _default() -> Environment:
-    """Return the one environment that holds outside of any ``with``: immutable, and equal to config/vta_config.json."""
-    return Environment(VTAConfig())
+    """Return the environment that holds outside of any ``with``: what VTA_CONFIG names, read once, or the default."""
+    return Environment(config_of_variable() or VTAConfig())
 
 
 def get_env() -> Environment:
-    """Return the environment of the innermost ``with env:``, the default configuration's outside of any."""
+    """Return the environment of the innermost ``with env:``.
+
+    Outside of any it is that of the file, or of the configuration of the package, that the environment variable
+    VTA_CONFIG names; without one, the default configuration's. ``ConfigError`` if VTA_CONFIG names neither.
+    """
     stack = _CURRENT.get()
     return stack[-1] if stack else _default()

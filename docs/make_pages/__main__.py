@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from docs.make_pages.config_page import config_page
 from docs.make_pages.errors_page import errors_page
 from docs.make_pages.hardware_page import component_page
 from docs.make_pages.isa_page import reference_page
@@ -14,6 +15,7 @@ from isa.machine.hardware_config import HardwareConfig
 DOCS = Path(__file__).resolve().parents[1]
 
 PAGES: Mapping[str, Callable[[], str]] = {
+    "configuration.md": config_page,
     "errors.md": errors_page,
     "hardware-modules.md": component_page,
     "isa.md": reference_page,

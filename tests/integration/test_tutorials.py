@@ -40,7 +40,7 @@ def test_a_tutorial_equals_numpy(name: str, config: str, capsys: pytest.CaptureF
 
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_a_tutorial_says_that_it_needs_8_bit_operands(name: str) -> None:
-    config = VTAConfig.from_json(ROOT / "config" / "samples" / "int4.json")
+    config = VTAConfig.from_json(ROOT / "isa" / "presets" / "int4.json")
     message = f"^{TUTORIALS[name].partition(':')[0]}: it needs 8-bit operands, not {config.bitstream}$"
     with pytest.raises(SystemExit, match=message):
         run_script(EXAMPLES / name, config)

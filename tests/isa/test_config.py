@@ -11,7 +11,8 @@ from isa.instructions import MemoryId
 from tests.support.configs import CONFIGS
 
 CONFIG_FOLDER = Path(__file__).resolve().parents[2] / "config"
-SAMPLES = sorted((CONFIG_FOLDER / "samples").glob("*.json"))
+PRESETS = Path(__file__).resolve().parents[2] / "isa" / "presets"
+SAMPLES = sorted(PRESETS.glob("*.json"))
 NARROW = VTAConfig(log_inp_width=2, log_wgt_width=1, log_inp_buff_size=14, log_wgt_buff_size=16)
 
 
@@ -251,7 +252,7 @@ def test_the_shipped_file_is_the_default() -> None:
 
 @pytest.mark.parametrize("name", [name for name in CONFIGS if name != "default"])
 def test_a_sample_file_is_the_test_configuration_of_its_name(name: str) -> None:
-    assert VTAConfig.from_json(CONFIG_FOLDER / "samples" / f"{name}.json") == CONFIGS[name]
+    assert VTAConfig.from_json(PRESETS / f"{name}.json") == CONFIGS[name]
 
 
 @pytest.mark.parametrize("config", [*CONFIGS.values(), NARROW], ids=[*CONFIGS, "narrow"])
@@ -291,6 +292,12 @@ BAD_FILES = [
         "LOG_UOP_BUFF_SIZE, LOG_INP_BUFF_SIZE, LOG_WGT_BUFF_SIZE, LOG_ACC_BUFF_SIZE",
     ),
     (DEFAULT_KEYS.replace('"LOG_BATCH": 0, ', ""), ": missing key LOG_BATCH"),
+    (
+        '{"LOG_BLOCK": 17}',
+        ": LOG_BLOCK is 17, but a weight element of 2^34 bytes is larger than a page of 4096 bytes; "
+        "the nearest value that fits is 6",
+    ),
+    ('{"TARGET": "fpga"}', f": TARGET is 'fpga', but it must be one of {', '.join(TARGETS)}"),
     (
         DEFAULT_KEYS.replace('"LOG_BATCH": 0', '"LOG_BATCH": null'),
         ": LOG_BATCH is null, but it must have a value (leave it out instead)",

@@ -11,6 +11,7 @@ from rich.table import Table
 from isa.config import VTAConfig
 from isa.printable import in_one_line
 from isa.whole_file import open_whole
+from runtime.devices.device import HardwareSetup
 from runtime.executor.runner import NodeRun
 from runtime.session import Session
 from vta.cli.networks import feed_of, loaded_session, shapes_of
@@ -34,10 +35,11 @@ def run_network(
     shapes: Sequence[str] | None,
     save: Path | None,
     stats: bool,
+    hardware: HardwareSetup | None = None,
     around: Callable[[Session], AbstractContextManager[object]] = nullcontext,
 ) -> None:
     """Run a network on its inputs; print what comes out, and with ``stats`` what every node took."""
-    session = loaded_session(file, config, target, shapes_of(shapes))
+    session = loaded_session(file, config, target, shapes_of(shapes), hardware)
     feed = feed_of(session, inputs)
     if not inputs:
         say("no --input: random numbers", err=True)

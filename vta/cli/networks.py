@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from isa.config import VTAConfig
+from runtime.devices.device import HardwareSetup
 from runtime.executor.container import is_container
 from runtime.executor.network import Tensor
 from vta.cli.reporting import UserError
@@ -63,14 +64,19 @@ def shapes_of(options: Sequence[str] | None) -> dict[str, int | tuple[int, ...]]
 
 
 def loaded_session(
-    file: Path, config: VTAConfig, target: str | None, shapes: Mapping[str, int | tuple[int, ...]]
+    file: Path,
+    config: VTAConfig,
+    target: str | None,
+    shapes: Mapping[str, int | tuple[int, ...]],
+    hardware: HardwareSetup | None = None,
 ) -> "InferenceSession":
     """Return a session for a network's file; a model is compiled first, with progress on a terminal."""
     from vta.environment import Environment
     from vta.relay.backend.session import InferenceSession  # and with it ONNX, which takes long to load
 
+    environment = Environment(config, hardware=hardware)
     with _progress(f"compiling {file.name}") as told:
-        return InferenceSession(file, shapes or None, env=Environment(config), target=target, progress=told)
+        return InferenceSession(file, shapes or None, env=environment, target=target, progress=told)
 
 
 @contextmanager

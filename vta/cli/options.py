@@ -1,10 +1,9 @@
 """Options that several commands share, and what they mean.
 
-``--config`` names a configuration file; without it, the environment variable VTA_CONFIG; without that, the default.
-Nothing below the command line reads the environment. Tests: tests/vta/cli/test_config_commands.py.
+``--config`` names a configuration file, or a configuration of the package; without it, the environment variable
+VTA_CONFIG does; without that, it is the default. Tests: tests/vta/cli/test_config_commands.py.
 """
 
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,15 +13,16 @@ import typer
 
 from isa.config import VTAConfig
 from isa.limits import Limits
+from isa.named_config import CONFIG_VARIABLE, config_of_variable, named_config
 
-__all__ = ["CONFIG_VARIABLE", "ConfigOption", "LimitsOption", "TargetOption", "chosen_config", "given_config"]
-
-CONFIG_VARIABLE = "VTA_CONFIG"
+__all__ = ["ConfigOption", "LimitsOption", "TargetOption", "chosen_config", "given_config"]
 
 ConfigOption = Annotated[
     Path | None,
     typer.Option(
-        "--config", metavar="FILE", help=f"A vta_config.json (default: ${CONFIG_VARIABLE}, else the built-in)."
+        "--config",
+        metavar="FILE|NAME",
+        help=f"A vta_config.json, or a name of `vta config list` (default: ${CONFIG_VARIABLE}, else the built-in).",
     ),
 ]
 TargetOption = Annotated[
@@ -59,8 +59,7 @@ LimitsOption = Annotated[
 
 def given_config(path: Path | None) -> VTAConfig | None:
     """Return the configuration that the option or the environment variable names, or None if neither does."""
-    name = path or os.environ.get(CONFIG_VARIABLE)
-    return VTAConfig.from_json(name) if name else None
+    return config_of_variable() if path is None else named_config(path)
 
 
 def chosen_config(path: Path | None, target: str | None) -> VTAConfig:

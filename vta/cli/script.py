@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 from isa.config import VTAConfig
+from runtime.devices.device import HardwareSetup
 from runtime.observe.stats import Statistics
 from runtime.queue.launch import Launch
 from runtime.session import Session
@@ -26,17 +27,18 @@ def run_script(
     config: VTAConfig,
     arguments: Sequence[str] = (),
     *,
+    hardware: HardwareSetup | None = None,
     on_launch: Callable[[Launch, Session], None] | None = None,
     after_pass: Callable[[str, object], None] | None = None,
     inside: Sequence[Callable[[Session], AbstractContextManager[object]]] = (),
 ) -> Statistics:
-    """Run the script as ``__main__`` with ``config`` as the current environment; return the device's counters.
+    """Run the script as ``__main__`` with ``config`` and ``hardware`` as the environment; return the device's counters.
 
     ``on_launch`` sees each launch and its session before it runs, ``after_pass`` each function after each pass; the
     script runs in the contexts that ``inside`` makes of its session.
     """
     with ExitStack() as stack:
-        env = stack.enter_context(Environment(config))
+        env = stack.enter_context(Environment(config, hardware=hardware))
         if after_pass is not None:
             stack.enter_context(PassContext(instruments=(after_pass,)))
         if on_launch is not None:

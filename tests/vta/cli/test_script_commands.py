@@ -41,7 +41,7 @@ def test_run_prints_the_counters_of_the_device_that_was_asked_for(target: str) -
 
 def test_run_uses_the_configuration_it_is_given(tmp_path: Path) -> None:
     path = script(tmp_path, "import vta\nprint(vta.get_env().MODEL)\n")
-    config = ROOT / "config" / "samples" / "b2k16.json"
+    config = ROOT / "isa" / "presets" / "b2k16.json"
     assert vta("run", path, "--config", config, "--target", "reference").stdout == (
         "reference_2x16_i8w8a32_15_15_18_17\n"
     )
@@ -49,7 +49,7 @@ def test_run_uses_the_configuration_it_is_given(tmp_path: Path) -> None:
 
 def test_the_environment_is_the_default_again_after_a_run(tmp_path: Path) -> None:
     path = script(tmp_path, "raise SystemExit(3)\n")
-    config = ROOT / "config" / "samples" / "b2k16.json"
+    config = ROOT / "isa" / "presets" / "b2k16.json"
     assert vta("run", path, "--config", config).exit_code == 3
     path = script(tmp_path, "import vta\nprint(vta.get_env().BATCH)\n")
     assert vta("run", path).stdout == "1\n"

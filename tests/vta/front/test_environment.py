@@ -9,6 +9,9 @@ import pytest
 
 import vta
 from isa.config import ConfigError, VTAConfig
+from isa.machine.hardware_config import HardwareConfig, HardwareConfigError
+from runtime.devices.device import HardwareSetup
+from runtime.session import SessionError
 from tests.support.configs import CONFIGS
 from vta.tir.expr import Builtin, Call, StringImm
 from vta.tir.stmt import AttrStmt, Evaluate, seq
@@ -193,3 +196,25 @@ def test_br_054_the_default_configuration_needs_no_file_and_no_variable(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("VTA_HW_PATH", str(tmp_path / "nowhere"))
     assert vta.get_env().config == VTAConfig()
+
+
+def test_hardware_is_what_the_session_simulates() -> None:
+    env = vta.Environment("tsim", hardware={"data_width": 128, "memory_latency": 64})
+    assert env.hardware == HardwareSetup(hardware=HardwareConfig(data_width=128), latency=64)
+    assert env.session.device.capabilities.setup == env.hardware
+    assert env.mock.hardware == env.hardware
+    assert env != vta.Environment("tsim")
+    assert env == vta.Environment("tsim", hardware=env.hardware)
+    assert hash(env) == hash(vta.Environment("tsim", hardware=env.hardware))
+
+
+def test_hardware_that_cannot_be_is_refused() -> None:
+    with pytest.raises(HardwareConfigError) as error:
+        vta.Environment("tsim", hardware={"data_widht": 128})
+    assert str(error.value) == "hardware: unknown key 'data_widht'; did you mean 'data_width'?"
+
+
+def test_hardware_of_a_device_without_any_is_refused_when_it_is_used() -> None:
+    env = vta.Environment(VTAConfig(), hardware={"data_width": 128})
+    with pytest.raises(SessionError, match=r"^device 'sim' has no hardware to set up; run on 'tsim', or leave "):
+        _ = env.session

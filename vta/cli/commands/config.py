@@ -1,4 +1,4 @@
-"""``vta config show`` and ``vta config check``.
+"""``vta config``: ``show``, ``check``, ``init`` and ``list``.
 
 Tests: tests/vta/cli/test_config_commands.py.
 """
@@ -12,13 +12,15 @@ from rich.table import Table
 
 from isa.config import VTAConfig
 from isa.instructions import MemoryId
+from isa.named_config import named_config, preset_names
+from isa.whole_file import write_whole
 from vta.cli.options import ConfigOption, chosen_config
-from vta.cli.reporting import reported
-from vta.cli.style import Screen, plain
+from vta.cli.reporting import UserError, reported, require_place
+from vta.cli.style import Screen, plain, say
 
 __all__ = ["config_app"]
 
-config_app = typer.Typer(help="Show or check a configuration.", no_args_is_help=True)
+config_app = typer.Typer(help="Show, check or begin a configuration.", no_args_is_help=True)
 
 _MEMORIES = (MemoryId.UOP, MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.OUT)
 
@@ -54,6 +56,31 @@ def check(
             failed = True
     if failed:
         raise typer.Exit(1)
+
+
+@config_app.command()
+def init(
+    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="Where to write it.")] = Path("vta_config.json"),
+    config: ConfigOption = None,
+) -> None:
+    """Write a configuration file with every key, to be changed: the default, or that of --config."""
+    with reported():
+        if file.exists():
+            raise UserError(f"{file}: there is a file already; name another one")
+        require_place(file)
+        chosen = chosen_config(config, None)
+        write_whole(file, (json.dumps(chosen.to_dict(), indent=2) + "\n").encode())
+        say(f"{file}: {chosen.bitstream}; `vta run --config {file}` uses it, VTA_CONFIG={file} makes it the default")
+
+
+@config_app.command("list")
+def list_presets() -> None:
+    """List the configurations of the package, which --config and VTA_CONFIG take by name."""
+    with reported():
+        width = max(map(len, preset_names()))
+        for name in preset_names():
+            found = named_config(name)
+            plain(f"{name:{width}}  {found.target:9}  {found.bitstream}")
 
 
 def _keys(config: VTAConfig) -> Table:

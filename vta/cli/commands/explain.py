@@ -14,6 +14,7 @@ from rich.table import Table
 from isa.limits import DEFAULT_LIMITS
 from isa.printable import in_one_line
 from vta.cli.account import account_table
+from vta.cli.again import command_with
 from vta.cli.capsule import require_trace
 from vta.cli.networks import InputOption, ShapeOption, is_network
 from vta.cli.options import ConfigOption, LimitsOption, TargetOption, chosen_config
@@ -21,6 +22,7 @@ from vta.cli.reporting import UserError, reported, require_file
 from vta.cli.style import Screen, say
 from vta.inspect.explain import ExplainError, Explanation, explain
 from vta.inspect.trace import Recorded, read_trace
+from vta.inspect.trace.model import TraceHeader
 
 __all__ = ["explain_trace"]
 
@@ -67,7 +69,7 @@ def explain_trace(
                     refused = True
                     continue
                 told.append((recorded.node, found))
-                _tell(console, recorded, found)
+                _tell(console, recorded, found, reader.header)
             if len(told) > 1:
                 console.print(_summary(told))
             if not told and not refused:
@@ -82,7 +84,7 @@ def explain_trace(
                 raise typer.Exit(1)
 
 
-def _tell(console: Screen, recorded: Recorded, found: Explanation) -> None:
+def _tell(console: Screen, recorded: Recorded, found: Explanation, header: TraceHeader) -> None:
     """Print all about one launch."""
     purpose = f" for {in_one_line(recorded.node)}" if recorded.node else ""
     cycles = f"{found.cycles:,} cycles"
@@ -90,7 +92,7 @@ def _tell(console: Screen, recorded: Recorded, found: Explanation) -> None:
     assert recorded.timeline.account is not None, "what has no clock is not explained"
     console.print(_path_table(found))
     console.print(account_table(recorded.timeline.account, title="cycles by module and cause"))
-    _print_advice(console, found)
+    _print_advice(console, found, header)
 
 
 def _summary(told: Sequence[tuple[str, Explanation]]) -> Table:
@@ -125,8 +127,8 @@ def _path_table(found: Explanation) -> Table:
     return table
 
 
-def _print_advice(console: Screen, found: Explanation) -> None:
-    """Print what would save at least one cycle in a thousand, and name the rest in a line."""
+def _print_advice(console: Screen, found: Explanation, header: TraceHeader) -> None:
+    """Print what would save at least one cycle in a thousand, how to try it, and name the rest in a line."""
     worth = [made for made in found.advice if found.cycles - made.cycles >= found.cycles / 1000]
     table = Table(title="what would change it", title_justify="left")
     table.add_column("if there were")
@@ -137,6 +139,9 @@ def _print_advice(console: Screen, found: Explanation) -> None:
         table.add_row(made.name, f"{made.cycles:,}", f"{100 * (1 - made.cycles / found.cycles):.1f} %", made.turn)
     if worth:
         console.print(table)
+    for made in worth:
+        if made.setting is not None:
+            say(f"to try a {made.name}: {command_with(header, made.setting)}")
     others = [made.name for made in found.advice if made not in worth]
     if others:
         console.print(f"saves less than 0.1 %: {', '.join(others)}")

@@ -35,6 +35,15 @@ from vta.cli.programs import programs_of
 from vta.cli.reporting import UserError, reported, require_file, require_outputs, stats_table
 from vta.cli.sanitizing import LaunchSanitizer, sanitize_programs
 from vta.cli.script import run_script
+from vta.cli.settings import (
+    DataWidthOption,
+    HardwareOption,
+    LatencyOption,
+    QueueDepthOption,
+    SetOption,
+    Settings,
+    settings,
+)
 from vta.cli.style import Screen, plain, say
 from vta.inspect.trace import recording
 
@@ -52,6 +61,7 @@ class _Wishes:
     vcd: Path | None
     signals: tuple[str, ...]
     limits: Limits
+    settings: Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +105,35 @@ def run(
         Path | None, typer.Option("--save", metavar="FILE", help="Write a network's outputs to an .npz file.")
     ] = None,
     max_memory: LimitsOption = DEFAULT_LIMITS,
+    set_keys: SetOption = None,
+    hardware: HardwareOption = None,
+    latency: LatencyOption = None,
+    data_width: DataWidthOption = None,
+    queue_depth: QueueDepthOption = None,
 ) -> None:
     """Run a script, a program or a network, and say what it computed or what went wrong."""
     with reported():
         require_file(file, "a .py script, a .vta assembly, a binary program, an ONNX model or a compiled network")
-        wishes = _Wishes(trace, record, sanitize, capsule, vcd, tuple(signals or ()), max_memory)
+        changed = settings(set_keys, file=hardware, latency=latency, data_width=data_width, queue_depth=queue_depth)
+        wishes = _Wishes(trace, record, sanitize, capsule, vcd, tuple(signals or ()), max_memory, changed)
         _require_places(file, wishes)
         if is_network(file):
             require_outputs(file, {"--save": save})
             asked = _NetworkWishes(inputs, shape, save, stats)
-            _run_network(file, chosen_config(config, target), target, wishes, asked)
+            _run_network(file, changed.applied(chosen_config(config, target)), target, wishes, asked)
             return
         for option, given in (("--input", inputs), ("--shape", shape), ("--save", save)):
             if given:
                 raise typer.BadParameter(f"{option} is for networks, and {file} is none")
         if is_capsule(file):
-            ignored = {"--target": target, "--config": config, "--stats": stats, "--trace": trace, "--capsule": capsule}
+            ignored = {
+                "--target": target,
+                "--config": config,
+                "--stats": stats,
+                "--trace": trace,
+                "--capsule": capsule,
+                "--set, --hardware or its short forms": changed.config or changed.hardware,
+            }
             _require_replay(arguments, ignored)
             _run_capsule(file, config, wishes)
             return
@@ -124,9 +147,10 @@ def _counters_of(
 ) -> Statistics:
     """Run a script or a program; return the counters of the device that it ran on."""
     if file.suffix == ".py":
-        return _run_script(file, arguments, chosen_config(config, target), wishes)
+        return _run_script(file, arguments, wishes.settings.applied(chosen_config(config, target)), wishes)
     if arguments:
         raise typer.BadParameter(f"a program takes no arguments, got {' '.join(arguments)}")
+    wishes.settings.require_no_config(file)
     return _run_program(file, read_program(file, config=given_config(config), limits=wishes.limits), target, wishes)
 
 
@@ -175,6 +199,7 @@ def _run_network(file: Path, config: VTAConfig, target: str | None, wishes: _Wis
         shapes=asked.shapes,
         save=asked.save,
         stats=asked.stats,
+        hardware=wishes.settings.setup,
         around=around,
     )
     _tell_sanitized(sanitizer, file, wishes)
@@ -209,7 +234,12 @@ def _run_script(file: Path, arguments: list[str], config: VTAConfig, wishes: _Wi
                 listener(launch, session)
 
         counters = run_script(
-            file, config, arguments, on_launch=on_launch if listeners else None, inside=_inside(file, wishes)
+            file,
+            config,
+            arguments,
+            hardware=wishes.settings.setup,
+            on_launch=on_launch if listeners else None,
+            inside=_inside(file, wishes),
         )
     _tell_sanitized(sanitizer, file, wishes)
     return counters
@@ -276,7 +306,7 @@ def _run_program(file: Path, program: Program, target: str | None, wishes: _Wish
             write(disassemble(program))
     if wishes.sanitize and sanitize_programs([program], str(file)):
         raise typer.Exit(1)
-    session = Session(program.config, target or program.config.target)
+    session = Session(program.config, target or program.config.target, setup=wishes.settings.setup)
     with (
         reported(program=file),
         _watched(session, file, wishes),

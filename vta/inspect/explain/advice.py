@@ -6,6 +6,7 @@ Tests: tests/vta/inspect/explain/test_predictions.py, tests/vta/inspect/explain/
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from isa.machine.hardware_config import DATA_WIDTHS
 from vta.inspect.explain import changes
 from vta.inspect.explain.critical_path import Share, critical_path
 from vta.inspect.explain.run_model import RunModel
@@ -16,11 +17,15 @@ __all__ = ["Advice", "Explanation", "explain"]
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A change: its ``name``, the schedule parameter or configuration key to ``turn``, and the cycles after it."""
+    """A change: its ``name``, the schedule parameter or configuration key to ``turn``, and the cycles after it.
+
+    ``setting`` is what ``vta run --set`` takes to try it, where it is a size of the hardware that can be tried.
+    """
 
     name: str
     turn: str
     cycles: int
+    setting: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +87,11 @@ def _path(model: RunModel) -> Mapping[Share, int]:
     return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
 
+_WIDER = "memory port twice as wide"
+
 _CHANGES: Sequence[tuple[str, str, Callable[[RunModel], RunModel]]] = (
     (
-        "memory port twice as wide",
+        _WIDER,
         "HardwareConfig.data_width (WIDTH), or fewer bytes: larger tile_h, tile_w, tile_co reuse what is loaded",
         lambda model: changes.wider_memory(model, 2),
     ),
@@ -130,7 +137,18 @@ _QUICK_MEMORY = (
 def _advice(model: RunModel, hardware: Mapping[str, object]) -> list[Advice]:
     """Return every change with its prediction."""
     width, latency = hardware.get("data_width", 64), hardware.get("memory_latency")
-    made = [Advice(name, turn.replace("WIDTH", str(width)), change(model).cycles()) for name, turn, change in _CHANGES]
+    made = [
+        Advice(name, turn.replace("WIDTH", str(width)), change(model).cycles(), _setting(name, hardware))
+        for name, turn, change in _CHANGES
+    ]
     if isinstance(latency, int):
-        made.append(Advice(*_QUICK_MEMORY, changes.other_latency(model, 1 - latency).cycles()))
+        made.append(Advice(*_QUICK_MEMORY, changes.other_latency(model, 1 - latency).cycles(), "memory_latency=1"))
     return made
+
+
+def _setting(name: str, hardware: Mapping[str, object]) -> str | None:
+    """Return the setting with which a change of the hardware can be tried, None if there is none."""
+    width = hardware.get("data_width")
+    if name == _WIDER and isinstance(width, int) and 2 * width in DATA_WIDTHS:
+        return f"data_width={2 * width}"
+    return None

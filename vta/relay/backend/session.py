@@ -98,9 +98,9 @@ class InferenceSession:
             self.built = compile_model(model, env or get_env(), shapes, jobs=jobs, progress=progress)
             self.network = self.built.network
         config: VTAConfig = self.network.config
-        self._runner = NetworkRunner(
-            self.network, Session(config, target or (env or get_env()).TARGET), operators=OPERATORS_OF_HOST
-        )
+        chosen = env or get_env()
+        session = Session(config, target or chosen.TARGET, setup=chosen.hardware)
+        self._runner = NetworkRunner(self.network, session, operators=OPERATORS_OF_HOST)
 
     @property
     def runner(self) -> NetworkRunner:
