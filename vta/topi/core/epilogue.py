@@ -55,11 +55,15 @@ from vta.topi.core.operand import Argument, Operand, Source
 __all__ = [
     "Add", "Appended", "Bias", "ChannelMaximum", "ChannelMinimum", "ChannelShift", "Clip", "Epilogue", "EpilogueError",
     "Fork", "HalfEvenShift", "Joint", "Multiply", "Needs", "Relu", "Requantise", "Residual", "RoundingShift", "Scale",
-    "ShiftLeft", "ShiftRight", "Step", "append", "applied", "arguments", "needs", "operands", "reference",
+    "ShiftLeft", "ShiftRight", "Step", "append", "applied", "arguments", "byte_shifts",
+    "joined_bytes", "needs", "operands", "reference",
     "rows", "sources",
 ]  # fmt: skip
 
 Array = npt.NDArray[np.generic]
+
+BYTE_SHIFTS = (0, 8, 16, 24)
+"""By how much a number is shifted so that each of its bytes is stored."""
 
 _CHANNEL_NAMES: dict[type[Step], str] = {
     Bias: "bias",
@@ -148,16 +152,40 @@ def _packed_table(
     return table.reshape(1, -1, *table.shape[3:])
 
 
-def append(tensor: te.Tensor, steps: Sequence[Step], env: Environment, shape: Sequence[int] | None = None) -> Appended:
+def byte_shifts(env: Environment, *, rank: int) -> Argument:
+    """Return the constant that results of whole numbers are stored with."""
+    lines = [np.full(env.BLOCK_OUT, shift, np.int32) for shift in BYTE_SHIFTS]
+    packed = [pack_channels(line, batch=env.BATCH, block=env.BLOCK_OUT, rank=rank) for line in lines]
+    table = np.concatenate(packed, axis=1)
+    return Argument("byte_shifts", (), lambda: table)
+
+
+def joined_bytes(packed: Array) -> npt.NDArray[np.int32]:
+    """Return the packed whole numbers whose bytes are the third dimension from the end."""
+    return np.ascontiguousarray(np.moveaxis(packed, -3, -1)).view("<i4")[..., 0]
+
+
+def append(
+    tensor: te.Tensor,
+    steps: Sequence[Step],
+    env: Environment,
+    shape: Sequence[int] | None = None,
+    *,
+    whole_numbers: bool = False,
+) -> Appended:
     """Return the stages of ``steps`` behind ``tensor``, a packed one of 4 dimensions or more in ``env.acc_dtype``.
 
-    ``shape`` is that of the result, where it is smaller than the tensor: tiles may reach beyond the result.
+    ``shape`` is that of the result, where it is smaller than the tensor: tiles may reach beyond the result. A store
+    keeps low bits alone, so ``whole_numbers`` are stored byte by byte: the result has a dimension of them, lowest
+    first, in front of its last two, and the last input is ``byte_shifts``.
     """
     whole = [extent.value for extent in tensor.shape if isinstance(extent, IntImm)]
     assert len(whole) == tensor.ndim, "packed tensors have constant extents"
     builder = _Builder(tensor, env, whole, shape or whole, tuple(rows(steps)))
     builder.add_all(steps, iter([operand.name for operand in operands(steps, (1, 1))]))
     last = builder.now
+    if whole_numbers:
+        return builder.in_bytes()
     result = te.compute(builder.cut, lambda *i: last(*i).astype(env.out_dtype), name="res", tag="elemwise")
     return Appended(tuple(builder.stages), tuple(builder.inputs), tuple(builder.widened), result)
 
@@ -178,6 +206,23 @@ class _Builder:
         self.lines = lines
         self.table: te.Tensor | None = None
         self.read = 0
+
+    def in_bytes(self) -> Appended:
+        """Return what there is so far, with a result of whole numbers."""
+        last, middle = self.now, len(self.shape) - 4
+        shifts = te.placeholder(
+            (1, len(BYTE_SHIFTS), *[1] * middle, *self.shape[-2:]), name="byte_shifts", dtype=self.env.acc_dtype
+        )
+
+        def element(*i: Expr) -> Expr:
+            return last(*i[:-3], *i[-2:]) >> shifts(0, i[-3], *[0] * middle, *i[-2:])
+
+        moved = te.compute(
+            (*self.shape[:-2], len(BYTE_SHIFTS), *self.shape[-2:]), element, name="T_bytes", tag="elemwise"
+        )
+        stored = (*self.cut[:-2], len(BYTE_SHIFTS), *self.cut[-2:])
+        result = te.compute(stored, lambda *i: moved(*i).astype(self.env.out_dtype), name="res", tag="elemwise")
+        return Appended((*self.stages, moved), (*self.inputs, shifts), tuple(self.widened), result)
 
     def computed(self, element: Callable[..., Expr], name: str) -> te.Tensor:
         """Return a tensor of the output's shape."""

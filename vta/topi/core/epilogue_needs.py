@@ -35,6 +35,9 @@ __all__ = ["Needs", "Row", "is_immediate", "needs", "rows"]
 Row: TypeAlias = PerChannel | int
 """A row of the table: the values of a step, or a constant."""
 
+_BYTES = 4
+"""Bytes of a whole number, each of which is stored."""
+
 _COPY = 2
 """Operations that copy a number: times 0, plus the other one."""
 
@@ -44,19 +47,23 @@ class Needs:
     """What steps take: ALU ``operations`` for every number, in as many instructions; tensors that they read.
 
     ``residuals`` have the output's size; the table has ``rows`` for each channel. ``held`` numbers are kept beside each
-    one while a fork's chains are computed.
+    one while a fork's chains are computed; ``stored`` elements are written for each.
     """
 
     operations: int
     residuals: int
     rows: int
     held: int
+    stored: int = 1
 
 
-def needs(steps: Sequence[Step]) -> Needs:
-    """Return what ``steps`` take."""
+def needs(steps: Sequence[Step], *, whole_numbers: bool = False) -> Needs:
+    """Return what ``steps`` take; with ``whole_numbers``, also what storing all four bytes of each does."""
     residuals = sum(isinstance(step, Residual) for step in readers(steps))
-    return Needs(_operations(steps), residuals, len(list(rows(steps))), _held(steps))
+    operations, lines, held = _operations(steps), len(list(rows(steps))), _held(steps)
+    if whole_numbers:
+        return Needs(operations + _BYTES * (_COPY + 1), residuals, lines + _BYTES, max(held, _BYTES), _BYTES)
+    return Needs(operations, residuals, lines, held)
 
 
 def is_immediate(opcode: AluOpcode, value: int) -> bool:

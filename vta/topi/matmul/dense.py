@@ -115,7 +115,8 @@ def schedule_dense(
 class Dense(Operator):
     """``rows`` of ``in_channels`` numbers times weights (out_channels, in_channels): data, weight, the epilogue's.
 
-    The data's ``zero_point`` is what stands for zero.
+    The data's ``zero_point`` is what stands for zero. Results are int8, or whole numbers with ``out_dtype`` int32, as
+    logits are: for the host, because the accelerator stores them byte by byte.
     """
 
     rows: int
@@ -123,8 +124,11 @@ class Dense(Operator):
     out_channels: int
     epilogue: Epilogue = ()
     zero_point: int = 0
+    out_dtype: str = "int8"
 
     def __post_init__(self) -> None:
+        if self.out_dtype not in ("int8", "int32"):
+            raise OperatorError(f"Dense: out_dtype is int8 or int32, not {self.out_dtype!r}")
         require_sizes(self, "rows", "in_channels", "out_channels")
         require_steps(self)
         require_cell(self, "zero_point")
@@ -149,7 +153,11 @@ class Dense(Operator):
 
     def output(self, env: Environment) -> Operand:
         """Return the result (rows, out_channels)."""
-        return Operand("res", self._shape, env.out_dtype)
+        return Operand("res", self._shape, "int32" if self._is_whole else env.out_dtype)
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.out_dtype == "int32"
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -158,7 +166,12 @@ class Dense(Operator):
     def reference(self, *arrays: Array) -> Array:
         """Return the product in int32, through the epilogue."""
         data, weight, *rest = arrays
-        return epilogue.reference(product(data.astype(np.int32) - self.zero_point, weight.T), self.epilogue, rest)
+        sums = product(data.astype(np.int32) - self.zero_point, weight.T)
+        return (epilogue.applied if self._is_whole else epilogue.reference)(sums, self.epilogue, rest)
+
+    def reference_on(self, env: Environment, *arrays: Array) -> Array:
+        """Return what every engine of ``env`` must give."""
+        return self.reference(*arrays) if self._is_whole else Operator.reference_on(self, env, *arrays)
 
     def arguments(self, env: Environment) -> tuple[Argument, ...]:
         """Return data (N, I, batch, block_in), weight (O, I, block_out, block_in), and what the epilogue reads."""
@@ -172,30 +185,36 @@ class Dense(Operator):
                 lambda weight: pack_dense_weights(weight, block_in=env.BLOCK_IN, block_out=env.BLOCK_OUT),
             ),
             *epilogue.arguments(self._steps, env, read, rank=4),
+            *([epilogue.byte_shifts(env, rank=4)] if self._is_whole else []),
         )
 
     def unpack(self, env: Environment, packed: Array) -> Array:  # noqa: ARG002  # the array has the blocks' sizes
         """Return the rows and channels that are no padding."""
-        return unpack_activations(packed, *self._shape)
+        return unpack_activations(epilogue.joined_bytes(packed) if self._is_whole else packed, *self._shape)
 
     def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
         """Return the schedule for ``tiles``: ``MatmulTiles``, TVM's ``DenseTemplate``, or the best that were found."""
+        if self._is_whole and env.OUT_WIDTH != 8:
+            raise OperatorError(f"Dense: results of int32 are stored in bytes, and {env.out_dtype} is no byte")
         rows, inner = blocks(self.rows, env.BATCH), blocks(self.in_channels, env.BLOCK_IN)
         columns = blocks(self.out_channels, env.BLOCK_OUT)
         data = te.placeholder((rows, inner, env.BATCH, env.BLOCK_IN), env.inp_dtype, "data")
         weight = te.placeholder((columns, inner, env.BLOCK_OUT, env.BLOCK_IN), env.wgt_dtype, "weight")
         if isinstance(tiles, DenseTemplate):
+            if self._is_whole:
+                raise OperatorError("Dense: results of int32 take MatmulTiles, not TVM's DenseTemplate")
             appended = epilogue.append(dense(data, weight, out_dtype=env.acc_dtype), self._steps, env)
             s = schedule_dense(appended.result, tiles, env)
         else:
-            problem = Product(env, rows, inner, columns, self._steps)
+            problem = Product(env, rows, inner, columns, self._steps, whole_numbers=self._is_whole)
             tiles = problem.best_tiles(repr(self)) if tiles is None else tiles
             if not isinstance(tiles, MatmulTiles):
                 raise OperatorError(f"Dense: tiles are MatmulTiles or a DenseTemplate, not {tiles!r}")
             problem.require_tiles(tiles, repr(self))
             whole = tiles.whole(rows, columns)
             sums = dense(_padded(data, whole[0]), _padded(weight, whole[1]), out_dtype=env.acc_dtype)
-            appended = epilogue.append(sums, self._steps, env, (rows, columns, env.BATCH, env.BLOCK_OUT))
+            shape = (rows, columns, env.BATCH, env.BLOCK_OUT)
+            appended = epilogue.append(sums, self._steps, env, shape, whole_numbers=self._is_whole)
             s = schedule_matmul(appended.result, tiles, env)
         return Scheduled(s, (data, weight, *appended.inputs, appended.result), tiles)
 

@@ -70,7 +70,7 @@ def schedule_matmul(
     """
     made = LayerSchedule.of(outs, env)
     result, sums = made.result, made.sums
-    b, co, _, _ = result.leaf_iter_vars
+    b, co, *_ = result.leaf_iter_vars
     b0, b1 = result.split(b, factor=tiles.rows)
     co0, co1 = result.split(co, factor=tiles.columns)
     rows, columns, *_ = sizes(made.layer.output)
@@ -112,6 +112,7 @@ class Product:
     columns: int
     epilogue: Epilogue
     groups: int | None = None
+    whole_numbers: bool = False
 
     def best_tiles(self, what: str) -> MatmulTiles:
         """Return the tiles that take the fewest cycles; raises ``TilingError`` about ``what`` where none fits."""
@@ -123,7 +124,7 @@ class Product:
 
     @cached_property
     def _needs(self) -> Needs:
-        return epilogue.needs(self.epilogue)
+        return epilogue.needs(self.epilogue, whole_numbers=self.whole_numbers)
 
     def _candidates(self) -> Iterator[Candidate[MatmulTiles]]:
         capacity = Footprint.capacity(self.env.config)
@@ -170,7 +171,7 @@ class Product:
         if self.inner * tiles.columns <= config.wgt_depth:
             load = min(load, (self.groups or 1) * across * weights + count * data)
         stages = self._needs.operations
-        store = outputs * config.out_elem_bytes / beat
+        store = outputs * self._needs.stored * config.out_elem_bytes / beat
         first = (data + weights) * tiles.inner / self.inner
         busiest = max(load, count * outputs * max(self.inner, stages), count * store)
         return busiest + count * _PER_TILE + (first + outputs * stages + store) / 2
@@ -232,7 +233,9 @@ class Product:
             alu=outputs * needs.operations,
             epilogue_load=bus.beats(outputs * needs.residuals, config.out_elem_bytes)
             + bus.beats(tiles.columns * needs.rows, config.acc_elem_bytes),
-            store=bus.beats(outputs, config.out_elem_bytes, tiles.rows if tiles.columns < self.columns else 1),
+            store=bus.beats(
+                outputs * needs.stored, config.out_elem_bytes, tiles.rows if tiles.columns < self.columns else 1
+            ),
             accumulators=outputs,
             resident_load=whole[tiles.resident],
             resident_loads=times[tiles.resident],

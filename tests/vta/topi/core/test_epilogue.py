@@ -206,6 +206,14 @@ def test_constants_alone_are_the_same_rows_for_all_channels() -> None:
     assert np.unique(packed[0, 1]).tolist() == [99_999]
 
 
+def test_bytes_are_joined_to_whole_numbers() -> None:
+    numbers = np.array([[0, -1, 1 << 24, -(1 << 31), 305_419_896]], np.int32)
+    packed = np.moveaxis(numbers[..., None].view(np.int8), -1, -3)
+    assert packed.shape == (4, 1, 5)
+    np.testing.assert_array_equal(epilogue.joined_bytes(packed), numbers)
+    assert needs((Bias(),), whole_numbers=True) == Needs(13, 0, 5, 4, 4)
+
+
 def test_every_alu_operation_is_a_stage() -> None:
     env = vta.get_env()
     sums = te.placeholder((1, 2, 3, 4, env.BATCH, env.BLOCK_OUT), name="sums", dtype="int32")

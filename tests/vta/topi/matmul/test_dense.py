@@ -8,8 +8,9 @@ import pytest
 import vta
 from isa.config import VTAConfig
 from tests.support.configs import CONFIGS
+from tests.support.odd_configs import ODD_CONFIGS
 from vta import te
-from vta.topi.core.epilogue import Bias, Clip, Epilogue, Relu, Residual, ShiftRight
+from vta.topi.core.epilogue import Bias, Clip, Epilogue, Multiply, Relu, Residual, ShiftRight
 from vta.topi.core.operator import Compiled, OperatorError, compile  # noqa: A004
 from vta.topi.core.resident import Resident
 from vta.topi.matmul.dense import Dense, DenseError, DenseTemplate, dense
@@ -135,3 +136,39 @@ def test_a_zero_point_is_taken_off_the_data(config: VTAConfig) -> None:
     check(layer, vta.Environment(config))
     data, weight = np.full((5, 40), -120, np.int8), np.full((33, 40), 2, np.int8)
     assert (layer.reference(data, weight, np.zeros(33, np.int32)) == 640 >> 8).all()
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+@pytest.mark.parametrize(
+    "layer",
+    [
+        Dense(3, 40, 70, (Bias(),), out_dtype="int32"),
+        Dense(17, 33, 20, (Multiply(-70_001), Bias(), Residual("int32")), 7, "int32"),
+    ],
+    ids=["logits", "wide"],
+)
+def test_results_of_int32_are_whole(layer: Dense, config: VTAConfig) -> None:
+    env = vta.Environment(config)
+    values = arrays(layer, env)
+    got = compile(layer, env)(*values)
+    assert got.dtype == np.int32
+    assert np.abs(got.astype(np.int64)).max() > 1 << 15
+    np.testing.assert_array_equal(got, layer.reference(*values))
+
+
+def test_results_of_int32_come_from_the_hardware_too() -> None:
+    env = vta.Environment(dataclasses.replace(vta.get_env().config, target="tsim"))
+    check(Dense(2, 32, 40, (Bias(),), out_dtype="int32"), env)
+
+
+def test_results_that_cannot_be_are_refused() -> None:
+    with pytest.raises(OperatorError) as caught:
+        Dense(1, 1, 1, out_dtype="int16")
+    assert str(caught.value) == "Dense: out_dtype is int8 or int32, not 'int16'"
+    layer = Dense(1, 16, 16, out_dtype="int32")
+    with pytest.raises(OperatorError) as caught:
+        layer.schedule(vta.get_env(), DenseTemplate())
+    assert str(caught.value) == "Dense: results of int32 take MatmulTiles, not TVM's DenseTemplate"
+    with pytest.raises(OperatorError) as caught:
+        layer.schedule(vta.Environment(ODD_CONFIGS["four_bit"]))
+    assert str(caught.value) == "Dense: results of int32 are stored in bytes, and int4 is no byte"
