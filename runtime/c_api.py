@@ -19,7 +19,6 @@ from types import MappingProxyType
 from typing import Any
 
 from isa.errors import VTAError
-from isa.instructions import MemoryId, Module, numbered
 from runtime.devices.device import DeviceError
 from runtime.queue.command_queue import CommandQueueError, DebugFlag
 from runtime.session import Session, SessionError
@@ -153,7 +152,7 @@ def _load_buffer_2d(
         x_pad_1=x_pad_1,
         y_pad_1=y_pad_1,
         sram_base=sram_base,
-        memory=_memory(memory),
+        memory=memory,
     )
 
 
@@ -170,9 +169,7 @@ def _store_buffer_2d(
 ) -> None:
     _check_command(session, command)
     buffer = session.handles.get(target or 0)
-    session.queue.store_buffer_2d(
-        sram_base, _memory(memory), buffer, offset, x_size=x_size, y_size=y_size, x_stride=x_stride
-    )
+    session.queue.store_buffer_2d(sram_base, memory, buffer, offset, x_size=x_size, y_size=y_size, x_stride=x_stride)
 
 
 def _uop_push(
@@ -224,13 +221,13 @@ def _recorder(session: Session, describe: int | None, signature: int | None) -> 
 
 def _dep_push(session: Session, command: int | None, source: int, target: int) -> int:
     _check_command(session, command)
-    session.queue.dep_push(_module(source), _module(target))
+    session.queue.dep_push(source, target)
     return 0
 
 
 def _dep_pop(session: Session, command: int | None, source: int, target: int) -> int:
     _check_command(session, command)
-    session.queue.dep_pop(_module(source), _module(target))
+    session.queue.dep_pop(source, target)
     return 0
 
 
@@ -243,18 +240,6 @@ def _synchronize(session: Session, command: int | None, _wait_cycles: int) -> No
 def _check_command(session: Session, command: int | None) -> None:
     if command != session.handles.command:
         raise CallError(f"command handle {command or 0:#x}: it is not the one of the session that runs this program")
-
-
-def _memory(number: int) -> MemoryId:
-    if number not in MemoryId.__members__.values():
-        raise CallError(f"memory {number} is unknown; the memories are {numbered(MemoryId)}")
-    return MemoryId(number)
-
-
-def _module(number: int) -> Module:
-    if number not in Module.__members__.values():
-        raise CallError(f"dependency: module {number} is unknown; the modules are {numbered(Module)}")
-    return Module(number)
 
 
 _SIGNATURES: tuple[tuple[str, Callable[..., object], Any, tuple[Any, ...]], ...] = (

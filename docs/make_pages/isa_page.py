@@ -73,7 +73,7 @@ program:
 |---|---|
 | `.config KEY=VALUE ...` | the configuration, where it differs from the default one |
 | `.data NAME address=A type=T shape=N,M` | DRAM contents, on the same or the following lines: \
-`zeros`, `fill V`, `arange [START [STEP]]`, `random SEED`, `hex DIGITS`, or \
+`zeros`, `fill V`, `arange [START [STEP]] [wrapping]`, `random SEED`, `hex DIGITS`, or \
 one number for each element |
 | `.output NAME address=A type=T shape=N,M` | a tensor to print or compare afterwards; \
 one with the name of a `.data` has its place, type and shape |

@@ -117,8 +117,9 @@ def _shape(text: str) -> tuple[int, ...]:
 def contents(words: Sequence[str], dtype: str, shape: tuple[int, ...]) -> bytes:
     """Return the bytes that the words after a ``.data`` header describe.
 
-    ``zeros``, ``fill V``, ``arange [START [STEP]]`` (wrapping), ``random SEED`` (any bits), ``hex DIGITS ...``, or as
-    many numbers as the region has elements, row by row.
+    ``zeros``, ``fill V``, ``arange [START [STEP]] [wrapping]``, ``random SEED`` (any bits), ``hex DIGITS ...``, or as
+    many numbers as the region has elements, row by row. Numbers that the type does not hold are refused; of a range
+    that is ``wrapping``, the low bits are kept.
     """
     count = math.prod(shape)
     kind = np.dtype(dtype).newbyteorder("<")
@@ -127,11 +128,10 @@ def contents(words: Sequence[str], dtype: str, shape: tuple[int, ...]) -> bytes:
             return bytes(count * kind.itemsize)
         case ["fill", value]:
             return _numbers([value], dtype).tobytes() * count
+        case ["arange", *range_words, "wrapping"] if len(range_words) <= 2:
+            return _range(range_words, count, kind, wrapping=True)
         case ["arange", *range_words] if len(range_words) <= 2:
-            start, step = [parse_number(word) for word in range_words] + [0, 1][len(range_words) :]
-            if max(abs(start), abs(step)) > 1 << 32:
-                raise LineError("START and STEP of arange are -2^32 to 2^32")
-            return b"".join(piece.tobytes() for piece in _counted(start, step, count, kind))
+            return _range(range_words, count, kind, wrapping=False)
         case ["random", seed]:
             if parse_number(seed) < 0:
                 raise LineError(f"SEED of random is not negative, as {seed} is")
@@ -143,6 +143,36 @@ def contents(words: Sequence[str], dtype: str, shape: tuple[int, ...]) -> bytes:
                 extents = ",".join(map(str, shape)) or "()"
                 raise LineError(f"type={dtype} shape={extents} holds {count} numbers, not {len(numbers)}")
             return _numbers(numbers, dtype).tobytes()
+
+
+def _range(words: Sequence[str], count: int, kind: np.dtype[np.generic], *, wrapping: bool) -> bytes:
+    start, step = [parse_number(word) for word in words] + [0, 1][len(words) :]
+    if max(abs(start), abs(step)) > 1 << 32:
+        raise LineError("START and STEP of arange are -2^32 to 2^32")
+    last = start + step * (count - 1)
+    if wrapping and kind.kind == "f":
+        raise LineError(f"a range of {kind.name} does not wrap; leave out 'wrapping'")
+    if count and not wrapping and not _holds(kind, start, last):
+        low, high = _exact(kind)
+        goes = f"and this range goes from {start} to {last}"
+        if kind.kind == "f":
+            raise LineError(f"{kind.name} holds every whole number from {low} to {high}, {goes}")
+        raise LineError(f"{kind.name} holds {low} to {high}, {goes}; say 'arange START STEP wrapping' if it may")
+    return b"".join(piece.tobytes() for piece in _counted(start, step, count, kind))
+
+
+def _exact(kind: np.dtype[np.generic]) -> tuple[int, int]:
+    """Return the whole numbers between which a type holds every one."""
+    if kind.kind == "f":
+        most = 1 << (np.finfo(kind.name).nmant + 1)
+        return -most, most
+    limits = np.iinfo(kind.name)
+    return int(limits.min), int(limits.max)
+
+
+def _holds(kind: np.dtype[np.generic], *values: int) -> bool:
+    low, high = _exact(kind)
+    return all(low <= value <= high for value in values)
 
 
 def _hex(digits: str, nbytes: int) -> bytes:
@@ -191,7 +221,10 @@ def _series(values: npt.NDArray[np.generic]) -> str | None:
         if not np.array_equal(piece, values[place : place + piece.size]):
             return None
         place += piece.size
-    return f"arange {first} {step}" if step else f"fill {first}"
+    if not step:
+        return f"fill {first}"
+    fits = _holds(values.dtype, first + step * (values.size - 1))
+    return f"arange {first} {step}" if fits else f"arange {first} {step} wrapping"
 
 
 def describe(data: bytes, dtype: str) -> list[str]:

@@ -21,14 +21,14 @@ from runtime.devices.device import Device
 from runtime.memory.device_memory import Allocation, DeviceMemory
 from runtime.observe.graph_node import current_node
 from runtime.queue.debug_flag import DebugFlag
-from runtime.queue.instruction_queue import DramSpan, Entry, InstructionQueue
+from runtime.queue.instruction_queue import DramSpan, Entry, InstructionQueue, known_module
 from runtime.queue.kernel_lowering import KernelStep, UopBlock, lower_kernel
 from runtime.queue.launch import build_launch, dram_base
 from runtime.queue.launcher import AREA_BYTES, Launcher
 from runtime.queue.serial import serialise
 from runtime.queue.token_carry import TokenCarry
 from runtime.queue.token_plan import plan_tokens
-from runtime.queue.transfer import Piece, TileCopy, TransferLimits, split_load, split_store
+from runtime.queue.transfer import Piece, TileCopy, TransferLimits, known_memory, split_load, split_store
 from runtime.queue.uop_cache import UopCache
 from runtime.queue.uop_kernel import KernelError, KernelMode, KernelOperation, KernelRecorder, UopKernel
 
@@ -133,11 +133,11 @@ class CommandQueue:
         x_pad_1: int = 0,
         y_pad_1: int = 0,
         sram_base: int,
-        memory: MemoryId,
+        memory: MemoryId | int,
     ) -> None:
         """Load a tile. ``offset`` (in ``buffer``), sizes, stride and pads count elements of ``memory``."""
         copy = TileCopy(
-            memory=memory,
+            memory=known_memory(memory),
             sram_base=sram_base,
             offset=offset,
             x_size=x_size,
@@ -153,7 +153,7 @@ class CommandQueue:
     def store_buffer_2d(
         self,
         sram_base: int,
-        memory: MemoryId,
+        memory: MemoryId | int,
         buffer: Allocation,
         offset: int,
         *,
@@ -163,7 +163,12 @@ class CommandQueue:
     ) -> None:
         """Store a tile; units as in ``load_buffer_2d``."""
         copy = TileCopy(
-            memory=memory, sram_base=sram_base, offset=offset, x_size=x_size, y_size=y_size, x_stride=x_stride
+            memory=known_memory(memory),
+            sram_base=sram_base,
+            offset=offset,
+            x_size=x_size,
+            y_size=y_size,
+            x_stride=x_stride,
         )
         self._append_copies(Store, split_store(copy, buffer.nbytes, self._transfers), buffer)
 
@@ -216,15 +221,15 @@ class CommandQueue:
         """Run an ALU kernel; as ``push_gemm``."""
         self._push_kernel(KernelMode.ALU, site, record, signature)
 
-    def dep_push(self, source: Module, target: Module) -> None:
+    def dep_push(self, source: Module | int, target: Module | int) -> None:
         """Let module ``source`` give ``target`` a token after everything it was asked to do so far."""
         self._make_room(2)
-        self._queue.push(source, target, self._origin_of("VTADepPush"))
+        self._queue.push(known_module(source), known_module(target), self._origin_of("VTADepPush"))
 
-    def dep_pop(self, source: Module, target: Module) -> None:
+    def dep_pop(self, source: Module | int, target: Module | int) -> None:
         """Let the next work of module ``target`` wait for a token from ``source``."""
         self._make_room(1)
-        self._queue.pop(source, target, self._origin_of("VTADepPop"))
+        self._queue.pop(known_module(source), known_module(target), self._origin_of("VTADepPop"))
 
     def synchronize(self) -> None:
         """Run what was collected and wait until it is done. Without anything collected, an empty launch runs."""

@@ -12,12 +12,22 @@ from enum import IntFlag
 from typing import assert_never
 
 from isa.errors import VTAError
-from isa.instructions import Alu, Finish, Gemm, Instruction, Load, MemoryId, Module, Store
+from isa.instructions import Alu, Finish, Gemm, Instruction, Load, MemoryId, Module, Store, numbered
 from isa.origin import Origin
 from isa.tokens import TokenQueue
 from runtime.memory.device_memory import Allocation
 
-__all__ = ["DramSpan", "Entry", "InstructionQueue", "Token", "TokenError", "TokenStep", "nop", "token_steps"]
+__all__ = [
+    "DramSpan",
+    "Entry",
+    "InstructionQueue",
+    "Token",
+    "TokenError",
+    "TokenStep",
+    "known_module",
+    "nop",
+    "token_steps",
+]
 
 
 class TokenError(VTAError, ValueError):
@@ -186,3 +196,10 @@ def _adjacent(verb: str, source: Module, target: Module) -> bool:
             "LOAD and COMPUTE and between COMPUTE and STORE"
         )
     return source < target
+
+
+def known_module(number: Module | int) -> Module:
+    """Return the module with a number (it may be one already); ``TokenError`` if there is none."""
+    if number not in Module.__members__.values():
+        raise TokenError(f"dependency: module {number} is unknown; the modules are {numbered(Module)}")
+    return Module(number)

@@ -19,10 +19,10 @@ from operator import attrgetter
 from isa.config import VTAConfig
 from isa.errors import VTAError
 from isa.extents import dram_reach, moved_elements, tile_elements
-from isa.instructions import MemoryId
+from isa.instructions import MemoryId, numbered
 from isa.layout import instruction_layouts
 
-__all__ = ["Piece", "TileCopy", "TransferError", "TransferLimits", "split_load", "split_store"]
+__all__ = ["Piece", "TileCopy", "TransferError", "TransferLimits", "known_memory", "split_load", "split_store"]
 
 
 class TransferError(VTAError, ValueError):
@@ -231,3 +231,10 @@ def _load_in_strips(copy: TileCopy, limits: TransferLimits) -> Iterator[Piece]:
         yield Piece(strip)
         position += tile_elements(strip)
     yield from _clear(copy, position, (copy.y_pad_1 - bottom) * copy.width, limits)
+
+
+def known_memory(number: MemoryId | int) -> MemoryId:
+    """Return the memory with a number (it may be one already); ``TransferError`` if there is none."""
+    if number not in MemoryId.__members__.values():
+        raise TransferError(f"memory {number} is unknown; the memories are {numbered(MemoryId)}")
+    return MemoryId(number)

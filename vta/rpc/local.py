@@ -3,6 +3,7 @@
 Tests: tests/vta/front/test_rpc.py.
 """
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -79,13 +80,17 @@ class LocalSession:
     context = device
 
     def get_function(self, name: str) -> Callable[..., object]:
-        """Return a function of the session by TVM's global name: the profiler's of ``vta.simulator``."""
+        """Return a function of the session by TVM's global name: the profiler's of ``vta.simulator`` and ``vta.tsim``.
+
+        Both act on the session's device, whichever it is; the status is JSON, as in TVM.
+        """
         device = self.session.device
-        functions: dict[str, Callable[..., object]] = {
-            "vta.simulator.profiler_clear": device.clear_stats,
-            "vta.simulator.profiler_status": lambda: device.stats.as_dict(),
-            "vta.simulator.profiler_debug_mode": device.debug_mode,
+        profiler: dict[str, Callable[..., object]] = {
+            "profiler_clear": device.clear_stats,
+            "profiler_status": lambda: json.dumps(device.stats.as_dict()),
+            "profiler_debug_mode": device.debug_mode,
         }
+        functions = {f"vta.{module}.{key}": call for module in ("simulator", "tsim") for key, call in profiler.items()}
         if name not in functions:
             raise RpcError(f"the session has no function {name!r}; it has {', '.join(functions)}")
         return functions[name]

@@ -17,6 +17,7 @@ from isa.origin import Origin
 from isa.program import DTYPES, MemoryImage, MemorySegment, OutputRegion, Program
 from isa.reference import execute
 from isa.text.assembler import assemble, assemble_file, parse_instruction
+from isa.text.data import contents, describe
 from isa.text.disassembler import disassemble, format_instruction
 from isa.text.syntax import FLAGS, MNEMONICS
 from tests.support.configs import CONFIGS
@@ -226,7 +227,7 @@ def test_contents_are_written_in_many_ways() -> None:
         ".data b type=int16 shape=4",
         "   0x10 -0b11",
         "   7,  8",
-        ".data c type=uint8 shape=4 arange 254",
+        ".data c type=uint8 shape=4 arange 254 wrapping",
         ".data d type=int32 shape=3 arange 5 -2",
         ".data e type=int32 shape=2 fill -1",
         ".data f type=uint8 shape=4 hex 00 ff10",
@@ -335,3 +336,20 @@ def test_gzip_is_not_text(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"finish"))
     with pytest.raises(ValueError, match=r"a.vta: expected text in UTF-8, found other bytes$"):
         assemble_file(path)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "first", "step", "line"),
+    [
+        ("int8", -128, 1, "arange -128 1"),
+        ("int8", -127, 1, "arange -127 1 wrapping"),
+        ("int8", 127, -1, "arange 127 -1"),
+        ("uint8", 0, 1, "arange 0 1"),
+        ("int32", (1 << 31) - 256, 1, "arange 2147483392 1"),
+        ("int32", (1 << 31) - 255, 1, "arange 2147483393 1 wrapping"),
+    ],
+)
+def test_a_range_says_that_it_wraps_only_if_it_does(dtype: str, first: int, step: int, line: str) -> None:
+    numbers = (first + step * np.arange(256, dtype=np.int64)).astype(dtype)
+    assert describe(numbers.tobytes(), dtype) == [line]
+    assert contents(line.split(), dtype, (256,)) == numbers.tobytes()

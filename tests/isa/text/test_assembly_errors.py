@@ -95,6 +95,19 @@ LINES: list[tuple[str, str]] = [
     (".data A type=int8 shape=2 hex 0g", "expected pairs of hexadecimal digits after hex"),
     (".data A type=int8 shape=2 hex 00", "the region has 2 bytes, not 1"),
     (".data A type=int8 shape=2 arange x", "expected a number such as 12, -3 or 0x1f, not 'x'"),
+    (
+        ".data A type=int8 shape=16,16 arange",
+        "int8 holds -128 to 127, and this range goes from 0 to 255; say 'arange START STEP wrapping' if it may",
+    ),
+    (
+        ".data A type=int8 shape=8 arange -122 -1",
+        "int8 holds -128 to 127, and this range goes from -122 to -129; say 'arange START STEP wrapping' if it may",
+    ),
+    (
+        ".data A type=float32 shape=2 arange 16777216",
+        "float32 holds every whole number from -16777216 to 16777216, and this range goes from 16777216 to 16777217",
+    ),
+    (".data A type=float32 shape=2 arange 0 1 wrapping", "a range of float32 does not wrap; leave out 'wrapping'"),
     (".data A type=int8 shape=2 arange 4294967297", "START and STEP of arange are -2^32 to 2^32"),
     (".data A type=int8 shape=2 random -1", "SEED of random is not negative, as -1 is"),
     (".data A type=float32 shape=1 1e39", "float32 does not hold 1e39"),

@@ -16,6 +16,7 @@ from runtime.devices.device import DeadlockError
 from runtime.queue.command_queue import INSTRUCTION_LIMIT, CommandQueue, CommandQueueError, DebugFlag
 from runtime.queue.instruction_queue import TokenError
 from runtime.queue.launch import Launch
+from runtime.queue.transfer import TransferError
 from runtime.queue.uop_kernel import KernelError
 from runtime.session import Session
 from tests.support.compiler.convolution import Convolution, read
@@ -479,3 +480,28 @@ def test_large_immediates_run_as_several_instructions_on_one_block_of_micro_ops(
     expected = (((acc + (1 << 30)) >> 23) * 100003).astype(np.int8)
     np.testing.assert_array_equal(read(s, out, "i1"), expected.ravel())
     assert len(launches(s)[0].uops) == 3
+
+
+def test_modules_and_memories_may_be_given_by_number() -> None:
+    words = []
+    for module, memory in ((Module, MemoryId), (int, int)):
+        s = session()
+        block = s.memory.alloc(4096)
+        with s.program():
+            s.queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=memory(2))
+            s.queue.dep_push(module(1), module(2))
+            s.queue.dep_pop(module(1), module(2))
+            s.queue.store_buffer_2d(0, memory(4), block, 0, x_size=1, y_size=1, x_stride=1)
+            s.queue.synchronize()
+        words.append(s.queue.launcher.launches[0].words)
+    assert words[0] == words[1]
+
+
+def test_numbers_of_nothing_are_refused() -> None:
+    s = session()
+    with pytest.raises(TokenError) as token:
+        s.queue.dep_pop(2, 4)
+    assert str(token.value) == "dependency: module 4 is unknown; the modules are LOAD 1, COMPUTE 2, STORE 3"
+    with pytest.raises(TransferError) as transfer:
+        s.queue.store_buffer_2d(0, 9, s.memory.alloc(1), 0, x_size=1, y_size=1, x_stride=1)
+    assert str(transfer.value) == "memory 9 is unknown; the memories are UOP 0, WGT 1, INP 2, ACC 3, OUT 4, ACC_8BIT 5"

@@ -1,5 +1,6 @@
 """Local sessions: files, modules, devices, functions."""
 
+import json
 from functools import partial
 from pathlib import Path
 
@@ -99,9 +100,12 @@ def test_devices_of_a_session() -> None:
 
 def test_functions_of_a_session() -> None:
     remote = rpc.LocalSession(vta.Environment(CONFIGS["b1k8"]))
-    remote.get_function("vta.simulator.profiler_clear")()
-    status = remote.get_function("vta.simulator.profiler_status")()
-    assert status == dict.fromkeys(
+    for module in ("simulator", "tsim"):
+        remote.get_function(f"vta.{module}.profiler_clear")()
+        remote.get_function(f"vta.{module}.profiler_debug_mode")(0)
+        status = remote.get_function(f"vta.{module}.profiler_status")()
+        assert isinstance(status, str)
+    assert json.loads(status) == dict.fromkeys(
         ["inp_load_nbytes", "wgt_load_nbytes", "acc_load_nbytes", "uop_load_nbytes", "out_store_nbytes",
          "gemm_counter", "alu_counter"], 0,
     )  # fmt: skip
