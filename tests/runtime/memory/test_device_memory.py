@@ -348,6 +348,6 @@ def test_nothing_is_allocated_where_a_block_is_hidden() -> None:
         )
         with pytest.raises(DeviceMemoryError, match=r"^device memory: no 4294963200 bytes free"):
             memory.alloc((1 << 32) - 0x1000)
-        with pytest.raises(DeviceMemoryError, match=r"^device memory: no 1 bytes are left behind"), memory.hidden(1):
+        with pytest.raises(DeviceMemoryError, match=r"^device memory: no 1 bytes are left after"), memory.hidden(1):
             pass
     assert memory.alloc((1 << 32) - 0x1000).address == 0x1000
