@@ -222,12 +222,12 @@ def push_outside(_: int | None) -> int:
         ),
         (
             lambda q, h: call("VTALoadBuffer2D", q, h, 0, 1, 1, 1, 0, 0, 0, 0, 0, 6),
-            CallError,
+            TransferError,
             "memory 6 is unknown; the memories are UOP 0, WGT 1, INP 2, ACC 3, OUT 4, ACC_8BIT 5",
         ),
         (
             lambda q, _h: call("VTADepPush", q, 1, 4),
-            CallError,
+            TokenError,
             "dependency: module 4 is unknown; the modules are LOAD 1, COMPUTE 2, STORE 3",
         ),
         (
