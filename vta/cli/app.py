@@ -18,6 +18,7 @@ from vta.cli.commands.compile import compile_network
 from vta.cli.commands.config import config_app
 from vta.cli.commands.debug import debug
 from vta.cli.commands.diff import diff
+from vta.cli.commands.examples import examples
 from vta.cli.commands.explain import explain_trace
 from vta.cli.commands.lower import lower
 from vta.cli.commands.reduce import reduce
@@ -32,7 +33,6 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     name="vta",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -62,6 +62,7 @@ app.command()(debug)
 app.command()(lower)
 app.command()(trace)
 app.command("explain")(explain_trace)
+app.command()(examples)
 app.command()(reduce)
 app.command()(verilog)
 app.add_typer(config_app, name="config")
