@@ -20,7 +20,7 @@ After::
       VTAUopLoopBegin(8, 1, 1, 0); uop_push(1, 0, 0, 0, 0, SHR, 1, 2); VTAUopLoopEnd()
     }
 
-A kernel does one operation; a stage may need several, and temporary elements, which come behind the function's own in
+A kernel does one operation; a stage may need several, and temporary elements, which come after the function's own in
 the accumulator. Loops that are left after folding become loops of the kernel; the runtime takes any number.
 Expects the memory planned (StorageRewrite): one block a scratchpad, which starts at index 0.
 Modules: ``alu_expression`` (what is computed), ``alu_nest`` (the loops), ``alu_hazards`` (what may overlap what),

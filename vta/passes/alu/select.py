@@ -6,7 +6,7 @@ destination already. Rules that follow from it:
 - a copy is ``dst * 0``, then ``dst + src``;
 - ``a - b`` is ``-(-a + b)``, or ``-b + a``, whichever needs no temporary;
 - ``a << b`` is ``a >> -b``; a count of 32 or more shifts everything out;
-- an operand that cannot be computed in the destination goes to a temporary, in elements behind the function's own;
+- an operand that cannot be computed in the destination goes to a temporary, in elements after the function's own;
 - an immediate has 16 bits: larger summands are split, larger factors that are powers of two become shifts, and anything
   else comes from a temporary element that is filled with it, as ``(0 + high) << 16 + low``;
 - a value of n bits is sign-extended by ``<< 32-n``, ``>> 32-n``.

@@ -1,6 +1,6 @@
 """Cutting a copy into two-dimensional transfers of whole scratchpad elements.
 
-A LOAD or STORE moves ``y`` rows of ``x`` elements. In the scratchpad rows lie behind each other; in DRAM a row is
+A LOAD or STORE moves ``y`` rows of ``x`` elements. In the scratchpad rows lie one after the other; in DRAM a row is
 contiguous and rows are ``stride`` elements apart. What a copy has beyond that becomes loops of the host around it.
 
 From the inside out: the innermost axes make one element (a tile of the scratchpad's numbers, in the same order on both

@@ -1,4 +1,4 @@
-"""Lay out the places of one special memory (the scratchpads) behind each other in a single allocation.
+"""Lay out the places of one special memory (the scratchpads) one after the other in a single allocation.
 
 Every place starts at a whole element of its memory, so that its offset is a scratchpad index. Tests:
 tests/vta/passes/storage/test_tagged_merge.py.

@@ -184,7 +184,7 @@ class _TokenPlanner:
             self._after(last, [dep_pop(*edge) for edge in last.pushes])
 
     def link(self, before: _QueueStep, after: _QueueStep) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
-        """Order ``after`` behind ``before``; return the tokens that go from one to the other, as (pushes, pops)."""
+        """Make ``after`` wait for ``before``; return the tokens that go from one to the other, as (pushes, pops)."""
         wanted, detours = _edges(before.leave, after.enter)
         pushes, pops = list(before.pushes), list(after.pops)
         # Load and store have no queue between them: compute takes the token of one and gives the other a new one.

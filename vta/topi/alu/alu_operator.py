@@ -116,7 +116,7 @@ class AluOperator(Operator):
         return (*data, *self.tables(env), *arguments(self.epilogue, env, read, rank=6))
 
     def tables(self, env: Environment) -> tuple[Argument, ...]:  # noqa: ARG002  # for operators with tables
-        """Return the constants that the function takes behind the data."""
+        """Return the constants that the function takes after the data."""
         return ()
 
     def unpack(self, env: Environment, packed: Array) -> Array:  # noqa: ARG002  # the same for all

@@ -123,7 +123,7 @@ def _outermost(stage: te.Stage) -> IterVar:
 
 
 def _reduce(stage: te.Stage, env: Environment, *, loops: Sequence[IterVar]) -> None:
-    """Run the taps of a reduction one after the other, each over all of the tile, behind the initial values.
+    """Run the taps of a reduction one after the other, each over all of the tile, after the initial values.
 
     ``loops`` of it go around all that.
     """

@@ -88,7 +88,7 @@ class Average:
         multipliers = te.placeholder(shape, name="multipliers", dtype=env.acc_dtype)
         offsets = te.placeholder(shape, name="roundings", dtype=env.acc_dtype)
         [shift] = {quotient.shift for quotient in self.quotients().values()}
-        # A table that is named first is loaded first: beside the data, into memory of its own, not behind the sums.
+        # A table that is named first is loaded first: beside the data, into memory of its own, not after the sums.
         chain.add(lambda x, i: multipliers(0, 0, *i[2:]) * x, "product")
         chain.add(lambda x, i: offsets(0, 0, *i[2:]) + x, "offset")
         chain.add(lambda x, _: x >> shift, "quotient")

@@ -62,7 +62,7 @@ class PoolAxis:
 
     @property
     def beyond(self) -> int:
-        """How many cells behind the last one a window reaches."""
+        """How many cells beyond the last one a window reaches."""
         return max(0, (self.count - 1) * self.stride + self.reach - self.before - self.size)
 
     @property

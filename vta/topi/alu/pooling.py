@@ -142,7 +142,7 @@ class AveragePool2d(_Pool2d):
     """The average of each window of int8 cells, rounded to an integer by ``rounding``, then ``epilogue``.
 
     Pads are ``zero_point``; they count, also in the divisor, with ``count_include_pad``. Cells that a last window in
-    ``ceil_mode`` reaches behind the pads never count.
+    ``ceil_mode`` reaches beyond the pads never count.
     """
 
     count_include_pad: bool = False

@@ -141,7 +141,7 @@ def fold_data(data: Array, folded: FoldedWindow, *, batch: int, block: int, fill
 
 
 def fold_kernel(kernel: Array, factors: Sequence[int]) -> Array:
-    """Return a kernel OIHW with its places folded like the data: (O, I * factors, KH, KW), zero behind its end."""
+    """Return a kernel OIHW with its places folded like the data: (O, I * factors, KH, KW), zero beyond its end."""
     outputs, inputs, *extents = kernel.shape
     rows, columns = (blocks(extent, factor) for extent, factor in zip(extents, factors, strict=True))
     whole = np.zeros((outputs, inputs, rows * factors[0], columns * factors[1]), kernel.dtype)

@@ -76,7 +76,7 @@ _CHANNEL_NAMES: dict[type[Step], str] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Appended:
-    """An epilogue behind a tensor: its ALU ``stages`` in order, the tensors it reads, and the narrow ``result``.
+    """An epilogue on a tensor: its ALU ``stages`` in order, the tensors it reads, and the narrow ``result``.
 
     ``widened`` are stages that only convert or pad a residual: they become loads, as caches of the other inputs do.
     """
@@ -119,7 +119,7 @@ def arguments(steps: Sequence[Step], env: Environment, given: Sequence[Source], 
     """Return how the tensors that ``append`` makes are packed: the table, if there is one, then the residuals.
 
     ``given`` are the plain arrays that the steps read, in order. For each block of channels, the table has its rows one
-    behind the other. ``rank`` is that of the packed output: 6 for images, 4 for dense layers.
+    after the other. ``rank`` is that of the packed output: 6 for images, 4 for dense layers.
     """
     pairs = list(zip(readers(steps), given, operands(steps, (1, 1)), strict=True))
     residuals = tuple(
@@ -173,7 +173,7 @@ def append(
     *,
     whole_numbers: bool = False,
 ) -> Appended:
-    """Return the stages of ``steps`` behind ``tensor``, a packed one of 4 dimensions or more in ``env.acc_dtype``.
+    """Return the stages of ``steps`` after ``tensor``, a packed one of 4 dimensions or more in ``env.acc_dtype``.
 
     ``shape`` is that of the result, where it is smaller than the tensor: tiles may reach beyond the result. A store
     keeps low bits alone, so ``whole_numbers`` are stored byte by byte: the result has a dimension of them, lowest

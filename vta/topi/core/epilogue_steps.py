@@ -57,7 +57,7 @@ class ChannelMaximum:
 class Residual:
     """Add another tensor of the output's shape, times ``multiplier``; int8 is widened on its way into the accumulator.
 
-    A zero point z of the tensor is an ``Add(-z * multiplier)`` before or behind.
+    A zero point z of the tensor is an ``Add(-z * multiplier)`` before or after.
     """
 
     dtype: str = "int8"

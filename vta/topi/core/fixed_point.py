@@ -67,7 +67,7 @@ class FixedPoint:
         values = np.atleast_1d(np.asarray(scales, np.float64))
         if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values > 0)).all():
             raise FixedPointError(f"a fixed point takes positive scales, one or one for each channel, not {scales!r}")
-        # One more than matters, and the step from there to the number behind it, must fit as well.
+        # One more than matters, and the step from there to the number after it, must fit as well.
         room = (1 << 31) / (largest + 2 + float(values.max()))
         shift = min(31, math.floor(math.log2(room)) if room >= 1 else -1)
         if shift < 0:
@@ -121,7 +121,7 @@ class ScaledResidual:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutputSteps:
-    """Steps, and the arrays that they read, in order; behind those comes the residual, if there is one."""
+    """Steps, and the arrays that they read, in order; after those comes the residual, if there is one."""
 
     steps: Epilogue
     arrays: tuple[Ints, ...]

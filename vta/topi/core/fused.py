@@ -18,7 +18,7 @@ class FusedError(VTAError, ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FusedLayer:
-    """``reduction``, ALU ``stages`` behind it in order, and ``output``, the narrow result that is stored.
+    """``reduction``, ALU ``stages`` after it in order, and ``output``, the narrow result that is stored.
 
     ``placeholders`` are read by stages as they are; ``loads`` are stages that only convert or pad a placeholder. Stages
     that compute something of them alone (a residual times a constant) are among the others.

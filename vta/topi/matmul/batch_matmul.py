@@ -1,6 +1,6 @@
 """Products of matrices that are both activations: ``Matmul`` of two, ``BatchMatmul`` of pairs.
 
-The second operand is packed like the weights of a dense layer. The products of a batch stand one behind the other in
+The second operand is packed like the weights of a dense layer. The products of a batch stand one after the other in
 the accelerator's rows. Tests: tests/vta/topi/matmul/test_batch_matmul.py.
 """
 
@@ -99,7 +99,7 @@ def _divisible(count: int) -> int:
 
 
 def _filled(values: Array, shape: tuple[int, ...]) -> Array:
-    """Return ``values`` with zeros behind them in every dimension, up to ``shape``."""
+    """Return ``values`` with zeros after them in every dimension, up to ``shape``."""
     filled = np.zeros(shape, values.dtype)
     filled[tuple(slice(extent) for extent in values.shape)] = values
     return filled
@@ -147,7 +147,7 @@ class BatchMatmul(Operator):
 
     @property
     def _flat(self) -> tuple[int, int]:
-        """The result with all rows one behind the other."""
+        """The result with all rows one after the other."""
         return self.batch * self.rows, self.columns
 
     def _of_result(self, operand: Operand) -> Operand:
@@ -173,7 +173,7 @@ class BatchMatmul(Operator):
         return rows, blocks(self.inner, env.BLOCK_IN), columns
 
     def arguments(self, env: Environment) -> tuple[Argument, ...]:
-        """Return a in rows, b like the weights of dense layers one behind the other, and what the epilogue reads."""
+        """Return a in rows, b like the weights of dense layers one after the other, and what the epilogue reads."""
         counts = self._blocks(env)
         rows, columns = counts[0] * env.BATCH, counts[2] * env.BLOCK_OUT
 

@@ -225,7 +225,7 @@ class Dense(Operator):
 
 
 def _padded(tensor: te.Tensor, rows: int) -> te.Tensor:
-    """Return ``tensor`` with rows of zeros behind it, ``rows`` in all."""
+    """Return ``tensor`` with rows of zeros after it, ``rows`` in all."""
     behind = rows - sizes(tensor)[0]
     return nn.pad(tensor, [0, 0, 0, 0], [behind, 0, 0, 0], name=f"pad_{tensor.name}") if behind else tensor
 

@@ -64,9 +64,9 @@ class MatmulTiles:
 def schedule_matmul(
     outs: te.Tensor | Sequence[te.Tensor], tiles: MatmulTiles, env: Environment | None = None, *, groups: int = 1
 ) -> te.Schedule:
-    """Return a schedule of a sum (N, O, batch, block_out) over (I, block_in), with the epilogue behind it.
+    """Return a schedule of a sum (N, O, batch, block_out) over (I, block_in), with the epilogue after it.
 
-    The rows are those of ``groups`` products one behind the other, each of whole tiles if there are several.
+    The rows are those of ``groups`` products one after the other, each of whole tiles if there are several.
     """
     made = LayerSchedule.of(outs, env)
     result, sums = made.result, made.sums
@@ -100,9 +100,9 @@ def schedule_matmul(
 
 @dataclass(frozen=True)
 class Product:
-    """A product of ``rows`` x ``inner`` with ``inner`` x ``columns`` blocks, and the epilogue behind it.
+    """A product of ``rows`` x ``inner`` with ``inner`` x ``columns`` blocks, and the epilogue after it.
 
-    If there are ``groups`` of such products, with their rows one behind the other, tiles divide each of them; those of
+    If there are ``groups`` of such products, with their rows one after the other, tiles divide each of them; those of
     a single one may reach beyond its ends.
     """
 

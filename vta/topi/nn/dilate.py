@@ -20,7 +20,7 @@ class DilateError(VTAError, ValueError):
 def dilate(data: te.Tensor, strides: Sequence[int], dilation_value: int = 0, name: str = "DilatedInput") -> te.Tensor:
     """Return ``data`` with ``strides[d] - 1`` elements ``dilation_value`` between its elements in dimension ``d``.
 
-    Element i goes to ``i * strides[d]``; nothing is added behind the last one.
+    Element i goes to ``i * strides[d]``; nothing is added after the last one.
     """
     if len(strides) != data.ndim:
         raise DilateError(f"dilate: {len(strides)} strides for tensor {data.name!r} of {data.ndim} dimensions")

@@ -24,7 +24,7 @@ def pad(
     pad_value: ExprLike = 0.0,
     name: str = "PadInput",
 ) -> te.Tensor:
-    """Return ``data`` with ``pad_before[d]`` elements in front of dimension ``d`` and ``pad_after[d]`` behind it.
+    """Return ``data`` with ``pad_before[d]`` elements in front of dimension ``d`` and ``pad_after[d]`` after it.
 
     The new elements are ``pad_value``, converted to the tensor's type. ``pad_after`` is ``pad_before`` if left out. A
     single number, before or after, holds for every dimension.

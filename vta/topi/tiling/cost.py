@@ -2,7 +2,7 @@
 
 The model is that of ``docs/hardware.md``: one tensor operation a cycle in GEMM and in ALU, which overlap; one beat a
 cycle read and one written; instructions of a module in order. Tiles that take turns in ``tile_copies`` accumulators go
-through products, epilogue and store one behind the other, so that the slowest of these sets the pace. Measured beside
+through products, epilogue and store one after the other, so that the slowest of these sets the pace. Measured beside
 predicted: ``python -m bench.layers``. Tests: tests/vta/topi/tiling/test_cost.py.
 """
 

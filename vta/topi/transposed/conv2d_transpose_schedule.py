@@ -110,7 +110,7 @@ def schedule_transposed(
     strides: tuple[int, int],
     env: Environment | None = None,
 ) -> te.Schedule:
-    """Return the schedule of ``TransposedLayer.sums`` with the epilogue behind it."""
+    """Return the schedule of ``TransposedLayer.sums`` with the epilogue after it."""
     made = LayerSchedule.of(outs, env)
     result = made.result
     b, co, i, j, b_i, c_i = result.leaf_iter_vars

@@ -29,7 +29,7 @@ def test_vector_add_pushes_once_to_the_store() -> None:
 
 
 def test_virtual_threads_are_balanced_by_themselves() -> None:
-    """Tokens inside are pushed and popped once a thread, those between inside and outside once."""
+    """Tokens inside are pushed and popped once per thread, those between inside and outside once."""
     inside = thread("v", 3, on(2, "load"), on(3, "store"))
     assert synced(block(on(3, "first"), inside, on(2, "last"))) == [
         "[3] first push(3,2)",
