@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 __all__ = ["LowestError", "constraints", "requirements"]
 
@@ -28,8 +29,14 @@ def requirements(pyproject: Mapping[str, object]) -> list[Requirement]:
 
 
 def constraints(pyproject: Mapping[str, object]) -> list[str]:
-    """Return ``name==lowest`` for every requirement, by name; ``LowestError`` for one without a lower bound."""
-    return sorted({f"{requirement.name}=={_lowest(requirement)}" for requirement in requirements(pyproject)})
+    """Return ``name==lowest`` for every requirement, by name; ``LowestError`` for one without a lower bound.
+
+    Where two extras require one package, its lowest version is the higher of the two.
+    """
+    lowest: dict[str, str] = {}
+    for requirement in requirements(pyproject):
+        lowest[requirement.name] = max(lowest.get(requirement.name, "0"), _lowest(requirement), key=Version)
+    return [f"{name}=={version}" for name, version in sorted(lowest.items())]
 
 
 def _lowest(requirement: Requirement) -> str:
