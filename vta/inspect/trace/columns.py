@@ -23,6 +23,9 @@ Column = npt.NDArray[Any]
 
 _LENGTH = struct.Struct("<I")
 _LEVEL = 1
+_PIECE = 1 << 24
+"""Bytes that are decompressed at a time."""
+
 _JSON = json.JSONEncoder(separators=(",", ":"))
 _NARROW = ("<i1", "<i2", "<i4", "<i8")
 
@@ -72,19 +75,26 @@ def unpack(payload: bytes, budget: Budget | None = None) -> tuple[dict[str, Any]
     return head, columns
 
 
-def _decompressed(payload: bytes, budget: Budget) -> bytes:
-    machine = zlib.decompressobj()
-    try:
-        data = machine.decompress(payload, budget.left + 1)
-    except zlib.error as error:
-        raise ValueError(f"no columns: {error}") from None
+def _decompressed(payload: bytes, budget: Budget) -> bytearray:
+    machine, data, rest = zlib.decompressobj(), bytearray(), payload
+    while not machine.eof:
+        try:
+            piece = machine.decompress(rest, _PIECE)
+        except zlib.error as error:
+            raise ValueError(f"no columns: {error}") from None
+        if not piece:
+            break
+        data += piece
+        rest = machine.unconsumed_tail
+        if len(data) > budget.left:
+            break
     budget.spend(len(data), "what is compressed in it")
     if not machine.eof or machine.unused_data:
         raise ValueError("no columns: what is compressed ends early, or something follows it")
     return data
 
 
-def _head(data: bytes, budget: Budget) -> tuple[dict[str, Any], int]:
+def _head(data: bytearray, budget: Budget) -> tuple[dict[str, Any], int]:
     """Return the head, and where it ends."""
     if len(data) < _LENGTH.size:
         raise ValueError("no columns: no head")

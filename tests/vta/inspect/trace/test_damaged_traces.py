@@ -228,7 +228,7 @@ def bomb(count: int, stored: bytes) -> bytes:
     [
         (
             bomb(36 << 20, b"<u8"),
-            "what is compressed in it would take 256 MiB of memory, and the limit is 256 MiB (for a ",
+            "what is compressed in it would take 272 MiB of memory, and the limit is 256 MiB (for a ",
         ),
         (
             bomb(36 << 20, b"|i1"),
