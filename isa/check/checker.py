@@ -15,6 +15,7 @@ from isa.encoding import EncodingError, encode
 from isa.footprint import Footprints
 from isa.known_uops import KnownUops
 from isa.program import Program
+from isa.progress import counted
 
 __all__ = ["Finding", "FindingKind", "Severity", "check", "is_valid"]
 
@@ -31,7 +32,7 @@ def check(program: Program, *, memory_bytes: int = 1 << 32, first_address: int =
     if illegal:
         return whole + _bounds_alone(program, illegal, dram)
     walk = Walk(program, dram)
-    for index in range(len(program.instructions)):
+    for index in counted(range(len(program.instructions)), "checking"):
         walk.visit(index)
     return whole + walk.result()
 

@@ -14,6 +14,7 @@ from isa.check.walk import Walk
 from isa.encoding import EncodingError
 from isa.instructions import Load, MemoryId
 from isa.program import Program
+from isa.progress import counted
 from isa.reference import InterpreterError
 
 __all__ = ["Sanitized", "sanitize"]
@@ -51,7 +52,7 @@ def sanitize(program: Program, *, first_address: int = 0, before: Sanitized | No
     shortage = walk.flow.shortage
     end = len(program.instructions) if shortage is None else shortage.index
     runs = True
-    for index in range(len(program.instructions)):
+    for index in counted(range(len(program.instructions)), "sanitizing"):
         legal = walk.visit(index)
         runs = runs and legal and index < end and _step(index, walk, machine)
     return Sanitized(tuple(walk.result()), machine, walk)

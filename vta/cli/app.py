@@ -25,6 +25,7 @@ from vta.cli.commands.reduce import reduce
 from vta.cli.commands.run import run
 from vta.cli.commands.trace import trace
 from vta.cli.commands.verilog import verilog
+from vta.cli.progress import shown_progress
 from vta.cli.style import plain
 from vta.cli.warning_lines import warnings_in_one_line
 
@@ -45,11 +46,13 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _vta(
+    context: typer.Context,
     _version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Run, inspect and translate programs for VTA, the Versatile Tensor Accelerator."""
+    context.with_resource(shown_progress())
 
 
 app.command()(run)

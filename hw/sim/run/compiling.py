@@ -1,7 +1,9 @@
 """The front door: an Amaranth component in, a running simulation out. Tests: ``tests/hw/sim/run/test_compiling.py``."""
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from amaranth.lib import wiring
@@ -24,6 +26,11 @@ __all__ = ["cached_design", "compile_design", "signal_names"]
 
 _CACHED_AS = "sim"
 
+_PROGRESS = logging.getLogger("hw.sim.progress")
+"""Where it is said how far a compilation has come; the attributes of records are those of ``isa.progress``."""
+
+_STAGES = ("elaborating", "translating", "making machine code")
+
 _SOURCES = (Path(__file__).parents[1], *map(Path, native.__path__))
 """The folders that make code of a netlist: ``hw.sim`` and ``runtime.native``."""
 
@@ -44,12 +51,14 @@ def compile_design(
     may have changed while this process runs). Raises SimulatorError for a design that cannot be simulated and for an
     unknown name.
     """
-    netlist = build_netlist(component, name=name)
-    observed = _observed(netlist, probes, hooks)
-    if not cache or not sources_are_loaded(_SOURCES):
-        return CompiledDesign(_build(netlist, observed, hooks), hooks)
-    key = "\n".join((_environment_key(_SOURCES), _hooks_key(hooks), repr(observed), repr(netlist)))
-    return CompiledDesign(_cached(key, lambda: _build(netlist, observed, hooks)), hooks)
+    with _stages() as stage:
+        stage(0)
+        netlist = build_netlist(component, name=name)
+        observed = _observed(netlist, probes, hooks)
+        if not cache or not sources_are_loaded(_SOURCES):
+            return CompiledDesign(_build(netlist, observed, hooks, stage), hooks)
+        key = "\n".join((_environment_key(_SOURCES), _hooks_key(hooks), repr(observed), repr(netlist)))
+        return CompiledDesign(_cached(key, lambda: _build(netlist, observed, hooks, stage)), hooks)
 
 
 def cached_design(
@@ -69,8 +78,10 @@ def cached_design(
     sources = (*sources, *_SOURCES)
 
     def build() -> Image:
-        netlist = build_netlist(make())
-        return _build(netlist, _observed(netlist, probes, hooks), hooks)
+        with _stages() as stage:
+            stage(0)
+            netlist = build_netlist(make())
+            return _build(netlist, _observed(netlist, probes, hooks), hooks, stage)
 
     if not sources_are_loaded(sources):
         return CompiledDesign(build(), hooks)
@@ -121,11 +132,29 @@ def _is_stored(netlist: n.Netlist, value: n.Value) -> bool:
     return all(run.cell is None or isinstance(netlist.cells[run.cell], kinds) for run in n.runs(value))
 
 
-def _build(netlist: n.Netlist, observed: Mapping[str, bool], hooks: Sequence[Hook]) -> Image:
+@contextmanager
+def _stages() -> Iterator[Callable[[int], None]]:
+    """Yield what says that a stage of making a simulation begins; whoever listens hears of the end, too."""
+
+    def tell(text: str, done: int, *, busy: bool) -> None:
+        fields = {"done": done, "total": len(_STAGES), "unit": "stages", "note": text, "busy": busy, "slow": True}
+        _PROGRESS.debug("compiling the hardware: %s", text, extra={"what": "compiling the hardware", **fields})
+
+    try:
+        yield lambda number: tell(_STAGES[number], number, busy=True)
+    finally:
+        tell("over", len(_STAGES), busy=False)
+
+
+def _build(
+    netlist: n.Netlist, observed: Mapping[str, bool], hooks: Sequence[Hook], stage: Callable[[int], None]
+) -> Image:
     """Translate and compile."""
+    stage(1)
     netlist = simplify(netlist)
     translation = translate(netlist, observed, hooks)
     names = [cell.name for cell in netlist.cells if isinstance(cell, n.MemoryCell)]
+    stage(2)
     # The loops of a design call its partitions or move a few bytes: there is nothing for a loop vectoriser.
     code = compile_object(translation.text, CodeTarget(), Passes.SERIAL)
     return make_image(netlist, translation, code, names)

@@ -132,4 +132,4 @@ def test_the_command_line_prints_in_one_place_alone() -> None:
     folder = Path(cli.__file__).parent
     ways = re.compile(r"\btyper\.echo\(|(?<![\w.])print\(|\bConsole\(|\b(?:stdout|stderr)\.write\(")
     found = [path.name for path in sorted(folder.rglob("*.py")) if ways.search(path.read_text(encoding="utf-8"))]
-    assert found == ["heartbeat.py", "style.py"]
+    assert found == ["style.py"]

@@ -11,6 +11,7 @@ from isa.errors import VTAError
 from isa.instructions import MemoryId
 from isa.printable import printable
 from isa.program import Program
+from isa.progress import counted
 from vta.inspect.debug.breakpoints import Breakpoint, BreakpointError, decimal, parse_breakpoint, parse_range
 from vta.inspect.debug.display import dram_text, listing, queues_text, tile_text, touched_text, where_text
 from vta.inspect.debug.reversible import ReplayMachine, StepError
@@ -80,15 +81,12 @@ class Debugger(cmd.Cmd):
     def do_continue(self, argument: str) -> None:
         """continue: execute up to the next breakpoint, or to the end."""
         _nothing("continue", argument)
-        machine, first = self.machine, True
-        while not machine.at_end:
-            reason = "" if first else self._reason()
-            if reason:
-                self._print(f"{reason}\n{where_text(machine)}")
-                return
+        machine, begin, reason = self.machine, self.machine.position, ""
+        for position in counted(range(machine.position, len(machine.program.instructions)), "executing"):
+            if position > begin and (reason := self._reason()):
+                break
             machine.step()
-            first = False
-        self._print(where_text(machine))
+        self._print(f"{reason}\n{where_text(machine)}" if reason else where_text(machine))
 
     def do_restart(self, argument: str) -> None:
         """restart: go back to before the first instruction."""

@@ -17,6 +17,7 @@ from isa.footprint import Footprint, Footprints, dram_rows
 from isa.instructions import Instruction, Load, Store
 from isa.known_uops import UopRange
 from isa.program import Program
+from isa.progress import counted
 from isa.reference import InterpreterError, Reference
 
 __all__ = ["ReplayMachine", "StepError"]
@@ -124,7 +125,7 @@ class ReplayMachine:
         """Execute, or go back, until ``position`` instructions were executed; errors as ``step``."""
         if position < self.position:
             self._restore(max(place for place in self._snapshots if place <= position))
-        while self.position < position:
+        for _ in counted(range(self.position, position), "executing"):
             self.step()
 
     # --- snapshots ---------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from isa.errors import VTAError
 from isa.program import Program
+from isa.progress import counted
 from isa.text.disassembler import format_instruction
 from runtime.devices.device import DeadlockError, DeviceError, ExecutionError
 from vta.inspect.diff.state import SPACES, Mismatch, Space, first_mismatch, space_written
@@ -86,7 +87,7 @@ class _Steps:
 def _in_step(program: Program, engines: Sequence[Engine], *, close_from: int) -> _Steps:
     """Step through a program; from instruction ``close_from`` on, everything is compared after each step."""
     compared = 0
-    for index, instruction in enumerate(program.instructions):
+    for index, instruction in enumerate(counted(program.instructions, "comparing engines")):
         outcomes = [_outcome(functools.partial(engine.step, index)) for engine in engines]
         if any(outcomes):
             if len(set(outcomes)) == 1:

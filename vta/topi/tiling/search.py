@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from isa.config import VTAConfig
+from isa.progress import counted
 from vta.topi.tiling.cost import Bus, Work, cycles
 from vta.topi.tiling.footprint import Footprint, TilingError
 
@@ -38,7 +39,7 @@ def cheapest(
     port, capacity = bus or Bus(), Footprint.capacity(config)
     fitting: list[tuple[int, Candidate[T]]] = []
     smallest: Footprint | None = None
-    for candidate in candidates:
+    for candidate in counted(candidates, f"searching tiles for {what}", unit="candidates"):
         if candidate.footprint.fits(capacity):
             fitting.append((cycles(candidate.work, port), candidate))
         elif not fitting and (smallest is None or _over(candidate.footprint, capacity) < _over(smallest, capacity)):
