@@ -3,14 +3,15 @@
 A file is: magic ``VTAPROG`` and a newline (8 bytes), format version and header length (two little-endian uint32), the
 header (JSON, sorted keys), the payload, and the SHA-256 of everything before it. The payload is: instruction words (16
 bytes each), micro-op words (4 bytes each), an int32 for each instruction (its place in the header's table of origins,
-or -1), and the bytes of every memory segment. Tests: ``tests/isa/test_program_file.py``.
+or -1), and the bytes of every memory segment. Tests: ``tests/isa/test_program_file.py``,
+``tests/isa/test_program_file_cost.py``.
 """
 
 import hashlib
 import json
 import os
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,19 +19,34 @@ import numpy as np
 from isa.bulk import decode_all
 from isa.config import ConfigError, VTAConfig
 from isa.encoding import INSTRUCTION_BYTES, DecodingError, EncodingError
+from isa.extents import moved_elements, row_starts
+from isa.instructions import Store
 from isa.limits import DEFAULT_LIMITS, INSTRUCTION_COST, JSON_COST, Budget, LimitError, Limits, read_file
 from isa.origin import Origin
-from isa.printable import short
+from isa.printable import in_one_line, short
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program, ProgramError
-from isa.program_cost import spend_on_running
 from isa.whole_file import write_whole
 
-__all__ = ["MAGIC", "VERSION", "load_program", "program_from_bytes", "program_to_bytes", "save_program"]
+__all__ = [
+    "MAGIC",
+    "VERSION",
+    "load_program",
+    "program_from_bytes",
+    "program_to_bytes",
+    "save_program",
+    "spend_on_running",
+    "written_bytes",
+]
 
 MAGIC = b"VTAPROG\n"
 VERSION = 1
 _PREFIX = struct.Struct("<8sII")
 _DIGEST_BYTES = 32
+
+_PAGE = 4096
+
+_COPIES_OF_OUTPUTS = 2
+"""Copies of an output: what lies in DRAM, and what is read from there."""
 
 _UOP_COST = 48
 """Bytes of memory for a micro-op, as a number and among others."""
@@ -111,6 +127,41 @@ def load_program(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMIT
     except LimitError as error:
         raise ProgramError(str(error)) from None
     return program_from_bytes(data, where=where, budget=limits.budget(len(data)))
+
+
+def spend_on_running(program: Program, budget: Budget) -> None:
+    """Spend what running ``program`` takes of memory; ``LimitError`` says for what there is not enough.
+
+    Stores are looked at one by one only if the addresses that they may write to are more than is left.
+    """
+    for output in program.memory.outputs:
+        budget.spend(_COPIES_OF_OUTPUTS * output.nbytes, f"output {in_one_line(output.name) or hex(output.address)}")
+    if program.end > budget.left and any(True for _ in _stores(program)):
+        budget.spend(written_bytes(program), "what the stores write, in pages of 4 KiB,")
+
+
+def written_bytes(program: Program) -> int:
+    """Return the bytes of all pages, each once, that the stores of a program can write to.
+
+    A store of more elements than lie on the chip is refused before it writes anything, and so is a row behind the last
+    address that the program names.
+    """
+    pages = -(-program.end // _PAGE)
+    edges = np.zeros(pages + 1, np.int64)
+    for store in _stores(program):
+        unit = program.config.elem_bytes(store.memory)
+        begins = np.array(row_starts(store), np.int64) * unit
+        np.add.at(edges, np.minimum(begins // _PAGE, pages), 1)
+        np.add.at(edges, np.minimum((begins + store.x_size * unit - 1) // _PAGE + 1, pages), -1)
+    return int(np.count_nonzero(np.cumsum(edges)[:-1])) * _PAGE
+
+
+def _stores(program: Program) -> Iterator[Store]:
+    """Yield the stores that can write anything."""
+    depth = program.config.out_depth
+    for instruction in program.instructions:
+        if isinstance(instruction, Store) and 0 < moved_elements(instruction) <= depth:
+            yield instruction
 
 
 def _origin_table(origins: Sequence[Origin | None]) -> tuple[list[Origin], list[int]]:

@@ -17,8 +17,7 @@ from isa.limits import DEFAULT_LIMITS, Budget, LimitError, Limits, read_file
 from isa.origin import Origin
 from isa.printable import in_one_line
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program, ProgramError
-from isa.program_cost import spend_on_running
-from isa.program_file import MAGIC
+from isa.program_file import MAGIC, spend_on_running
 from isa.text.data import LineError, contents, region_bytes
 from isa.text.line import LineParser
 from isa.text.sections import Cursor, Region, Sections, split_sections, without_comment

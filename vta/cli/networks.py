@@ -13,14 +13,15 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from isa.config import VTAConfig
+from isa.printable import in_one_line
 from runtime.devices.device import HardwareSetup
 from runtime.executor.container import is_container
 from runtime.executor.network import Tensor
 from vta.cli.reporting import UserError
+from vta.cli.style import Screen
 
 if TYPE_CHECKING:
     from vta.relay.backend.session import InferenceSession
@@ -75,7 +76,7 @@ def loaded_session(
     from vta.relay.backend.session import InferenceSession  # and with it ONNX, which takes long to load
 
     environment = Environment(config, hardware=hardware)
-    with _progress(f"compiling {file.name}") as told:
+    with _progress(f"compiling {in_one_line(file.name)}") as told:
         return InferenceSession(file, shapes or None, env=environment, target=target, progress=told)
 
 
@@ -85,8 +86,8 @@ def _progress(text: str) -> Iterator[Callable[[str, int, int], object] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Screen(err=True), transient=True) as shown:
         task = shown.add_task(text, total=None)
         yield lambda _, done, total: shown.update(task, completed=done, total=total)
 

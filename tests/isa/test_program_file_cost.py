@@ -7,8 +7,13 @@ from isa.config import VTAConfig
 from isa.instructions import Finish, Instruction, MemoryId, Store
 from isa.limits import LimitError, Limits
 from isa.program import MemoryImage, OutputRegion, Program, ProgramError
-from isa.program_cost import spend_on_running, written_bytes
-from isa.program_file import load_program, program_from_bytes, program_to_bytes
+from isa.program_file import (
+    load_program,
+    program_from_bytes,
+    program_to_bytes,
+    spend_on_running,
+    written_bytes,
+)
 from isa.text.assembler import AssemblyError, assemble
 from runtime.session import Session
 
