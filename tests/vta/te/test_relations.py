@@ -50,7 +50,7 @@ def random_relations(rng: Random, roots: list[IterVar]) -> tuple[list[Relation],
     return relations, leaves
 
 
-def setup(seed: int) -> tuple[Any, ...]:
+def drawn(seed: int) -> tuple[Any, ...]:
     rng = Random(seed)
     roots = [axis("x"), axis("y")]
     relations, leaves = random_relations(rng, roots)
@@ -69,7 +69,7 @@ def evaluated(
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_loops_visit_every_element_and_their_values_lead_back(seed: int) -> None:
-    _, roots, relations, leaves, extents = setup(seed)
+    _, roots, relations, leaves, extents = drawn(seed)
     seen = set()
     for chosen in product(*(range(int(extents[leaf])) for leaf in leaves)):
         values = evaluated(relations, leaves, extents, dict(zip(leaves, chosen, strict=True)))
@@ -84,7 +84,7 @@ def test_the_loops_visit_every_element_and_their_values_lead_back(seed: int) -> 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_an_interval_contains_every_element_that_lies_within_the_axis(seed: int) -> None:
-    rng, roots, relations, leaves, extents = setup(seed)
+    rng, roots, relations, leaves, extents = drawn(seed)
     fixed = {leaf: rng.randrange(int(extents[leaf])) for leaf in leaves if rng.random() < 0.5}
     intervals = {leaf: Interval.point(const(fixed[leaf])) if leaf in fixed else whole(extents[leaf]) for leaf in leaves}
     intervals_up(relations, extents, intervals, Analyzer())
