@@ -1,5 +1,6 @@
 """The HTML page in a real browser: it loads without an error, shows the numbers of the trace, zooms, finds, selects."""
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -294,3 +295,23 @@ def test_a_launch_that_did_not_begin_is_shown_with_its_error(tmp_path: Path) -> 
         assert driver.find_element(By.ID, "account").text == "The launch did not begin."
         assert driver.find_element(By.ID, "roofline").text == "The launch did not begin."
         assert console_errors(driver) == []
+
+
+def test_a_buffer_is_labelled_with_what_is_used_of_it(page: Page) -> None:
+    labels = page[0].execute_script(
+        "return vtaTrace.tracks().filter((t) => t.kind === 'memory')"
+        ".map((t) => [t.note, Math.max(...t.memory.last) + 1, t.memory.depth])"
+    )
+    assert labels
+    for note, used, depth in labels:
+        assert note == f"{used:,} of {depth:,}"
+
+
+def test_no_two_kinds_of_waiting_share_a_colour_and_a_full_queue_of_fetch_is_no_alarm(page: Page) -> None:
+    colours = page[0].execute_script("return vtaTrace.colours()")
+    causes = list(colours["causes"].values())
+    assert len(set(causes)) == len(causes)
+    channels = [tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5)) for colour in [*causes, colours["store"]]]
+    for first, second in itertools.combinations(channels, 2):
+        assert sum(abs(a - b) for a, b in zip(first, second, strict=True)) > 40
+    assert colours["fetch"] == colours["idle"]

@@ -39,7 +39,7 @@ function showAccount() {
 function accountRow(module, own, used) {
   const all = total(own), bar = element("div", undefined, { class: "bar" });
   for (const cause of used.filter((one) => own[one])) {
-    const style = `width:${100 * own[cause] / all}%;background:${causeColour(cause)}`;
+    const style = `width:${100 * own[cause] / all}%;background:${stateColour(module, cause)}`;
     const title = `${cause}: ${count(own[cause])} (${percent(own[cause], all)})`;
     bar.append(element("div", undefined, { style, title, "data-cause": cause, "data-cycles": own[cause] }));
   }

@@ -7,7 +7,7 @@ const KINDS = { load: "#4e79a7", gemm: "#59a14f", alu: "#f28e2b", store: "#b07aa
 const MODULE_COLOURS = { fetch: "#8c8279", load: KINDS.load, compute: KINDS.gemm, store: KINDS.store };
 const CAUSES = {
   token_prev: "#e15759", token_next: "#ff9d9a", uop_load: "#edc948", memory: "#3fa7a0",
-  hazard: "#9c755f", drain: "#8a8f98", instruction: "#b279a2",
+  hazard: "#9c755f", drain: "#8a8f98", instruction: "#5b6abf",
 };
 const OTHER = "#8cd17d";
 
@@ -19,6 +19,8 @@ const inks = new Map();  // asking the browser for each of thousands of boxes wo
 const kindOf = (text) => text.split(/[ .]/, 1)[0];
 const colour = (text) => KINDS[kindOf(text)] || OTHER;
 const causeColour = (cause) => (cause === "work" || cause === "idle" ? ink(cause) : CAUSES[cause] || OTHER);
+// Fetch waits as soon as it is ahead of the modules, whose queues are full then: that is as it should be.
+const stateColour = (module, cause) => causeColour(module === "fetch" && cause === "hazard" ? "idle" : cause);
 const count = (number) => number.toLocaleString("en-US");
 const percent = (part, whole) => `${(100 * part / whole).toFixed(1)} %`;
 const times = (number) => (number === 1 ? "once" : `${count(number)} times`);

@@ -44,5 +44,6 @@ function start() {
   open(0);
 }
 
-window.vtaTrace = { data: DATA, state, view, zoom, fit, select, search, step, open, boxes: () => boxes, tracks: () => tracks };
+window.vtaTrace = { data: DATA, state, view, zoom, fit, select, search, step, open, boxes: () => boxes, tracks: () => tracks,
+  colours: () => ({ causes: CAUSES, store: KINDS.store, fetch: stateColour("fetch", "hazard"), idle: causeColour("idle") }) };
 start();

@@ -89,7 +89,7 @@ const DRAW = {
     for (const { begin, end, at } of dominant(begins)) {
       const last = at + 1 < begins.length ? begins[at + 1] : launch.duration;
       const hit = { state: { module, cause: causes[at], begin: begins[at], end: last } };
-      box(place(begin), track.top, (end - begin) * scale(), track.size, causeColour(causes[at]), hit);
+      box(place(begin), track.top, (end - begin) * scale(), track.size, stateColour(module, causes[at]), hit);
     }
   },
   bursts(track) {

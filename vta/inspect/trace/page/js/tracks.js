@@ -20,7 +20,7 @@ function makeTracks() {
     if (!memory.first.length) continue;
     const used = memory.last.reduce((most, last) => Math.max(most, last + 1), 1);
     const shown = Math.min(memory.depth, 2 ** Math.ceil(Math.log2(used)));
-    const note = `${count(shown)} of ${count(memory.depth)}`;
+    const note = `${count(used)} of ${count(memory.depth)}`;  // what is used; the axis goes on to a power of two
     add("memory", `${memory.name} buffer`, MAP, 6, { memory, shown, note });
   }
   height = top + 2;
