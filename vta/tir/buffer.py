@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntFlag
+from functools import reduce
+from operator import mul
 
 from vta.tir.dtype import HANDLE, INT32, DType
 from vta.tir.expr import (
@@ -18,8 +20,10 @@ from vta.tir.expr import (
     ExprError,
     ExprLike,
     IntImm,
+    Max,
     PointerType,
     Var,
+    binary,
     const,
     convert,
 )
@@ -84,6 +88,17 @@ class Buffer:
             offset = offset + convert(index) * stride
         return offset
 
+    def _reach(self) -> Expr:
+        """Return the elements from the first one to the end: whole rows of the dimension that reaches furthest.
+
+        Where strides are not constants that is taken to be the first one, as in TVM.
+        """
+        if not self.strides or not self.shape:
+            return reduce(mul, self.shape, const(1))
+        rows = [stride * extent for stride, extent in zip(self.strides, self.shape, strict=True)]
+        known = all(isinstance(row, IntImm) for row in rows)
+        return reduce(lambda a, b: binary(Max, a, b), rows) if known else rows[0]
+
     def access_ptr(
         self,
         access_mask: str | int,
@@ -94,15 +109,14 @@ class Buffer:
         """Return the intrinsic for "a pointer to this buffer", which lowering turns into an address or an SRAM index.
 
         ``access_mask`` is "r", "w", "rw" or the ``Access`` bits; ``ptr_type`` "handle" asks for an address, an integer
-        type for the element index; ``content_lanes`` counts lanes of one unit; ``offset`` is in elements.
+        type for the element index; ``content_lanes`` counts lanes of one unit; ``offset`` is in elements. The extent
+        reaches from there to the end of the buffer, gaps between strided rows (and after the last one) included.
         """
         if isinstance(access_mask, str):
             if not access_mask or set(access_mask) - {"r", "w"}:
                 raise ExprError(f"access_mask is 'r', 'w' or 'rw', not {access_mask!r}")
             access_mask = sum({"r": Access.READ, "w": Access.WRITE}[c] for c in set(access_mask))
-        extent: Expr = const(1)
-        for dim in self.shape:
-            extent = extent * dim
+        extent: Expr = self._reach() - convert(offset)
         annotation = Call(self.dtype.with_lanes(content_lanes), Builtin.TYPE_ANNOTATION)
         start = self.elem_offset + convert(offset)
         if content_lanes > 1:

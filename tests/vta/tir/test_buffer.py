@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from vta.tir.buffer import Access, decl_buffer, is_global
-from vta.tir.expr import ExprError, Var, const
+from vta.tir.expr import Call, ExprError, Var, const
 
 i, j, n = Var("i"), Var("j"), Var("n")
 A = decl_buffer((4, n, 8), "int8", "A")
@@ -55,11 +55,12 @@ def test_global_memory_has_two_names() -> None:
         ),
         (
             A.access_ptr("r", offset=8),
-            "@tir.tvm_access_ptr(@tir.type_annotation(, dtype=int8), A, 8, ((4*n)*8), 1, dtype=handle)",
+            "@tir.tvm_access_ptr(@tir.type_annotation(, dtype=int8), A, 8, (((4*n)*8) - 8), 1, dtype=handle)",
         ),
         (
             A.access_ptr(Access.WRITE, "int32", content_lanes=8, offset=16),
-            "@tir.tvm_access_ptr(@tir.type_annotation(, dtype=int8x8), A, 2, floordiv(((4*n)*8), 8), 2, dtype=int32)",
+            "@tir.tvm_access_ptr(@tir.type_annotation(, dtype=int8x8), A, 2, floordiv((((4*n)*8) - 16), 8), 2, "
+            "dtype=int32)",
         ),
     ],
 )
@@ -85,3 +86,18 @@ def test_wrong_accesses_are_refused(build: Callable[[], object], message: str) -
 def test_a_load_has_converted_indices() -> None:
     assert str(A.load(i, 3, j + 1)) == "A[i, 3, (j + 1)]"
     assert A.load(i, 3, j).indices[1] == const(3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "offset", "extent"),
+    [
+        ((4, 5), None, 0, 20), ((4, 5), None, 7, 13), ((4, 5), [6, 1], 0, 24), ((4, 5), [6, 1], 6, 18),
+        ((4, 5), [1, 4], 0, 20), ((4, 5), [0, 1], 0, 5), ((), None, 0, 1), ((3,), [2], 4, 2),
+    ],
+)  # fmt: skip
+def test_an_access_pointer_reaches_to_the_end_of_the_buffer(
+    shape: tuple[int, ...], strides: list[int] | None, offset: int, extent: int
+) -> None:
+    pointer = decl_buffer(shape, "int32", strides=strides).access_ptr("r", offset=offset)
+    assert isinstance(pointer, Call)
+    assert (int(pointer.args[2]), int(pointer.args[3])) == (offset, extent)

@@ -69,13 +69,9 @@ def flat_argument(buffer: Buffer) -> FlatBuffer:
     """Return the form of a buffer that the function is given: all of it, with its own strides and offset."""
     _check_size(buffer, buffer.shape)
     count: Expr = const(1)
-    if buffer.strides:
-        for extent, stride in zip(buffer.shape, buffer.strides, strict=True):
-            count = count + (extent - 1) * stride
-        count = buffer.elem_offset + count
-    else:
-        for extent in buffer.shape:
-            count = count * extent
+    for extent, stride in zip(buffer.shape, buffer.element_strides, strict=True):
+        count = count + (extent - 1) * stride if buffer.strides else count * extent
+    count = buffer.elem_offset + count
     flat = replace(buffer, shape=(Analyzer().simplify(count),), strides=(), elem_offset=_ZERO)
     return FlatBuffer(flat, tuple(_ZERO for _ in buffer.shape), buffer.element_strides, buffer.elem_offset)
 

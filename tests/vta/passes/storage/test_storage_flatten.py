@@ -121,6 +121,14 @@ def test_a_parameter_keeps_its_strides_and_offset() -> None:
     assert [to_text(b.shape[0]) for b in func.buffer_map.values()] == ["40"]
 
 
+def test_a_parameter_that_begins_later_reaches_further() -> None:
+    a = decl_buffer((4, 4), "int32", "A", elem_offset=3)
+    i, j = Var("i", INT32), Var("j", INT32)
+    func = storage_flatten(function(loop(i, 4, loop(j, 4, store(a, 0, i, j))), a), CONFIG)
+    assert stores(func.body) == ["A[(((i*4) + j) + 3)] = 0"]
+    assert [to_text(b.shape[0]) for b in func.buffer_map.values()] == ["19"]
+
+
 def test_a_realised_parameter_is_no_allocation() -> None:
     a = buffer("A", (2, 3))
     assert allocations(flat(realize(a, [(0, 2), (0, 3)], store(a, 0, 1, 1)), a)) == {}

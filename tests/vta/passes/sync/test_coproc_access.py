@@ -46,7 +46,7 @@ def test_vectors_touch_what_their_ramp_spans() -> None:
 
 
 def test_access_pointers_touch_their_extent_as_their_mask_says() -> None:
-    assert touched(Evaluate(A.access_ptr("rw", offset=8))) == ["read A 8..71", "write A 8..71"]
+    assert touched(Evaluate(A.access_ptr("rw", offset=8))) == ["read A 8..63", "write A 8..63"]
     assert touched(Evaluate(A.access_ptr("w"))) == ["write A 0..63"]
 
 
