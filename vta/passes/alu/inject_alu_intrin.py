@@ -23,9 +23,9 @@ After::
 A kernel does one operation; a stage may need several, and temporary elements, which come after the function's own in
 the accumulator. Loops that are left after folding become loops of the kernel; the runtime takes any number.
 Expects the memory planned (StorageRewrite): one block a scratchpad, which starts at index 0.
-Modules: ``alu_expression`` (what is computed), ``alu_nest`` (the loops), ``alu_hazards`` (what may overlap what),
-``alu_sequence`` (several statements), ``alu_select`` and ``alu_immediate`` (which operations), ``alu_kernels`` (how
-they are written). Tests: tests/vta/passes/alu/test_inject_alu_intrin.py.
+Modules: ``expression`` (what is computed), ``nest`` (the loops), ``hazards`` (what may overlap what), ``sequence``
+(several statements), ``select`` and ``immediate`` (which operations), ``micro_op_kernels`` (how they are written).
+Tests: tests/vta/passes/alu/test_inject_alu_intrin.py.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ from vta.arith.simplify import Analyzer
 from vta.passes.alu.expression import AluError, Operation
 from vta.passes.alu.hazards import Form, OrderPlan, plan_order
 from vta.passes.alu.micro_op_kernels import alu_kernel
-from vta.passes.alu.nest import AluNest, Level, analyse_nest
+from vta.passes.alu.nest import AluNest, LaneError, Level, analyse_nest
 from vta.passes.alu.select import Selector, Temporaries
 from vta.passes.alu.sequence import have_own_blocks, store_nest
 from vta.passes.coproc_axis import is_uop_scope
@@ -156,10 +156,7 @@ class _AluInjector:
             case LetStmt():
                 return self._stage(substitute(stmt.body, {stmt.var: stmt.value}), levels, axis, origin)
             case SeqStmt():
-                apart = self._distributed(stmt, levels, axis, origin)
-                if apart is not None:
-                    return apart
-                return self._on_host(levels, lambda: seq([self._stage(s, [], axis, origin) for s in stmt.stmts]))
+                return self._sequence(stmt, levels, axis, origin)
             case IfThenElse(else_case=else_case) if else_case is not None:
                 return self._on_host(levels, lambda: self._branches(stmt, else_case, axis, origin))
             case Evaluate() if is_noop(stmt):
@@ -174,20 +171,45 @@ class _AluInjector:
                     origin=origin,
                 )
 
-    def _distributed(self, stmt: SeqStmt, levels: Sequence[Level], axis: IterVar, origin: Origin | None) -> Stmt | None:
-        """Return the statements of ``stmt`` one after the other, each under all of ``levels``; None if that differs.
+    def _sequence(self, stmt: SeqStmt, levels: Sequence[Level], axis: IterVar, origin: Origin | None) -> Stmt:
+        problem: AluError | None = None
+        try:
+            apart = self._distributed(stmt, levels, axis, origin)
+        except AluError as error:
+            problem, apart = error, None
+        if apart is not None:
+            return apart
+        try:
+            return self._on_host(levels, lambda: seq([self._stage(s, [], axis, origin) for s in stmt.stmts]))
+        except LaneError as error:
+            if problem is None and not any(isinstance(level, For) for level in levels):
+                raise
+            raise (problem or self._order_error(stmt, origin)) from error
 
-        It is the same where every iteration of the loops stores to elements of its own (the same ones in a reduction
-        and its initial value, different ones in a stage of several outputs), and reads no others that are stored here.
+    def _order_error(self, stmt: SeqStmt, origin: Origin | None) -> AluError:
+        names = dict.fromkeys(node.buffer.name for node in walk(stmt) if isinstance(node, BufferStore))
+        return AluError(
+            f"ALU stage into {', '.join(map(repr, names))}",
+            expected="several stores (a reduction's start and its updates, or several outputs) that can be done one "
+            "after the other, each for all elements",
+            got="stores of which one may touch, in an iteration of the loops around them, what another one stores in "
+            "another iteration",
+            hint="make the loops of the reduction the outermost ones, or give every output a stage of its own",
+            origin=origin,
+        )
+
+    def _distributed(self, stmt: SeqStmt, levels: Sequence[Level], axis: IterVar, origin: Origin | None) -> Stmt | None:
+        """Return the statements of ``stmt`` one after the other, each under all of ``levels``; None if that may differ.
+
+        Raises the error of a statement that cannot be done under all of them. It is the same where every iteration of
+        the loops stores to elements of its own (the same ones in a reduction and its initial value, different ones in a
+        stage of several outputs), and reads no others that are stored here.
         """
         nests = [nest for nest in map(store_nest, stmt.stmts) if nest is not None]
         if len(nests) < len(stmt.stmts) or not have_own_blocks(levels, nests, self._analyzer):
             return None
-        try:
-            planned = [self._planned(nest.store, [*levels, *nest.levels], origin) for nest in nests]
-        except AluError:
-            return None
-        if any(nest.hosted or plan.needs_order for nest, plan in planned):
+        planned = [self._planned(nest.store, [*levels, *nest.levels], origin) for nest in nests]
+        if any(plan.needs_order for _, plan in planned):
             return None
         return seq([self._stage(child, list(levels), axis, origin) for child in stmt.stmts])
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from isa.config import VTAConfig
 from isa.origin import Origin
 from vta.arith.const_interval import ConstInterval
+from vta.arith.facts import conjuncts
 from vta.arith.linear import detect_clip_bound, detect_linear_equation
 from vta.arith.simplify import Analyzer
 from vta.passes.alu.expression import (
@@ -27,12 +28,17 @@ from vta.passes.alu.expression import (
 )
 from vta.passes.memory_info import MemoryInfo, memory_info
 from vta.tir.dtype import BOOL
-from vta.tir.expr import And, Builtin, Call, Expr, IntImm, Max, Min, Range, Var, binary, const
+from vta.tir.expr import Expr, IntImm, Max, Min, Range, Var, binary, const
 from vta.tir.scopes import ACC_SCOPE
 from vta.tir.stmt import BufferStore, For
 from vta.tir.traverse import substitute, uses_var
 
-__all__ = ["AluNest", "ElementLoop", "Level", "analyse_nest"]
+__all__ = ["AluNest", "ElementLoop", "LaneError", "Level", "analyse_nest"]
+
+
+class LaneError(AluError):
+    """A stage whose loops do not go over all numbers of an element."""
+
 
 Level = For | Expr
 """A loop around the store, or a condition on it; outermost first."""
@@ -114,7 +120,7 @@ class _Work:
         shifted: dict[Var, Expr] = {}
         for level in levels:
             if not isinstance(level, For):
-                self.conditions.extend(_conjuncts(substitute(level, shifted)))
+                self.conditions.extend(conjuncts(substitute(level, shifted)))
                 continue
             extent = self.analyzer.simplify(substitute(level.extent, shifted))
             low = self.analyzer.simplify(substitute(level.min, shifted))
@@ -139,9 +145,17 @@ class _Work:
         return [loop for loop in self.loops if loop.var not in self.hosted]
 
     def host(self, candidates: Iterable[Var]) -> bool:
-        """Leave those of ``candidates`` that are still active to the host; whether there were any."""
-        found = [loop.var for loop in self.active if loop.var in set(candidates)]
-        self.hosted.extend(found)
+        """Leave those of ``candidates`` that are still active to the host; whether there were any.
+
+        The host's loops are whole: what shortened one is a condition again.
+        """
+        wanted = set(candidates)
+        found = [loop for loop in self.active if loop.var in wanted]
+        for loop in found:
+            self.conditions += [] if loop.low is None else [loop.low <= loop.var]
+            self.conditions += [] if loop.high is None else [loop.var <= loop.high]
+            loop.low = loop.high = None
+        self.hosted.extend(loop.var for loop in found)
         return bool(found)
 
     def indices(self) -> list[Expr]:
@@ -181,17 +195,16 @@ class _Work:
     def _settle_conditions(self) -> bool:
         """Turn each condition into a guard or a bound of one loop, or leave its outermost loop to the host."""
         changed = False
-        waiting: list[Expr] = []
-        for condition in self.conditions:
+        conditions, self.conditions = self.conditions, []
+        for condition in conditions:
             condition = self.analyzer.simplify(condition)
             used = [loop for loop in self.active if uses_var(condition, loop.var)]
             if not used:
                 self.guards.append(condition)
             elif len(used) > 1 or not self._clip(used[0], condition):
                 self.host([used[0].var])
-                waiting.append(condition)
+                self.conditions.append(condition)
                 changed = True
-        self.conditions = waiting
         return changed
 
     def _clip(self, loop: _Loop, condition: Expr) -> bool:
@@ -223,7 +236,7 @@ class _Work:
             self.lanes[loop.var] = min(rest, loop.extent.value)
             reach *= self.lanes[loop.var]
 
-    def _lane_error(self, steps: dict[Var, int]) -> AluError:
+    def _lane_error(self, steps: dict[Var, int]) -> LaneError:
         loops = [f"{lo.var.name} ({_extent_text(lo)}, step {steps[lo.var]})" for lo in self.active]
         hosted = [f"{var.name} (index, scalar or condition not regular)" for var in self.hosted]
         info = self.memory
@@ -233,10 +246,12 @@ class _Work:
                 "; the ALU does not combine the numbers of one element (env.gemm sums over them), and every output "
                 "needs a stage of its own"
             )
-        return self._error(
+        return LaneError(
+            f"ALU stage into {self.store.buffer.name!r}",
             expected=f"inner loops over all {info.rows}x{info.columns} numbers of an element (BATCH x BLOCK_OUT)",
             got=f"loops {', '.join([*loops, *hosted])}" if loops or hosted else "no loop around this store alone",
             hint=hint,
+            origin=self.origin,
         )
 
     def _error(self, *, expected: str, got: str, hint: str = "") -> AluError:
@@ -350,16 +365,6 @@ class _Work:
 def _extent_text(loop: _Loop) -> str:
     text = f"{loop.extent.value} times" if isinstance(loop.extent, IntImm) else "a varying number of times"
     return text if loop.low is None and loop.high is None else f"{text}, under a condition"
-
-
-def _conjuncts(condition: Expr) -> list[Expr]:
-    match condition:
-        case And():
-            return [*_conjuncts(condition.a), *_conjuncts(condition.b)]
-        case Call(op=Builtin.LIKELY, args=(inner,)):
-            return _conjuncts(inner)
-        case _:
-            return [condition]
 
 
 def _is_true(condition: Expr) -> bool:

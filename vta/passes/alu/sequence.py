@@ -9,13 +9,14 @@ the outputs of a stage that has several. Tests: tests/vta/passes/alu/test_alu_ha
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from vta.arith.const_interval import ConstInterval
 from vta.arith.linear import detect_linear_equation
 from vta.arith.simplify import Analyzer
 from vta.passes.alu.nest import Level
-from vta.tir.expr import BufferLoad, Expr, IntImm, Range
+from vta.tir.expr import BufferLoad, Expr, IntImm, Range, const
 from vta.tir.stmt import AttrStmt, BufferStore, For, IfThenElse, Stmt
 from vta.tir.traverse import substitute, walk
 
@@ -60,11 +61,14 @@ def have_own_blocks(levels: Sequence[Level], nests: Sequence[StoreNest], analyze
         analyzer.bind(loop.loop_var, Range(loop.min, loop.extent))
     for nest in nests:
         block = _block(outer, nest, nest.store.indices, analyzer)
-        if block is None or not _is_apart(block, outer):
+        if block is None:
             return False
+        with _conditions(nest, analyzer):
+            if not _is_apart(block, outer, analyzer):
+                return False
         for other in nests:
             if other is not nest and not all(
-                _keeps_out(block, access, outer, analyzer) for access in _accesses(nest, other, outer, analyzer)
+                _keeps_out(block, other, indices, outer, analyzer) for indices in _accesses(nest, other)
             ):
                 return False
     return True
@@ -78,6 +82,10 @@ class _Touched:
     start: Expr
     span: int
 
+    def at(self, outer: Sequence[For]) -> Expr:
+        """Return the first number of the iteration at hand."""
+        return self.start + sum((loop.loop_var * step for step, loop in zip(self.steps, outer, strict=True)), const(0))
+
     def ends(self, outer: Sequence[For]) -> tuple[Expr, Expr]:
         """Return the first and the last number over all iterations of ``outer``."""
         first, last = self.start, self.start + self.span
@@ -87,25 +95,49 @@ class _Touched:
         return first, last
 
 
-def _accesses(nest: StoreNest, other: StoreNest, outer: Sequence[For], analyzer: Analyzer) -> Iterator[_Touched | None]:
-    """Yield what ``other`` touches of the memory that ``nest`` stores to; None for what is not known."""
+@contextmanager
+def _conditions(nest: StoreNest, analyzer: Analyzer) -> Iterator[None]:
+    """Take the conditions of ``nest`` for true inside the ``with`` block."""
+    with ExitStack() as known:
+        for condition in nest.levels:
+            if not isinstance(condition, For):
+                known.enter_context(analyzer.constraint(condition))
+        yield
+
+
+def _accesses(nest: StoreNest, other: StoreNest) -> Iterator[tuple[Expr, ...]]:
+    """Yield the indices with which ``other`` touches the memory that ``nest`` stores to."""
     loads = [node for node in walk(other.store.value) if isinstance(node, BufferLoad)]
     nodes: list[BufferStore | BufferLoad] = [other.store, *loads]
     for node in nodes:
         if node.buffer.data is nest.store.buffer.data:
-            yield _block(outer, other, node.indices, analyzer)
+            yield node.indices
 
 
-def _keeps_out(block: _Touched, access: _Touched | None, outer: Sequence[For], analyzer: Analyzer) -> bool:
-    """Whether ``access`` touches what ``block`` stores in the same iteration, or nothing that it stores."""
-    if access is None:
+def _keeps_out(
+    block: _Touched, nest: StoreNest, indices: Sequence[Expr], outer: Sequence[For], analyzer: Analyzer
+) -> bool:
+    """Whether ``nest``, at ``indices``, touches what ``block`` stores in one iteration, or nothing that it stores.
+
+    Its conditions tell where it is: at some iterations alone, perhaps, or in a part of the memory.
+    """
+    if len(indices) != 1:
         return False
-    if access.steps == block.steps:
-        distance = analyzer.const_bounds(access.start - block.start)
-        if distance.within(ConstInterval(0, block.span - access.span)):
+    with _conditions(nest, analyzer):
+        index = analyzer.simplify(indices[0])
+        if analyzer.const_bounds(index - block.at(outer)).within(ConstInterval(0, block.span)):
             return True
-    (first, last), (block_first, block_last) = access.ends(outer), block.ends(outer)
-    return analyzer.can_prove(first > block_last) or analyzer.can_prove(last < block_first)
+        reach = analyzer.const_bounds(index)
+        ends: list[tuple[Expr, Expr]] = []
+        if reach.lo is not None and reach.hi is not None:
+            ends.append((const(reach.lo), const(reach.hi)))
+        access = _block(outer, nest, indices, analyzer)
+        if access is not None:
+            ends.append(access.ends(outer))
+        block_first, block_last = block.ends(outer)
+        return any(
+            analyzer.can_prove(first > block_last) or analyzer.can_prove(last < block_first) for first, last in ends
+        )
 
 
 def _block(outer: Sequence[For], nest: StoreNest, indices: Sequence[Expr], analyzer: Analyzer) -> _Touched | None:
@@ -116,20 +148,23 @@ def _block(outer: Sequence[For], nest: StoreNest, indices: Sequence[Expr], analy
         return None
     inner = {level.loop_var: level.min for level in nest.levels if isinstance(level, For)}
     start = analyzer.simplify(substitute(form[-1], inner))
-    within = analyzer.const_bounds(form[-1] - start)
-    if within.lo != 0 or within.hi is None:
+    within = analyzer.const_bounds(form[-1] - start)  # from below 0, where a loop inside runs backwards
+    if within.lo is None or within.hi is None:
         return None
-    return _Touched(tuple(step.value for step in form[:-1] if isinstance(step, IntImm)), start, within.hi)
+    steps = tuple(step.value for step in form[:-1] if isinstance(step, IntImm))
+    return _Touched(steps, analyzer.simplify(start + within.lo), within.hi - within.lo)
 
 
-def _is_apart(block: _Touched, outer: Sequence[For]) -> bool:
+def _is_apart(block: _Touched, outer: Sequence[For], analyzer: Analyzer) -> bool:
+    """Whether each iteration that there is, as far as the analyser knows, has a block of its own."""
     reach = block.span
     moves: list[tuple[int, int]] = []
     for step, loop in zip(block.steps, outer, strict=True):
-        if not isinstance(loop.extent, IntImm):
+        values = analyzer.const_bounds(loop.loop_var)
+        if values.lo is None or values.hi is None:
             return False
-        if loop.extent.value > 1:
-            moves.append((abs(step), loop.extent.value))
+        if values.hi > values.lo:
+            moves.append((abs(step), values.hi - values.lo + 1))
     for step, extent in sorted(moves):
         if step <= reach:
             return False

@@ -43,7 +43,9 @@ class TransferCalls:
         with_data = self._nest(transfer.loops, transfer.dram_offset, transfer.sram_offset)
         body = with_data
         if copy.present is not None:
-            body = self._either(copy.present, with_data, self._clear(transfer.loops, transfer.sram_offset))
+            zeros = self._clear(transfer.loops, transfer.sram_offset)
+            never = isinstance(copy.present, IntImm) and not copy.present.value
+            body = zeros if never else self._either(copy.present, with_data, zeros)
         if copy.guard is not None:
             body = IfThenElse(copy.guard, body, origin=self.origin)
         for var, extent in reversed(copy.loops):

@@ -27,8 +27,8 @@ from vta.arith.simplify import Analyzer
 from vta.passes.errors import PassError
 from vta.passes.index_sum import index_sum
 from vta.passes.pragma import SYNC_PRAGMA, is_pragma
-from vta.tir.buffer import Buffer
-from vta.tir.dtype import DType
+from vta.tir.buffer import Buffer, is_global
+from vta.tir.dtype import BOOL, DType
 from vta.tir.expr import (
     And,
     BufferLoad,
@@ -92,7 +92,7 @@ class Copy:
     ``axes`` run from the outside in. ``loops`` are left to the host around it, as is ``guard``, without which nothing
     is copied. Where ``present`` does not hold there is no data, and all of the target is filled with zeros.
     ``source_offset`` belongs to the first element that is copied, ``target_offset`` to the first position that is
-    written. ``source_dtype`` is converted to the target's type if they differ.
+    written. Numbers of the source are converted to the target's type if they differ.
     """
 
     source: Buffer
@@ -115,15 +115,20 @@ def _is_zero(expr: Expr) -> bool:
     return isinstance(expr, IntImm) and expr.value == 0
 
 
-def match_copy(stmt: Stmt, analyzer: Analyzer, origin: Origin | None) -> Copy:
+def match_copy(stmt: Stmt, analyzer: Analyzer, origin: Origin | None, unread: Buffer | None = None) -> Copy:
     """Return the copy that ``stmt`` is; raises ``DmaError`` naming the first condition that does not hold.
 
-    ``analyzer`` knows the variables around ``stmt``, and learns the loops' ranges.
+    ``analyzer`` knows the variables around ``stmt``, and learns the loops' ranges. Where all of a scratchpad's part is
+    padding, ``unread`` (some memory in DRAM) stands for what is not read.
     """
     nest = _Nest(analyzer, origin)
     store = nest.peel(stmt)
     nest.place = store.origin or origin or store.buffer.name
-    load = nest.peel_value(store.value)
+    if unread is not None and _is_constant_zero(store.value) and not is_global(store.buffer.scope):
+        nest.pads.append(IntImm(0, BOOL))
+        load = BufferLoad(replace(unread, dtype=store.buffer.dtype), store.indices)
+    else:
+        load = nest.peel_value(store.value)
     return _Matcher(nest, store, load).match()
 
 

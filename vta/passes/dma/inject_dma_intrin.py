@@ -45,7 +45,7 @@ from vta.passes.dma.copies import Copy, DmaError, match_copy
 from vta.passes.dma.patterns import plan_transfer
 from vta.passes.memory_info import MemoryInfo, memory_info, output_memory
 from vta.passes.pragma import is_pragma, sync_outside
-from vta.tir.buffer import is_global
+from vta.tir.buffer import Buffer, is_global
 from vta.tir.dtype import DType
 from vta.tir.expr import IntImm, IterVar, Range
 from vta.tir.func import PrimFunc
@@ -65,7 +65,8 @@ _USE_ACC = "compute the result in the accumulator"
 
 def inject_dma_intrin(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     """Return ``func`` with its copies as calls of the runtime; raises ``DmaError`` for a copy that is none."""
-    injector = _DmaInjector(config, find_coproc_axis(func.body), Analyzer())
+    unread = next((buffer for buffer in func.buffer_map.values() if is_global(buffer.scope)), None)
+    injector = _DmaInjector(config, find_coproc_axis(func.body), Analyzer(), unread)
     return replace(func, body=injector.visit(func.body))
 
 
@@ -74,6 +75,7 @@ class _DmaInjector:
     config: VTAConfig
     axis: IterVar
     analyzer: Analyzer
+    unread: Buffer | None
     origin: Origin | None = None
 
     def visit(self, stmt: Stmt) -> Stmt:
@@ -109,7 +111,7 @@ class _DmaInjector:
         sync, pragma = sync_outside(stmt)
         if sync is not None:
             return replace(sync, body=self._transfer(pragma))
-        copy = match_copy(stmt.body, self.analyzer, self.origin)
+        copy = match_copy(stmt.body, self.analyzer, self.origin, self.unread)
         source, target = is_global(copy.source.scope), is_global(copy.target.scope)
         if source == target:
             raise _error(

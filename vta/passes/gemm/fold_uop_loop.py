@@ -20,14 +20,17 @@ After::
       VTAUopLoopEnd()
     }
 
-Where that leaves more micro-ops than the on-chip buffer holds, the two longest loops are folded instead of the
-outermost ones; where that is not enough, the host runs the first of the others around several kernels. A condition
-around all micro-ops, as incomplete tiles have it, moves out: the host tests it before the kernel.
+Where that may leave more micro-ops than the on-chip buffer holds, the two longest loops are folded instead of the
+outermost ones, each shortened by the conditions that are a bound of it, as incomplete tiles have them; where that is
+not enough, the host runs the first of the others around several kernels. A condition around all micro-ops moves out:
+the host tests it before the kernel.
 
 Tests: tests/vta/passes/gemm/test_fold_uop_loop.py.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
 from isa.config import VTAConfig
 from isa.origin import Origin
@@ -35,9 +38,9 @@ from vta.arith.linear import detect_linear_equation
 from vta.arith.simplify import Analyzer
 from vta.passes.coproc_axis import is_uop_scope
 from vta.passes.errors import PassError
-from vta.passes.gemm.micro_op_nest import loop_nest, micro_ops
+from vta.passes.gemm.micro_op_nest import loop_nest, most_micro_ops
 from vta.tir.dtype import INT32
-from vta.tir.expr import Builtin, Call, Expr, IntImm, Range, StringImm, same
+from vta.tir.expr import And, Builtin, Call, Expr, IntImm, Range, StringImm, binary, same
 from vta.tir.func import PrimFunc
 from vta.tir.scopes import GEMM_SYMBOL
 from vta.tir.stmt import AttrStmt, Evaluate, For, IfThenElse, Stmt, seq
@@ -76,7 +79,7 @@ def _fold_kernels(stmt: Stmt, analyzer: Analyzer, most: int) -> Stmt:
         if isinstance(stmt.body, IfThenElse) and stmt.body.else_case is None:
             return replace(stmt.body, then_case=_fold_kernels(replace(stmt, body=stmt.body.then_case), analyzer, most))
         body = _fold(stmt.body, _MAX_LOOPS, analyzer)
-        if micro_ops(body) > most:
+        if most_micro_ops(body, analyzer) > most:
             return _fold_other_loops(stmt, analyzer, most)
         return stmt if body is stmt.body else replace(stmt, body=body)
     if isinstance(stmt, For):
@@ -87,17 +90,30 @@ def _fold_kernels(stmt: Stmt, analyzer: Analyzer, most: int) -> Stmt:
 def _fold_other_loops(kernel: AttrStmt, analyzer: Analyzer, most: int) -> Stmt:
     """Return ``kernel`` with its longest loops folded, the host running as many others around as it takes.
 
-    The order of a kernel's iterations does not matter: sums of products wrap, and resets are all the same.
+    The order of a kernel's iterations does not matter: sums of products wrap, and resets are all the same. The host
+    tests what does not depend on the loops of a kernel, and that a loop runs at all.
     """
-    nest = loop_nest(kernel.body)
-    longest = nest.longest(_MAX_LOOPS, lambda loop: _is_foldable(loop, nest.body, analyzer))
+    nest = loop_nest(kernel.body, analyzer)
+    longest = nest.longest(_MAX_LOOPS, lambda loop: _is_foldable(loop, nest.body, analyzer), analyzer)
     others = [loop for loop in nest.loops if all(loop is not chosen for chosen in longest)]
     hosted: list[For] = []
     while True:
-        body = _fold(nest.around([*longest, *others]), _MAX_LOOPS, analyzer)
-        if micro_ops(body) <= most or not others:
-            return nest.around(hosted, replace(kernel, body=body))
+        inside = [*longest, *others]
+        mine = [c for c in nest.conditions if any(uses_var(c, loop.loop_var) for loop in inside)]
+        body = _fold(nest.around(inside, _where(mine, nest.body)), _MAX_LOOPS, analyzer)
+        if most_micro_ops(body, analyzer) <= most or not others:
+            break
         hosted.append(others.pop(0))
+    runs = [loop.extent > 0 for loop in inside if not analyzer.can_prove(loop.extent > 0)]
+    outside = [condition for condition in nest.conditions if condition not in mine]
+    return nest.around(hosted, _where([*outside, *runs], replace(kernel, body=body)))
+
+
+def _where(conditions: Sequence[Expr], body: Stmt) -> Stmt:
+    """Return ``body`` under all of ``conditions``."""
+    return (
+        IfThenElse(reduce(lambda a, b: binary(And, a, b), conditions), body, origin=body.origin) if conditions else body
+    )
 
 
 def _is_foldable(loop: For, body: Stmt, analyzer: Analyzer) -> bool:

@@ -5,41 +5,56 @@ Tests: tests/vta/passes/gemm/test_fold_uop_loop.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from vta.tir.expr import Builtin, Call, IntImm
-from vta.tir.stmt import AttrStmt, Evaluate, For, SeqStmt, Stmt
+from vta.arith.facts import conjuncts
+from vta.arith.linear import detect_clip_bound
+from vta.arith.simplify import Analyzer
+from vta.tir.expr import Builtin, Call, Expr, IntImm, Max, Min, Range, binary
+from vta.tir.stmt import AttrStmt, Evaluate, For, IfThenElse, LetStmt, SeqStmt, Stmt
+from vta.tir.traverse import uses_var
 
-__all__ = ["LoopNest", "loop_nest", "micro_ops"]
+__all__ = ["LoopNest", "loop_nest", "most_micro_ops"]
 
 
-def micro_ops(stmt: Stmt) -> int:
-    """Return how many micro-ops ``stmt`` pushes; 0 for loops whose extent only the host knows."""
+def most_micro_ops(stmt: Stmt, analyzer: Analyzer) -> float:
+    """Return how many micro-ops ``stmt`` pushes at most; infinity for a loop whose extent has no bound."""
     match stmt:
         case Evaluate(value=Call(op=Builtin.UOP_PUSH)):
             return 1
-        case For(extent=IntImm(value=extent)):
-            return extent * micro_ops(stmt.body)
+        case For():
+            analyzer.bind(stmt.loop_var, Range(stmt.min, stmt.extent))
+            inside = most_micro_ops(stmt.body, analyzer)
+            trips = analyzer.const_bounds(stmt.extent).hi
+            return 0 if not inside else math.inf if trips is None else max(trips, 0) * inside
         case SeqStmt():
-            return sum(map(micro_ops, stmt.stmts))
-        case AttrStmt():
-            return micro_ops(stmt.body)
+            return sum(most_micro_ops(child, analyzer) for child in stmt.stmts)
+        case IfThenElse():
+            other = 0 if stmt.else_case is None else most_micro_ops(stmt.else_case, analyzer)
+            return max(most_micro_ops(stmt.then_case, analyzer), other)
+        case AttrStmt() | LetStmt():
+            return most_micro_ops(stmt.body, analyzer)
         case _:
             return 0
 
 
 @dataclass(frozen=True, slots=True)
 class LoopNest:
-    """Loops with constant ends, outermost first, around ``body``: in any order they visit the same points."""
+    """Loops, outermost first, around ``body`` where ``conditions`` hold: in any order they visit the same points.
+
+    No loop's ends use the variable of another one.
+    """
 
     loops: tuple[For, ...]
+    conditions: tuple[Expr, ...]
     body: Stmt
 
-    def longest(self, count: int, is_usable: Callable[[For], bool]) -> list[For]:
-        """Return the ``count`` longest of the usable loops, outermost first."""
-        usable = [loop for loop in self.loops if is_usable(loop)]
-        chosen = sorted(usable, key=_extent, reverse=True)[:count]
+    def longest(self, count: int, is_usable: Callable[[For], bool], analyzer: Analyzer) -> list[For]:
+        """Return the ``count`` longest of the usable loops, outermost first; no condition can stay inside of these."""
+        usable = [loop for loop in self.loops if is_usable(loop) and not uses_any(self.conditions, loop)]
+        chosen = sorted(usable, key=lambda loop: _most_trips(loop, analyzer), reverse=True)[:count]
         return [loop for loop in self.loops if any(loop is one for one in chosen)]
 
     def around(self, loops: Sequence[For], body: Stmt | None = None) -> Stmt:
@@ -50,14 +65,52 @@ class LoopNest:
         return result
 
 
-def loop_nest(stmt: Stmt) -> LoopNest:
-    """Return the outer loops of ``stmt`` that may change places: ends are constants, and each does nothing but loop."""
+def uses_any(conditions: Sequence[Expr], loop: For) -> bool:
+    """Whether one of ``conditions`` depends on ``loop``."""
+    return any(uses_var(condition, loop.loop_var) for condition in conditions)
+
+
+def loop_nest(stmt: Stmt, analyzer: Analyzer) -> LoopNest:
+    """Return the outer loops of ``stmt`` that may change places, and the conditions that stand between them.
+
+    A condition that is a bound of one loop shortens it. ``analyzer`` knows the loops around ``stmt`` and learns these.
+    """
     loops: list[For] = []
-    while isinstance(stmt, For) and isinstance(stmt.extent, IntImm) and isinstance(stmt.min, IntImm):
-        loops.append(stmt)
-        stmt = stmt.body
-    return LoopNest(tuple(loops), stmt)
+    conditions: list[Expr] = []
+    while True:
+        match stmt:
+            case For() if not any(uses_var(end, each.loop_var) for end in (stmt.min, stmt.extent) for each in loops):
+                analyzer.bind(stmt.loop_var, Range(stmt.min, stmt.extent))
+                loops.append(stmt)
+                stmt = stmt.body
+            case IfThenElse(else_case=None):
+                conditions += conjuncts(stmt.condition)
+                stmt = stmt.then_case
+            case _:
+                break
+    waiting = [condition for condition in conditions if not _shortens_one(condition, loops, analyzer)]
+    return LoopNest(tuple(loops), tuple(waiting), stmt)
 
 
-def _extent(loop: For) -> int:
-    return loop.extent.value if isinstance(loop.extent, IntImm) else 0
+def _shortens_one(condition: Expr, loops: list[For], analyzer: Analyzer) -> bool:
+    """Whether ``condition`` is a bound of one of ``loops``, which then has it as an end."""
+    used = [at for at, loop in enumerate(loops) if uses_var(condition, loop.loop_var)]
+    if len(used) != 1:
+        return False
+    loop = loops[used[0]]
+    bounds = detect_clip_bound(condition, [loop.loop_var], analyzer)
+    if bounds is None:
+        return False
+    low, high = bounds[0]
+    begin, end = loop.min, loop.min + loop.extent
+    begin = begin if low is None else binary(Max, begin, low)
+    end = end if high is None else binary(Min, end, high + 1)
+    loops[used[0]] = replace(loop, min=analyzer.simplify(begin), extent=analyzer.simplify(end - begin))
+    return True
+
+
+def _most_trips(loop: For, analyzer: Analyzer) -> float:
+    if isinstance(loop.extent, IntImm):
+        return loop.extent.value
+    trips = analyzer.const_bounds(loop.extent).hi
+    return math.inf if trips is None else trips

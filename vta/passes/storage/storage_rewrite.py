@@ -14,13 +14,14 @@ After::
 
     allocate(A_buf, int32, [2048]), storage_scope = local.acc_buffer {
       load(access_ptr(A_buf, 0)); load(access_ptr(A_buf, 1024))
-      for (i, 0, 1024) { A_buf[i] = A_buf[i] + A_buf[i + 1024] }
+      for (i, 0, 1024) { C_buf[i] = A_buf[i] + B_buf[i + 1024] }
       store(access_ptr(A_buf, 0))
     }
 
-Expects one-dimensional memory. Allocations move to the beginning of their attach scope: the innermost virtual thread or
-parallel loop around them, or the function. Where virtual threads have been expanded, their parts of a block are not
-used again for other memory: the tokens order accesses within one thread alone.
+A buffer keeps its name, as a view of the allocation that it is in. Expects one-dimensional memory. Allocations move to
+the beginning of their attach scope: the innermost virtual thread or parallel loop around them, or the function. Where
+virtual threads have been expanded, their parts of a block are not used again for other memory: the tokens order
+accesses within one thread alone.
 Modules: ``liveness`` (when memory is in use), ``in_place``, ``reuse`` (who shares), ``tagged_merge`` (offsets, limits).
 Tests: tests/vta/passes/storage/test_storage_rewrite.py.
 """
@@ -186,7 +187,7 @@ class _Rewriter:
         # One view for each buffer: types differ between the buffers of a block, and passes compare buffers by identity.
         if buffer not in self.buffers:
             shape = (index_constant(block.bits // buffer.dtype.bits),)
-            self.buffers[buffer] = replace(buffer, name=block.var.name, data=block.var, shape=shape)
+            self.buffers[buffer] = replace(buffer, data=block.var, shape=shape)
         return self.buffers[buffer]
 
 

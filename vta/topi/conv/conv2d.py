@@ -175,15 +175,18 @@ def _tile_result(made: LayerSchedule, tiles: ConvTiles) -> tuple[IterVar, IterVa
         case _:
             assert_never(tiles.resident)
     result.reorder(*order, co1, i1, j1, x_bi, x_ci)
+    template = tiles.resident is Resident.NONE and tiles.rotate_tiles == 1
+    left = {axis: axis for axis in order}
     for threads, axis in ((tiles.oc_nthread, co0), (tiles.h_nthread, i0)):
-        made.take_turns(axis, threads, swapped_with=x_bo)
+        left[axis] = made.take_turns(axis, threads, swapped_with=x_bo if template else None)
     result.pragma(co1, made.env.dma_copy)
-    if tiles.rotate_tiles == 1:
-        return order[-1], outside
-    sides = (1, tiles.tile_co, tiles.tile_h, tiles.tile_w)
+    sides = (1, tiles.tile_co * tiles.oc_nthread, tiles.tile_h * tiles.h_nthread, tiles.tile_w)
     extents = zip((x_bo, co0, i0, j0), sizes(made.layer.output)[:4], sides, strict=True)
-    counts = {axis: blocks(extent, side) for axis, extent, side in extents}
-    return use_in_turn(result, order, {axis: counts[axis] for axis in turning}, tiles.rotate_tiles), outside
+    trips = {axis: blocks(extent, side) for axis, extent, side in extents}
+    inner = use_in_turn(
+        result, [left[axis] for axis in order], {left[axis]: trips[axis] for axis in turning}, tiles.rotate_tiles
+    )
+    return inner, left[outside]
 
 
 def _order_sums(made: LayerSchedule, tiles: ConvTiles) -> IterVar:

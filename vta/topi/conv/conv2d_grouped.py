@@ -36,7 +36,7 @@ def group_conv2d(
 ) -> te.Tensor:
     """Return the convolution of packed ``data`` in ``groups``; ``kernel`` (O, I/groups, KH, KW, o, i) is packed.
 
-    Every group holds whole blocks of input and of output channels. Its schedule is ``schedule_group_conv2d``.
+    Every group holds whole blocks of input and of output channels. Its schedule is ``schedule_conv2d``.
     """
     require_packed(data, kernel)
     blocks_in, blocks_out, taken = size_of(data, 1), size_of(kernel, 0), size_of(kernel, 1)

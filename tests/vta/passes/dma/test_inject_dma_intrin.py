@@ -1,9 +1,14 @@
 """Copies become loads and stores: in as few calls as the hardware allows, with loops of the host around them."""
 
+import numpy as np
+import pytest
+
+import vta
 from isa.origin import Origin
 from tests.support.compiler.tir_build import buffer, host_load, loop, outline, pragma, store, when
 from tests.support.configs import CONFIGS
 from tests.support.hw.dma_copies import ACC, DRAM, INP, OUT, WIDE, around, calls, lowered, nest
+from vta import te, topi
 from vta.tir import ops
 from vta.tir.dtype import INT8, INT32
 from vta.tir.expr import IntImm, Var
@@ -229,3 +234,28 @@ def test_symbolic_sizes_stay_symbolic() -> None:
     copy = store(ACC, host_load(WIDE, i * 640 + j * 16 + c), i * (n * 16) + j * 16 + c)
     body = loop(i, m, loop(j, n, loop(c, 16, copy)))
     assert calls(lowered(body)) == ["VTALoadBuffer2D B 0 n m 40 0 0 0 0 C_buf[0:((n*m)*16)] 3"]
+
+
+@pytest.mark.parametrize("first", range(4))
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_load_of_pads_alone_writes_zeros(rows: int, first: int) -> None:
+    """A tile of one row, out of ``rows`` rows of pads around one of data, on an accumulator that is not empty."""
+    env, device = vta.get_env(), vta.nd.ext_dev(0)
+    data = te.placeholder((1, 5, env.BATCH, env.BLOCK_OUT), "int32", "data")
+    padded = topi.nn.pad(data, [rows, 0, 0, 0], [3, 0, 0, 0], name="padded")
+    more = te.compute(data.shape, lambda i, j, b, c: padded[i * 2 + first, j, b, c] + 1, "more")
+    result = te.compute(more.shape, lambda *i: more(*i).astype("int8"), "result")
+    s = te.create_schedule(result.op)
+    for tensor, mark in ((padded, env.dma_copy), (more, env.alu)):
+        s[tensor].set_scope(env.acc_scope)
+        s[tensor].compute_at(s[result], s[result].op.axis[0])
+        s[tensor].pragma(s[tensor].op.axis[0], mark)
+    s[result].pragma(s[result].op.axis[1], env.dma_copy)
+    module = vta.build(s, [data, result], target=env.target)
+    shape = tuple(int(n) for n in data.shape)
+    values = np.random.default_rng(first).integers(-9, 9, shape).astype(np.int32)
+    out = vta.nd.empty(shape, "int8", device)
+    for _ in range(2):
+        module(vta.nd.array(values, device), out)
+    expected = np.pad(values, [(rows, 3), (0, 0), (0, 0), (0, 0)])[first : first + 1] + 1
+    np.testing.assert_array_equal(out.numpy(), expected)

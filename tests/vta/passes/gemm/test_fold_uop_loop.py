@@ -1,12 +1,16 @@
 """Folding the loops of GEMM kernels, as far as they fold."""
 
+import math
+
 import pytest
 
 from isa.config import VTAConfig
-from tests.support.compiler.tir_build import AXIS, block, call, function, loop, when
+from tests.support.compiler.tir_build import AXIS, block, call, function, loop, outline, when
+from vta.arith.simplify import Analyzer
 from vta.passes.coproc_axis import is_uop_scope, uop_scope
 from vta.passes.gemm.fold_uop_loop import UopKernelError, fold_uop_loop
-from vta.passes.gemm.micro_op_nest import loop_nest, micro_ops
+from vta.passes.gemm.micro_op_nest import loop_nest, most_micro_ops
+from vta.tir import ops
 from vta.tir.dtype import INT32
 from vta.tir.expr import Builtin, Call, Expr, ExprLike, IntImm, Var, convert
 from vta.tir.printer import to_text
@@ -139,7 +143,7 @@ def test_the_host_runs_loops_around_kernels_that_are_still_too_large() -> None:
     assert isinstance(lowered, For)
     assert lowered.loop_var is names[0]
     assert is_uop_scope(lowered.body)
-    assert micro_ops(lowered.body) == 16**3
+    assert most_micro_ops(lowered.body, Analyzer()) == 16**3
 
 
 @pytest.mark.parametrize(
@@ -148,16 +152,43 @@ def test_the_host_runs_loops_around_kernels_that_are_still_too_large() -> None:
         (push(0, 0, 0), 1),
         (loop("i", 3, loop("j", 5, block(push(0, 0, 0), push(1, 0, 0)))), 30),
         (loop("i", 3, uop_scope(AXIS, GEMM_SYMBOL, push(0, 0, 0))), 3),
-        (loop("i", Var("n"), push(0, 0, 0)), 0),
+        (loop("i", Var("n"), push(0, 0, 0)), math.inf),
+        (loop("i", ops.min(Var("n"), 7), when(Var("m") < 3, push(0, 0, 0), push(1, 0, 0))), 7),
+        (loop("i", 4, loop(Var("j"), Var("n"), call("f"))), 0),
         (call("f"), 0),
     ],
 )
-def test_micro_ops_are_counted_as_they_are_written_out(stmt: Stmt, count: int) -> None:
-    assert micro_ops(stmt) == count
+def test_micro_ops_are_counted_as_they_are_written_out(stmt: Stmt, count: float) -> None:
+    assert most_micro_ops(stmt, Analyzer()) == count
 
 
 def test_loops_whose_ends_depend_on_others_keep_their_places() -> None:
     i, j = Var("i"), Var("j")
-    nest = loop_nest(loop(i, 4, loop(j, i, push(i, j, 0))))
+    nest = loop_nest(loop(i, 4, loop(j, i, push(i, j, 0))), Analyzer())
     assert [each.loop_var for each in nest.loops] == [i]
-    assert nest.longest(2, lambda _: False) == []
+    assert nest.longest(2, lambda _: False, Analyzer()) == []
+
+
+def test_a_condition_on_one_loop_shortens_it_and_others_are_the_hosts() -> None:
+    a, b, c, n = (Var(name) for name in "abcn")
+    inner = when(ops.all(ops.likely(a + n * 6 < 10), n > 0), loop(b, 64, loop(c, 9, push(a, b * 9 + c, b))))
+    lowered = fold_uop_loop(function(uop_scope(AXIS, GEMM_SYMBOL, loop(a, 300, inner))), VTAConfig()).body
+    assert outline(lowered) == [
+        "if {",
+        "  coproc_uop_scope {",
+        "    VTAUopLoopBegin", "    VTAUopLoopBegin", "    for c {", "      uop_push", "    }",
+        "    VTAUopLoopEnd", "    VTAUopLoopEnd",
+        "  }",
+        "}",
+    ]  # fmt: skip
+    assert isinstance(lowered, IfThenElse)
+    assert to_text(lowered.condition) == "((n > 0) && (min((10 - (n*6)), 300) > 0))"
+
+
+def test_a_condition_on_two_loops_goes_to_the_host_with_one_of_them() -> None:
+    a, b, c = (Var(name) for name in "abc")
+    kernel = loop(a, 100, loop(b, 200, when(a + b < 250, loop(c, 3, push(a, b, c)))))
+    lowered = fold_uop_loop(function(uop_scope(AXIS, GEMM_SYMBOL, kernel)), VTAConfig()).body
+    assert isinstance(lowered, For)
+    assert lowered.loop_var is a
+    assert most_micro_ops(lowered.body, Analyzer()) <= VTAConfig().uop_depth

@@ -17,6 +17,7 @@ from vta.topi.core import epilogue
 from vta.topi.core.epilogue import Bias, Clip, Residual, ShiftRight, append
 from vta.topi.core.fused import fused_layer
 from vta.topi.core.layout import pack_activations, pack_channels, pack_kernel, unpack_activations
+from vta.topi.core.resident import Resident
 from vta.topi.core.window import Window
 from vta.topi.tiling import Bus, TilingError
 
@@ -66,6 +67,25 @@ def test_the_template_computes_what_numpy_computes(window: Window, tiles: ConvTi
     env = vta.Environment(config)
     shape = (env.BATCH, 2 * env.BLOCK_IN, 8, 8)
     found, expected = result_of(env, shape, 2 * env.BLOCK_OUT, window, tiles)
+    np.testing.assert_array_equal(found, expected)
+
+
+COMBINED = [
+    ConvTiles(2, 4, 1, 1, oc_nthread=2, rotate_tiles=2),
+    ConvTiles(2, 4, 1, 1, h_nthread=2, rotate_tiles=3),
+    ConvTiles(2, 4, 1, 1, oc_nthread=2, h_nthread=2, rotate_tiles=2, rotate_steps=2),
+    ConvTiles(2, 4, 1, 1, oc_nthread=2, rotate_tiles=2, resident=Resident.DATA),
+    ConvTiles(2, 4, 1, 1, oc_nthread=2, h_nthread=2, resident=Resident.DATA),
+    ConvTiles(2, 4, 1, 1, oc_nthread=2, rotate_steps=2, resident=Resident.KERNEL),
+    ConvTiles(4, 8, 1, 1, oc_nthread=2, h_nthread=2, rotate_tiles=2, resident=Resident.KERNEL),
+]
+
+
+@pytest.mark.parametrize("tiles", COMBINED, ids=map(str, range(len(COMBINED))))
+def test_threads_copies_in_turn_and_residents_go_together(tiles: ConvTiles) -> None:
+    env = vta.get_env()
+    window = Window((3, 3), padding=(1, 1, 1, 1))
+    found, expected = result_of(env, (2, 2 * env.BLOCK_IN, 8, 12), 4 * env.BLOCK_OUT, window, tiles)
     np.testing.assert_array_equal(found, expected)
 
 
