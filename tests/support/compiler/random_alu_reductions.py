@@ -7,12 +7,13 @@ divisions and remainders. ``expected`` is numpy's, element by element.
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 import numpy as np
 
 import vta
 from vta import te
-from vta.tir.expr import Expr
+from vta.tir.expr import Expr, IterVar
 
 __all__ = ["AluReduction", "alu_reduction"]
 
@@ -92,7 +93,7 @@ def alu_reduction(rng: Random) -> AluReduction:
     return AluReduction(schedule, (data, result), expected, f"{term} {(rows, columns, steps, more)} {text}")
 
 
-def _value(term: _Term, read, i, j, r, s):
+def _value(term: _Term, read: Callable[..., Any], i: Any, j: Any, r: Any, s: Any) -> tuple[Any, Any]:
     """Return the value of one step, and what must not be negative for it to count."""
     y = _in_range(i * term.row[0] + r * term.row[1] + term.row[2] + 4, _ROWS)
     x = _in_range(j * term.column[0] + r * term.column[1] + s * term.column[2] + term.column[3] + 8, _COLUMNS)
@@ -131,7 +132,7 @@ def _scheduled(
     rng: Random,
     schedule: te.Schedule,
     stages: tuple[te.Tensor, te.Tensor, te.Tensor],
-    axes: tuple,
+    axes: tuple[IterVar, IterVar],
     env: vta.Environment,
 ) -> str:
     loaded, reduced, result = stages

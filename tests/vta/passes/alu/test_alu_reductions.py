@@ -16,7 +16,7 @@ from vta.passes.alu.inject_alu_intrin import inject_alu_intrin
 from vta.passes.coproc_axis import uop_scope
 from vta.passes.storage.storage_rewrite import storage_rewrite
 from vta.tir import ops
-from vta.tir.expr import Expr, Var
+from vta.tir.expr import Expr, Operators, Var
 from vta.tir.scopes import ACC_SCOPE, ALU_SYMBOL
 from vta.tir.stmt import Allocate
 from vta.tir.traverse import walk
@@ -56,7 +56,7 @@ def test_many_random_reductions_are_numpys() -> None:
     assert sum(map(check, range(1000, 3000))) >= 1950
 
 
-Step = Callable[[te.Tensor, Expr, Expr, Expr, Expr, Expr], Expr]
+Step = Callable[[te.Tensor, Expr, Expr, Expr, Expr, Expr], Operators]
 STEPS: dict[str, tuple[Step, Callable[[np.ndarray, int, int], np.ndarray]]] = {
     "weighted": (lambda x, i, j, b, c, r: x[i, j + r, b, c] * (r + 1), lambda x, j, r: x[:, j + r] * (r + 1)),
     "flipped": (lambda x, i, j, b, c, r: x[i, j + 2 - r, b, c], lambda x, j, r: x[:, j + 2 - r]),
