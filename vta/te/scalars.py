@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from vta.tir import ops
 from vta.tir.dtype import DType
-from vta.tir.expr import Expr, ExprLike, Var, convert
-from vta.tir.expr import const as typed_const
+from vta.tir.expr import Expr, ExprLike, Var, const, convert
 
 __all__ = ["const", "div", "indexdiv", "indexmod", "size_var", "var"]
 
@@ -21,11 +20,6 @@ def var(name: str = "tindex", dtype: str = "int32") -> Var:
 def size_var(name: str = "size", dtype: str = "int32") -> Var:
     """Return a new variable for a size."""
     return Var(name, DType(dtype))
-
-
-def const(value: float, dtype: str | None = None) -> Expr:
-    """Return a constant: int32 or float32 by the kind of ``value`` if no type is given."""
-    return convert(value) if dtype is None else typed_const(value, dtype)
 
 
 def div(a: ExprLike, b: ExprLike) -> Expr:

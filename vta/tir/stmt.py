@@ -14,7 +14,7 @@ from typing import TypeAlias
 from isa.origin import Origin
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import BOOL, DType
-from vta.tir.expr import Expr, IntImm, IterVar, Range, Var
+from vta.tir.expr import Expr, IntImm, IterVar, Node, Range, Var, convert
 
 __all__ = [
     "Allocate", "AssertStmt", "AttrKey", "AttrStmt", "BufferRealize", "BufferStore", "Evaluate", "For", "ForKind",
@@ -49,6 +49,20 @@ class AttrKey(StrEnum):
 PRAGMA_PREFIX = "pragma_"
 
 
+def _settle(stmt: object, name: str, dtype: str | None = None) -> None:
+    """Make field ``name`` of a new statement an expression, if it was given a number, an element or ``a == b``."""
+    value = getattr(stmt, name)
+    if not isinstance(value, Node):
+        object.__setattr__(stmt, name, convert(value, dtype))
+
+
+def _settle_all(stmt: object, name: str) -> None:
+    """Make field ``name`` of a new statement a tuple of expressions."""
+    values = getattr(stmt, name)
+    if type(values) is not tuple or not all(isinstance(value, Node) for value in values):
+        object.__setattr__(stmt, name, tuple(map(convert, values)))
+
+
 @dataclass(frozen=True, slots=True)
 class BufferStore:
     """``buffer[indices] = value``."""
@@ -58,6 +72,10 @@ class BufferStore:
     indices: tuple[Expr, ...]
     origin: Origin | None = field(default=None, compare=False)
 
+    def __post_init__(self) -> None:
+        _settle(self, "value", self.buffer.dtype)
+        _settle_all(self, "indices")
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
@@ -65,6 +83,9 @@ class Evaluate:
 
     value: Expr
     origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        _settle(self, "value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +98,10 @@ class For:
     body: Stmt
     kind: ForKind = ForKind.SERIAL
     origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        _settle(self, "min", self.loop_var.dtype)
+        _settle(self, "extent", self.loop_var.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +126,9 @@ class AttrStmt:
     body: Stmt
     origin: Origin | None = field(default=None, compare=False)
 
+    def __post_init__(self) -> None:
+        _settle(self, "value")
+
 
 @dataclass(frozen=True, slots=True)
 class Allocate:
@@ -115,6 +143,10 @@ class Allocate:
     body: Stmt
     condition: Expr = _TRUE
     origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        _settle_all(self, "extents")
+        _settle(self, "condition")
 
     @property
     def scope(self) -> str:
@@ -142,6 +174,9 @@ class LetStmt:
     body: Stmt
     origin: Origin | None = field(default=None, compare=False)
 
+    def __post_init__(self) -> None:
+        _settle(self, "value", self.var.dtype)
+
 
 @dataclass(frozen=True, slots=True)
 class IfThenElse:
@@ -152,6 +187,9 @@ class IfThenElse:
     else_case: Stmt | None = None
     origin: Origin | None = field(default=None, compare=False)
 
+    def __post_init__(self) -> None:
+        _settle(self, "condition")
+
 
 @dataclass(frozen=True, slots=True)
 class AssertStmt:
@@ -161,6 +199,9 @@ class AssertStmt:
     message: str
     body: Stmt
     origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        _settle(self, "condition")
 
 
 Stmt: TypeAlias = (

@@ -72,7 +72,7 @@ class DmaMachine:
                 dram = self.memory[target].reshape(-1, info.lanes)
                 values = scratch[start : start + x * y * info.lanes].reshape(y, x, info.lanes)
                 for row in range(y):
-                    begin = offset + row * stride
+                    begin = first + row * stride
                     assert begin >= 0
                     assert begin + x <= len(dram)
                     dram[begin : begin + x] = values[row].astype(dram.dtype)

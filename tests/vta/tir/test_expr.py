@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.compiler.tir_eval import evaluate
+from vta import te
 from vta.arith.simplify import Analyzer
 from vta.tir import expr as tir
 from vta.tir.buffer import decl_buffer
@@ -195,7 +196,8 @@ def test_conversion_takes_scalars_strings_and_axes() -> None:
 
 def test_constants_of_each_type() -> None:
     assert isinstance(const(2, "float32"), FloatImm)
-    assert same(const(3.0), IntImm(3))
+    assert same(const(3.0), FloatImm(3.0))
+    assert same(const(3.0, "int32"), IntImm(3))
     assert str(const(3, "int32x4")) == "broadcast(3, 4)"
 
 
@@ -219,7 +221,7 @@ def test_casts_of_constants_fold() -> None:
     [
         (lambda: IntImm(128, INT8), "constant 128 does not fit int8, which holds -128 to 127"),
         (lambda: x + 2**40, f"constant {2**40} does not fit int32, which holds -2147483648 to 2147483647"),
-        (lambda: const(1.5), "constant 1.5 is not an integer, but int32 was asked for"),
+        (lambda: const(1.5, "int32"), "constant 1.5 is not an integer, but int32 was asked for"),
         (lambda: x / 2, "/ between integers is ambiguous; use // (floor) or tir.truncdiv"),
         (lambda: f >> 1, "tir.shift_right needs integer operands, not float32"),
         (lambda: f & g, "tir.bitwise_and needs integer operands, not float32"),
@@ -301,3 +303,46 @@ def test_zeros_of_two_signs_are_two_numbers() -> None:
     assert same(nan, FloatImm(float("nan")))
     chosen = Analyzer().simplify(Select(Var("c", BOOL), plus, minus))
     assert isinstance(chosen, Select), "neither zero is the other"
+
+
+def test_a_constant_without_a_type_has_that_of_its_value() -> None:
+    for value, dtype in ((True, "bool"), (np.True_, "bool"), (3, "int32"), (1 << 40, "int64"), (1.5, "float32")):
+        assert const(value).dtype == dtype
+    assert te.const(False).dtype == "bool"
+    assert const(True, "int8").dtype == "int8"
+
+
+def test_a_float_beyond_its_type_is_infinity() -> None:
+    half = DType("float16")
+    for value, expected in ((70_000, np.inf), (-1e6, -np.inf), (65_519.9, 65_519.9), (65_520, np.inf)):
+        for constant in (FloatImm(value, half), const(value, "float16"), cast_to(const(float(value)), half)):
+            if isinstance(constant, FloatImm):
+                assert constant.value == expected
+    folded = cast_to(const(70_000), half)
+    assert isinstance(folded, FloatImm)
+    assert folded.value == np.inf
+    largest = float(np.finfo(np.float32).max)
+    assert FloatImm(largest).value == largest
+    assert FloatImm(1e39).value == np.inf
+    assert FloatImm(1e39, DType("float64")).value == 1e39
+
+
+def test_nodes_take_numbers_elements_and_equalities() -> None:
+    """What the operators take, the nodes' own constructors take as well."""
+    a = decl_buffer((4,), "int8", "a")
+    b, i = Var("b", BOOL), Var("i")
+    equal = a.load(i) == 3
+    assert same(tir.Not(equal), tir.Not(equal.asexpr()))
+    assert same(tir.And(equal, b), tir.And(equal.asexpr(), b))
+    assert same(tir.Or(b, True), tir.Or(b, IntImm(1, BOOL)))
+    assert same(tir.Add(a.load(i), 1), a.load(i) + 1)
+    assert same(tir.LT(2, i), tir.LT(IntImm(2), i))
+    assert same(tir.Max(i, a.load(i) == 1), tir.Max(i, cast_to((a.load(i) == 1).asexpr(), i.dtype)))
+    assert same(Select(equal, 1, i), Select(equal.asexpr(), IntImm(1), i))
+    assert same(tir.Let(i, 3, equal), tir.Let(i, IntImm(3), equal.asexpr()))
+    assert same(tir.BufferLoad(a, [0]), a.load(0))
+    assert same(tir.Ramp(0, 2, 4), tir.Ramp(IntImm(0), IntImm(2), 4))
+    assert same(tir.Broadcast(True, 4), tir.Broadcast(IntImm(1, BOOL), 4))
+    call = tir.Call("int32", Builtin.CALL_EXTERN, ["f", equal, 2])
+    assert same(call, tir.Call(DType("int32"), Builtin.CALL_EXTERN, (StringImm("f"), equal.asexpr(), IntImm(2))))
+    assert [node.dtype for node in (tir.Not(equal), tir.And(equal, b), call)] == ["bool", "bool", "int32"]

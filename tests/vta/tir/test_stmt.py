@@ -3,8 +3,22 @@
 from isa.origin import Origin
 from vta.tir.buffer import decl_buffer
 from vta.tir.dtype import HANDLE, DType
-from vta.tir.expr import IntImm, PointerType, Var, const
-from vta.tir.stmt import Allocate, AttrKey, BufferStore, Evaluate, For, ForKind, SeqStmt, is_noop, seq
+from vta.tir.expr import FloatImm, IntImm, PointerType, Var, const
+from vta.tir.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrKey,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    is_noop,
+    seq,
+)
 
 i = Var("i")
 A = decl_buffer((8,), "int32", "A")
@@ -41,3 +55,17 @@ def test_an_allocation_lies_in_the_memory_of_its_pointer() -> None:
 def test_attribute_keys_are_tvms_strings() -> None:
     assert AttrKey.COPROC_SCOPE == "coproc_scope"
     assert AttrKey.VIRTUAL_THREAD == "virtual_thread"
+
+
+def test_statements_take_numbers_elements_and_equalities() -> None:
+    a, f, i, n = decl_buffer((4,), "int8", "a"), decl_buffer((4,), "float32", "f"), Var("i"), Var("n", DType("int64"))
+    nothing = Evaluate(IntImm(0))
+    assert BufferStore(a, 1, [i]) == BufferStore(a, IntImm(1, DType("int8")), (i,))
+    assert BufferStore(f, 1, (0,)) == BufferStore(f, FloatImm(1.0), (IntImm(0),))
+    assert For(n, 0, 4, nothing) == For(n, IntImm(0, n.dtype), IntImm(4, n.dtype), nothing)
+    assert IfThenElse(i == 3, nothing) == IfThenElse((i == 3).asexpr(), nothing)
+    assert AssertStmt(i != 3, "no", nothing).condition.dtype == "bool"
+    assert LetStmt(n, 4, nothing) == LetStmt(n, IntImm(4, n.dtype), nothing)
+    assert Evaluate(0) == nothing
+    assert Allocate(Var("m", HANDLE), DType("int8"), [4], nothing).extents == (IntImm(4),)
+    assert AttrStmt(None, "pragma_x", 1, nothing).value == IntImm(1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from vta.tir import expr as expr_package
 from vta.tir.dtype import BOOL, DType
 from vta.tir.expr.operators import Node
 
@@ -22,10 +23,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair(Node):
-    """Two operands."""
+    """Two operands: expressions of one type, or what ``match_types`` makes these of (numbers, elements, ``a == b``)."""
 
     a: Expr
     b: Expr
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.a, Node) and isinstance(self.b, Node)):
+            a, b = expr_package.match_types(self.a, self.b)
+            object.__setattr__(self, "a", a)
+            object.__setattr__(self, "b", b)
 
 
 class Binary(Pair):

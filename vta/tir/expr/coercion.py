@@ -45,8 +45,13 @@ ExprLike: TypeAlias = Operators | Equality | int | float | str | np.generic
 """Whatever ``convert`` turns into an expression."""
 
 
-def const(value: float, dtype: str = "int32") -> Expr:
-    """Return a constant of ``dtype``; raises ``ExprError`` if it does not fit."""
+def const(value: float, dtype: str | None = None) -> Expr:
+    """Return a constant of ``dtype``; raises ``ExprError`` if it does not fit.
+
+    Without a type it is bool, int32 (int64 where that is too small) or float32, by the kind of ``value``.
+    """
+    if dtype is None:
+        return convert(value)
     kind = DType(dtype)
     if kind.lanes > 1:
         return Broadcast(const(value, kind.element), kind.lanes)

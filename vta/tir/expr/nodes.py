@@ -94,7 +94,7 @@ class IntImm(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FloatImm(Node):
-    """A floating point constant; also in TVM's order, (dtype, value)."""
+    """A floating point constant, infinity beyond what its type holds; also in TVM's order, (dtype, value)."""
 
     value: float
     dtype: DType = FLOAT32
@@ -102,6 +102,13 @@ class FloatImm(Node):
     def __post_init__(self) -> None:
         if type(self.dtype) is not DType:
             _set_constant(self, self.value, self.dtype)
+        largest = _LARGEST.get(self.dtype)
+        if largest is not None and largest <= abs(self.value) < math.inf:
+            object.__setattr__(self, "value", math.copysign(math.inf, self.value))
+
+
+_LARGEST: dict[str, float] = {"float16": 65520.0, "float32": math.ldexp(2 - 2**-24, 127)}
+"""From here on, the nearest number of the type is infinity."""
 
 
 def _set_constant(node: IntImm | FloatImm, first: object, second: object) -> None:
@@ -111,6 +118,20 @@ def _set_constant(node: IntImm | FloatImm, first: object, second: object) -> Non
         raise ExprError(f"{type(node).__name__} takes a number and a type, not {first!r} and {second!r}")
     object.__setattr__(node, "value", value)
     object.__setattr__(node, "dtype", DType(dtype))
+
+
+def _settle(node: Node, name: str) -> None:
+    """Make field ``name`` of a new node an expression, if it was given a number, an element or ``a == b``."""
+    value = getattr(node, name)
+    if not isinstance(value, Node):
+        object.__setattr__(node, name, expr_package.convert(value))
+
+
+def _settle_all(node: Node, name: str) -> None:
+    """Make field ``name`` of a new node a tuple of expressions."""
+    values = getattr(node, name)
+    if type(values) is not tuple or not all(isinstance(value, Node) for value in values):
+        object.__setattr__(node, name, tuple(expr_package.convert(value) for value in values))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,6 +168,9 @@ class Not(Node):
 
     a: Expr
 
+    def __post_init__(self) -> None:
+        _settle(self, "a")
+
     @property
     def dtype(self) -> DType:
         """The type of the operand."""
@@ -161,6 +185,13 @@ class Select(Node):
     true_value: Expr
     false_value: Expr
 
+    def __post_init__(self) -> None:
+        _settle(self, "condition")
+        if not (isinstance(self.true_value, Node) and isinstance(self.false_value, Node)):
+            x, y = expr_package.match_types(self.true_value, self.false_value)
+            object.__setattr__(self, "true_value", x)
+            object.__setattr__(self, "false_value", y)
+
     @property
     def dtype(self) -> DType:
         """The type of the values."""
@@ -173,6 +204,9 @@ class BufferLoad(Node):
 
     buffer: Buffer
     indices: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        _settle_all(self, "indices")
 
     @property
     def dtype(self) -> DType:
@@ -221,6 +255,12 @@ class Ramp(Node):
     stride: Expr
     lanes: int
 
+    def __post_init__(self) -> None:
+        if not (isinstance(self.base, Node) and isinstance(self.stride, Node)):
+            base, stride = expr_package.match_types(self.base, self.stride)
+            object.__setattr__(self, "base", base)
+            object.__setattr__(self, "stride", stride)
+
     @property
     def dtype(self) -> DType:
         """The base's type, as a vector."""
@@ -233,6 +273,9 @@ class Broadcast(Node):
 
     value: Expr
     lanes: int
+
+    def __post_init__(self) -> None:
+        _settle(self, "value")
 
     @property
     def dtype(self) -> DType:
@@ -248,6 +291,10 @@ class Let(Node):
     value: Expr
     body: Expr
 
+    def __post_init__(self) -> None:
+        _settle(self, "value")
+        _settle(self, "body")
+
     @property
     def dtype(self) -> DType:
         """The body's type."""
@@ -261,6 +308,11 @@ class Call(Node):
     dtype: DType
     op: Builtin
     args: tuple[Expr, ...] = ()
+
+    def __post_init__(self) -> None:
+        if type(self.dtype) is not DType:
+            object.__setattr__(self, "dtype", DType(self.dtype))
+        _settle_all(self, "args")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
