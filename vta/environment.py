@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from isa.config import VTAConfig
+from isa.config import ConfigError, VTAConfig
 from isa.errors import VTAError
 from isa.instructions import AluOpcode, MemoryId, Module
 from isa.named_config import config_of_variable, named_config
@@ -90,10 +90,11 @@ _CURRENT: ContextVar[tuple["Environment", ...]] = ContextVar("vta_environment", 
 class Environment:
     """One accelerator as schedules see it: sizes, types, scopes, pragma names, the GEMM intrinsic, targets.
 
-    Made from a ``VTAConfig``, the path of a configuration file, the name of one that the package has, or its keys.
-    Every key of the file is an attribute too (``env.LOG_BLOCK``, ``env.TARGET``). ``hardware`` says what the target
-    ``tsim`` simulates: a ``HardwareSetup`` or its keys, such as ``{"data_width": 128, "memory_latency": 64}``. Two
-    environments with the same configuration, mode and hardware compare equal.
+    Made from a ``VTAConfig``, the path of a configuration file, the name of one that the package has, or its keys
+    (those of ``cfg_dict`` are as good). Every key of the file is an attribute too (``env.LOG_BLOCK``, ``env.TARGET``).
+    ``hardware`` says what the target ``tsim`` simulates: a ``HardwareSetup`` or its keys, such as
+    ``{"data_width": 128, "memory_latency": 64}``. Two environments with the same configuration, mode and hardware
+    compare equal. A copy, or a pickled one, makes a session of its own.
     """
 
     MAX_XFER = 1 << 22
@@ -163,7 +164,7 @@ class Environment:
             case VTAConfig():
                 chosen = config
             case Mapping():
-                chosen = VTAConfig.from_dict(config)
+                chosen = _config_of(config)
             case _:
                 chosen = named_config(config)
         setup = hardware_setup(hardware) if isinstance(hardware, Mapping) else hardware
@@ -246,6 +247,10 @@ class Environment:
     ) -> None:
         _CURRENT.set(_CURRENT.get()[:-1])
 
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        """Pickle and copy what an environment is made of; a session belongs to its process."""
+        return _environment, (self.config, self.mock_mode, self.hardware)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Environment):
             return NotImplemented
@@ -257,6 +262,27 @@ class Environment:
 
     def __repr__(self) -> str:
         return f"Environment({self.MODEL}{', mock' if self.mock_mode else ''})"
+
+
+def _environment(config: VTAConfig, mock_mode: bool, hardware: HardwareSetup | None) -> Environment:
+    return Environment(config, mock_mode=mock_mode, hardware=hardware)
+
+
+_FOLLOWING_KEYS = ("LOG_OUT_WIDTH", "LOG_OUT_BUFF_SIZE")
+"""What ``cfg_dict`` has beyond the keys of a configuration file."""
+
+
+def _config_of(mapping: Mapping[str, object]) -> VTAConfig:
+    """Return the configuration of a file's keys, or of those of ``cfg_dict``; raises ``ConfigError``."""
+    config = VTAConfig.from_dict({key: value for key, value in mapping.items() if key not in _FOLLOWING_KEYS})
+    keys = _keys(config)
+    for key in _FOLLOWING_KEYS:
+        if key in mapping and mapping[key] != keys[key]:
+            raise ConfigError(
+                f"configuration: {key} is {mapping[key]!r}, but it follows from the other keys and is {keys[key]}; "
+                "leave it out"
+            )
+    return config
 
 
 def _keys(config: VTAConfig) -> dict[str, str | int]:

@@ -1,7 +1,9 @@
 """``Environment`` and ``get_env()``. BR-055: leaving an environment brings back the one before, whatever happens."""
 
+import copy
 import dataclasses
 import json
+import pickle
 import threading
 from pathlib import Path
 
@@ -218,3 +220,32 @@ def test_hardware_of_a_device_without_any_is_refused_when_it_is_used() -> None:
     env = vta.Environment(VTAConfig(), hardware={"data_width": 128})
     with pytest.raises(SessionError, match=r"^device 'sim' has no hardware to set up; run on 'tsim', or leave "):
         _ = env.session
+
+
+@pytest.mark.parametrize("mock", [False, True])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_an_environment_in_use_is_pickled_and_copied(name: str, mock: bool) -> None:
+    env = vta.Environment(CONFIGS[name], mock_mode=mock)
+    assert env.session is env.session
+    tuned = vta.Environment("tsim", hardware={"data_width": 128}, mock_mode=mock)
+    assert pickle.loads(pickle.dumps(tuned)) == tuned
+    assert env.gemm is not None
+    for other in (pickle.loads(pickle.dumps(env)), copy.copy(env), copy.deepcopy(env)):
+        assert other == env
+        assert (other.config, other.mock_mode, other.MODEL) == (env.config, mock, env.MODEL)
+        assert other.session is not env.session
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_an_environment_is_made_of_its_own_keys(name: str) -> None:
+    env = vta.Environment(CONFIGS[name])
+    assert vta.Environment(env.cfg_dict) == env
+
+
+def test_a_key_that_follows_from_others_must_follow() -> None:
+    keys = {**vta.get_env().cfg_dict, "LOG_OUT_WIDTH": 4}
+    with pytest.raises(ConfigError) as error:
+        vta.Environment(keys)
+    assert str(error.value) == (
+        "configuration: LOG_OUT_WIDTH is 4, but it follows from the other keys and is 3; leave it out"
+    )
