@@ -120,10 +120,9 @@ def test_a_sum_over_the_numbers_of_an_element_is_refused_with_what_can_do_it() -
         return loop(i, 4, loop(k, 16, block(store(acc, 0, at), update)))
 
     assert refusal(summed) == (
-        "the function: ALU stage into 'acc': expected inner loops over all 1x16 numbers of an element (BATCH x "
-        "BLOCK_OUT), got no loop around this store alone; the innermost axes of the stage are 1 and 16 long, whole, "
-        "without conditions; the ALU does not combine the numbers of one element (env.gemm sums over them), and every "
-        "output needs a stage of its own"
+        "the function: ALU stage into 'acc': expected operands with a number for every lane of the result, got 'acc', "
+        "which does not follow the loop over lanes k; an operand that is the same for all lanes must be a scalar, or "
+        "be repeated in each lane; sums over the numbers of one element are env.gemm's"
     )
 
 
