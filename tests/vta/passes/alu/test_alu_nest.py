@@ -150,7 +150,7 @@ def test_an_operand_that_is_the_same_for_all_lanes_is_refused() -> None:
     assert refusal(broadcast) == (
         "the function: ALU stage into 'acc': expected operands with a number for every lane of the result, got 'acc', "
         "which does not follow the loop over lanes k; an operand that is the same for all lanes must be a scalar, or "
-        "be repeated in each lane"
+        "be repeated in each lane; sums over the numbers of one element are env.gemm's"
     )
 
 
