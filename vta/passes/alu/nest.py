@@ -335,8 +335,8 @@ class _Work:
                 raise self._error(
                     expected="operands with a number for every lane of the result",
                     got=f"{name!r}, which does not follow the loop over lanes {var.name}",
-                    hint="an operand that is the same for all lanes must be a scalar, or be repeated in each lane; sums "
-                    "over the numbers of one element are env.gemm's",
+                    hint="an operand that is the same for all lanes must be a scalar, or be repeated in each lane; "
+                    "sums over the numbers of one element are env.gemm's",
                 )
         moving = zip(loops, form[len(lanes) : -1], strict=True)
         steps = [self._in_elements(name, step, f"loop {loop.var.name}") for loop, step in moving]
