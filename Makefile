@@ -1,9 +1,10 @@
 # A newcomer's two commands: `make run` and `make test`. All of them set everything up in .venv first.
 #
 #   make setup      nothing but that
-#   make run        the four tutorials from schedule to simulated result, with a trace and statistics
+#   make run        the tutorials from schedule to simulated result, with a trace and statistics
 #   make test       every test that is not marked long
 #   make quick      the house rules and the tests of what needs neither LLVM nor Amaranth, under a minute
+#   make explore    the same tests with other random examples, each time others
 #   make test-long  the long ones: fuzzing at full size, big property tests
 #   make check      ruff, ruff format, mypy --strict
 #   make lowest     the tests with the lowest versions of all dependencies, in .venv-lowest
@@ -20,7 +21,7 @@ TESTS  ?= tests
 BENCH  := $(VENV)/.bench-ready
 JOBS   ?= $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -gt 4 ] && echo 4 || echo $$n)
 
-.PHONY: setup run quick test test-long lowest coverage check format bench pictures clean simulators
+.PHONY: setup run quick test explore test-long lowest coverage check format bench pictures clean simulators
 
 setup: $(STAMP)
 	@echo "$(VENV) is ready: $(BIN)/vta, $(BIN)/pytest"
@@ -33,6 +34,9 @@ quick: $(STAMP)
 
 test: $(STAMP) simulators
 	@$(BIN)/python -m pytest -q -n $(JOBS) -rs
+
+explore: $(STAMP) simulators
+	@VTA_EXPLORE=1 $(BIN)/python -m pytest -q -n $(JOBS) -rs $(TESTS)
 
 test-long: $(STAMP) simulators
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[long]'

@@ -123,6 +123,8 @@ def _read(path: Path, name: str, tensors: Mapping[str, Tensor]) -> dict[str, Arr
         raise UserError(f"the network has inputs {', '.join(tensors)}, not {name!r}")
     if path.suffix == ".npz":
         arrays = _arrays(path)
+        if "" in arrays:
+            raise UserError(f"{path}: it holds one array without a name; call it .npy")
         unknown = [key for key in arrays if key not in tensors]
         if unknown and not name:
             raise UserError(f"{path}: it has {unknown[0]!r}, and the network's inputs are {', '.join(tensors)}")
@@ -131,8 +133,10 @@ def _read(path: Path, name: str, tensors: Mapping[str, Tensor]) -> dict[str, Arr
         raise UserError(f"{path}: the network has inputs {', '.join(tensors)}; say which, as --input NAME={path}")
     key = name or next(iter(tensors))
     if path.suffix == ".npy":
-        [array] = _arrays(path).values()
-        return {key: array}
+        arrays = _arrays(path)
+        if "" not in arrays:
+            raise UserError(f"{path}: it holds several arrays, with names; call it .npz")
+        return {key: arrays[""]}
     return {key: _picture(path, tensors[key])}
 
 

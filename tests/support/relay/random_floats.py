@@ -169,7 +169,10 @@ def _reduced(maker: _Maker) -> Expr:
 
 
 def _softmax(maker: _Maker) -> Expr:
-    return call(Op.SOFTMAX, [maker.value()], SoftmaxAttrs(-1), maker.origins())
+    data = maker.value()
+    if tensor_type(data).rank == 0:  # a squeeze took every axis
+        return data
+    return call(Op.SOFTMAX, [data], SoftmaxAttrs(-1), maker.origins())
 
 
 def _expanded(maker: _Maker) -> Expr:

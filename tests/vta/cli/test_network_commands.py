@@ -1,5 +1,6 @@
 """``vta compile``, ``run``, ``explain`` and ``diff`` of networks."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -87,7 +88,47 @@ def test_a_script_takes_no_inputs_of_networks(tmp_path: Path) -> None:
     assert "is for networks" in text
 
 
+def logits_of(network: Path, given: Path, out: Path) -> np.ndarray:
+    code, text = vta("run", network, "--input", given, "--save", out)
+    assert code == 0, text
+    with np.load(out) as data:
+        return data["logits"]
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA", "P", "1"])
+def test_a_picture_of_any_kind_is_an_input(mode: str, compiled: Path, tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    grey = image.fromarray(np.random.default_rng(1).integers(0, 256, (56, 41), dtype=np.uint8))
+    grey.convert(mode).save(tmp_path / "picture.png")
+    reread = image.open(tmp_path / "picture.png").convert("L").resize((28, 28))
+    np.save(tmp_path / "same.npy", (np.asarray(reread)[None, None] / 255).astype(np.float32))
+    found = logits_of(compiled, tmp_path / "picture.png", tmp_path / "out.npz")
+    assert np.array_equal(found, logits_of(compiled, tmp_path / "same.npy", tmp_path / "out.npz"))
+
+
+def test_without_pillow_a_picture_names_the_extra(
+    tmp_path: Path, compiled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    (tmp_path / "a.png").write_bytes(b"")
+    code, text = vta("run", compiled, "--input", tmp_path / "a.png")
+    assert code == 1
+    assert "pictures need Pillow: pip install 'vta-toolchain[pictures]'" in text
+
+
+def test_a_numpy_file_of_the_other_kind_is_one_sentence(tmp_path: Path, compiled: Path) -> None:
+    np.savez(tmp_path / "b.npz", image=np.zeros(3), other=np.zeros(3))
+    (tmp_path / "b.npz").rename(tmp_path / "b.npy")
+    code, text = vta("run", compiled, "--input", tmp_path / "b.npy")
+    assert (code, text) == (1, f"error: {tmp_path}/b.npy: it holds several arrays, with names; call it .npz\n")
+    np.save(tmp_path / "c.npy", np.zeros(3))
+    (tmp_path / "c.npy").rename(tmp_path / "c.npz")
+    code, text = vta("run", compiled, "--input", tmp_path / "c.npz")
+    assert (code, text) == (1, f"error: {tmp_path}/c.npz: it holds one array without a name; call it .npy\n")
+
+
 def test_damaged_inputs_are_one_sentence(tmp_path: Path, compiled: Path) -> None:
+    pytest.importorskip("PIL")
     for name, data in (("a.npy", b"nothing"), ("a.npz", b"PK\x03\x04 nothing"), ("a.png", b"\x89PNG nothing")):
         (tmp_path / name).write_bytes(data)
         code, text = vta("run", compiled, "--input", tmp_path / name)

@@ -39,6 +39,8 @@ def broadcasts_to(shape: Shape, target: Shape) -> bool:
 
 def normal_axis(axis: int, rank: int, what: str = "axis") -> int:
     """Return ``axis``, which may count from the end, as one from 0."""
+    if rank == 0:
+        raise RelayError(f"{what} {axis} of a scalar, which has no axes")
     if not -rank <= axis < rank:
         raise RelayError(f"{what} is from {-rank} to {rank - 1} for {rank} dimensions, not {axis}")
     return axis % rank
