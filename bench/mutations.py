@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
 
 from isa.program_file import MAGIC as PROGRAM_MAGIC
 from isa.program_file import program_to_bytes
@@ -409,6 +411,98 @@ def _network(rng: random.Random, data: bytes) -> bytes:
     return data[:12] + struct.pack("<I", len(header)) + hashlib.sha256(body).digest() + body
 
 
+def _models() -> list[bytes]:
+    """Return quantised models of a layer or two each."""
+    from tests.support.relay import patterns
+
+    kinds = (
+        patterns.relu_between, patterns.strided_in_groups, patterns.matmul_and_bias, patterns.max_pool,
+        patterns.concatenation_of_scales, patterns.resized, patterns.padded_with_a_zero_point,
+        patterns.mean_and_reshape_without_quantisation,
+    )  # fmt: skip
+    return [patterns.made(kind, seed)[0].SerializeToString(deterministic=True) for seed, kind in enumerate(kinds)]
+
+
+def _model(rng: random.Random, data: bytes) -> bytes:
+    """Return the model with fields of its messages changed, removed, repeated or exchanged."""
+    import onnx
+
+    if rng.random() < 0.15:
+        return _bytes(rng, data)
+    model = onnx.ModelProto.FromString(data)
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        _change_message(rng, rng.choice(_messages(model)))
+    changed: bytes = model.SerializeToString(deterministic=True)
+    return changed
+
+
+def _messages(message: Message) -> list[Message]:
+    """Return a message and all those within it."""
+    found = [message]
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for inner in value if field.is_repeated else [value]:
+                found += _messages(inner)
+    return found
+
+
+def _change_message(rng: random.Random, message: Message) -> None:
+    """Change one field of a message, most often one that it has."""
+    present = [field for field, _ in message.ListFields()]
+    field = rng.choice(present if present and rng.random() < 0.85 else message.DESCRIPTOR.fields)
+    if not field.is_repeated:
+        if field.message_type is not None or rng.random() < 0.2:
+            message.ClearField(field.name)
+        else:
+            _set_scalar(rng, message, field)
+        return
+    values = getattr(message, field.name)
+    match rng.randrange(4):
+        case 0 if len(values):
+            del values[rng.randrange(len(values))]
+        case 1 if len(values):
+            values.append(rng.choice(values))
+        case 2 if len(values) > 1:
+            kept, at = list(values), rng.sample(range(len(values)), 2)
+            kept[at[0]], kept[at[1]] = kept[at[1]], kept[at[0]]
+            message.ClearField(field.name)
+            getattr(message, field.name).extend(kept)
+        case _ if field.message_type is None:
+            if len(values) and rng.random() < 0.7:
+                values[rng.randrange(len(values))] = _scalar(rng, field, values[0])
+            else:
+                values.append(_scalar(rng, field, None))
+        case _:
+            values.add()
+
+
+def _set_scalar(rng: random.Random, message: Message, field: FieldDescriptor) -> None:
+    setattr(message, field.name, _scalar(rng, field, getattr(message, field.name)))
+
+
+def _scalar(rng: random.Random, field: FieldDescriptor, old: object) -> Json:
+    """Return another value for a field of numbers, texts or bytes."""
+    match field.cpp_type:
+        case FieldDescriptor.CPPTYPE_STRING if field.type == FieldDescriptor.TYPE_BYTES:
+            return _bytes(rng, old) if isinstance(old, bytes) else rng.randbytes(rng.choice((0, 1, 8, 4096)))
+        case FieldDescriptor.CPPTYPE_STRING:
+            return rng.choice((*_TEXTS[:4], *_TEXTS[5:], *_WORDS_OF_MODELS))
+        case FieldDescriptor.CPPTYPE_FLOAT | FieldDescriptor.CPPTYPE_DOUBLE:
+            return rng.choice((0.0, -1.0, 1e-38, 3e38, float("nan"), float("inf"), 0.5, float(_number(rng) & 0xFFFF)))
+        case FieldDescriptor.CPPTYPE_ENUM:
+            return rng.choice([value.number for value in field.enum_type.values])
+        case kind:
+            bits = 31 if kind == FieldDescriptor.CPPTYPE_INT32 else 63
+            number = _number(rng) if not isinstance(old, int) else rng.choice((_number(rng), old + 1, old - 1, -old))
+            return min(max(number, -(1 << bits)), (1 << bits) - 1)
+
+
+_WORDS_OF_MODELS = (
+    "Conv", "QLinearConv", "MatMul", "Reshape", "Expand", "ConstantOfShape", "Tile", "Range", "Pad", "Resize", "Concat",
+    "Loop", "If", "Identity", "x", "pads", "axis", "kernel_shape", "strides", "dilations", "group", "auto_pad",
+)  # fmt: skip
+
+
 def _modules() -> list[bytes]:
     import vta
     from vta import te
@@ -450,6 +544,7 @@ FORMATS: Mapping[str, Format] = {
     "trace": Format(".trace", _traces, _trace),
     "capsule": Format(".capsule", _capsules, _capsule),
     "network": Format(".vtam", _networks, _network),
+    "onnx": Format(".onnx", _models, _model),
     "module": Format(".o", _modules, _module),
 }
 """By name. A trace is of two launches, on ``sim`` and on ``tsim``; a capsule has two launches, too."""
