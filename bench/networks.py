@@ -26,16 +26,15 @@ import onnxruntime
 import vta
 from bench.models.networks import NETWORKS
 from bench.models.quantised import pictures, quantised
+from runtime.executor.operators.types import Array
 from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from vta.relay.backend.build import Built
 from vta.relay.backend.compare import against_onnxruntime
-from vta.relay.backend.host import OPERATORS_OF_HOST
 from vta.relay.backend.report import macs_of
 from vta.relay.backend.session import compile_model
 from vta.relay.interpreter import run
 from vta.relay.ir.traverse import calls
-from vta.relay.ir.types import Array
 
 
 def median_ms(call: Callable[[], object], rounds: int) -> float:
@@ -115,7 +114,7 @@ def _compare(built: Built, model: onnx.ModelProto, images: Array) -> bool:
 
 
 def _run_engine(built: Built, engine: str, images: Array, rounds: int) -> bool:
-    runner = NetworkRunner(built.network, Session(built.network.config, engine), operators=OPERATORS_OF_HOST)
+    runner = NetworkRunner(built.network, Session(built.network.config, engine))
     equal = True
     for image in images:
         [found] = runner.run({"image": image[None]}).values()

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from runtime.executor.operators.types import Array
 from vta.relay.interpreter import run
-from vta.relay.ir.types import Array
 from vta.relay.onnx.errors import OnnxError
 from vta.relay.onnx.importer import from_onnx
 

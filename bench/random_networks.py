@@ -13,20 +13,19 @@ import time
 import onnx
 
 import vta
+from runtime.executor.operators.types import Array
 from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from tests.support.relay.random_networks import random_network
 from vta.relay.backend.compare import NodeDifference, against_integers, against_onnxruntime
-from vta.relay.backend.host import OPERATORS_OF_HOST
 from vta.relay.backend.kernel import Kernel
 from vta.relay.backend.session import compile_model
-from vta.relay.ir.types import Array
 
 
 def differences(model: onnx.ModelProto, x: Array, engine: str) -> tuple[list[str], int]:
     """Return what is wrong about a network, and how many kernels it has."""
     built = compile_model(model, vta.get_env(), jobs=1, cache=False)
-    runner = NetworkRunner(built.network, Session(built.network.config, engine), operators=OPERATORS_OF_HOST)
+    runner = NetworkRunner(built.network, Session(built.network.config, engine))
     wrong = [_sentence(engine, node) for node in against_integers(built, runner, {"x": x}) if node.different]
     nodes = against_onnxruntime(built.function, model, {"x": x})
     wrong += [_sentence("onnxruntime", node) for node in nodes if node.largest > 1]

@@ -22,7 +22,9 @@ from isa.config import ConfigError, VTAConfig
 from isa.errors import VTAError
 from isa.origin import Origin
 from isa.whole_file import write_whole
-from runtime.executor.network import Attribute, DeviceStep, Home, HostStep, Network, NetworkError, Step, Tensor
+from runtime.executor.host_operators import prepared
+from runtime.executor.network import DeviceStep, Home, HostStep, Network, NetworkError, Step, Tensor
+from runtime.executor.operators.attribute_values import Plain
 from runtime.executor.stored_launch import AddressColumns, StoredLaunch, StoredLaunchError
 
 __all__ = [
@@ -111,9 +113,13 @@ def is_container(head: bytes) -> bool:
 def network_from_bytes(data: bytes, *, where: str = "network") -> Network:
     """Return the network in ``data``; a ``ContainerError`` begins with ``where``."""
     try:
-        return _network(*_checked(data))
+        network = _network(*_checked(data))
+        for step in network.steps:
+            if isinstance(step, HostStep):
+                prepared(step, network)
     except (ContainerError, NetworkError, StoredLaunchError, ConfigError) as error:
         raise ContainerError(f"{where}: {error}") from None
+    return network
 
 
 def _step_entry(step: Step, blobs: _Blobs) -> dict[str, object]:
@@ -209,7 +215,7 @@ class _Entry:
         """Return a list of texts."""
         return tuple(part.text() for part in self.items())
 
-    def attribute(self, depth: int = 0) -> Attribute:
+    def attribute(self, depth: int = 0) -> Plain:
         """Return a value that may be an attribute of an operator of the host."""
         if depth > 8:
             raise ContainerError(f"{self.where} is nested too deeply")

@@ -16,29 +16,11 @@ import numpy.typing as npt
 
 from isa.config import VTAConfig
 from isa.errors import VTAError
+from runtime.executor.operators.attribute_values import Plain
+from runtime.executor.operators.types import ElementType
 from runtime.executor.stored_launch import StoredLaunch
 
-__all__ = [
-    "Attribute", "DeviceStep", "Home", "HostStep", "Network", "NetworkError", "Step", "Tensor",
-]  # fmt: skip
-
-Attribute: TypeAlias = "bool | int | float | str | tuple[Attribute, ...] | None"
-"""What an attribute of an operator of the host may be: whatever both JSON and a tuple can hold."""
-
-_DTYPES = (
-    "bool",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-)
+__all__ = ["DeviceStep", "Home", "HostStep", "Network", "NetworkError", "Step", "Tensor"]
 
 
 class NetworkError(VTAError, ValueError):
@@ -69,8 +51,8 @@ class Tensor:
     offset: int = 0
 
     def __post_init__(self) -> None:
-        if self.dtype not in _DTYPES:
-            raise NetworkError(f"tensor {self.name!r}: dtype is one of {', '.join(_DTYPES)}, not {self.dtype!r}")
+        if self.dtype not in tuple(ElementType):
+            raise NetworkError(f"tensor {self.name!r}: dtype is one of {', '.join(ElementType)}, not {self.dtype!r}")
         if any(extent < 0 for extent in self.shape) or self.offset < 0:
             raise NetworkError(f"tensor {self.name!r}: shape {self.shape} and offset {self.offset} are not below zero")
 
@@ -106,7 +88,7 @@ class HostStep:
     operator: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    attributes: Mapping[str, Plain] = field(default_factory=dict)
 
 
 Step: TypeAlias = DeviceStep | HostStep

@@ -12,7 +12,7 @@ from typing import assert_never
 import numpy as np
 import numpy.typing as npt
 
-from runtime.executor.host_operators import HOST_OPERATORS, HostOperator
+from runtime.executor.host_operators import Prepared, prepared
 from runtime.executor.network import DeviceStep, Home, HostStep, Network, NetworkError, Step, Tensor
 from runtime.executor.stored_launch import TensorPlace
 from runtime.memory.device_memory import Allocation
@@ -48,16 +48,13 @@ class NetworkRunner:
     ``close`` gives the memory back. One run at a time: two threads need a runner each.
     """
 
-    def __init__(
-        self, network: Network, session: Session, *, operators: Mapping[str, HostOperator] = HOST_OPERATORS
-    ) -> None:
+    def __init__(self, network: Network, session: Session) -> None:
         session.require_config(network.config, "the network")
-        unknown = [s for s in network.steps if isinstance(s, HostStep) and s.operator not in operators]
-        if unknown:
-            raise NetworkError(f"step {unknown[0].node!r} needs operator {unknown[0].operator!r}, which is not here")
+        self._host_steps: list[Prepared | None] = [
+            prepared(step, network) if isinstance(step, HostStep) else None for step in network.steps
+        ]
         self.network = network
         self.session = session
-        self._operators = operators
         self._blocks: dict[Home, Allocation] = {}
         with ExitStack() as undo:
             for home, nbytes in ((Home.ARENA, network.arena_bytes), (Home.CONSTANT, len(network.constants))):
@@ -129,8 +126,9 @@ class NetworkRunner:
                     return tuple(self._submit(launch) for launch in self._launches[number])
             case HostStep():
                 read = [self._value(self.network.tensor(name), values) for name in step.inputs]
-                made = self._operators[step.operator](step.attributes, read)
-                for name, array in zip(step.outputs, made, strict=True):
+                run = self._host_steps[number]
+                assert run is not None
+                for name, array in zip(step.outputs, run(read), strict=True):
                     self._keep(self.network.tensor(name), array, values)
                 return ()
             case _:

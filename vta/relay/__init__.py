@@ -3,12 +3,13 @@
 What others build on:
 
 - ``ir.nodes``: ``Var``, ``Constant``, ``Call``, ``Tuple``, ``TupleGetItem``, ``Let``, ``Function``, ``GlobalVar``;
-  ``ir.module.IRModule``; ``ir.types``: ``TensorType`` (static shapes), ``TupleType``, ``RelayError``. Nodes compare by
-  identity, and every node has its ``type`` from the beginning.
+  ``ir.module.IRModule``. Nodes compare by identity, and every node has its ``type`` from the beginning.
+- ``runtime.executor.operators``, which the compiled network runs as well: ``types`` (``TensorType``, of static shape,
+  ``TupleType``, ``RelayError``), ``names.Op`` with every operator's name, ``table.OPERATORS`` with its inputs,
+  attributes, type relation, fusion pattern and numpy meaning. Attribute classes are frozen dataclasses in the
+  operator's own file.
 - ``call(Op.CONV2D, (data, weight), Conv2dAttrs(...), origins=(Origin("conv1", "Conv"),))`` makes a call and infers its
   type; a mistake is a ``RelayError`` that names the operator and the origins. ``constant`` makes constants.
-- ``ir.names.Op`` has every operator's name; ``ops.table.OPERATORS`` its inputs, attributes, type relation, fusion
-  pattern and numpy meaning. Attribute classes are frozen dataclasses in the operator's own file in ``ops``.
 - ``ir.traverse``: ``post_order``, ``calls``, ``users``, ``free_vars``; ``ops.rewrite``: ``rewrite``, ``replace_nodes``.
   Both are iterative: a network may be deeper than Python's stack.
 - ``interpreter.run(function, inputs)``: the result in numpy; for integer operators it is what every engine must give,
@@ -17,10 +18,11 @@ What others build on:
 - ``to_text``, ``text_and_constants``: text. Passes are functions from ``Function`` to ``Function`` in ``transform``.
 """
 
+from runtime.executor.operators.attributes import Attrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import AnyDim, RelayError, TensorType, TupleType, Type
 from vta.relay.interpreter import evaluate, run
-from vta.relay.ir.attributes import Attrs
 from vta.relay.ir.module import IRModule
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import (
     Call,
     Constant,
@@ -35,7 +37,6 @@ from vta.relay.ir.nodes import (
     constant,
 )
 from vta.relay.ir.origin import Origin
-from vta.relay.ir.types import AnyDim, RelayError, TensorType, TupleType, Type
 from vta.relay.ops.call import call, call_function, call_global
 from vta.relay.text.printer import text_and_constants, to_text
 

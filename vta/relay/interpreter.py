@@ -8,13 +8,13 @@ from typing import TypeAlias, assert_never
 
 import numpy as np
 
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.table import operator
+from runtime.executor.operators.types import Array, RelayError, TensorType, TupleType, Type
 from vta.relay.ir.module import IRModule
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
 from vta.relay.ir.origin import where
 from vta.relay.ir.traverse import children, post_order
-from vta.relay.ir.types import Array, RelayError, TensorType, TupleType, Type
-from vta.relay.ops.table import operator
 
 __all__ = ["AfterNode", "Value", "evaluate", "run"]
 

@@ -1,7 +1,7 @@
 """Running a compiled network: the same bits on every device, wherever its memory lies, and clear refusals."""
 
 import re
-from collections.abc import Sequence
+import weakref
 
 import numpy as np
 import pytest
@@ -71,20 +71,21 @@ def test_progress_and_every_tensor_are_shown(small: SmallNetwork) -> None:
 
 def test_steps_of_the_host_run_in_between_and_arrays_die_after_their_last_use() -> None:
     tensors = tuple(Tensor(name, (2, 3), "int32") for name in ("x", "a", "y"))
-    alive: list[int] = []
+    steps = (HostStep("n1", "add", ("x", "x"), ("a",)), HostStep("n2", "add", ("a", "a"), ("y",)))
+    runner = NetworkRunner(host_network(*steps, tensors=tensors), Session(VTAConfig(), "reference"))
+    made: dict[str, weakref.ref[np.ndarray]] = {}
+    alive: list[bool] = []
 
-    def double(_: object, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        [array] = arrays
-        alive.append(int(array[0, 0]))
-        return [array * 2]
+    def watch(name: str, array: np.ndarray) -> None:
+        made[name] = weakref.ref(array)
 
-    steps = (HostStep("n1", "double", ("x",), ("a",)), HostStep("n2", "double", ("a",), ("y",)))
-    runner = NetworkRunner(
-        host_network(*steps, tensors=tensors), Session(VTAConfig(), "reference"), operators={"double": double}
-    )
-    result = runner.run({"x": np.full((2, 3), 5, np.int32)})
+    def progress(number: int, _: str) -> None:
+        alive.append("a" in made and made["a"]() is not None)
+
+    result = runner.run({"x": np.full((2, 3), 5, np.int32)}, watch=watch, progress=progress)
     np.testing.assert_array_equal(result["y"], np.full((2, 3), 20))
-    assert alive == [5, 10]
+    assert alive == [False, True]
+    assert made["a"]() is None
 
 
 def test_inputs_of_other_names_shapes_and_types_are_refused(small: SmallNetwork) -> None:
@@ -115,15 +116,14 @@ def test_an_unknown_operator_is_refused_before_memory_is_taken() -> None:
 
 def test_an_operator_that_makes_another_array_is_refused() -> None:
     tensors = (Tensor("x", (1,), "int8"), Tensor("y", (2,), "int8"))
-    network = host_network(HostStep("odd", "same", ("x",), ("y",)), tensors=tensors)
-    runner = NetworkRunner(network, Session(VTAConfig(), "reference"), operators={"same": lambda _, arrays: arrays})
-    message = "tensor 'y' is int8 of shape (2,), and its step made int8 of shape (1,)"
+    network = host_network(HostStep("odd", "copy", ("x",), ("y",)), tensors=tensors)
+    message = "step 'odd', copy, makes Tensor[(1,), int8], and the network says Tensor[(2,), int8]"
     with pytest.raises(NetworkError, match=says(message)):
-        runner.run({"x": np.zeros(1, np.int8)})
+        NetworkRunner(network, Session(VTAConfig(), "reference"))
 
 
 def test_a_host_step_can_write_into_the_arena() -> None:
     tensors = (Tensor("x", (4,), "int8"), Tensor("y", (4,), "int8", Home.ARENA, 32))
-    network = host_network(HostStep("move", "same", ("x",), ("y",)), tensors=tensors)
-    runner = NetworkRunner(network, Session(VTAConfig(), "reference"), operators={"same": lambda _, arrays: arrays})
+    network = host_network(HostStep("move", "copy", ("x",), ("y",)), tensors=tensors)
+    runner = NetworkRunner(network, Session(VTAConfig(), "reference"))
     np.testing.assert_array_equal(runner.run({"x": np.arange(4, dtype=np.int8)})["y"], np.arange(4))

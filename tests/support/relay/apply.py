@@ -4,11 +4,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from runtime.executor.operators.attributes import Attrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import RelayError, TensorType
 from vta.relay.interpreter import evaluate
-from vta.relay.ir.attributes import Attrs
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Constant, Var
-from vta.relay.ir.types import RelayError, TensorType
 from vta.relay.ops.call import call
 
 

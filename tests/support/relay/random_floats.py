@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.broadcast import AxisAttrs
+from runtime.executor.operators.convolution import Conv2dAttrs, Conv2dTransposeAttrs
+from runtime.executor.operators.elementwise import ClipAttrs, SlopeAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.normalise import BatchNormAttrs, SoftmaxAttrs
+from runtime.executor.operators.pooling import AvgPool2dAttrs, Pool2dAttrs
+from runtime.executor.operators.rearrange import ExpandDimsAttrs, ReshapeAttrs, TransposeAttrs
+from runtime.executor.operators.reduction import ReduceAttrs
+from runtime.executor.operators.selection import ConcatenateAttrs, SplitAttrs, StridedSliceAttrs
+from runtime.executor.operators.types import TensorType
 from vta.relay.ir.nodes import Constant, Expr, Function, Let, Tuple, TupleGetItem, Var, constant, tensor_type
 from vta.relay.ir.origin import Origin
 from vta.relay.ir.traverse import free_vars
-from vta.relay.ir.types import TensorType
-from vta.relay.ops.broadcast import AxisAttrs
 from vta.relay.ops.call import call
-from vta.relay.ops.convolution import Conv2dAttrs, Conv2dTransposeAttrs
-from vta.relay.ops.elementwise import ClipAttrs, SlopeAttrs
-from vta.relay.ops.normalise import BatchNormAttrs, SoftmaxAttrs
-from vta.relay.ops.pooling import AvgPool2dAttrs, Pool2dAttrs
-from vta.relay.ops.rearrange import ExpandDimsAttrs, ReshapeAttrs, TransposeAttrs
-from vta.relay.ops.reduction import ReduceAttrs
-from vta.relay.ops.selection import ConcatenateAttrs, SplitAttrs, StridedSliceAttrs
 
 Array = npt.NDArray[np.float32]
 

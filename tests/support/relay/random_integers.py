@@ -14,23 +14,23 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from runtime.executor.operators.attributes import Attrs
+from runtime.executor.operators.broadcast import AxisAttrs
+from runtime.executor.operators.convolution import Conv2dAttrs, Conv2dTransposeAttrs
+from runtime.executor.operators.elementwise import ClipAttrs, HardSigmoidAttrs, SlopeAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.normalise import BatchNormAttrs
+from runtime.executor.operators.padding import PadAttrs, PadMode
+from runtime.executor.operators.pooling import AvgPool2dAttrs, Pool2dAttrs
+from runtime.executor.operators.qnn.quantize import DequantizeAttrs, QuantizeAttrs
+from runtime.executor.operators.resize import UpsamplingAttrs
+from runtime.executor.operators.selection import ConcatenateAttrs, StridedSliceAttrs
+from runtime.executor.operators.types import TensorType
 from vta.relay.integer import integer_network
-from vta.relay.ir.attributes import Attrs
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Constant, Expr, Function, Tuple, Var, constant, tensor_type
 from vta.relay.ir.origin import Origin
 from vta.relay.ir.traverse import users
-from vta.relay.ir.types import TensorType
-from vta.relay.ops.broadcast import AxisAttrs
 from vta.relay.ops.call import call
-from vta.relay.ops.convolution import Conv2dAttrs, Conv2dTransposeAttrs
-from vta.relay.ops.elementwise import ClipAttrs, HardSigmoidAttrs, SlopeAttrs
-from vta.relay.ops.normalise import BatchNormAttrs
-from vta.relay.ops.padding import PadAttrs, PadMode
-from vta.relay.ops.pooling import AvgPool2dAttrs, Pool2dAttrs
-from vta.relay.ops.qnn.quantize import DequantizeAttrs, QuantizeAttrs
-from vta.relay.ops.resize import UpsamplingAttrs
-from vta.relay.ops.selection import ConcatenateAttrs, StridedSliceAttrs
 
 Ints = npt.NDArray[np.generic]
 

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import RelayError, TensorType
 from vta.relay.interpreter import evaluate, run
 from vta.relay.ir.module import IRModule
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var, constant
-from vta.relay.ir.types import RelayError, TensorType
 from vta.relay.ops.call import call, call_function, call_global
 
 X = Var("x", TensorType((3,), "float32"))

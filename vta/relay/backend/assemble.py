@@ -11,15 +11,15 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from runtime.executor.network import Attribute, DeviceStep, Home, HostStep, Network, Step, Tensor
+from runtime.executor.network import DeviceStep, Home, HostStep, Network, Step, Tensor
+from runtime.executor.operators.attribute_values import Plain, plain_values
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import Array, TensorType
 from vta.environment import Environment
-from vta.relay.backend.host import attributes_of
 from vta.relay.backend.kernel import HostCall, Item, Kernel
 from vta.relay.backend.lower import Lowered
 from vta.relay.backend.memory import ALIGNMENT, Lifetime, planned
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleGetItem, tensor_type
-from vta.relay.ir.types import Array, TensorType
 from vta.topi.conv.conv2d_operator import Conv2d
 
 __all__ = ["Assembled", "assembled"]
@@ -111,13 +111,13 @@ class _Assembler:
         packed = self.tensors[source].shape
         rest = packed[2:-2]
         plain = (images, channels, *rest)
-        attributes: dict[str, Attribute] = {"images": images, "channels": channels}
+        attributes: dict[str, Plain] = {"images": images, "channels": channels}
         if plain == kind.shape:
             self.steps.append(HostStep(name, "unpack", (source,), (name,), attributes))
             return plain
         between = self._add(f"{name}.image", plain, str(kind.dtype), Home.HOST)
         self.steps.append(HostStep(name, "unpack", (source,), (between,), attributes))
-        reshape: dict[str, Attribute] = {"newshape": kind.shape}
+        reshape: dict[str, Plain] = {"newshape": kind.shape}
         self.steps.append(HostStep(name, str(Op.RESHAPE), (between,), (name,), reshape))
         return kind.shape
 
@@ -129,7 +129,7 @@ class _Assembler:
             if folded.factors != (1, 1):
                 source = self.on_host(expr)
                 name = self._add(f"{source}.folded", shape, dtype, Home.ARENA)
-                attributes: dict[str, Attribute] = {
+                attributes: dict[str, Plain] = {
                     "extents": folded.extents, "factors": folded.factors, "gaps": folded.gaps,
                     "dilation": folded.window.dilation, "pads": folded.window.padding[:2],
                     "batch": self.env.BATCH, "block": self.env.BLOCK_IN, "fill": operator.zero_point,
@@ -192,7 +192,7 @@ class _Assembler:
             outputs.append(name)
             if len(kinds) == 1:
                 self.results[name] = call
-        self.steps.append(HostStep(item.name, str(call.callee), inputs, tuple(outputs), attributes_of(call.attrs)))
+        self.steps.append(HostStep(item.name, str(call.callee), inputs, tuple(outputs), plain_values(call.attrs)))
 
     def _is_view(self, call: Call) -> bool:
         """Return whether a call gives other names to axes of size 1, and its operand is on the device."""

@@ -11,14 +11,14 @@ import numpy as np
 import onnx
 
 from runtime.executor.layouts import unpacked
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.table import operator
+from runtime.executor.operators.types import Array, RelayError
 from runtime.executor.runner import NetworkRunner
 from vta.relay.backend.build import Built
 from vta.relay.interpreter import run
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var, tensor_type
 from vta.relay.ir.traverse import post_order
-from vta.relay.ir.types import Array, RelayError
-from vta.relay.ops.table import operator
 
 __all__ = ["NodeDifference", "against_integers", "against_onnxruntime", "onnxruntime_tensors"]
 

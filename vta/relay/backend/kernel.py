@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from runtime.executor.operators.types import Array
 from vta.relay.ir.nodes import Call, Expr
 from vta.relay.ir.origin import Origin, merged
-from vta.relay.ir.types import Array
 from vta.topi.core.operator import Operator
 
 __all__ = ["HostCall", "Item", "Kernel"]

@@ -13,17 +13,17 @@ from typing import TypeAlias
 import numpy as np
 
 from isa.errors import VTAError
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.pooling import Pool2dAttrs
+from runtime.executor.operators.qnn.products import QnnConv2dAttrs, QnnConv2dTransposeAttrs, QnnDenseAttrs
+from runtime.executor.operators.qnn.tables import QnnPool2dAttrs
+from runtime.executor.operators.types import Array
 from vta.environment import Environment
 from vta.relay.backend.kernel import HostCall, Item, Kernel
 from vta.relay.backend.steps import CallSteps, add_steps, requantize_steps
 from vta.relay.integer.weights import known
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, tensor_type
 from vta.relay.ir.traverse import calls, use_counts, users
-from vta.relay.ir.types import Array
-from vta.relay.ops.pooling import Pool2dAttrs
-from vta.relay.ops.qnn.products import QnnConv2dAttrs, QnnConv2dTransposeAttrs, QnnDenseAttrs
-from vta.relay.ops.qnn.tables import QnnPool2dAttrs
 from vta.topi.alu.elementwise import Elementwise
 from vta.topi.alu.pooling import MaxPool2d, SumPool2d
 from vta.topi.conv.conv2d_operator import Conv2d

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from math import prod
 
 from runtime.executor.network import DeviceStep
+from runtime.executor.operators.names import Op
 from runtime.executor.runner import NodeRun
 from vta.relay.backend.build import Built
 from vta.relay.backend.kernel import HostCall, Kernel
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, tensor_type
 
 __all__ = ["NodeReport", "macs_of", "reports"]

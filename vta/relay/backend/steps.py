@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from runtime.executor.operators.qnn.rescale import WeightedAttrs
+from runtime.executor.operators.qnn.saturating import RescaleAttrs
+from runtime.executor.operators.types import Array
 from vta.relay.integer.weights import known
 from vta.relay.ir.nodes import Call, Expr
-from vta.relay.ir.types import Array
-from vta.relay.ops.qnn.rescale import WeightedAttrs
-from vta.relay.ops.qnn.saturating import RescaleAttrs
 from vta.topi.core.epilogue import Add, Clip, Epilogue, Multiply, Residual, ShiftRight, Step
 from vta.topi.core.fixed_point import FixedPoint, OutputSteps, ScaledResidual, output_steps
 

@@ -12,11 +12,11 @@ Tests: tests/vta/relay/integer/test_convert.py.
 
 from typing import assert_never
 
+from runtime.executor.operators.types import RelayError
 from vta.relay.integer.rules import RULES
 from vta.relay.integer.values import Ints, Value
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var, tensor_type
 from vta.relay.ir.traverse import post_order
-from vta.relay.ir.types import RelayError
 from vta.relay.ops.call import with_args
 
 __all__ = ["to_integers"]

@@ -8,28 +8,28 @@ from math import inf, prod
 
 import numpy as np
 
-from vta.relay.integer.values import Cells, Reals, Sums, Table, Term, Value
-from vta.relay.integer.weights import Weights, bias_of, known, weights_of
-from vta.relay.ir.names import Op
-from vta.relay.ir.nodes import Call, Constant, Expr, constant, tensor_type
-from vta.relay.ir.origin import Origin
-from vta.relay.ops.broadcast import AxisAttrs
-from vta.relay.ops.call import call
-from vta.relay.ops.convolution import Conv2dAttrs, Conv2dTransposeAttrs
-from vta.relay.ops.elementwise import ClipAttrs
-from vta.relay.ops.pooling import AvgPool2dAttrs
-from vta.relay.ops.products import BatchMatmulAttrs
-from vta.relay.ops.qnn.products import (
+from runtime.executor.operators.broadcast import AxisAttrs
+from runtime.executor.operators.convolution import Conv2dAttrs, Conv2dTransposeAttrs
+from runtime.executor.operators.elementwise import ClipAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.pooling import AvgPool2dAttrs
+from runtime.executor.operators.products import BatchMatmulAttrs
+from runtime.executor.operators.qnn.products import (
     QnnBatchMatmulAttrs,
     QnnConv2dAttrs,
     QnnConv2dTransposeAttrs,
     QnnDenseAttrs,
     QnnMulAttrs,
 )
-from vta.relay.ops.qnn.quantize import DequantizeAttrs
-from vta.relay.ops.qnn.tables import QnnPool2dAttrs
-from vta.relay.ops.rearrange import AxesAttrs, ReshapeAttrs
-from vta.relay.ops.reduction import ReduceAttrs
+from runtime.executor.operators.qnn.quantize import DequantizeAttrs
+from runtime.executor.operators.qnn.tables import QnnPool2dAttrs
+from runtime.executor.operators.rearrange import AxesAttrs, ReshapeAttrs
+from runtime.executor.operators.reduction import ReduceAttrs
+from vta.relay.integer.values import Cells, Reals, Sums, Table, Term, Value
+from vta.relay.integer.weights import Weights, bias_of, known, weights_of
+from vta.relay.ir.nodes import Call, Constant, Expr, constant, tensor_type
+from vta.relay.ir.origin import Origin
+from vta.relay.ops.call import call
 
 __all__ = [
     "added", "average_pool", "batch_matmul", "bias_add", "conv2d", "conv2d_transpose", "dense", "divide",

@@ -9,13 +9,13 @@ Some exporters quantise between a layer and its activation, at one scale. Tests:
 
 from dataclasses import replace
 
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.qnn.rescale import OutputAttrs
+from runtime.executor.operators.qnn.saturating import RescaleAttrs
 from vta.relay.integer.weights import known
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Expr, Function
 from vta.relay.ir.origin import merged
 from vta.relay.ir.traverse import children, post_order, use_counts
-from vta.relay.ops.qnn.rescale import OutputAttrs
-from vta.relay.ops.qnn.saturating import RescaleAttrs
 from vta.relay.ops.rewrite import with_body, with_children
 
 __all__ = ["fold_limits"]

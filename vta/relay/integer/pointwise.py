@@ -5,12 +5,12 @@ Tests: tests/vta/relay/integer/test_patterns.py.
 
 import numpy as np
 
+from runtime.executor.operators.broadcast import AxisAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import TensorType
 from vta.relay.integer.values import Table, Value
 from vta.relay.integer.weights import known
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Constant, Expr, Var, constant, tensor_type
-from vta.relay.ir.types import TensorType
-from vta.relay.ops.broadcast import AxisAttrs
 from vta.relay.ops.call import call, with_args
 
 __all__ = ["applied"]

@@ -8,21 +8,21 @@ from collections.abc import Callable, Mapping
 from math import inf
 from typing import TypeAlias
 
+from runtime.executor.operators.attributes import Attrs
+from runtime.executor.operators.elementwise import CastAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.padding import PadAttrs, PadMode
+from runtime.executor.operators.pooling import Pool2dAttrs
+from runtime.executor.operators.qnn.quantize import QuantizeAttrs
+from runtime.executor.operators.resize import Resize2dAttrs, ResizeMethod
+from runtime.executor.operators.selection import ConcatenateAttrs
+from runtime.executor.operators.types import TensorType
 from vta.relay.integer import layers, pointwise
 from vta.relay.integer.scaling import Target, looked_up, rescaled
 from vta.relay.integer.values import Cells, Ints, Sums, Term, Value
 from vta.relay.integer.weights import known, scalar
-from vta.relay.ir.attributes import Attrs
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Expr, TupleGetItem, constant, tensor_type
-from vta.relay.ir.types import TensorType
 from vta.relay.ops.call import call, with_args
-from vta.relay.ops.elementwise import CastAttrs
-from vta.relay.ops.padding import PadAttrs, PadMode
-from vta.relay.ops.pooling import Pool2dAttrs
-from vta.relay.ops.qnn.quantize import QuantizeAttrs
-from vta.relay.ops.resize import Resize2dAttrs, ResizeMethod
-from vta.relay.ops.selection import ConcatenateAttrs
 
 __all__ = ["RULES"]
 

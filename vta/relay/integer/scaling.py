@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.qnn.quantize import quantized
+from runtime.executor.operators.qnn.rescale import WeightedAttrs
+from runtime.executor.operators.qnn.saturating import RescaleAttrs
+from runtime.executor.operators.qnn.tables import LookupAttrs
 from vta.relay.integer.values import Cells, Ints, Reals, Sums, Table
 from vta.relay.interpreter import evaluate
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Constant, Expr, constant, tensor_type
 from vta.relay.ir.origin import Origin
 from vta.relay.ops.call import call
-from vta.relay.ops.qnn.quantize import quantized
-from vta.relay.ops.qnn.rescale import WeightedAttrs
-from vta.relay.ops.qnn.saturating import RescaleAttrs
-from vta.relay.ops.qnn.tables import LookupAttrs
 from vta.relay.ops.rewrite import substitute
 from vta.topi.core.fixed_point import FixedPoint, FixedPointError, ScaledResidual
 

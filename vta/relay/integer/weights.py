@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.qnn.quantize import DequantizeAttrs
+from runtime.executor.operators.types import Array
 from vta.relay.interpreter import evaluate
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Constant, Expr, tensor_type
 from vta.relay.ir.traverse import free_vars
-from vta.relay.ir.types import Array
-from vta.relay.ops.qnn.quantize import DequantizeAttrs
 
 __all__ = ["Weights", "bias_of", "known", "scalar", "weights_of"]
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from runtime.executor.operators.types import RelayError
 from vta.relay.ir.nodes import Function
-from vta.relay.ir.types import RelayError
 
 __all__ = ["IRModule"]
 

@@ -17,10 +17,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from vta.relay.ir.attributes import Attrs
-from vta.relay.ir.names import Op
+from runtime.executor.operators.attributes import Attrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import Array, RelayError, TensorType, TupleType, Type
 from vta.relay.ir.origin import Origin
-from vta.relay.ir.types import Array, RelayError, TensorType, TupleType, Type
 
 __all__ = [
     "Call", "Callee", "Constant", "Expr", "Function", "FunctionAttrs", "GlobalVar", "Let", "Tuple", "TupleGetItem",

@@ -9,8 +9,8 @@ from typing import assert_never
 
 import numpy as np
 
+from runtime.executor.operators.names import Op
 from vta.relay.ir.module import IRModule
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Callee, Constant, Expr, Function, GlobalVar, Let, TupleGetItem, Var
 from vta.relay.ir.traverse import children, post_order
 

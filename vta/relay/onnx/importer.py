@@ -11,8 +11,8 @@ import numpy as np
 import onnx
 import onnx.inliner
 
+from runtime.executor.operators.types import AnyDim, Array, Dim, RelayError, TensorType, bind_dims, unknown_dims
 from vta.relay.ir.nodes import Constant, Expr, Function, FunctionAttrs, Tuple, Var
-from vta.relay.ir.types import AnyDim, Array, Dim, RelayError, TensorType, bind_dims, unknown_dims
 from vta.relay.onnx.convert.table import converter
 from vta.relay.onnx.errors import OnnxError
 from vta.relay.onnx.loading import load_model, opset_of, tensor_value

@@ -13,7 +13,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import numpy_helper
 
-from vta.relay.ir.types import Array
+from runtime.executor.operators.types import Array
 from vta.relay.onnx.errors import OnnxError
 
 __all__ = ["LIMIT_BYTES", "OLDEST_OPSET", "load_model", "opset_of", "tensor_value"]

@@ -10,13 +10,13 @@ from typing import NoReturn, TypeVar
 import numpy as np
 import onnx
 
+from runtime.executor.operators.attributes import Attrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import Array, RelayError, TensorType
 from vta.relay.interpreter import evaluate
-from vta.relay.ir.attributes import Attrs
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Constant, Expr, constant, tensor_type
 from vta.relay.ir.origin import Origin
 from vta.relay.ir.traverse import free_vars
-from vta.relay.ir.types import Array, RelayError, TensorType
 from vta.relay.onnx.errors import OnnxError
 from vta.relay.onnx.loading import tensor_value
 from vta.relay.ops.call import call

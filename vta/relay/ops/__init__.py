@@ -1,4 +1,4 @@
-"""The operators: one family a file, with attributes, type relations, numpy meaning and its rows of the table.
+"""Operators as nodes of a graph: ``call`` makes one and infers its type; ``rewrite`` rebuilds graphs, ``lets`` binds.
 
-``table`` joins the rows; ``call`` makes nodes of them; ``rewrite`` rebuilds graphs. ``qnn`` has the integer ones.
+What operators take, return and mean is in ``runtime.executor.operators``.
 """

@@ -6,12 +6,12 @@ Tests: tests/vta/relay/ops/test_call.py.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vta.relay.ir.attributes import NO_ATTRS, Attrs
-from vta.relay.ir.names import Op
+from runtime.executor.operators.attributes import NO_ATTRS, Attrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.table import operator
+from runtime.executor.operators.types import RelayError, TensorType, TupleType, Type, unknown_dims
 from vta.relay.ir.nodes import Call, Callee, Expr, Function, GlobalVar, Var
 from vta.relay.ir.origin import Origin, where
-from vta.relay.ir.types import RelayError, TensorType, TupleType, Type, unknown_dims
-from vta.relay.ops.table import operator
 
 __all__ = ["call", "call_function", "call_global", "infer_type", "with_args"]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from vta.relay.ir.types import RelayError
+from runtime.executor.operators.types import RelayError
 
 __all__ = ["Kind", "TextError", "Token", "tokens"]
 

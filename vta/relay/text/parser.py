@@ -7,16 +7,17 @@ Types are inferred, and must be those of the text. A graph may come from a stran
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from vta.relay.ir.attributes import NO_ATTRS
+from runtime.executor.operators.attribute_values import made
+from runtime.executor.operators.attributes import NO_ATTRS
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.table import operator
+from runtime.executor.operators.types import Array, Type
 from vta.relay.ir.module import IRModule
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Expr, Function, FunctionAttrs, GlobalVar, Let, Tuple, TupleGetItem, Var
 from vta.relay.ir.origin import Origin
-from vta.relay.ir.types import Array, Type
 from vta.relay.ops.call import call, call_function
-from vta.relay.ops.table import operator
 from vta.relay.text.lexer import Kind, TextError
-from vta.relay.text.reader import Reader, Value, made
+from vta.relay.text.reader import Reader, Value
 from vta.relay.text.words import type_text
 
 __all__ = ["parse_function", "parse_module"]

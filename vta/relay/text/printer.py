@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field, fields
 from typing import TypeAlias, assert_never
 
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import Array
 from vta.relay.ir.module import IRModule
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import (
     Call,
     Callee,
@@ -20,7 +21,6 @@ from vta.relay.ir.nodes import (
 )
 from vta.relay.ir.origin import Origin
 from vta.relay.ir.traverse import post_order
-from vta.relay.ir.types import Array
 from vta.relay.ops.lets import bindings
 from vta.relay.text.words import array_text, attribute_text, name_text, type_text, value_text
 

@@ -5,18 +5,15 @@ Tests: tests/vta/relay/text/test_parser.py.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, fields
-from enum import Enum
-from types import NoneType, UnionType
-from typing import NoReturn, TypeVar, get_args, get_origin, get_type_hints
+from typing import NoReturn, TypeVar
 
 import numpy as np
 
+from runtime.executor.operators.types import AnyDim, Array, Dim, RelayError, TensorType, TupleType, Type, element_type
 from vta.relay.ir.nodes import Constant
-from vta.relay.ir.types import AnyDim, Array, Dim, RelayError, TensorType, TupleType, Type, element_type
 from vta.relay.text.lexer import Kind, TextError, Token, tokens
 
-__all__ = ["Reader", "Value", "made"]
+__all__ = ["Reader", "Value"]
 
 Value = object
 """What an attribute's text means before its type is known: None, bool, int, float, str, or a tuple of these."""
@@ -221,58 +218,3 @@ def _is_element(value: Value, kind: TensorType) -> bool:
     if kind.dtype == "bool" or isinstance(value, bool):
         return kind.dtype == "bool" and isinstance(value, bool)
     return isinstance(value, int | float if kind.dtype.is_float else int)
-
-
-def made(cls: type[_T], values: dict[str, Value]) -> _T:
-    """Return a dataclass made of values by name; raises ``RelayError`` if a name or a value does not go with it."""
-    hints = get_type_hints(cls)
-    known = [each.name for each in fields(cls)]  # type: ignore[arg-type]  # it is a dataclass
-    for name in values:
-        if name not in known:
-            raise RelayError(f"there is no attribute {name!r}; there are {', '.join(known) or 'none'}")
-    needed = [each.name for each in fields(cls) if each.default is MISSING]  # type: ignore[arg-type]
-    if missing := [name for name in needed if name not in values]:
-        raise RelayError(f"the attribute {missing[0]!r} is not given")
-    return cls(**{name: _settled(name, value, hints[name]) for name, value in values.items()})
-
-
-def _settled(name: str, value: Value, hint: object) -> Value:
-    """Return ``value`` as the type that ``hint`` says; raises ``RelayError``."""
-    options = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    for option in options:
-        found = _as(value, option)
-        if found is not _NOT:
-            return found
-    raise RelayError(f"attribute {name!r} is not {value!r}")
-
-
-_NOT = object()
-"""Says that a value is not of a type."""
-
-
-def _as(value: Value, hint: object) -> Value:
-    """Return ``value`` as a ``hint``, or ``_NOT``."""
-    if get_origin(hint) is tuple:
-        return _as_tuple(value, get_args(hint))
-    if hint is NoneType:
-        return None if value is None else _NOT
-    if isinstance(hint, UnionType):
-        return next((found for option in get_args(hint) if (found := _as(value, option)) is not _NOT), _NOT)
-    assert isinstance(hint, type)
-    if issubclass(hint, Enum):
-        return hint(value) if value in [each.value for each in hint] else _NOT
-    if hint is float:
-        return value if isinstance(value, int | float) and not isinstance(value, bool) else _NOT
-    if hint is int:
-        return value if isinstance(value, int) and not isinstance(value, bool) else _NOT
-    return value if isinstance(value, hint) else _NOT
-
-
-def _as_tuple(value: Value, hints: tuple[object, ...]) -> Value:
-    if not isinstance(value, tuple):
-        return _NOT
-    kinds = [hints[0]] * len(value) if hints[1:] == (...,) else list(hints)
-    if len(kinds) != len(value):
-        return _NOT
-    found = tuple(_as(each, kind) for each, kind in zip(value, kinds, strict=True))
-    return _NOT if _NOT in found else found

@@ -7,8 +7,8 @@ from enum import Enum
 
 import numpy as np
 
-from vta.relay.ir.attributes import Attrs
-from vta.relay.ir.types import AnyDim, Array, TensorType, TupleType, Type
+from runtime.executor.operators.attributes import Attrs
+from runtime.executor.operators.types import AnyDim, Array, TensorType, TupleType, Type
 
 __all__ = ["attribute_text", "name_text", "number_text", "type_text", "value_text"]
 

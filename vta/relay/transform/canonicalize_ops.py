@@ -22,14 +22,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from vta.relay.ir.attributes import Attrs
-from vta.relay.ir.names import Op
+from runtime.executor.operators.attributes import Attrs
+from runtime.executor.operators.broadcast import AxisAttrs
+from runtime.executor.operators.layouts import LayoutAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.rearrange import ExpandDimsAttrs, ReshapeAttrs, TransposeAttrs
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, tensor_type
 from vta.relay.ir.origin import Origin, merged
-from vta.relay.ops.broadcast import AxisAttrs
 from vta.relay.ops.call import call
-from vta.relay.ops.layouts import LayoutAttrs
-from vta.relay.ops.rearrange import ExpandDimsAttrs, ReshapeAttrs, TransposeAttrs
 from vta.relay.ops.rewrite import rewrite_function
 
 __all__ = ["canonicalize_ops"]

@@ -22,19 +22,19 @@ Tests: tests/vta/relay/transform/test_convert_layout.py.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from vta.relay.ir.attributes import Attrs
-from vta.relay.ir.names import Op
+from runtime.executor.operators.attributes import Attrs
+from runtime.executor.operators.convolution import Conv2dAttrs
+from runtime.executor.operators.layouts import Layout, LayoutAttrs, convert, converted_shape
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.operator import Pattern
+from runtime.executor.operators.pooling import GlobalPoolAttrs, Pool2dAttrs
+from runtime.executor.operators.selection import ConcatenateAttrs
+from runtime.executor.operators.table import operator
+from runtime.executor.operators.types import RelayError, TensorType
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, TupleGetItem, tensor_type
 from vta.relay.ir.traverse import children, post_order
-from vta.relay.ir.types import RelayError, TensorType
 from vta.relay.ops.call import call
-from vta.relay.ops.convolution import Conv2dAttrs
-from vta.relay.ops.layouts import Layout, LayoutAttrs, convert, converted_shape
-from vta.relay.ops.operator import Pattern
-from vta.relay.ops.pooling import GlobalPoolAttrs, Pool2dAttrs
 from vta.relay.ops.rewrite import with_body, with_children
-from vta.relay.ops.selection import ConcatenateAttrs
-from vta.relay.ops.table import operator
 from vta.relay.transform.inline_lets import inline_lets
 
 __all__ = ["Layouts", "convert_layout"]

@@ -16,13 +16,13 @@ to be computed. Tests: tests/vta/relay/transform/test_fold_constants.py.
 
 import numpy as np
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.rearrange import ShapeOfAttrs
+from runtime.executor.operators.table import operator
+from runtime.executor.operators.types import RelayError, TensorType, Type
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleGetItem, tensor_type
 from vta.relay.ir.origin import where
-from vta.relay.ir.types import RelayError, TensorType, Type
-from vta.relay.ops.rearrange import ShapeOfAttrs
 from vta.relay.ops.rewrite import rewrite_function
-from vta.relay.ops.table import operator
 
 __all__ = ["fold_constants", "fold_real_constants"]
 

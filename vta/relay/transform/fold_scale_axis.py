@@ -23,14 +23,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.broadcast import AxisAttrs
+from runtime.executor.operators.convolution import Conv2dAttrs, Conv2dTransposeAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import Array
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, tensor_type
 from vta.relay.ir.origin import merged
 from vta.relay.ir.traverse import post_order, use_counts, users
-from vta.relay.ir.types import Array
-from vta.relay.ops.broadcast import AxisAttrs
 from vta.relay.ops.call import with_args
-from vta.relay.ops.convolution import Conv2dAttrs, Conv2dTransposeAttrs
 from vta.relay.ops.rewrite import replace_nodes, with_body
 
 __all__ = ["backward_fold_scale_axis", "fold_scale_axis", "forward_fold_scale_axis"]

@@ -13,9 +13,9 @@ Tests: tests/vta/relay/transform/test_plan_memory.py.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from runtime.executor.operators.types import RelayError, TensorType, TupleType, Type
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
 from vta.relay.ir.traverse import post_order
-from vta.relay.ir.types import RelayError, TensorType, TupleType, Type
 from vta.relay.transform.placement import Lifetime, peak, placed
 
 __all__ = ["MemoryPlan", "Slot", "plan_memory"]

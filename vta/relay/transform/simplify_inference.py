@@ -14,11 +14,11 @@ After::
 ``%0`` and ``%1`` are constants after ``fold_constants``. Tests: tests/vta/relay/transform/test_simplify_inference.py.
 """
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.normalise import BatchNormAttrs
+from runtime.executor.operators.rearrange import ExpandDimsAttrs
 from vta.relay.ir.nodes import Call, Expr, Function, constant, tensor_type
 from vta.relay.ops.call import call
-from vta.relay.ops.normalise import BatchNormAttrs
-from vta.relay.ops.rearrange import ExpandDimsAttrs
 from vta.relay.ops.rewrite import rewrite_function
 
 __all__ = ["simplify_inference"]

@@ -7,23 +7,22 @@ import vta
 from isa.config import VTAConfig
 from runtime.executor.container import network_from_bytes, network_to_bytes
 from runtime.executor.network import DeviceStep
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.qnn.products import QnnConv2dAttrs, QnnDenseAttrs
+from runtime.executor.operators.qnn.saturating import RescaleAttrs
+from runtime.executor.operators.qnn.tables import QnnPool2dAttrs
+from runtime.executor.operators.types import Array, TensorType
 from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from tests.support.configs import CONFIGS
 from tests.support.relay.patterns import PATTERNS, Pattern, made
 from vta.relay.backend.build import Built, build_network, host_reasons
-from vta.relay.backend.host import OPERATORS_OF_HOST
 from vta.relay.backend.kernel import Kernel
 from vta.relay.backend.recognise import PlacementError
 from vta.relay.interpreter import run
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Expr, Function, Var, constant
-from vta.relay.ir.types import Array, TensorType
 from vta.relay.onnx.importer import from_onnx
 from vta.relay.ops.call import call
-from vta.relay.ops.qnn.products import QnnConv2dAttrs, QnnDenseAttrs
-from vta.relay.ops.qnn.saturating import RescaleAttrs
-from vta.relay.ops.qnn.tables import QnnPool2dAttrs
 
 SMALL = CONFIGS["b1k8"]
 PADDED = QnnConv2dAttrs(padding=(1, 1, 1, 1))
@@ -31,7 +30,7 @@ PADDED = QnnConv2dAttrs(padding=(1, 1, 1, 1))
 
 def ran(built: Built, x: Array, device: str) -> Array:
     network = network_from_bytes(network_to_bytes(built.network))  # through the file, as users do
-    runner = NetworkRunner(network, Session(network.config, device), operators=OPERATORS_OF_HOST)
+    runner = NetworkRunner(network, Session(network.config, device))
     [result] = runner.run({"x": x}).values()
     return result
 

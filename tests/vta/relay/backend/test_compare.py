@@ -11,7 +11,6 @@ from tests.support.relay.patterns import PATTERNS, made
 from vta.environment import get_env
 from vta.relay.backend.build import Built
 from vta.relay.backend.compare import against_integers, against_onnxruntime
-from vta.relay.backend.host import OPERATORS_OF_HOST
 from vta.relay.backend.session import compile_model
 
 
@@ -22,7 +21,7 @@ def built(name: str) -> tuple[Built, object, np.ndarray]:
 
 
 def run_of(network: Network) -> NetworkRunner:
-    return NetworkRunner(network, Session(network.config, "sim"), operators=OPERATORS_OF_HOST)
+    return NetworkRunner(network, Session(network.config, "sim"))
 
 
 def test_every_node_of_a_device_is_compared() -> None:

@@ -9,7 +9,6 @@ from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from tests.support.relay.random_integers import random_network
 from vta.relay.backend.build import build_network
-from vta.relay.backend.host import OPERATORS_OF_HOST
 from vta.relay.interpreter import run
 
 
@@ -17,7 +16,7 @@ def check(seed: int, device: str, *, nodes: int = 4) -> None:
     """Compare every result of a network on ``device`` with the interpreter's."""
     network = random_network(seed, nodes=nodes)
     built = build_network(network.model, vta.Environment(VTAConfig()), jobs=1)
-    runner = NetworkRunner(built.network, Session(built.network.config, device), operators=OPERATORS_OF_HOST)
+    runner = NetworkRunner(built.network, Session(built.network.config, device))
     names = [param.name for param in network.model.params]
     found = list(runner.run(dict(zip(names, network.inputs(), strict=True))).values())
     expected = run(built.function, network.inputs())

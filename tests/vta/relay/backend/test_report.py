@@ -4,7 +4,6 @@ from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from tests.support.relay.patterns import PATTERNS, made
 from vta.environment import get_env
-from vta.relay.backend.host import OPERATORS_OF_HOST
 from vta.relay.backend.report import macs_of, reports
 from vta.relay.backend.session import compile_model
 from vta.relay.ir.traverse import calls
@@ -14,7 +13,7 @@ def test_a_report_names_place_rule_and_cost() -> None:
     [pattern] = [p for p in PATTERNS if p.__name__ == "residual_without_quantisation"]
     model, x = made(pattern, 2)
     built = compile_model(model, get_env(), jobs=1)
-    runner = NetworkRunner(built.network, Session(built.network.config, "tsim"), operators=OPERATORS_OF_HOST)
+    runner = NetworkRunner(built.network, Session(built.network.config, "tsim"))
     runner.run({"x": x})
     first, second = reports(built, runner.nodes)
     assert (first.place, first.macs, first.change) == ("host", 0, "give the network int8 inputs")

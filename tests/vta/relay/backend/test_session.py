@@ -8,9 +8,10 @@ import pytest
 
 import vta
 from runtime.executor.network import NetworkError
+from runtime.executor.session import InferenceError
 from tests.support.relay.onnx_models import model_of
 from tests.support.relay.quantised_models import Quantised, expected
-from vta.relay.backend.session import InferenceError, InferenceSession
+from vta.relay.backend.session import InferenceSession
 
 
 def model(batch: int | str = "n") -> onnx.ModelProto:

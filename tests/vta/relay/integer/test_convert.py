@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import RelayError, TensorType
 from tests.support.relay.onnx_models import model_of, node
 from tests.support.relay.quantised_models import Quantised, expected
 from vta.relay.integer import to_integers
 from vta.relay.interpreter import run
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Function, Let, Var
 from vta.relay.ir.traverse import calls
-from vta.relay.ir.types import RelayError, TensorType
 from vta.relay.onnx.importer import from_onnx
 from vta.relay.ops.call import call, call_function
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from runtime.executor.operators.names import Op
 from tests.support.relay.patterns import PATTERNS, made
 from vta.relay.integer import fold_limits, to_integers
 from vta.relay.interpreter import run
-from vta.relay.ir.names import Op
 from vta.relay.ir.traverse import calls
 from vta.relay.onnx.importer import from_onnx
 

@@ -7,11 +7,11 @@ patterns have other scales.
 import numpy as np
 import pytest
 
+from runtime.executor.operators.names import Op
 from tests.support.relay.patterns import PATTERNS, Pattern, made
 from tests.support.relay.quantised_models import expected
 from vta.relay.integer import fold_limits, to_integers
 from vta.relay.interpreter import run
-from vta.relay.ir.names import Op
 from vta.relay.ir.traverse import calls
 from vta.relay.onnx.importer import from_onnx
 

@@ -1,16 +1,16 @@
 import numpy as np
 
+from runtime.executor.operators.convolution import Conv2dAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.normalise import BatchNormAttrs
+from runtime.executor.operators.qnn.quantize import DequantizeAttrs, QuantizeAttrs
+from runtime.executor.operators.types import TensorType
 from tests.support.relay.random_integers import random_network
 from vta.relay.integer.pipeline import TO_INTEGERS, integer_network
 from vta.relay.interpreter import run
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Constant, Expr, Function, Var, constant
 from vta.relay.ir.traverse import calls
-from vta.relay.ir.types import TensorType
 from vta.relay.ops.call import call
-from vta.relay.ops.convolution import Conv2dAttrs
-from vta.relay.ops.normalise import BatchNormAttrs
-from vta.relay.ops.qnn.quantize import DequantizeAttrs, QuantizeAttrs
 
 X = Var("x", TensorType((1, 3, 6, 6), "int8"))
 RNG = np.random.default_rng(1)

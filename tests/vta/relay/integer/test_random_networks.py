@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.executor.operators.names import Op
 from tests.support.relay.random_integers import KINDS, random_network
 from vta.relay.interpreter import Value, run
-from vta.relay.ir.names import Op
 from vta.relay.ir.traverse import calls
 
 FLOATS = {Op.QUANTIZE, Op.DEQUANTIZE}

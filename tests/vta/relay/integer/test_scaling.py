@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from runtime.executor.operators.types import TensorType
 from vta.relay.integer.scaling import Target, rescaled
 from vta.relay.integer.values import Cells, Sums, Term
 from vta.relay.ir.nodes import Var
-from vta.relay.ir.types import TensorType
 
 INF = float("inf")
 CELLS = Var("cells", TensorType((1, 4, 2, 2), "int8"))

@@ -1,8 +1,8 @@
 import pytest
 
+from runtime.executor.operators.types import RelayError, TensorType
 from vta.relay.ir.module import IRModule
 from vta.relay.ir.nodes import Function, Var
-from vta.relay.ir.types import RelayError, TensorType
 
 X = Var("x", TensorType((2,), "int8"))
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from runtime.executor.operators.types import RelayError, TensorType, TupleType
 from vta.relay.ir.nodes import Constant, Let, Tuple, TupleGetItem, Var, constant, tensor_type
-from vta.relay.ir.types import RelayError, TensorType, TupleType
 
 INT8 = TensorType((2,), "int8")
 

@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
 
+from runtime.executor.operators.broadcast import AxisAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import TensorType
 from tests.support.relay.random_floats import random_graph
 from vta.relay.ir.module import IRModule
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import (
     Constant,
     Expr,
@@ -18,8 +20,6 @@ from vta.relay.ir.nodes import (
 )
 from vta.relay.ir.origin import Origin
 from vta.relay.ir.structural import first_difference, structural_equal
-from vta.relay.ir.types import TensorType
-from vta.relay.ops.broadcast import AxisAttrs
 from vta.relay.ops.call import call, call_function, call_global
 
 X, Y = (Var(name, TensorType((2,), "float32")) for name in "xy")

@@ -1,7 +1,7 @@
-from vta.relay.ir.names import Op
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import TensorType
 from vta.relay.ir.nodes import Expr, Function, Let, Tuple, TupleGetItem, Var, constant
 from vta.relay.ir.traverse import calls, children, constants, free_vars, post_order, use_counts, users
-from vta.relay.ir.types import TensorType
 from vta.relay.ops.call import call
 
 X = Var("x", TensorType((2,), "float32"))

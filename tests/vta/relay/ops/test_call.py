@@ -1,12 +1,12 @@
 import pytest
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.broadcast import AxisAttrs
+from runtime.executor.operators.elementwise import ClipAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import AnyDim, RelayError, TensorType
 from vta.relay.ir.nodes import Function, GlobalVar, Tuple, Var, constant
 from vta.relay.ir.origin import Origin
-from vta.relay.ir.types import AnyDim, RelayError, TensorType
-from vta.relay.ops.broadcast import AxisAttrs
 from vta.relay.ops.call import call, call_function, call_global, with_args
-from vta.relay.ops.elementwise import ClipAttrs
 
 X = Var("x", TensorType((2, 3), "float32"))
 THREE = constant([1, 2, 3], "float32")

@@ -1,6 +1,6 @@
-from vta.relay.ir.names import Op
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import TensorType
 from vta.relay.ir.nodes import Let, Var
-from vta.relay.ir.types import TensorType
 from vta.relay.ops.call import call
 from vta.relay.ops.lets import bindings
 

@@ -1,7 +1,7 @@
-from vta.relay.ir.names import Op
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import TensorType
 from vta.relay.ir.nodes import Call, Expr, Function, Let, Tuple, TupleGetItem, Var, constant
 from vta.relay.ir.traverse import post_order
-from vta.relay.ir.types import TensorType
 from vta.relay.ops.call import call
 from vta.relay.ops.rewrite import replace_nodes, rewrite, rewrite_function, substitute, with_children
 

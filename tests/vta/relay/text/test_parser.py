@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.executor.operators.types import AnyDim, RelayError, TensorType
 from tests.support.relay.random_floats import random_graph
 from tests.support.relay.random_integers import random_network
 from vta.relay.ir.module import IRModule
 from vta.relay.ir.nodes import Function, Var
 from vta.relay.ir.structural import first_difference
-from vta.relay.ir.types import AnyDim, RelayError, TensorType
 from vta.relay.text.lexer import TextError
 from vta.relay.text.parser import parse_function, parse_module
 from vta.relay.text.printer import text_and_constants, to_text

@@ -1,7 +1,11 @@
 import numpy as np
 
+from runtime.executor.operators.convolution import Conv2dAttrs
+from runtime.executor.operators.elementwise import ClipAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.padding import PadAttrs, PadMode
+from runtime.executor.operators.types import AnyDim, TensorType
 from vta.relay.ir.module import IRModule
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import (
     Constant,
     Function,
@@ -14,11 +18,7 @@ from vta.relay.ir.nodes import (
     constant,
 )
 from vta.relay.ir.origin import Origin
-from vta.relay.ir.types import AnyDim, TensorType
 from vta.relay.ops.call import call, call_function, call_global
-from vta.relay.ops.convolution import Conv2dAttrs
-from vta.relay.ops.elementwise import ClipAttrs
-from vta.relay.ops.padding import PadAttrs, PadMode
 from vta.relay.text.printer import text_and_constants, to_text
 
 X = Var("x", TensorType((1, 2, 4, 4), "float32"))

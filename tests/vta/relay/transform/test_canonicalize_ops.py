@@ -3,20 +3,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.executor.operators.broadcast import AxisAttrs, ShapeAttrs
+from runtime.executor.operators.elementwise import CastAttrs
+from runtime.executor.operators.layouts import LayoutAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.padding import PadAttrs
+from runtime.executor.operators.rearrange import AxesAttrs, ExpandDimsAttrs, ReshapeAttrs, TileAttrs, TransposeAttrs
+from runtime.executor.operators.selection import ConcatenateAttrs, StridedSliceAttrs
+from runtime.executor.operators.types import TensorType
 from tests.support.relay.random_floats import random_graph
 from tests.support.relay.random_integers import random_network
 from tests.support.relay.same_meaning import assert_same_meaning
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Expr, Function, Var, constant
 from vta.relay.ir.origin import Origin
-from vta.relay.ir.types import TensorType
-from vta.relay.ops.broadcast import AxisAttrs, ShapeAttrs
 from vta.relay.ops.call import call
-from vta.relay.ops.elementwise import CastAttrs
-from vta.relay.ops.layouts import LayoutAttrs
-from vta.relay.ops.padding import PadAttrs
-from vta.relay.ops.rearrange import AxesAttrs, ExpandDimsAttrs, ReshapeAttrs, TileAttrs, TransposeAttrs
-from vta.relay.ops.selection import ConcatenateAttrs, StridedSliceAttrs
 from vta.relay.transform.canonicalize_ops import canonicalize_ops
 
 X = Var("x", TensorType((1, 4, 4, 4), "float32"))

@@ -3,18 +3,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.executor.operators.convolution import Conv2dAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.pooling import Pool2dAttrs
+from runtime.executor.operators.reduction import ReduceAttrs
+from runtime.executor.operators.selection import ConcatenateAttrs
+from runtime.executor.operators.types import RelayError, TensorType
 from tests.support.relay.random_floats import RandomGraph, random_graph
 from tests.support.relay.random_integers import random_network
 from tests.support.relay.same_meaning import assert_same_meaning
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, Var, constant
 from vta.relay.ir.traverse import calls
-from vta.relay.ir.types import RelayError, TensorType
 from vta.relay.ops.call import call
-from vta.relay.ops.convolution import Conv2dAttrs
-from vta.relay.ops.pooling import Pool2dAttrs
-from vta.relay.ops.reduction import ReduceAttrs
-from vta.relay.ops.selection import ConcatenateAttrs
 from vta.relay.transform.convert_layout import Layouts, convert_layout
 
 X = Var("x", TensorType((2, 8, 6, 5), "float32"))

@@ -2,16 +2,16 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.executor.operators.elementwise import ClipAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import TensorType
 from tests.support.relay.random_floats import random_graph
 from tests.support.relay.random_integers import random_network
 from tests.support.relay.same_meaning import assert_same_meaning
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Constant, Function, Tuple, TupleGetItem, Var, constant
 from vta.relay.ir.origin import Origin
 from vta.relay.ir.traverse import calls, post_order
-from vta.relay.ir.types import TensorType
 from vta.relay.ops.call import call, call_function
-from vta.relay.ops.elementwise import ClipAttrs
 from vta.relay.transform.eliminate_common_subexpressions import eliminate_common_subexpressions
 
 X = Var("x", TensorType((2,), "float32"))

@@ -2,13 +2,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import RelayError, TensorType
 from tests.support.relay.random_floats import random_graph
 from tests.support.relay.same_meaning import assert_same_meaning
 from vta.relay.ir.module import IRModule
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Function, GlobalVar, Let, Tuple, TupleGetItem, Var
 from vta.relay.ir.traverse import free_vars, post_order
-from vta.relay.ir.types import RelayError, TensorType
 from vta.relay.ops.call import call, call_function, call_global
 from vta.relay.transform.eliminate_dead_code import eliminate_dead_code, eliminate_dead_functions
 

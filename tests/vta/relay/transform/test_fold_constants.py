@@ -3,18 +3,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.executor.operators.broadcast import ShapeAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.rearrange import ReshapeAttrs
+from runtime.executor.operators.selection import SplitAttrs, TakeAttrs
+from runtime.executor.operators.types import RelayError, TensorType
 from tests.support.relay.random_floats import random_graph
 from tests.support.relay.random_integers import random_network
 from tests.support.relay.same_meaning import assert_same_meaning
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var, constant
 from vta.relay.ir.origin import Origin
 from vta.relay.ir.traverse import calls
-from vta.relay.ir.types import RelayError, TensorType
-from vta.relay.ops.broadcast import ShapeAttrs
 from vta.relay.ops.call import call
-from vta.relay.ops.rearrange import ReshapeAttrs
-from vta.relay.ops.selection import SplitAttrs, TakeAttrs
 from vta.relay.transform.fold_constants import fold_constants, fold_real_constants
 from vta.relay.transform.inline_lets import inline_lets
 

@@ -5,19 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.executor.operators.attributes import Attrs
+from runtime.executor.operators.broadcast import AxisAttrs
+from runtime.executor.operators.convolution import Conv2dAttrs, Conv2dTransposeAttrs
+from runtime.executor.operators.elementwise import SlopeAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.pooling import AvgPool2dAttrs, Pool2dAttrs
+from runtime.executor.operators.types import TensorType
 from tests.support.relay.random_floats import RandomGraph, random_graph
 from tests.support.relay.same_meaning import assert_same_meaning
-from vta.relay.ir.attributes import Attrs
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, Var, constant
 from vta.relay.ir.origin import Origin
 from vta.relay.ir.traverse import calls
-from vta.relay.ir.types import TensorType
-from vta.relay.ops.broadcast import AxisAttrs
 from vta.relay.ops.call import call
-from vta.relay.ops.convolution import Conv2dAttrs, Conv2dTransposeAttrs
-from vta.relay.ops.elementwise import SlopeAttrs
-from vta.relay.ops.pooling import AvgPool2dAttrs, Pool2dAttrs
 from vta.relay.transform.fold_constants import fold_constants
 from vta.relay.transform.fold_scale_axis import (
     backward_fold_scale_axis,

@@ -1,12 +1,12 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.types import TensorType
 from tests.support.relay.random_floats import random_graph
 from tests.support.relay.same_meaning import assert_same_meaning
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Function, Let, Var
 from vta.relay.ir.traverse import post_order
-from vta.relay.ir.types import TensorType
 from vta.relay.ops.call import call
 from vta.relay.transform.inline_lets import inline_lets
 

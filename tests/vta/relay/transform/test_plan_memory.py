@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.selection import ConcatenateAttrs, SplitAttrs
+from runtime.executor.operators.types import RelayError, TensorType, TupleType
 from tests.support.relay.random_floats import random_graph
 from tests.support.relay.random_integers import random_network
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Expr, Function, Let, Tuple, TupleGetItem, Var
 from vta.relay.ir.traverse import calls, children, post_order
-from vta.relay.ir.types import RelayError, TensorType, TupleType
 from vta.relay.ops.call import call
-from vta.relay.ops.selection import ConcatenateAttrs, SplitAttrs
 from vta.relay.transform.fusion.fuse_ops import fuse_ops
 from vta.relay.transform.placement import Lifetime
 from vta.relay.transform.plan_memory import MemoryPlan, Slot, plan_memory

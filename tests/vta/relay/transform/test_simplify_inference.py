@@ -3,16 +3,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.normalise import BatchNormAttrs
+from runtime.executor.operators.types import TensorType
 from tests.support.relay.random_floats import random_graph
 from tests.support.relay.same_meaning import assert_near, assert_same_meaning
 from vta.relay.interpreter import run
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Function, Var
 from vta.relay.ir.origin import Origin
 from vta.relay.ir.traverse import calls
-from vta.relay.ir.types import TensorType
 from vta.relay.ops.call import call
-from vta.relay.ops.normalise import BatchNormAttrs
 from vta.relay.transform.simplify_inference import simplify_inference
 
 C = TensorType((3,), "float32")

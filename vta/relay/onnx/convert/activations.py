@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from math import inf
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.elementwise import ClipAttrs, HardSigmoidAttrs, SlopeAttrs
+from runtime.executor.operators.names import Op
 from vta.relay.ir.nodes import Expr
 from vta.relay.onnx.convert.converter import Converter
 from vta.relay.onnx.node import Node
-from vta.relay.ops.elementwise import ClipAttrs, HardSigmoidAttrs, SlopeAttrs
 
 __all__ = ["CONVERTERS"]
 

@@ -6,7 +6,7 @@ Tests: tests/vta/relay/onnx/test_backend_cases.py.
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.names import Op
 from vta.relay.ir.nodes import Expr
 from vta.relay.onnx.convert.converter import Converter, all_inputs, direct
 from vta.relay.onnx.node import Node

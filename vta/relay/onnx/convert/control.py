@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.rearrange import ExpandDimsAttrs
+from runtime.executor.operators.selection import ConcatenateAttrs
 from vta.relay.ir.nodes import Constant, Expr, tensor_type
 from vta.relay.onnx.convert.converter import Converter
 from vta.relay.onnx.node import Node
-from vta.relay.ops.rearrange import ExpandDimsAttrs
-from vta.relay.ops.selection import ConcatenateAttrs
 
 __all__ = ["CONVERTERS", "MOST_ROUNDS"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.names import Op
 from vta.relay.ir.nodes import Expr
 from vta.relay.onnx.node import Node
 

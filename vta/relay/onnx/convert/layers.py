@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.broadcast import AxisAttrs
+from runtime.executor.operators.convolution import Conv2dAttrs, Conv2dTransposeAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.rearrange import TransposeAttrs
 from vta.relay.ir.nodes import Expr
 from vta.relay.onnx.convert.converter import Converter
 from vta.relay.onnx.convert.pads import conv_pads, transposed_pads
 from vta.relay.onnx.node import Node
-from vta.relay.ops.broadcast import AxisAttrs
-from vta.relay.ops.convolution import Conv2dAttrs, Conv2dTransposeAttrs
-from vta.relay.ops.rearrange import TransposeAttrs
 
 __all__ = ["CONVERTERS", "conv2d_attrs", "with_bias"]
 

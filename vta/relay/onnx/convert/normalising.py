@@ -4,12 +4,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.normalise import (
+    BatchNormAttrs,
+    InstanceNormAttrs,
+    LayerNormAttrs,
+    LrnAttrs,
+    SoftmaxAttrs,
+)
+from runtime.executor.operators.rearrange import ReshapeAttrs
 from vta.relay.ir.nodes import Expr
 from vta.relay.onnx.convert.converter import Converter
 from vta.relay.onnx.node import Node
-from vta.relay.ops.normalise import BatchNormAttrs, InstanceNormAttrs, LayerNormAttrs, LrnAttrs, SoftmaxAttrs
-from vta.relay.ops.rearrange import ReshapeAttrs
 
 __all__ = ["CONVERTERS"]
 

@@ -3,8 +3,8 @@
 Tests: tests/vta/relay/onnx/test_backend_cases.py.
 """
 
+from runtime.executor.operators.windows import Pads, Pair
 from vta.relay.onnx.node import Node
-from vta.relay.ops.windows import Pads, Pair
 
 __all__ = ["conv_pads", "transposed_pads"]
 

@@ -9,20 +9,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.broadcast import AxisAttrs
+from runtime.executor.operators.elementwise import CastAttrs, SlopeAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.normalise import SoftmaxAttrs
+from runtime.executor.operators.pooling import AvgPool2dAttrs, GlobalPoolAttrs
+from runtime.executor.operators.qnn.products import QnnConv2dAttrs
+from runtime.executor.operators.qnn.quantize import DequantizeAttrs, QuantizeAttrs
+from runtime.executor.operators.rearrange import ReshapeAttrs, TransposeAttrs
+from runtime.executor.operators.selection import ConcatenateAttrs
 from vta.relay.ir.nodes import Constant, Expr, tensor_type
 from vta.relay.onnx.convert.converter import Converter
 from vta.relay.onnx.convert.layers import conv2d_attrs
 from vta.relay.onnx.convert.pads import conv_pads
 from vta.relay.onnx.node import Node
-from vta.relay.ops.broadcast import AxisAttrs
-from vta.relay.ops.elementwise import CastAttrs, SlopeAttrs
-from vta.relay.ops.normalise import SoftmaxAttrs
-from vta.relay.ops.pooling import AvgPool2dAttrs, GlobalPoolAttrs
-from vta.relay.ops.qnn.products import QnnConv2dAttrs
-from vta.relay.ops.qnn.quantize import DequantizeAttrs, QuantizeAttrs
-from vta.relay.ops.rearrange import ReshapeAttrs, TransposeAttrs
-from vta.relay.ops.selection import ConcatenateAttrs
 
 __all__ = ["CONVERTERS"]
 

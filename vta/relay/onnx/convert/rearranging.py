@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.broadcast import ShapeAttrs
+from runtime.executor.operators.elementwise import CastAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.rearrange import AxesAttrs, ReshapeAttrs, TileAttrs, TransposeAttrs
+from runtime.executor.operators.resize import DepthSpaceAttrs, DepthSpaceMode
+from runtime.executor.operators.selection import ConcatenateAttrs, OneHotAttrs, SplitAttrs, StridedSliceAttrs, TakeAttrs
 from vta.relay.ir.nodes import Constant, Expr, TupleGetItem
 from vta.relay.onnx.convert.converter import Converter, all_inputs
 from vta.relay.onnx.node import Node
-from vta.relay.ops.broadcast import ShapeAttrs
-from vta.relay.ops.elementwise import CastAttrs
-from vta.relay.ops.rearrange import AxesAttrs, ReshapeAttrs, TileAttrs, TransposeAttrs
-from vta.relay.ops.resize import DepthSpaceAttrs, DepthSpaceMode
-from vta.relay.ops.selection import ConcatenateAttrs, OneHotAttrs, SplitAttrs, StridedSliceAttrs, TakeAttrs
 
 __all__ = ["CONVERTERS"]
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.reduction import ArgAttrs, ReduceAttrs
 from vta.relay.ir.nodes import Expr
 from vta.relay.onnx.convert.converter import Converter
 from vta.relay.onnx.node import Node
-from vta.relay.ops.reduction import ArgAttrs, ReduceAttrs
 
 __all__ = ["CONVERTERS"]
 

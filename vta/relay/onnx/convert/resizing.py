@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.padding import PadAttrs, PadMode
+from runtime.executor.operators.resize import Coordinates, NearestRounding, Resize2dAttrs, ResizeMethod
+from runtime.executor.operators.selection import StridedSliceAttrs
 from vta.relay.ir.nodes import Expr
 from vta.relay.onnx.convert.converter import Converter
 from vta.relay.onnx.node import Node
-from vta.relay.ops.padding import PadAttrs, PadMode
-from vta.relay.ops.resize import Coordinates, NearestRounding, Resize2dAttrs, ResizeMethod
-from vta.relay.ops.selection import StridedSliceAttrs
 
 __all__ = ["CONVERTERS"]
 

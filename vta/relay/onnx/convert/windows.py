@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.pooling import AvgPool2dAttrs, GlobalPoolAttrs, Pool2dAttrs
+from runtime.executor.operators.windows import Pads, Pair
 from vta.relay.ir.nodes import Expr
 from vta.relay.onnx.convert.converter import Converter
 from vta.relay.onnx.convert.pads import conv_pads
 from vta.relay.onnx.node import Node
-from vta.relay.ops.pooling import AvgPool2dAttrs, GlobalPoolAttrs, Pool2dAttrs
-from vta.relay.ops.windows import Pads, Pair
 
 __all__ = ["CONVERTERS"]
 

@@ -26,15 +26,15 @@ Tests: tests/vta/relay/transform/fusion/test_fuse_ops.py.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from vta.relay.ir.names import Op
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.operator import Pattern
+from runtime.executor.operators.table import operator
+from runtime.executor.operators.types import TensorType, Type
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, FunctionAttrs, Let, Tuple, TupleGetItem, Var
 from vta.relay.ir.origin import merged
 from vta.relay.ir.traverse import children, post_order
-from vta.relay.ir.types import TensorType, Type
 from vta.relay.ops.call import call_function
-from vta.relay.ops.operator import Pattern
 from vta.relay.ops.rewrite import with_body, with_children
-from vta.relay.ops.table import operator
 from vta.relay.transform.fusion.groups import MAX_OPERATORS, Node, grouped
 from vta.relay.transform.fusion.post_dominators import Edge
 from vta.relay.transform.inline_lets import inline_lets

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from vta.relay.ops.operator import Pattern
+from runtime.executor.operators.operator import Pattern
 from vta.relay.transform.fusion.post_dominators import Edge, PostDominator, post_dominators
 
 __all__ = ["MAX_OPERATORS", "Node", "grouped"]

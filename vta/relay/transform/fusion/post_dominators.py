@@ -8,7 +8,7 @@ Tests: tests/vta/relay/transform/fusion/test_post_dominators.py.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vta.relay.ops.operator import Pattern
+from runtime.executor.operators.operator import Pattern
 
 __all__ = ["Edge", "PostDominator", "post_dominators"]
 

@@ -2,17 +2,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.executor.operators.convolution import Conv2dAttrs
+from runtime.executor.operators.names import Op
+from runtime.executor.operators.rearrange import TransposeAttrs
+from runtime.executor.operators.types import TensorType
 from tests.support.relay.random_floats import random_graph
 from tests.support.relay.random_integers import random_network
 from tests.support.relay.same_meaning import assert_same_meaning
-from vta.relay.ir.names import Op
 from vta.relay.ir.nodes import Call, Constant, Function, FunctionAttrs, Tuple, Var, constant
 from vta.relay.ir.origin import Origin
 from vta.relay.ir.traverse import calls, free_vars, post_order
-from vta.relay.ir.types import TensorType
 from vta.relay.ops.call import call, call_function
-from vta.relay.ops.convolution import Conv2dAttrs
-from vta.relay.ops.rearrange import TransposeAttrs
 from vta.relay.text.parser import parse_function
 from vta.relay.text.printer import text_and_constants, to_text
 from vta.relay.transform.fusion.fuse_ops import fuse_ops

@@ -1,6 +1,6 @@
 import pytest
 
-from vta.relay.ops.operator import Pattern
+from runtime.executor.operators.operator import Pattern
 from vta.relay.transform.fusion.groups import Node, grouped
 from vta.relay.transform.fusion.post_dominators import Edge
 

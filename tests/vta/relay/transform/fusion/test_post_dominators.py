@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from vta.relay.ops.operator import Pattern
+from runtime.executor.operators.operator import Pattern
 from vta.relay.transform.fusion.post_dominators import Edge, PostDominator, post_dominators
 
 E, B, INJ, R = Pattern.ELEMWISE, Pattern.BROADCAST, Pattern.INJECTIVE, Pattern.COMM_REDUCE
