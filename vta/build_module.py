@@ -12,8 +12,11 @@ from isa.errors import VTAError
 from vta import te
 from vta.codegen import CodeTarget, Module, emit_host
 from vta.environment import get_env
+from vta.instrument import PassInfo, PassInstrument
 from vta.loop_options import passes_switched_off, with_options
+from vta.pass_objects import function_of
 from vta.passes import pipelines
+from vta.passes.host.skip_assert import skip_assert
 from vta.passes.pipelines import PassScope
 from vta.target import Target, TargetError
 from vta.te.lowering.lower import Argument, schedule_to_func
@@ -21,7 +24,7 @@ from vta.tir.buffer import Buffer
 from vta.tir.func import IRModule, PrimFunc
 from vta.transform import DEBUG_FLAG, PASSES_ELSEWHERE, PassContext
 
-__all__ = ["BuildError", "build", "build_config", "build_generic", "lower", "lower_generic"]
+__all__ = ["BuildError", "build", "build_config", "build_generic", "lower", "lower_generic", "schedule_to_module"]
 
 Lowerable: TypeAlias = te.Schedule | PrimFunc | IRModule
 
@@ -77,6 +80,16 @@ def lower_generic(
     return _lowered(inp, args, name, binds, PassScope.ANY, skipped=_PARTITION if simple_mode else ())
 
 
+def schedule_to_module(
+    sch: te.Schedule,
+    args: Sequence[Argument] | None = None,
+    name: str = "main",
+    binds: Mapping[te.Tensor, Buffer] | None = None,
+) -> IRModule:
+    """Return the program of a schedule before any pass."""
+    return IRModule({func.name: func for func in _functions(sch, args, name, binds)}, get_env().config)
+
+
 def _lowered(
     inp: Lowerable,
     args: Sequence[Argument] | None,
@@ -90,9 +103,22 @@ def _lowered(
     disabled = {name for name in context.disabled_pass if name.removeprefix("tir.") not in PASSES_ELSEWHERE}
     disabled.update(skipped, passes_switched_off(context))
 
+    watchers = [i for i in context.instruments if isinstance(i, PassInstrument)]
+
+    def before_each(pass_name: str, func: PrimFunc) -> bool:
+        module, info = IRModule({func.name: func}, config), PassInfo(0, f"tir.{pass_name}")
+        if not all(watcher.should_run(module, info) for watcher in watchers):
+            return False
+        for watcher in watchers:
+            watcher.run_before_pass(module, info)
+        return True
+
     def after_each(pass_name: str, func: PrimFunc) -> None:
         for instrument in context.instruments:
-            instrument(pass_name, func)
+            if isinstance(instrument, PassInstrument):
+                instrument.run_after_pass(IRModule({func.name: func}, config), PassInfo(0, f"tir.{pass_name}"))
+            else:
+                instrument(pass_name, func)
 
     def one(func: PrimFunc) -> PrimFunc:
         return pipelines.run(
@@ -100,12 +126,15 @@ def _lowered(
             config,
             scope=scope,
             disabled=disabled,
+            before_each=before_each if watchers else None,
             after_each=after_each,
             debug_flag=context.debug_flag,
-            added=context.lower_passes,
+            added=[(phase, function_of(added)) for phase, added in context.lower_passes],
         )
 
     done = [one(func) for func in functions]
+    if context.config.get("tir.disable_assert"):
+        done = [skip_assert(func, config) for func in done]
     return IRModule({func.name: func for func in done}, config)
 
 

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from isa.errors import VTAError
+from vta.instrument import PassInstrument
 from vta.tir.func import Pass
 
 __all__ = ["ADD_LOWER_PASS", "DEBUG_FLAG", "PASSES_ELSEWHERE", "OptionError", "PassContext", "merge"]
@@ -66,14 +67,15 @@ class PassContext:
     """Settings of the compiler; ``with`` makes them the current ones.
 
     ``opt_level`` 0 to 3 is for graph and host code optimisation; ``disabled_pass`` names passes to leave out;
-    ``config`` has options by name; ``instruments`` are called as ``after_each(name, function)``.
+    ``config`` has options by name; ``instruments`` are objects of ``vta.instrument``, or functions, which are called as
+    ``after_each(name, function)``.
     """
 
     opt_level: int = 2
     required_pass: Collection[str] = ()
     disabled_pass: Collection[str] = ()
     config: Mapping[str, object] = field(default_factory=dict)
-    instruments: Sequence[Callable[[str, object], None]] = ()
+    instruments: Sequence[Callable[[str, object], None] | PassInstrument] = ()
 
     def __post_init__(self) -> None:
         for field_name, names in (("disabled_pass", self.disabled_pass), ("required_pass", self.required_pass)):
@@ -81,6 +83,9 @@ class PassContext:
                 raise OptionError(f"{field_name} takes a list of names, not the string {names!r}; write [{names!r}]")
         if not isinstance(self.opt_level, int) or self.opt_level < 0:
             raise OptionError(f"opt_level takes a number, 0 to 3, not {self.opt_level!r}")
+        for instrument in self.instruments:
+            if not callable(instrument) and not isinstance(instrument, PassInstrument):
+                raise OptionError(f"instruments are objects of vta.instrument or functions, not {instrument!r}")
         for name, value in self.config.items():
             _check_option(name, value)
 
@@ -105,12 +110,18 @@ class PassContext:
     def __enter__(self) -> Self:
         merged = merge(PassContext.current(), self) if _CURRENT.get() else self
         _CURRENT.set((*_CURRENT.get(), merged))
+        for instrument in self.instruments:
+            if isinstance(instrument, PassInstrument):
+                instrument.enter_pass_ctx()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         _CURRENT.set(_CURRENT.get()[:-1])
+        for instrument in self.instruments:
+            if isinstance(instrument, PassInstrument):
+                instrument.exit_pass_ctx()
 
 
 _DEFAULT = PassContext()

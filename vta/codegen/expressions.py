@@ -239,7 +239,7 @@ _BITWISE: dict[Builtin, _Binary] = {
 
 def _emit_call(scope: FunctionScope, expr: Call) -> Value:
     match expr.op, expr.args:
-        case Builtin.CALL_EXTERN, (StringImm(value=name), *arguments):
+        case Builtin.CALL_EXTERN | Builtin.CALL_PURE_EXTERN, (StringImm(value=name), *arguments):
             return _emit_extern(scope, name, tuple(arguments), expr.dtype)
         case Builtin.LIKELY, (value,):
             return emit_expr(scope, value)
@@ -252,6 +252,11 @@ def _emit_call(scope: FunctionScope, expr: Call) -> Value:
             return _BITWISE[expr.op](scope.builder, emit_expr(scope, a), emit_expr(scope, b))
         case Builtin.BITWISE_NOT, (a,):
             return scope.builder.not_(emit_expr(scope, a))
+        case Builtin.ISNAN, (a,):
+            value = emit_expr(scope, a)
+            return scope.builder.fcmp_unordered("uno", value, value)
+        case Builtin.POPCOUNT, (a,):
+            return scope.builder.ctpop(emit_expr(scope, a))
         case Builtin.THREAD_CONTEXT | Builtin.COMMAND_HANDLE, _:
             return scope.command
         case Builtin.ADDRESS_OF, (BufferLoad() as load,):

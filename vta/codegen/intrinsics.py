@@ -23,7 +23,33 @@ _LLVM: dict[Builtin, str] = {
     Builtin.CEIL: "llvm.ceil",
     Builtin.TRUNC: "llvm.trunc",
     Builtin.ROUND: "llvm.rint",  # to nearest, ties to even
+    Builtin.SIN: "llvm.sin",
+    Builtin.COS: "llvm.cos",
+    Builtin.EXP2: "llvm.exp2",
+    Builtin.LOG2: "llvm.log2",
+    Builtin.LOG10: "llvm.log10",
+    Builtin.COPYSIGN: "llvm.copysign",
 }
+
+_C_LIBRARY: dict[Builtin, str] = {
+    Builtin.TANH: "tanh",
+    Builtin.ERF: "erf",
+    Builtin.TAN: "tan",
+    Builtin.ASIN: "asin",
+    Builtin.ACOS: "acos",
+    Builtin.ATAN: "atan",
+    Builtin.SINH: "sinh",
+    Builtin.COSH: "cosh",
+    Builtin.ASINH: "asinh",
+    Builtin.ACOSH: "acosh",
+    Builtin.ATANH: "atanh",
+    Builtin.LOG1P: "log1p",
+    Builtin.ATAN2: "atan2",
+    Builtin.HYPOT: "hypot",
+    Builtin.NEXTAFTER: "nextafter",
+    Builtin.FMOD: "fmod",
+}
+"""Functions of doubles; those of floats have an ``f`` behind the name."""
 
 
 def emit_math(scope: FunctionScope, op: Builtin, dtype: DType, arguments: list[Value]) -> Value:
@@ -33,12 +59,12 @@ def emit_math(scope: FunctionScope, op: Builtin, dtype: DType, arguments: list[V
     if dtype.bits == 16:
         return _in_single_precision(scope, op, dtype, arguments)
     match op:
-        case Builtin.TANH:
-            return _emit_tanh(scope, dtype, arguments[0])
         case Builtin.SIGMOID:
             return _emit_sigmoid(scope, dtype, arguments[0])
         case _ if op in _LLVM:
             return float_intrinsic(scope.builder, _LLVM[op], dtype, arguments)
+        case _ if op in _C_LIBRARY:
+            return _emit_c_function(scope, _C_LIBRARY[op], dtype, arguments)
         case _:
             raise CodegenError(f"{scope.where}: {op} has no host code")
 
@@ -49,12 +75,13 @@ def _in_single_precision(scope: FunctionScope, op: Builtin, dtype: DType, argume
     return scope.builder.fptrunc(emit_math(scope, op, single, wide), register_type(dtype))
 
 
-def _emit_tanh(scope: FunctionScope, dtype: DType, argument: Value) -> Value:
+def _emit_c_function(scope: FunctionScope, name: str, dtype: DType, arguments: list[Value]) -> Value:
     if dtype.lanes > 1:
-        return by_lane(scope.builder, dtype, [argument], lambda lane: _emit_tanh(scope, dtype.element, lane))
+        element = dtype.element
+        return by_lane(scope.builder, dtype, arguments, lambda *lane: _emit_c_function(scope, name, element, [*lane]))
     kind = register_type(dtype)
-    name = "tanhf" if dtype.bits == 32 else "tanh"
-    return scope.builder.call(scope.unit.extern(name, Signature(kind, (kind,))), [argument])
+    own = f"{name}f" if dtype.bits == 32 else name
+    return scope.builder.call(scope.unit.extern(own, Signature(kind, (kind,) * len(arguments))), arguments)
 
 
 def _emit_sigmoid(scope: FunctionScope, dtype: DType, argument: Value) -> Value:

@@ -3,22 +3,48 @@
 Tests: tests/vta/compat/test_tvm_names.py.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
 
-from vta import build_module, nd, rpc, target, te, topi, transform
+from isa.errors import VTAError
+from vta import build_module, instrument, nd, pass_objects, rpc, target, te, tir_passes, topi, transform
 from vta.codegen import Module, load_module
 from vta.compat.answer import Tree
+from vta.compat.convert import convert
 from vta.compat.tempdir import TempDirectory, tempdir
-from vta.tir import buffer, dtype, expr, func, ops, stmt
+from vta.te.lowering import lower
+from vta.tir import (
+    analysis,
+    buffer,
+    calls,
+    dtype,
+    expr,
+    func,
+    ir_builder,
+    json_text,
+    math_ops,
+    ops,
+    stmt,
+    stmt_functor,
+    structural,
+)
 
 __all__ = ["tvm_names"]
 
 _VERSION = "0.9.0"
 """The TVM whose names and semantics these are."""
+
+_STRUCTURAL = ("assert_structural_equal", "structural_equal", "structural_hash")
+
+_TIR_MODULES: Mapping[str, ModuleType] = {
+    "analysis": analysis,
+    "ir_builder": ir_builder,
+    "stmt_functor": stmt_functor,
+    "transform": tir_passes,
+}
 
 
 def tvm_names() -> Tree:
@@ -31,20 +57,42 @@ def tvm_names() -> Tree:
     }
     return {
         "__version__": _VERSION,
-        "te": _public(te),
+        "te": _te_names(),
         "tir": _tir_names(),
         "topi": _public(topi),
         "nd": _public(nd),
         "rpc": _public(rpc),
         "target": {**_public(target), "create": target.Target},
-        "transform": {"PassContext": transform.PassContext},
+        "transform": _transform_names(),
+        "instrument": _public(instrument),
         "runtime": _runtime(devices),
         "contrib": {
             "utils": {"tempdir": tempdir, "TempDirectory": TempDirectory},
             "util": {"tempdir": tempdir, "TempDirectory": TempDirectory},
         },
         "testing": {"assert_allclose": _assert_allclose},
-        "ir": {"IRModule": func.IRModule, "Range": expr.Range, "transform": {"PassContext": transform.PassContext}},
+        "ir": {
+            **{name: getattr(structural, name) for name in _STRUCTURAL},
+            **_public(json_text),
+            "IRModule": func.IRModule,
+            "Range": expr.Range,
+            "Op": calls.Op,
+            "Array": list,
+            "Map": dict,
+            "transform": _transform_names(),
+            "instrument": _public(instrument),
+        },
+        "driver": {
+            "lower": build_module.lower_generic,
+            "build": build_module.build_generic,
+            "build_module": {
+                "lower": build_module.lower_generic,
+                "build": build_module.build_generic,
+                "schedule_to_module": build_module.schedule_to_module,
+            },
+        },
+        "error": {"TVMError": VTAError},
+        "TVMError": VTAError,
         "lower": build_module.lower_generic,
         "build": build_module.build_generic,
         "IRModule": func.IRModule,
@@ -65,14 +113,39 @@ def _public(module: ModuleType) -> dict[str, object]:
 
 def _tir_names() -> Tree:
     nodes: dict[str, object] = {}
-    for module in (ops, expr, stmt, buffer, func):
+    for module in (ops, math_ops, calls, expr, stmt, buffer, func):
         nodes.update({name: getattr(module, name) for name in module.__all__})
+    nodes.update({name: _public(module) for name, module in _TIR_MODULES.items()})
+    nodes.update({"indexdiv": te.indexdiv, "indexmod": te.indexmod, "SizeVar": te.size_var, "div": te.div})
     return nodes
+
+
+def _te_names() -> Tree:
+    names = {**_public(te), **{name: getattr(math_ops, name) for name in math_ops.__all__}}
+    names["schedule"] = {
+        **_public(te.schedule),
+        "ScheduleOps": lower.ScheduleOps,
+        "SchedulePostProcToPrimFunc": lower.SchedulePostProcToPrimFunc,
+    }
+    names["tensor"] = {"Tensor": te.Tensor, "TensorSlice": te.TensorSlice, "Operation": te.Operation}
+    return names
+
+
+def _transform_names() -> Tree:
+    names = {name: getattr(pass_objects, name) for name in ("Sequential", "module_pass", "PrintIR")}
+    return {
+        **names,
+        "PassContext": transform.PassContext,
+        "PassInfo": instrument.PassInfo,
+        "Pass": pass_objects.ModulePass,
+        "ModulePass": pass_objects.ModulePass,
+    }
 
 
 def _runtime(devices: dict[str, Callable[..., nd.Device]]) -> Tree:
     return {
         "enabled": _enabled,
+        "convert": convert,
         "load_module": load_module,
         "Module": Module,
         "module": {"load_module": load_module, "Module": Module, "enabled": _enabled},

@@ -39,10 +39,23 @@ from vta.passes.vthread.inject_virtual_thread import inject_virtual_thread
 from vta.tir.func import Pass, PrimFunc
 from vta.tir.stmt import AttrKey
 
-__all__ = ["PIPELINE", "AfterEach", "NamedPass", "PassNameError", "PassScope", "pass_names", "passes", "run"]
+__all__ = [
+    "PIPELINE",
+    "AfterEach",
+    "BeforeEach",
+    "NamedPass",
+    "PassNameError",
+    "PassScope",
+    "pass_names",
+    "passes",
+    "run",
+]
 
 AfterEach = Callable[[str, PrimFunc], None]
 """Called with a pass's name and its result: to print, to time, to verify."""
+
+BeforeEach = Callable[[str, PrimFunc], bool]
+"""Called with a pass's name and the function that it will get; returns whether the pass is to run."""
 
 _PREFIXES = ("tir.vta.", "tir.")
 _AFTER_EARLY_REWRITE = "EarlyRewrite"
@@ -142,6 +155,7 @@ def run(
     *,
     scope: PassScope = PassScope.ACCELERATOR,
     disabled: Collection[str] = (),
+    before_each: BeforeEach | None = None,
     after_each: AfterEach | None = None,
     debug_flag: int = 0,
     added: Sequence[tuple[int, Pass]] = (),
@@ -149,13 +163,16 @@ def run(
     """Return ``func`` lowered to host code for ``config``.
 
     With ``scope`` ANY the accelerator's passes are left out: what they look for is not in a CPU's program.
-    ``disabled`` names more passes to leave out, with or without TVM's prefix "tir."; ``after_each`` sees every result;
+    ``disabled`` names more passes to leave out, with or without TVM's prefix "tir."; ``before_each`` may leave out
+    others; ``after_each`` sees every result;
     ``added`` are passes of the user's own, see ``passes``.
     Raises ``PassNameError`` for an unknown name, and the error of the pass that cannot lower the function.
     """
     left_out = {_known_name(name) for name in disabled}
     for entry in passes(debug_flag, added):
         if entry.name in left_out or (scope is PassScope.ANY and entry.scope is PassScope.ACCELERATOR):
+            continue
+        if before_each is not None and not before_each(entry.name, func):
             continue
         func = entry.func(func, config)
         if after_each is not None:

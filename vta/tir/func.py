@@ -5,16 +5,31 @@ Tests: tests/vta/tir/test_func.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, ItemsView, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from vta.tir.buffer import Buffer
-from vta.tir.expr import Var
-from vta.tir.stmt import Stmt
+from vta.tir.dtype import HANDLE
+from vta.tir.expr import IntImm, Var
+from vta.tir.stmt import Evaluate, Stmt
 
-__all__ = ["IRModule", "Pass", "PrimFunc"]
+__all__ = ["FunctionError", "IRModule", "MissingFunctionError", "Pass", "PrimFunc"]
+
+
+_NOTHING = Evaluate(IntImm(0))
+
+
+class FunctionError(VTAError, ValueError):
+    """A function or module of something that none can be made of."""
+
+
+class MissingFunctionError(VTAError, KeyError):
+    """A function that a module does not have."""
+
+    __str__ = Exception.__str__
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +38,66 @@ class PrimFunc:
 
     ``buffer_map`` gives each handle parameter's buffer; ``attrs`` are facts about the function.
     ``declared`` keeps the buffers as the user shaped them after storage flattening made them one-dimensional.
+    Also in TVM's order, ``PrimFunc(params, body, ret_type, buffer_map, attrs)``, where buffers may stand among the
+    parameters; the name is then the attribute ``global_symbol``, or "main".
     """
 
-    name: str
-    params: tuple[Var, ...]
-    body: Stmt
-    buffer_map: Mapping[Var, Buffer]
+    name: str = "main"
+    params: tuple[Var, ...] = ()
+    body: Stmt = _NOTHING
+    buffer_map: Mapping[Var, Buffer] = field(default_factory=dict)
     attrs: Mapping[str, str | int | bool] = field(default_factory=dict)
     declared: Mapping[Var, Buffer] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.name, str):
+            if type(self.params) is not tuple or not all(isinstance(param, Var) for param in self.params):
+                self._settle(self.name, self.params, self.body)
+            return
+        global_symbol = (self.attrs or {}).get("global_symbol", "main")
+        self._settle(str(global_symbol), self.name, self.params)
+
+    def _settle(self, name: str, params: Iterable[object], body: object) -> None:
+        """Set the fields from what was given: buffers among the parameters, a body that is a statement."""
+        if not isinstance(body, Stmt):
+            raise FunctionError(f"PrimFunc takes parameters and a statement, not {body!r}")
+        buffer_map = dict(self.buffer_map or {})
+        settled = tuple(_parameter(param, buffer_map) for param in params)
+        fields = {"name": name, "params": settled, "body": body, "buffer_map": buffer_map, "attrs": self.attrs or {}}
+        for key, value in fields.items():
+            object.__setattr__(self, key, value)
+
+    def with_attr(self, key: str | Mapping[str, str | int | bool], value: str | int | bool | None = None) -> PrimFunc:
+        """Return the function with an attribute more (or several, by name); ``global_symbol`` names it, too."""
+        more = dict(key) if isinstance(key, Mapping) else {key: value}
+        attrs = {**self.attrs, **{k: v for k, v in more.items() if v is not None}}
+        return replace(self, name=str(attrs.get("global_symbol", self.name)), attrs=attrs)
+
+    def without_attr(self, key: str) -> PrimFunc:
+        """Return the function without an attribute."""
+        return replace(self, attrs={k: v for k, v in self.attrs.items() if k != key})
+
+    def with_body(self, body: Stmt) -> PrimFunc:
+        """Return the function with another body."""
+        return replace(self, body=body)
 
     def __str__(self) -> str:
         from vta.tir.printer import to_text  # the printer imports the nodes
 
         return to_text(self)
+
+
+def _parameter(param: object, buffer_map: dict[Var, Buffer]) -> Var:
+    """Return the variable of a parameter; that of a buffer is a handle of its name."""
+    match param:
+        case Var():
+            return param
+        case Buffer():
+            handle = Var(param.name, HANDLE)
+            buffer_map[handle] = param
+            return handle
+        case _:
+            raise FunctionError(f"PrimFunc: parameters are variables and buffers, not {param!r}")
 
 
 Pass: TypeAlias = Callable[[PrimFunc, VTAConfig], PrimFunc]
@@ -44,15 +106,69 @@ Pass: TypeAlias = Callable[[PrimFunc, VTAConfig], PrimFunc]
 
 @dataclass(frozen=True, slots=True)
 class IRModule:
-    """Functions by name, with the configuration that they were lowered for."""
+    """Functions by name, with the configuration that they were lowered for (the default one if none is given).
 
-    functions: Mapping[str, PrimFunc]
-    config: VTAConfig
+    A module has its own table of functions, which ``module[name] = function`` changes; the functions never change.
+    """
+
+    functions: Mapping[str, PrimFunc] = field(default_factory=dict)
+    config: VTAConfig = field(default_factory=VTAConfig)
+
+    def __post_init__(self) -> None:
+        own: dict[str, PrimFunc] = {}
+        for name, func in self.functions.items():
+            own[_checked_name(name)] = _checked_function(func)
+        object.__setattr__(self, "functions", own)
+
+    @staticmethod
+    def from_expr(func: PrimFunc) -> IRModule:
+        """Return the module of one function, under its name."""
+        return IRModule({_checked_function(func).name: func})
 
     def __getitem__(self, name: str) -> PrimFunc:
+        if name not in self.functions:
+            raise MissingFunctionError(
+                f"the module has no function {name!r}; it has {', '.join(self.functions) or 'none'}"
+            )
         return self.functions[name]
+
+    def __setitem__(self, name: str, func: PrimFunc) -> None:
+        self.functions[_checked_name(name)] = _checked_function(func)  # type: ignore[index]  # its own dict
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.functions
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    def items(self) -> ItemsView[str, PrimFunc]:
+        """Return names with functions."""
+        return self.functions.items()
+
+    def update(self, other: IRModule | Mapping[str, PrimFunc]) -> None:
+        """Take the functions of another module over; they replace those of the same names."""
+        for name, func in (other.functions if isinstance(other, IRModule) else other).items():
+            self[name] = func
+
+    update_func = __setitem__
+
+    def get_global_vars(self) -> list[str]:
+        """Return the names of the functions."""
+        return list(self.functions)
 
     def __str__(self) -> str:
         from vta.tir.printer import to_text  # the printer imports the nodes
 
         return to_text(self)
+
+
+def _checked_name(name: object) -> str:
+    if not isinstance(name, str):
+        raise FunctionError(f"functions of a module go by names, not {name!r}")
+    return name
+
+
+def _checked_function(func: object) -> PrimFunc:
+    if not isinstance(func, PrimFunc):
+        raise FunctionError(f"a module holds functions (tir.PrimFunc), not {type(func).__name__}")
+    return func

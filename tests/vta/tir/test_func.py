@@ -3,8 +3,9 @@
 import pytest
 
 from isa.config import VTAConfig
+from vta.tir.buffer import decl_buffer
 from vta.tir.expr import Var, const
-from vta.tir.func import IRModule, PrimFunc
+from vta.tir.func import FunctionError, IRModule, PrimFunc
 from vta.tir.printer import to_text
 from vta.tir.stmt import Evaluate
 
@@ -20,11 +21,55 @@ def test_a_module_finds_functions_by_name() -> None:
     module = IRModule({"main": FUNC}, VTAConfig())
     assert module["main"] is FUNC
     assert str(module) == str(FUNC)
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError) as error:
         module["other"]
+    assert str(error.value) == "the module has no function 'other'; it has main"
 
 
 def test_functions_do_not_share_attributes() -> None:
     other = PrimFunc("other", (), Evaluate(const(0)), {})
     assert FUNC.attrs == {}
     assert other.attrs is not FUNC.attrs
+
+
+def test_a_function_takes_tvms_order_and_buffers_among_its_parameters() -> None:
+    a = decl_buffer((8,), "int32", "A")
+    func = PrimFunc([n, a], Evaluate(n), None, None, {"global_symbol": "f"})  # type: ignore[arg-type]
+    assert [func.name, *(p.name for p in func.params)] == ["f", "n", "A"]
+    assert list(func.buffer_map.values()) == [a]
+    assert PrimFunc(params=[a], body=Evaluate(n)).name == "main"  # type: ignore[arg-type]
+    with pytest.raises(FunctionError) as error:
+        PrimFunc([n, 3], Evaluate(n))  # type: ignore[arg-type]
+    assert str(error.value) == "PrimFunc: parameters are variables and buffers, not 3"
+    with pytest.raises(FunctionError) as error:
+        PrimFunc([n], n)  # type: ignore[arg-type]
+    assert (
+        str(error.value) == "PrimFunc takes parameters and a statement, not Var(name='n', dtype='int32', pointer=None)"
+    )
+
+
+def test_attributes_come_and_go_in_new_functions() -> None:
+    named = FUNC.with_attr({"global_symbol": "g", "tir.noalias": True}).with_attr("x", 1)
+    assert (named.name, dict(named.attrs)) == ("g", {"global_symbol": "g", "tir.noalias": True, "x": 1})
+    assert "x" not in named.without_attr("x").attrs
+    assert FUNC.attrs == {}
+    assert FUNC.with_body(Evaluate(const(1))).params is FUNC.params
+
+
+def test_a_module_has_its_own_table_that_can_be_changed() -> None:
+    table = {"main": FUNC}
+    module = IRModule(table)
+    module["other"] = FUNC.with_attr("global_symbol", "other")
+    assert (list(table), list(module.functions), len(module)) == (["main"], ["main", "other"], 2)
+    assert module.get_global_vars() == ["main", "other"]
+    assert [name for name, _ in module.items()] == ["main", "other"]
+    empty = IRModule()
+    empty.update(module)
+    assert "other" in empty
+    assert list(IRModule.from_expr(FUNC).functions) == ["main"]
+    with pytest.raises(FunctionError) as error:
+        module["x"] = 3  # type: ignore[assignment]
+    assert str(error.value) == "a module holds functions (tir.PrimFunc), not int"
+    with pytest.raises(FunctionError) as error:
+        module[3] = FUNC  # type: ignore[index]
+    assert str(error.value) == "functions of a module go by names, not 3"

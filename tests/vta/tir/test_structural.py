@@ -7,7 +7,7 @@ from vta.tir import expr as tir
 from vta.tir.buffer import Buffer, decl_buffer
 from vta.tir.dtype import BOOL, HANDLE, DType
 from vta.tir.expr import Builtin, Call, Expr, IntImm, IterKind, IterVar, PointerType, Range, StringImm, Var, const
-from vta.tir.func import PrimFunc
+from vta.tir.func import IRModule, PrimFunc
 from vta.tir.stmt import (
     Allocate,
     AttrKey,
@@ -22,7 +22,14 @@ from vta.tir.stmt import (
     Stmt,
     seq,
 )
-from vta.tir.structural import StructuralDifferenceError, first_difference, require_equal, structural_equal
+from vta.tir.structural import (
+    StructuralDifferenceError,
+    assert_structural_equal,
+    first_difference,
+    require_equal,
+    structural_equal,
+    structural_hash,
+)
 
 i, j, n = Var("i"), Var("j"), Var("n")
 A = decl_buffer((8, 8), "int32", "A")
@@ -159,3 +166,33 @@ def test_reductions_compare_up_to_their_axes_and_operands() -> None:
 
     assert structural_equal(reduction("k", 8), reduction("r", 8))
     assert not structural_equal(reduction("k", 8), reduction("k", 9))
+
+
+def test_equal_programs_have_equal_hashes_and_others_have_others() -> None:
+    assert structural_hash(program()) == structural_hash(program("_other"))
+    hashes = {structural_hash(p) for p in (program(), program(factor=3), program(extent=4))}
+    assert len(hashes) == 3
+    assert structural_hash(IRModule({"f": program()})) == structural_hash(IRModule({"f": program("_b")}))
+    assert structural_hash(IRModule({"f": program()})) != structural_hash(IRModule({"g": program()}))
+
+
+def test_free_variables_may_stand_for_one_another() -> None:
+    assert not structural_equal(i + n, j + n)
+    assert structural_equal(i + n, j + n, map_free_vars=True)
+    assert first_difference(i + i, i + j, map_free_vars=True) == "Add.b: 'i' does not correspond to 'j'"
+    assert structural_hash(i + n) != structural_hash(j + n)
+    assert structural_hash(i + n, map_free_vars=True) == structural_hash(j + i, map_free_vars=True)
+    assert structural_hash(i + i, map_free_vars=True) != structural_hash(i + j, map_free_vars=True)
+
+
+def test_modules_and_lists_are_compared_too() -> None:
+    with pytest.raises(ValueError, match="function 'g' is in one of the modules alone"):
+        assert_structural_equal(IRModule({"f": program()}), IRModule({"f": program(), "g": program()}))
+    assert_structural_equal([i + 1, n], [i + 1, n])
+    assert first_difference([i + 1, n], [i + 1, j]) == "tuple[1]: 'n' does not correspond to 'j'"
+
+
+def test_zeros_of_two_signs_are_two_numbers_and_nan_is_itself() -> None:
+    nan = tir.FloatImm(float("nan"))
+    assert structural_equal(nan, tir.FloatImm(float("nan")))
+    assert not structural_equal(tir.FloatImm(0.0), tir.FloatImm(-0.0))

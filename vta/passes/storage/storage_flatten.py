@@ -23,6 +23,9 @@ A view's trailing dimensions are those of the region that it is bound to; dimens
 one element long. The region must lie in memory as the view says, at an offset that is provably a multiple of its
 ``offset_factor``; otherwise ``FlattenError`` says which view and why.
 
+Memory that a person allocated, and bare pointers among the parameters, are one-dimensional already; buffers in them are
+their elements in the buffers' own order. A pointer becomes an array of one dimension, as long as the caller's.
+
 Every store and call gets the origin that it has inherited so far, because later passes move statements around.
 
 Tests: tests/vta/passes/storage/test_storage_flatten.py.
@@ -32,6 +35,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import mul
 
 from isa.config import VTAConfig
 from isa.origin import Origin
@@ -40,7 +45,7 @@ from vta.passes.index_sum import index_sum
 from vta.passes.storage.buffer_views import bind_view
 from vta.passes.storage.flat_buffer import FlatBuffer, FlattenError, flat_argument, flat_region
 from vta.tir.buffer import Buffer
-from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, IterVar, Range, Var
+from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, IterVar, PointerType, Range, Var
 from vta.tir.func import PrimFunc
 from vta.tir.printer import to_text
 from vta.tir.stmt import Allocate, AttrKey, AttrStmt, BufferRealize, BufferStore, Evaluate, For, Stmt
@@ -51,14 +56,40 @@ __all__ = ["storage_flatten"]
 
 def storage_flatten(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     """Return ``func`` with one-dimensional buffers."""
-    arguments = {buffer: flat_argument(buffer) for buffer in func.buffer_map.values()}
-    flattener = _Flattener(config, Analyzer(), _alignments(func.body), arguments, {}, frozenset(arguments))
+    pointers = {param: _behind(param, param.pointer) for param in func.params if _is_pointer(param, func)}
+    arguments = {buffer: flat_argument(buffer) for buffer in (*func.buffer_map.values(), *pointers.values())}
+    own_buffers = frozenset(arguments)
+    known = dict(arguments)
+    for param, whole in pointers.items():
+        known.update(_views_of(param, func.body, whole))
+    flattener = _Flattener(config, Analyzer(), _alignments(func.body), known, {}, own_buffers)
+    buffer_map = {**func.buffer_map, **pointers}
     return replace(
         func,
         body=flattener.visit(func.body),
-        buffer_map={handle: arguments[buffer].buffer for handle, buffer in func.buffer_map.items()},
-        declared=func.declared or dict(func.buffer_map),
+        buffer_map={handle: arguments[buffer].buffer for handle, buffer in buffer_map.items()},
+        declared={**buffer_map, **func.declared},
     )
+
+
+def _is_pointer(param: Var, func: PrimFunc) -> bool:
+    return param.pointer is not None and param not in func.buffer_map
+
+
+def _behind(param: Var, pointer: PointerType | None) -> Buffer:
+    """Return the memory behind a parameter that is a bare pointer: one dimension, as long as the caller's array is."""
+    assert pointer is not None
+    return Buffer(param.name, param, pointer.element, (Var(f"{param.name}_size"),), scope=pointer.scope)
+
+
+def _views_of(data: Var, body: Stmt, whole: Buffer | None) -> dict[Buffer, FlatBuffer]:
+    """Return how the buffers of ``body`` lie that are in the memory ``data`` points to, which is ``whole`` if given."""
+    found: dict[Buffer, FlatBuffer] = {}
+    for node in walk(body):
+        if isinstance(node, BufferLoad | BufferStore) and node.buffer.data is data and node.buffer not in found:
+            flat = flat_argument(node.buffer)
+            found[node.buffer] = flat if whole is None else replace(flat, buffer=whole)
+    return found
 
 
 def _alignments(body: Stmt) -> dict[Buffer, dict[int, tuple[int, int]]]:
@@ -102,6 +133,8 @@ class _Flattener:
                 return self.visit(stmt.body)
             case BufferRealize():
                 return self._realize(stmt)
+            case Allocate():
+                return self._allocation(stmt)
             case AttrStmt(node=(Buffer() as view, Buffer() as target), key=AttrKey.BUFFER_BIND_SCOPE):
                 return self._bind(stmt, view, target)
             case AttrStmt(key=AttrKey.STORAGE_ALIGN):
@@ -134,6 +167,13 @@ class _Flattener:
             condition=self.expr(stmt.condition),
             origin=stmt.origin,
         )
+
+    def _allocation(self, stmt: Allocate) -> Stmt:
+        """Return an allocation that a person wrote, of one dimension; buffers in it are its elements in their order."""
+        inner = replace(self, buffers={**self.buffers, **_views_of(stmt.buffer_var, stmt.body, None)})
+        size = reduce(mul, map(self.expr, stmt.extents))
+        extents = stmt.extents if len(stmt.extents) == 1 else (self.analyzer.simplify(size),)
+        return replace(stmt, extents=extents, condition=self.expr(stmt.condition), body=inner.visit(stmt.body))
 
     def _bind(self, stmt: AttrStmt, view: Buffer, target: Buffer) -> Stmt:
         assert isinstance(stmt.value, Call)

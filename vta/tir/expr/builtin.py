@@ -37,6 +37,7 @@ class Builtin(StrEnum):
         return member
 
     CALL_EXTERN = "tir.call_extern", Trait.NONE
+    CALL_PURE_EXTERN = "tir.call_pure_extern", _PURE
     ACCESS_PTR = "tir.tvm_access_ptr", _PURE
     ADDRESS_OF = "tir.address_of", _PURE
     TYPE_ANNOTATION = "tir.type_annotation", _PURE
@@ -61,6 +62,29 @@ class Builtin(StrEnum):
     CEIL = "tir.ceil", _LANEWISE
     ROUND = "tir.round", _LANEWISE
     TRUNC = "tir.trunc", _LANEWISE
+    ERF = "tir.erf", _LANEWISE
+    SIN = "tir.sin", _LANEWISE
+    COS = "tir.cos", _LANEWISE
+    TAN = "tir.tan", _LANEWISE
+    ASIN = "tir.asin", _LANEWISE
+    ACOS = "tir.acos", _LANEWISE
+    ATAN = "tir.atan", _LANEWISE
+    SINH = "tir.sinh", _LANEWISE
+    COSH = "tir.cosh", _LANEWISE
+    ASINH = "tir.asinh", _LANEWISE
+    ACOSH = "tir.acosh", _LANEWISE
+    ATANH = "tir.atanh", _LANEWISE
+    EXP2 = "tir.exp2", _LANEWISE
+    LOG2 = "tir.log2", _LANEWISE
+    LOG10 = "tir.log10", _LANEWISE
+    LOG1P = "tir.log1p", _LANEWISE
+    ATAN2 = "tir.atan2", _LANEWISE
+    HYPOT = "tir.hypot", _LANEWISE
+    COPYSIGN = "tir.copysign", _LANEWISE
+    NEXTAFTER = "tir.nextafter", _LANEWISE
+    FMOD = "tir.fmod", _LANEWISE
+    ISNAN = "tir.isnan", _LANEWISE
+    POPCOUNT = "tir.popcount", _LANEWISE
     COMMAND_HANDLE = "tir.vta.command_handle", _PURE
     UOP_PUSH = "tir.vta.uop_push", _ORDERED
     COPROC_SYNC = "tir.vta.coproc_sync", _ORDERED

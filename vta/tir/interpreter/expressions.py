@@ -91,6 +91,11 @@ _FLOAT_CALLS = {
     Builtin.ABS: "abs", Builtin.EXP: "_exp", Builtin.LOG: "_log", Builtin.SQRT: "_sqrt", Builtin.TANH: "_tanh",
     Builtin.SIGMOID: "_sigmoid", Builtin.POW: "_pow", Builtin.FLOOR: "_floor", Builtin.CEIL: "_ceil",
     Builtin.ROUND: "_round", Builtin.TRUNC: "_trunc",
+    **{op: f"_{op.value.removeprefix('tir.')}" for op in (
+        Builtin.ERF, Builtin.SIN, Builtin.COS, Builtin.TAN, Builtin.ASIN, Builtin.ACOS, Builtin.ATAN, Builtin.SINH,
+        Builtin.COSH, Builtin.ASINH, Builtin.ACOSH, Builtin.ATANH, Builtin.EXP2, Builtin.LOG2, Builtin.LOG10,
+        Builtin.LOG1P, Builtin.ATAN2, Builtin.HYPOT, Builtin.COPYSIGN, Builtin.NEXTAFTER, Builtin.FMOD,
+    )},
 }  # fmt: skip
 _BITWISE = {Builtin.BITWISE_AND: "&", Builtin.BITWISE_OR: "|", Builtin.BITWISE_XOR: "^"}
 _TRUTH = (0, 1)
@@ -295,6 +300,14 @@ class ExprWriter:
             case Builtin.BITWISE_NOT:
                 value = self.write(expr.args[0])
                 return wrap(Code(f"(~{value.text})", ~value.hi, ~value.lo), expr.dtype)
+            case Builtin.ISNAN:
+                return Code(f"_isnan({self.write(expr.args[0]).text})", *_TRUTH)
+            case Builtin.POPCOUNT:
+                mask = (1 << expr.dtype.bits) - 1
+                return Code(f"({self.write(expr.args[0]).text} & {mask}).bit_count()", 0, expr.dtype.bits)
+            case Builtin.NEXTAFTER if expr.dtype.bits != 64:
+                args = ", ".join(self.write(arg).text for arg in expr.args)
+                return Code(f"_nextafter{expr.dtype.bits}({args})")
             case op if op in _FLOAT_CALLS:
                 args = ", ".join(self.write(arg).text for arg in expr.args)
                 return _rounded(f"{_FLOAT_CALLS[op]}({args})", expr.dtype)

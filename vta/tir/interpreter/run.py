@@ -124,6 +124,14 @@ def _integral(function: Callable[[float], float]) -> Callable[[float], float]:
     return lambda value: float(function(value)) if math.isfinite(value) else value
 
 
+def _of_numpy(function: Callable[..., np.floating], dtype: type[np.floating] = np.float64) -> Callable[..., float]:
+    def compute(*values: float) -> float:
+        with np.errstate(all="ignore"):
+            return float(function(*map(dtype, values)))
+
+    return compute
+
+
 def _assertion(message: str) -> None:
     raise _FaultError(f"assertion failed: {message}")
 
@@ -133,7 +141,15 @@ _NAMESPACE: Mapping[str, object] = {
     "_truncmod": _truncmod, "_shift_count": _shift_count, "_divide": _divide, "_to_int": _to_int, "_f32": _f32,
     "_f16": _f16, "_exp": _exp, "_log": _log, "_sqrt": _sqrt, "_tanh": math.tanh, "_sigmoid": _sigmoid, "_pow": _pow,
     "_floor": _integral(math.floor), "_ceil": _integral(math.ceil), "_round": _integral(round),
-    "_trunc": _integral(math.trunc), "_assertion": _assertion,
+    "_trunc": _integral(math.trunc), "_assertion": _assertion, "_erf": math.erf, "_isnan": math.isnan,
+    "_sin": _of_numpy(np.sin), "_cos": _of_numpy(np.cos), "_tan": _of_numpy(np.tan), "_asin": _of_numpy(np.arcsin),
+    "_acos": _of_numpy(np.arccos), "_atan": _of_numpy(np.arctan), "_sinh": _of_numpy(np.sinh),
+    "_cosh": _of_numpy(np.cosh), "_asinh": _of_numpy(np.arcsinh), "_acosh": _of_numpy(np.arccosh),
+    "_atanh": _of_numpy(np.arctanh), "_exp2": _of_numpy(np.exp2), "_log2": _of_numpy(np.log2),
+    "_log10": _of_numpy(np.log10), "_log1p": _of_numpy(np.log1p), "_atan2": _of_numpy(np.arctan2),
+    "_hypot": _of_numpy(np.hypot), "_copysign": math.copysign, "_fmod": _of_numpy(np.fmod),
+    "_nextafter": math.nextafter, "_nextafter32": _of_numpy(np.nextafter, np.float32),
+    "_nextafter16": _of_numpy(np.nextafter, np.float16),
 }  # fmt: skip
 
 _FILE = "<tir>"

@@ -1,0 +1,40 @@
+"""Calls written out, and intrinsics by name."""
+
+import numpy as np
+import pytest
+
+import vta
+from vta import te
+from vta.build_module import build_generic
+from vta.tir.calls import CallError, Op, call_extern, call_intrin, call_pure_extern
+from vta.tir.expr import Builtin, Var
+
+x = Var("x", "float32")
+
+
+def test_calls_print_what_they_call() -> None:
+    assert str(call_extern("int32", "f", 1, x)) == '@tir.call_extern("f", 1, x, dtype=int32)'
+    assert str(call_pure_extern("float32", "sinf", x)) == '@tir.call_pure_extern("sinf", x, dtype=float32)'
+    assert str(call_intrin("float32", "tir.exp", x)) == "@tir.exp(x, dtype=float32)"
+    assert str(call_intrin("float32", Op.get("tir.exp"), x)) == "@tir.exp(x, dtype=float32)"
+
+
+def test_a_c_function_is_called_for_each_element_vectorised_or_not() -> None:
+    a = te.placeholder((16,), name="A")
+    b = te.compute((16,), lambda i: call_pure_extern("float32", "cosf", a[i]), name="B")
+    s = te.create_schedule(b.op)
+    s[b].vectorize(b.op.axis[0])
+    values = np.linspace(-3, 3, 16, dtype=np.float32)
+    out = vta.nd.array(np.zeros(16, np.float32))
+    build_generic(s, [a, b])(vta.nd.array(values), out)
+    np.testing.assert_allclose(out.numpy(), np.cos(values), rtol=1e-5, atol=1e-6)
+
+
+def test_names_that_are_not_there_are_refused() -> None:
+    assert Op.get("tir.likely") is Builtin.LIKELY
+    with pytest.raises(CallError) as error:
+        call_intrin("float32", "tir.expp", x)
+    assert str(error.value).startswith("there is no intrinsic 'tir.expp'; there are tir.call_extern, ")
+    with pytest.raises(CallError) as error:
+        call_extern("int32", "", x)
+    assert str(error.value) == "tir.call_extern: expected the name of a C function, got ''"

@@ -1,0 +1,90 @@
+"""Functions of floats, compiled and interpreted, against numpy."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pytest
+
+import vta
+from vta import te
+from vta.build_module import build_generic, lower_generic
+from vta.tir import math_ops
+from vta.tir.expr import Expr, ExprError, Var
+from vta.tir.interpreter.run import run_func
+
+SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 2.5]
+_ONE: dict[str, Callable[..., np.ndarray]] = {
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+    "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "exp2": np.exp2,
+    "exp10": lambda x: 10.0**x, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
+    "rsqrt": lambda x: 1 / np.sqrt(x), "nearbyint": np.rint, "erf": np.vectorize(math.erf),
+}  # fmt: skip
+_TWO: dict[str, Callable[..., np.ndarray]] = {
+    "atan2": np.arctan2, "hypot": np.hypot, "copysign": np.copysign, "nextafter": np.nextafter, "fmod": np.fmod,
+}  # fmt: skip
+
+
+def both(functions: Sequence[Callable[..., Expr]], *inputs: np.ndarray) -> Iterator[list[np.ndarray]]:
+    """Yield what compiled code, then what the interpreter computes of every element by each of ``functions``."""
+    tensors = [te.placeholder(a.shape, str(a.dtype), f"A{k}") for k, a in enumerate(inputs)]
+    results = [te.compute(inputs[0].shape, lambda i, f=f: f(*(t[i] for t in tensors)), name="B") for f in functions]
+    s = te.create_schedule([result.op for result in results])
+    compiled = [vta.nd.array(np.zeros(len(inputs[0]), str(result.dtype))) for result in results]
+    build_generic(s, [*tensors, *results])(*map(vta.nd.array, inputs), *compiled)
+    yield [array.numpy() for array in compiled]
+    interpreted = [np.zeros(len(inputs[0]), str(result.dtype)) for result in results]
+    run_func(lower_generic(s, [*tensors, *results])["main"], [*inputs, *interpreted])
+    yield interpreted
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_functions_of_one_number_are_numpys(dtype: str) -> None:
+    values = np.array([*SPECIAL, *np.random.default_rng(3).uniform(-0.99, 0.99, 20)], dtype)
+    for results in both([getattr(math_ops, name) for name in _ONE], values):
+        for (name, reference), got in zip(_ONE.items(), results, strict=True):
+            expected = reference(values).astype(dtype)
+            rtol = 1e-5 if dtype == "float32" else 1e-12
+            np.testing.assert_allclose(got, expected, rtol=rtol, atol=1e-30, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_functions_of_two_numbers_are_numpys(dtype: str) -> None:
+    rng = np.random.default_rng(4)
+    a = np.array([*SPECIAL, *rng.normal(scale=3, size=16)], dtype)
+    b = np.array([1.0, -1.0, 2.0, 3.0, 1.0, math.inf, -0.0, 1.5, *rng.normal(scale=3, size=16)], dtype)
+    for results in both([getattr(math_ops, name) for name in _TWO], a, b):
+        for (name, reference), got in zip(_TWO.items(), results, strict=True):
+            rtol = 1e-6 if dtype == "float32" else 1e-14
+            np.testing.assert_allclose(got, reference(a, b), rtol=rtol, atol=0, err_msg=name)
+
+
+def test_kinds_of_numbers() -> None:
+    values = np.array(SPECIAL, np.float32)
+    for nan, inf, finite in both([math_ops.isnan, math_ops.isinf, math_ops.isfinite], values):
+        np.testing.assert_array_equal(nan.astype(bool), np.isnan(values))
+        np.testing.assert_array_equal(inf.astype(bool), np.isinf(values))
+        np.testing.assert_array_equal(finite.astype(bool), np.isfinite(values))
+    n = Var("n")
+    assert [str(f(n)) for f in (math_ops.isnan, math_ops.isinf, math_ops.isfinite)] == ["False", "False", "True"]
+
+
+def test_bits_are_counted_as_the_type_has_them() -> None:
+    for dtype in ("int8", "int32", "uint16"):
+        values = np.array([0, 1, 3, 100, 127], dtype)
+        values[0] -= np.array(1, dtype) if dtype != "uint16" else np.array(0, dtype)
+        bits = np.dtype(dtype).itemsize * 8
+        expected = [bin(int(v) & ((1 << bits) - 1)).count("1") for v in values]
+        for [got] in both([math_ops.popcount], values):
+            assert got.tolist() == expected
+
+
+def test_what_is_no_float_is_refused() -> None:
+    with pytest.raises(ExprError) as error:
+        math_ops.erf(Var("n"))
+    assert str(error.value) == "tir.erf needs a float, not int32; convert it with .astype('float32')"
+    with pytest.raises(ExprError) as error:
+        math_ops.popcount(Var("x", "float32"))
+    assert str(error.value) == "tir.popcount needs an integer, not float32"
