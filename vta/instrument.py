@@ -1,7 +1,7 @@
 """Watching passes, under TVM's names: ``tvm.instrument.PassInstrument``, ``pass_instrument``, ``PassTimingInstrument``.
 
 An instrument among ``PassContext(instruments=[...])`` hears of the context and of every pass, and may leave passes out.
-Tests: tests/vta/front/test_instrument.py.
+Tests: tests/vta/front/test_pass_objects.py.
 """
 
 from __future__ import annotations
