@@ -17,6 +17,7 @@ from isa.errors import VTAError
 from runtime.executor import layouts
 from runtime.executor.network import HostStep, Network, NetworkError, Tensor
 from runtime.executor.operators.attribute_values import made
+from runtime.executor.operators.foreign import OnnxNodeAttrs, foreign_session
 from runtime.executor.operators.names import Op
 from runtime.executor.operators.operator import Results
 from runtime.executor.operators.table import operator
@@ -148,6 +149,8 @@ def _found(step: HostStep, given: Sequence[TensorType]) -> tuple[Type, Callable[
     names = {str(op): op for op in Op}
     definition = operator(names[step.operator])
     attrs = made(definition.attrs_type, step.attributes)
+    if isinstance(attrs, OnnxNodeAttrs):
+        foreign_session(attrs.model)  # says at once whether it can be run
     return definition.infer(given, attrs), lambda arrays: definition.evaluate(arrays, attrs)
 
 

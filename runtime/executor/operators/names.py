@@ -136,3 +136,6 @@ class Op(StrEnum):
     QNN_MUL = "qnn.mul"
     QNN_SUM_POOL2D = "qnn.sum_pool2d"
     QNN_LOOKUP = "qnn.lookup"
+
+    # not of this toolchain
+    ONNX_NODE = "onnx.node"

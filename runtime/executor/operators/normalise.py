@@ -67,14 +67,16 @@ def _softmax_type(types: Types, attrs: SoftmaxAttrs) -> TensorType:
 
 def _softmax(arrays: Sequence[Array], attrs: SoftmaxAttrs) -> Array:
     [x] = arrays
-    shifted = np.exp(x - x.max(axis=attrs.axis, keepdims=True))
-    return np.asarray(shifted / shifted.sum(axis=attrs.axis, keepdims=True))
+    with np.errstate(invalid="ignore"):  # a row of infinities has no softmax: not a number
+        shifted = np.exp(x - x.max(axis=attrs.axis, keepdims=True))
+        return np.asarray(shifted / shifted.sum(axis=attrs.axis, keepdims=True))
 
 
 def _log_softmax(arrays: Sequence[Array], attrs: SoftmaxAttrs) -> Array:
     [x] = arrays
-    shifted = x - x.max(axis=attrs.axis, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=attrs.axis, keepdims=True)))
+    with np.errstate(invalid="ignore"):
+        shifted = x - x.max(axis=attrs.axis, keepdims=True)
+        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=attrs.axis, keepdims=True)))
 
 
 def _batch_norm_type(types: Types, attrs: BatchNormAttrs) -> TensorType:

@@ -4,6 +4,7 @@ from runtime.executor.operators import (
     broadcast,
     convolution,
     elementwise,
+    foreign,
     layouts,
     normalise,
     padding,
@@ -39,6 +40,7 @@ OPERATORS: Rows = {
     **saturating.ROWS,
     **qnn_products.ROWS,
     **tables.ROWS,
+    **foreign.ROWS,
 }
 """What every operator takes, returns and means."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from runtime.executor.network import DeviceStep
+from runtime.executor.operators.foreign import OnnxNodeAttrs
 from runtime.executor.operators.names import Op
 from runtime.executor.runner import NodeRun
 from vta.relay.backend.build import Built
@@ -90,7 +91,10 @@ def reports(built: Built, runs: Sequence[NodeRun] = ()) -> list[NodeReport]:
                 call = item.root
                 change = _CHANGES.get(call.callee, "") if isinstance(call.callee, Op) else ""
                 nodes = tuple(origin.name for origin in call.origins)
-                found.append(NodeReport(item.name, nodes, "host", item.reason, change, macs_of(call), 0))
+                place, reason = "host", item.reason
+                if isinstance(call.attrs, OnnxNodeAttrs):
+                    place, reason = "onnxruntime", call.attrs.why
+                found.append(NodeReport(item.name, nodes, place, reason, change, macs_of(call), 0))
     return found
 
 

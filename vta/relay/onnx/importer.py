@@ -11,12 +11,25 @@ import numpy as np
 import onnx
 import onnx.inliner
 
-from runtime.executor.operators.types import AnyDim, Array, Dim, RelayError, TensorType, bind_dims, unknown_dims
-from vta.relay.ir.nodes import Constant, Expr, Function, FunctionAttrs, Tuple, Var
+from runtime.executor.operators.types import (
+    AnyDim,
+    Array,
+    Dim,
+    RelayError,
+    TensorType,
+    TupleType,
+    bind_dims,
+    unknown_dims,
+)
+from vta.relay.ir.nodes import Constant, Expr, Function, FunctionAttrs, Tuple, Var, tensor_type
+from vta.relay.ir.origin import Origin
 from vta.relay.onnx.convert.table import converter
 from vta.relay.onnx.errors import OnnxError
+from vta.relay.onnx.foreign import declared_type, foreign_call, has_onnxruntime
+from vta.relay.onnx.functions import function_of
 from vta.relay.onnx.loading import load_model, opset_of, tensor_value
 from vta.relay.onnx.node import Node
+from vta.relay.onnx.one_node import captured_names
 
 __all__ = ["Shapes", "from_onnx"]
 
@@ -61,7 +74,7 @@ def _imported(model: onnx.ModelProto, shapes: Shapes, constants: Mapping[str, Ar
     params = tuple(Var(v.name, _input_type(v, shapes)) for v in inputs if v.name not in constants)
     values: dict[str, Expr] = {param.name: param for param in params}
     values |= {name: Constant(np.asarray(value), name) for name, value in constants.items()}
-    results = _Walk(opsets).graph(graph, values)
+    results = _Walk(opsets, _declared(graph)).graph(graph, values)
     body = results[0] if len(results) == 1 else Tuple(tuple(results))
     return Function(params, body, FunctionAttrs(name=graph.name))
 
@@ -118,11 +131,30 @@ def _require_agreement(where: str, tensor: onnx.TypeProto.Tensor, dims: Sequence
         raise OnnxError(f"{where}: the model says ({', '.join(map(str, said))}), and shape {tuple(dims)} was given")
 
 
-class _Walk:
-    """One import: the versions of the operators, and the walk over graphs, which may lie within one another."""
+def _declared(graph: onnx.GraphProto) -> dict[str, TensorType]:
+    """Return the types that a graph gives its tensors, where it says all of them."""
+    found = {value.name: declared_type(value) for value in [*graph.value_info, *graph.output]}
+    return {name: kind for name, kind in found.items() if kind is not None}
 
-    def __init__(self, opsets: Mapping[str, int]) -> None:
+
+class _Walk:
+    """One import: the versions of the operators, and the walk over graphs, which may lie within one another.
+
+    ``within`` is the node that the graphs write out; ``foreign`` says whether onnxruntime may run a node.
+    """
+
+    def __init__(
+        self,
+        opsets: Mapping[str, int],
+        declared: Mapping[str, TensorType],
+        *,
+        within: Origin | None = None,
+        foreign: bool = True,
+    ) -> None:
         self._opsets = opsets
+        self._declared = declared
+        self._within = within
+        self._foreign = foreign
 
     def graph(self, graph: onnx.GraphProto, values: dict[str, Expr]) -> list[Expr]:
         """Add what a graph computes to ``values``; return its outputs."""
@@ -147,17 +179,15 @@ class _Walk:
         def run_graph(graph: onnx.GraphProto, given: Sequence[Expr]) -> list[Expr]:
             return self._inner(node, graph, given, values)
 
-        node = Node(proto, inputs, self._opsets.get(domain, 1), run_graph)
+        node = Node(proto, inputs, self._opsets.get(domain, 1), run_graph, self._within)
         unmade = [name for name in proto.input if name and name not in values]
         if unmade:
             node.refuse(f"it reads {unmade[0]!r}, which nothing before it makes; the graph may have a cycle")
-        results = self._converted(node)
-        if len(results) < len(node.outputs) and any(node.outputs[len(results) :]):
-            node.refuse(f"output {len(results)} is not supported; export the model without it")
+        results = self._results(node, values)
         for name, result in zip(node.outputs, results, strict=False):
             if name in values:
                 node.refuse(f"it makes {name!r}, which was made before")
-            if name:
+            if name and result is not None:
                 values[name] = result
 
     def _inner(
@@ -169,12 +199,63 @@ class _Walk:
         names = [value.name for value in graph.input]
         return self.graph(graph, {**outer, **dict(zip(names, given, strict=True))})
 
+    def _results(self, node: Node, values: Mapping[str, Expr]) -> Sequence[Expr | None]:
+        """Return the outputs of a node: by its converter, as ONNX's own definition, or as a call of onnxruntime."""
+        try:
+            return self._converted(node)
+        except OnnxError as refusal:
+            names = [*_read_names(node.proto), *captured_names(node.proto)]
+            reads = {name: values[name] for name in names if name in values}
+            if any(isinstance(expr.type, TupleType) for expr in reads.values()):
+                raise
+            found = self._written_out(node, reads) or self._by_onnxruntime(node, reads, refusal)
+            if found is None:
+                raise
+            return found
+
+    def _written_out(self, node: Node, reads: Mapping[str, Expr]) -> Sequence[Expr | None] | None:
+        """Return the outputs of a node that ONNX defines by other nodes, if all of them have converters."""
+        types = {name: tensor_type(expr) for name, expr in reads.items()}
+        model = function_of(node.proto, types, self._opsets)
+        if model is None:
+            return None
+        opsets = {**self._opsets, **{entry.domain: entry.version for entry in model.opset_import}}
+        try:
+            found = _Walk(opsets, {}, within=node.origin, foreign=False).graph(model.graph, dict(reads))
+        except OnnxError:
+            return None
+        given = iter(found)
+        return [next(given) if name else None for name in node.outputs]
+
+    def _by_onnxruntime(
+        self, node: Node, reads: Mapping[str, Expr], refusal: OnnxError
+    ) -> Sequence[Expr | None] | None:
+        """Return the outputs of a node as an opaque call, if onnxruntime can run it."""
+        if not self._foreign:
+            return None
+        why = str(refusal).partition(": ")[2] or str(refusal)
+        if not has_onnxruntime():
+            raise OnnxError(f"{refusal}; the host may run it by onnxruntime: pip install 'vta-toolchain[onnxruntime]'")
+        try:
+            return foreign_call(
+                node.proto, reads, self._opsets, self._declared, origin=node.origin, why=f"onnxruntime runs it: {why}"
+            )
+        except RelayError:
+            return None
+
     def _converted(self, node: Node) -> Sequence[Expr]:
-        """Return the outputs of a node as expressions."""
+        """Return the outputs of a node by its converter."""
         convert: Callable[[Node], Sequence[Expr]] = converter(node)
         try:
             results = convert(node)
         except RelayError as error:
             node.refuse(str(error))
         node.require_all_read()
+        if len(results) < len(node.outputs) and any(node.outputs[len(results) :]):
+            node.refuse(f"output {len(results)} is not supported; export the model without it")
         return results
+
+
+def _read_names(proto: onnx.NodeProto) -> list[str]:
+    """Return the names of what a node reads, without those of inputs that are left out."""
+    return [name for name in proto.input if name]

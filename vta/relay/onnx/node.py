@@ -41,6 +41,8 @@ class Node:
     opset: int
     run_graph: Callable[[onnx.GraphProto, Sequence[Expr]], list[Expr]] | None = None
     """Returns the outputs of a graph within this node, which sees the values around it, for values of its inputs."""
+    within: Origin | None = None
+    """The node that this one is part of the definition of: it is what calls come from."""
     _attributes: dict[str, onnx.AttributeProto] = field(init=False)
     _read: set[str] = field(default_factory=set)
 
@@ -61,7 +63,7 @@ class Node:
     @property
     def origin(self) -> Origin:
         """Where calls made for this node come from."""
-        return Origin(self.name, self.kind)
+        return self.within or Origin(self.name, self.kind)
 
     @property
     def outputs(self) -> tuple[str, ...]:
