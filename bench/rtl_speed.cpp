@@ -4,7 +4,7 @@
 //
 // IMAGE is all of DRAM from address 0 on; it is replaced by what the launch left. The memory behaves as that of
 // hw/sim/axi/memory.py: one burst a cycle is accepted while 64 are under way, in order, first beat LATENCY cycles
-// after the address, write response LATENCY cycles after the last beat. Verilator writes "__" in a name as "___05F".
+// after the address, write response LATENCY cycles after the last beat.
 
 #include <chrono>
 #include <cstdint>
@@ -35,18 +35,18 @@ class Memory {
 
     // Before the edge of cycle `now`: take the transfers of this cycle. After the edge, `show` sets the next outputs.
     void transfer(Vvta_core &core, uint64_t now) {
-        if (core.axi___05Frvalid && core.axi___05Frready && ++read_beat == reads.front().beats) {
+        if (core.axi_rvalid && core.axi_rready && ++read_beat == reads.front().beats) {
             reads.pop_front();
             read_beat = 0;
         }
-        if (core.axi___05Fbvalid && core.axi___05Fbready) answers.pop_front();
-        read_free = !core.axi___05Frvalid || core.axi___05Frready;
-        answer_free = !core.axi___05Fbvalid || core.axi___05Fbready;
-        if (core.axi___05Farvalid && core.axi___05Farready)
-            reads.push_back({core.axi___05Faraddr, core.axi___05Farlen + 1u, now + latency});
-        if (core.axi___05Fawvalid && core.axi___05Fawready)
-            writes.push_back({core.axi___05Fawaddr, core.axi___05Fawlen + 1u, 0});
-        if (core.axi___05Fwvalid && core.axi___05Fwready) beats.push_back({core.axi___05Fwdata, core.axi___05Fwstrb});
+        if (core.axi_bvalid && core.axi_bready) answers.pop_front();
+        read_free = !core.axi_rvalid || core.axi_rready;
+        answer_free = !core.axi_bvalid || core.axi_bready;
+        if (core.axi_arvalid && core.axi_arready)
+            reads.push_back({core.axi_araddr, core.axi_arlen + 1u, now + latency});
+        if (core.axi_awvalid && core.axi_awready)
+            writes.push_back({core.axi_awaddr, core.axi_awlen + 1u, 0});
+        if (core.axi_wvalid && core.axi_wready) beats.push_back({core.axi_wdata, core.axi_wstrb});
         while (!writes.empty() && !beats.empty()) {
             store(writes.front().address + 8 * write_beat, beats.front());
             beats.pop_front();
@@ -59,17 +59,17 @@ class Memory {
     }
 
     void show(Vvta_core &core, uint64_t now) {
-        core.axi___05Farready = reads.size() < 64;
-        core.axi___05Fawready = writes.size() + answers.size() < 64;
-        core.axi___05Fwready = beats.size() < 512;
+        core.axi_arready = reads.size() < 64;
+        core.axi_awready = writes.size() + answers.size() < 64;
+        core.axi_wready = beats.size() < 512;
         if (read_free) {
-            core.axi___05Frvalid = !reads.empty() && reads.front().due <= now;
-            if (core.axi___05Frvalid) {
-                std::memcpy(&core.axi___05Frdata, &bytes[reads.front().address + 8 * read_beat], 8);
-                core.axi___05Frlast = read_beat + 1 == reads.front().beats;
+            core.axi_rvalid = !reads.empty() && reads.front().due <= now;
+            if (core.axi_rvalid) {
+                std::memcpy(&core.axi_rdata, &bytes[reads.front().address + 8 * read_beat], 8);
+                core.axi_rlast = read_beat + 1 == reads.front().beats;
             }
         }
-        if (answer_free) core.axi___05Fbvalid = !answers.empty() && answers.front() <= now;
+        if (answer_free) core.axi_bvalid = !answers.empty() && answers.front() <= now;
     }
 
   private:
@@ -110,9 +110,9 @@ int main(int argc, char **argv) {
         memory.show(core, now);
     };
     core.rst = 1;
-    core.control___05Finsn_address = std::strtoull(argv[2], nullptr, 0);
-    core.control___05Finsn_count = std::strtoull(argv[3], nullptr, 0);
-    core.axi___05Farready = core.axi___05Fawready = core.axi___05Fwready = 1;
+    core.control_insn_address = std::strtoull(argv[2], nullptr, 0);
+    core.control_insn_count = std::strtoull(argv[3], nullptr, 0);
+    core.axi_arready = core.axi_awready = core.axi_wready = 1;
     step();
     core.rst = 0;
     uint64_t stepped = 0, cycles = 0;
@@ -120,16 +120,16 @@ int main(int argc, char **argv) {
     for (int repeat = 0; repeat < std::atoi(argv[5]); ++repeat) {
         double begin = cpu_seconds();
         uint64_t first = now;
-        core.control___05Flaunch = 1;
+        core.control_launch = 1;
         step();
-        core.control___05Flaunch = 0;
+        core.control_launch = 0;
         do step();
-        while (core.control___05Fbusy);
+        while (core.control_busy);
         seconds += cpu_seconds() - begin;
         stepped += now - first;
-        cycles = core.control___05Fcycles;
-        if (!core.control___05Fdone) {
-            std::fprintf(stderr, "the launch stopped with error %d\n", static_cast<int>(core.control___05Ferror));
+        cycles = core.control_cycles;
+        if (!core.control_done) {
+            std::fprintf(stderr, "the launch stopped with error %d\n", static_cast<int>(core.control_error));
             return 1;
         }
     }

@@ -24,12 +24,17 @@ from isa.machine.causes import Cause
 from isa.machine.error_codes import ErrorCode
 from isa.machine.hardware_config import HardwareConfig
 
-__all__ = ["READERS", "Core"]
+__all__ = ["READERS", "Core", "memory_port"]
 
 READERS = ("fetch", "uop", "acc", "load")
 """Clients of the memory engine that read, in the order of their priority; the first two are urgent."""
 
 _URGENT = 2
+
+
+def memory_port(hardware: HardwareConfig) -> AXI4:
+    """Return the signature of the port to DRAM."""
+    return AXI4(addr_width=hardware.addr_width, data_width=hardware.data_width, axi3=bool(hardware.axi3))
 
 
 class Core(wiring.Component):
@@ -60,7 +65,7 @@ class Core(wiring.Component):
         super().__init__(
             {
                 "control": In(CoreControl(hardware)),
-                "axi": Out(AXI4(addr_width=hardware.addr_width, data_width=hardware.data_width)),
+                "axi": Out(memory_port(hardware)),
                 "fetch_cause": Out(Cause),
                 "load_cause": Out(Cause),
                 "compute_cause": Out(Cause),
@@ -82,6 +87,9 @@ class Core(wiring.Component):
             read_bursts=hardware.read_bursts,
             read_beats=hardware.read_beats,
             write_bursts=hardware.write_bursts,
+            axi3=bool(hardware.axi3),
+            cache=hardware.axi_cache,
+            prot=hardware.axi_prot,
         )
         m.submodules.launch = launch = LaunchControl(hardware)
         clearing = ResetInserter(launch.clear)
@@ -103,7 +111,7 @@ class Core(wiring.Component):
         wiring.connect(m, store.tiles, compute.store_read)
         self._connect_queues(m, fetch=fetch, load=load, compute=compute, store=store, clearing=clearing)
         self._connect_tokens(m, load=load, compute=compute, store=store, clear=launch.clear)
-        self._connect_bases(m, load=load, compute=compute, store=store)
+        self._connect_bases(m, launch, load=load, compute=compute, store=store)
         self._connect_launch(m, launch, engine=engine, fetch=fetch, load=load, compute=compute, store=store)
         return m
 
@@ -134,12 +142,12 @@ class Core(wiring.Component):
                 getattr(taker, name + "_available").eq(queue.available),
             ]
 
-    def _connect_bases(self, m: Module, *, load: Any, compute: Any, store: Any) -> None:
-        """Hand the base addresses on, cut to whole beats."""
+    def _connect_bases(self, m: Module, launch: Any, *, load: Any, compute: Any, store: Any) -> None:
+        """Hand the base addresses on, which are whole beats: the launch control refuses others."""
         mask = ~(self.hardware.beat_bytes - 1)
         bases = {"inp_base": load, "wgt_base": load, "uop_base": compute, "acc_base": compute, "out_base": store}
         for name, module in bases.items():
-            m.d.comb += getattr(module, name).eq(getattr(self.control, name) & mask)
+            m.d.comb += getattr(module, name).eq(getattr(launch, name) & mask)
 
     def _connect_launch(
         self, m: Module, launch: Any, *, engine: Any, fetch: Any, load: Any, compute: Any, store: Any
@@ -149,8 +157,8 @@ class Core(wiring.Component):
         m.d.comb += [
             quiet.eq(load.idle & store.idle),
             fetch.start.eq(launch.start),
-            fetch.address.eq(self.control.insn_address),
-            fetch.count.eq(self.control.insn_count),
+            fetch.address.eq(launch.insn_address),
+            fetch.count.eq(launch.insn_count),
             engine.flush.eq(launch.flush),
             launch.memory_quiet.eq(engine.quiet),
             launch.finish.eq(compute.finish),

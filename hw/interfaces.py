@@ -164,7 +164,7 @@ class WriteClient(wiring.Signature):
 
 
 class AXI4(wiring.Signature):
-    """An AXI4 port, seen from its master; the members are the standard's signals in lower case.
+    """An AXI4 port, or one of AXI3, seen from its master; the members are the standard's signals in lower case.
 
     The master uses one ID (0), INCR bursts of full beats and never a burst that crosses 4 KiB. Write beats may be
     offered before their address has been accepted, as the standard allows: VALID never waits for READY.
@@ -175,15 +175,19 @@ class AXI4(wiring.Signature):
         Bits of a byte address and of a beat.
     id_width : int
         Bits of the transaction IDs.
+    axi3 : bool
+        The older standard: 4 bits of LEN, 2 of LOCK, no QOS, and an ID with write beats.
     """
 
-    def __init__(self, *, addr_width: int, data_width: int, id_width: int = 1) -> None:
+    def __init__(self, *, addr_width: int, data_width: int, id_width: int = 1, axi3: bool = False) -> None:
         self.addr_width = addr_width
         self.data_width = data_width
         self.id_width = id_width
+        self.axi3 = axi3
         super().__init__(
             {
-                **_address("aw", addr_width, id_width),
+                **_address("aw", addr_width, id_width, axi3=axi3),
+                **({"wid": Out(id_width)} if axi3 else {}),
                 "wdata": Out(data_width),
                 "wstrb": Out(data_width // 8),
                 "wlast": Out(1),
@@ -193,7 +197,7 @@ class AXI4(wiring.Signature):
                 "bresp": In(2),
                 "bvalid": In(1),
                 "bready": Out(1),
-                **_address("ar", addr_width, id_width),
+                **_address("ar", addr_width, id_width, axi3=axi3),
                 "rid": In(id_width),
                 "rdata": In(data_width),
                 "rresp": In(2),
@@ -204,18 +208,18 @@ class AXI4(wiring.Signature):
         )
 
 
-def _address(prefix: str, addr_width: int, id_width: int) -> dict[str, wiring.Member]:
+def _address(prefix: str, addr_width: int, id_width: int, *, axi3: bool) -> dict[str, wiring.Member]:
     """Return the members of an address channel."""
     widths = {
         "id": id_width,
         "addr": addr_width,
-        "len": 8,
+        "len": 4 if axi3 else 8,
         "size": 3,
         "burst": 2,
-        "lock": 1,
+        "lock": 2 if axi3 else 1,
         "cache": 4,
         "prot": 3,
-        "qos": 4,
+        **({} if axi3 else {"qos": 4}),
         "valid": 1,
     }
     return {**{prefix + name: Out(width) for name, width in widths.items()}, prefix + "ready": In(1)}

@@ -5,11 +5,13 @@ Tests: ``tests/hw/test_launch.py``.
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
-from hw.control import CoreControl
+from hw.control import BASES, CoreControl
+from isa.encoding import INSTRUCTION_BYTES
 from isa.machine.counters import COUNT_WIDTH
 from isa.machine.error_codes import ErrorCode
 from isa.machine.hardware_config import HardwareConfig
@@ -18,10 +20,11 @@ __all__ = ["LaunchControl"]
 
 
 class LaunchControl(wiring.Component):
-    """Starts a launch in the cycle of ``control.launch`` and resets the modules after each.
+    """Starts a launch in the cycle after ``control.launch`` and resets the modules after each.
 
-    After FINISH, after an error, and when a launch is given up, ``flush`` lets the memory engine end what was begun;
-    then the modules are reset for one cycle: tokens and instructions that are left are dropped.
+    What ``control`` says in the cycle of ``control.launch`` holds for the whole launch: the host may prepare the next
+    one meanwhile. After FINISH, after an error, and when a launch is given up, ``flush`` lets the memory engine end
+    what was begun; then the modules are reset for one cycle: tokens and instructions that are left are dropped.
 
     Parameters
     ----------
@@ -32,6 +35,8 @@ class LaunchControl(wiring.Component):
     -------
     control : In(CoreControl)
         The host.
+    insn_address, insn_count, uop_base, inp_base, wgt_base, acc_base, out_base : Out
+        Of the launch, from ``start`` on.
     start : Out(1)
         Fetch begins in this cycle.
     running : Out(1)
@@ -55,9 +60,13 @@ class LaunchControl(wiring.Component):
     """
 
     def __init__(self, hardware: HardwareConfig) -> None:
+        self.hardware = hardware
         super().__init__(
             {
                 "control": In(CoreControl(hardware)),
+                "insn_address": Out(hardware.addr_width),
+                "insn_count": Out(COUNT_WIDTH),
+                **{name: Out(hardware.addr_width) for name in BASES},
                 "start": Out(1),
                 "running": Out(1),
                 "clear": Out(1),
@@ -84,25 +93,33 @@ class LaunchControl(wiring.Component):
         finished = Signal()
         failed = Signal()
         ends = Signal()
+        given_up = Signal()
         m.d.comb += [
             failed.eq(self.error != ErrorCode.NONE),
             ends.eq((self.finish | finished) & self.modules_idle),
+            given_up.eq(control.abort | control.reset),
         ]
-        with m.If(control.launch):
-            m.d.sync += again.eq(1)
+        misaligned = self._take(m)
+        begins = Signal()
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += self.start.eq(control.launch | again)
-                with m.If(self.start):
+                m.d.comb += begins.eq(again & ~given_up)
+                with m.If(begins):
                     m.d.sync += [again.eq(0), finished.eq(0), control.done.eq(0), control.error.eq(ErrorCode.NONE)]
-                    m.next = "RUN"
+                    with m.If(misaligned.any()):
+                        m.d.sync += [control.error.eq(ErrorCode.MISALIGNED), control.error_place.eq(_first(misaligned))]
+                    with m.Else():
+                        m.d.comb += self.start.eq(1)
+                        m.next = "RUN"
             with m.State("RUN"):
                 m.d.comb += self.running.eq(1)
                 m.d.sync += finished.eq(finished | self.finish)
                 with m.If(failed):
                     m.d.sync += [control.error.eq(self.error), control.error_place.eq(self.error_place)]
                     m.next = "DRAIN"
-                with m.Elif(control.launch):
+                with m.Elif(given_up | control.launch):
+                    with m.If(control.abort):
+                        m.d.sync += [control.error.eq(ErrorCode.ABORTED), control.error_place.eq(self.fetched)]
                     m.next = "DRAIN"
                 with m.Elif(ends):
                     m.d.sync += control.done.eq(1)
@@ -114,11 +131,26 @@ class LaunchControl(wiring.Component):
             with m.State("CLEAR"):
                 m.d.comb += [self.flush.eq(1), self.clear.eq(1)]
                 m.next = "IDLE"
+        with m.If(again & given_up):
+            m.d.sync += [again.eq(0), control.done.eq(0), control.error.eq(ErrorCode.NONE)]
+            with m.If(control.abort):
+                m.d.sync += [control.error.eq(ErrorCode.ABORTED), control.error_place.eq(0)]
+        with m.If(control.launch):
+            m.d.sync += again.eq(1)
         m.d.comb += control.busy.eq(again | self.running | self.flush)
-        self._count(m)
+        self._count(m, begins)
         return m
 
-    def _count(self, m: Module) -> None:
+    def _take(self, m: Module) -> Value:
+        """Keep what the host says with the launch; return a bit for each address that is misaligned."""
+        names = ("insn_address", *BASES)
+        with m.If(self.control.launch):
+            m.d.sync += [getattr(self, name).eq(getattr(self.control, name)) for name in (*names, "insn_count")]
+        beat = exact_log2(self.hardware.beat_bytes)
+        lows = (exact_log2(INSTRUCTION_BYTES), *(beat for _ in BASES))
+        return Cat(getattr(self, name)[:low].any() for name, low in zip(names, lows, strict=True))
+
+    def _count(self, m: Module, begins: Value) -> None:
         """Count cycles and events from the start of a launch to its end."""
         control = self.control
         events = (
@@ -130,11 +162,19 @@ class LaunchControl(wiring.Component):
             (control.store_started, self.running & self.store_start),
         )
         for counter, event in events:
-            with m.If(self.start):
+            with m.If(begins):
                 m.d.sync += counter.eq(0)
             with m.Elif(event):
                 m.d.sync += counter.eq(counter + 1)
-        with m.If(self.start):
+        with m.If(begins):
             m.d.sync += control.fetched.eq(0)
         with m.Elif(self.running):
             m.d.sync += control.fetched.eq(self.fetched)
+
+
+def _first(bits: Value) -> Value:
+    """Return the index of the lowest bit that is set."""
+    index: Value = Const(0)
+    for place in reversed(range(len(bits))):
+        index = Mux(bits[place], place, index)
+    return index

@@ -12,13 +12,19 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
 from hw.errors import ComponentError
-from hw.interfaces import AXI4, ReadClient, WriteClient, burst_layout, write_data_layout
+from hw.interfaces import (
+    AXI4,
+    ReadClient,
+    WriteClient,
+    burst_layout,
+    read_data_layout,
+    write_data_layout,
+)
 from hw.skid import Skid
 
 __all__ = ["MemoryEngine"]
 
 INCR = 1
-CACHE = 0b0011  # normal memory, not cacheable, bufferable
 
 _FIRST_BEATS, _MORE_BEATS = 8, 8
 """How many beats on their way make a reader that is not urgent wait: at first, and by how much this grows at a time."""
@@ -31,7 +37,8 @@ class MemoryEngine(wiring.Component):
     the cycle in which they come. Commands of the first ``urgent`` readers go first (lower index first), the others take
     turns; none is starved, because a reader with ``read_beats`` beats on their way to it has to wait. The others start
     with a few beats and get more while the memory lets them wait: the less is on its way, the sooner an urgent one is
-    served. Write beats are on the bus in the cycle in which they are taken.
+    served. Write beats are on the bus in the cycle in which they are taken. No output of ``axi`` depends on an input of
+    the same cycle.
 
     Parameters
     ----------
@@ -45,6 +52,10 @@ class MemoryEngine(wiring.Component):
         Bursts that may be outstanding.
     read_beats : int
         A reader with fewer beats outstanding than this may ask for a further burst.
+    axi3 : bool
+        The port is one of AXI3.
+    cache, prot : int
+        AxCACHE and AxPROT of every burst.
 
     Members
     -------
@@ -65,7 +76,7 @@ class MemoryEngine(wiring.Component):
     error_reader : Out
         Otherwise: whose read it was.
     read_beat, write_beat : Out(1)
-        A beat moves in this cycle.
+        A beat reaches its client, or the bus, in this cycle.
     """
 
     def __init__(
@@ -78,6 +89,9 @@ class MemoryEngine(wiring.Component):
         read_bursts: int,
         read_beats: int,
         write_bursts: int,
+        axi3: bool = False,
+        cache: int = 0b0011,
+        prot: int = 0,
     ) -> None:
         if not 0 <= urgent <= readers or readers < 1:
             raise ComponentError(f"MemoryEngine needs a reader and 0 to {readers} urgent ones, not {urgent}")
@@ -87,6 +101,8 @@ class MemoryEngine(wiring.Component):
         self.read_bursts = read_bursts
         self.read_beats = read_beats
         self.write_bursts = write_bursts
+        self.cache = cache
+        self.prot = prot
         self.reader_width = max(1, bits_for(readers - 1))
         self.reader_count = readers
         read = ReadClient(addr_width=addr_width, data_width=data_width)
@@ -94,7 +110,7 @@ class MemoryEngine(wiring.Component):
             {
                 "readers": In(read).array(readers),
                 "writer": In(WriteClient(addr_width=addr_width, data_width=data_width)),
-                "axi": Out(AXI4(addr_width=addr_width, data_width=data_width)),
+                "axi": Out(AXI4(addr_width=addr_width, data_width=data_width, axi3=axi3)),
                 "flush": In(1),
                 "quiet": Out(1),
                 "error": Out(1),
@@ -113,22 +129,23 @@ class MemoryEngine(wiring.Component):
             m.d.comb += [
                 getattr(axi, prefix + "size").eq(exact_log2(self.data_width // 8)),
                 getattr(axi, prefix + "burst").eq(INCR),
-                getattr(axi, prefix + "cache").eq(CACHE),
+                getattr(axi, prefix + "cache").eq(self.cache),
+                getattr(axi, prefix + "prot").eq(self.prot),
             ]
         read_quiet = self._elaborate_reads(m)
         write_quiet = self._elaborate_writes(m)
         m.d.comb += [
             self.quiet.eq(read_quiet & write_quiet),
-            self.read_beat.eq(axi.rvalid & axi.rready),
             self.write_beat.eq(axi.wvalid & axi.wready),
             self.error_write.eq(axi.bvalid & axi.bresp[1]),
-            self.error.eq(self.error_write | (self.read_beat & axi.rresp[1])),
+            self.error.eq(self.error_write | self._read_failed),
         ]
         return m
 
     def _elaborate_reads(self, m: Module) -> Any:
         """Arbitrate the commands and route the beats; return whether no read is outstanding."""
         axi = self.axi
+        beat = self._incoming(m)
         m.submodules.order = order = SyncFIFO(width=self.reader_width, depth=self.read_bursts)
         wants = Signal(self.reader_count)
         grant = Signal(self.reader_count)
@@ -144,14 +161,13 @@ class MemoryEngine(wiring.Component):
             axi.araddr.eq(address.sink.p.addr),
             axi.arlen.eq(address.sink.p.beats - 1),
         ]
-        m.d.comb += axi.rready.eq(order.r_rdy & self.flush)
-        m.d.comb += self.error_reader.eq(order.r_data)
+        m.d.comb += [beat.ready.eq(order.r_rdy & self.flush), self.error_reader.eq(order.r_data)]
         limited = Signal(self.reader_count)
-        most = self._look_ahead(m, waits=limited.any() & order.r_rdy & ~axi.rvalid)
+        most = self._look_ahead(m, waits=limited.any() & order.r_rdy & ~beat.valid)
         for index, reader in enumerate(self.readers):
             routed = order.r_rdy & (order.r_data == index)
             asked = grant[index] & free
-            beats = self._route(m, index, reader, routed=routed, asked=asked)
+            beats = self._route(m, index, reader, beat, routed=routed, asked=asked)
             may_ask = beats < (self.read_beats if index < self.urgent else most)
             m.d.comb += [
                 wants[index].eq(reader.cmd.valid & may_ask),
@@ -160,24 +176,40 @@ class MemoryEngine(wiring.Component):
             ]
             with m.If(grant[index]):
                 m.d.comb += [order.w_data.eq(index), address.source.p.eq(reader.cmd.p)]
-        m.d.comb += order.r_en.eq(axi.rvalid & axi.rready & axi.rlast)
+        m.d.comb += order.r_en.eq(self.read_beat & beat.p.last)
         return ~address.full & ~order.r_rdy
 
-    def _route(self, m: Module, index: int, reader: Any, *, routed: Value, asked: Value) -> Signal:
-        """Give a reader the beats that are its own; return how many are on their way to it."""
+    def _incoming(self, m: Module) -> Any:
+        """Return the stream of beats that come; they pass in the cycle in which they come, or wait."""
         axi = self.axi
+        layout = data.StructLayout({**read_data_layout(self.data_width).members, "failed": 1})
+        m.submodules.incoming = incoming = Skid(layout)
+        beat = incoming.sink
+        m.d.comb += [
+            incoming.source.valid.eq(axi.rvalid),
+            axi.rready.eq(incoming.source.ready),
+            incoming.source.p.data.eq(axi.rdata),
+            incoming.source.p.last.eq(axi.rlast),
+            incoming.source.p.failed.eq(axi.rresp[1]),
+            self.read_beat.eq(beat.valid & beat.ready),
+        ]
+        self._read_failed = self.read_beat & beat.p.failed
+        return beat
+
+    def _route(self, m: Module, index: int, reader: Any, beat: Any, *, routed: Value, asked: Value) -> Signal:
+        """Give a reader the beats that are its own; return how many are on their way to it."""
         beats = Signal(bits_for(self.read_beats + 256), name=f"beats_{index}")
         here = Signal(name=f"routed_{index}")
         taken = Signal(name=f"taken_{index}")
         m.d.comb += [
             here.eq(routed),
-            reader.data.valid.eq(here & axi.rvalid & ~self.flush),
-            reader.data.p.data.eq(axi.rdata),
-            reader.data.p.last.eq(axi.rlast),
-            taken.eq(here & axi.rvalid & axi.rready),
+            reader.data.valid.eq(here & beat.valid & ~self.flush),
+            reader.data.p.data.eq(beat.p.data),
+            reader.data.p.last.eq(beat.p.last),
+            taken.eq(here & self.read_beat),
         ]
         with m.If(here & reader.data.ready):
-            m.d.comb += axi.rready.eq(1)
+            m.d.comb += beat.ready.eq(1)
         m.d.sync += beats.eq(beats + Mux(asked, reader.cmd.p.beats, 0) - taken)
         return beats
 

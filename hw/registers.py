@@ -13,9 +13,10 @@ from amaranth.utils import exact_log2
 from hw.control import CoreControl
 from hw.interfaces import AXI4Lite
 from isa.config import VTAConfig
+from isa.machine.counters import COUNTER_WIDTH
 from isa.machine.error_codes import ErrorCode
 from isa.machine.hardware_config import HardwareConfig
-from isa.machine.register_map import MAP_BYTES, Access, Register, control_registers
+from isa.machine.register_map import CAUSES_OFFSET, MAP_BYTES, Access, Register, control_registers
 
 __all__ = ["ControlRegisters"]
 
@@ -23,8 +24,9 @@ __all__ = ["ControlRegisters"]
 class ControlRegisters(wiring.Component):
     """Drives the core from an AXI4-Lite port.
 
-    One write and one read at a time. A write takes effect in the cycle in which address and data are both there, and
-    its response follows in the next cycle, as do the data of a read. Addresses repeat every 256 bytes.
+    Addresses and data are kept as they come, so that no output of the bus depends on an input of the same cycle. A
+    write takes effect in the cycle after both are there, a read in the cycle after its address; the answer follows in
+    the next cycle, or when an earlier one has been taken. Addresses repeat every ``MAP_BYTES``.
 
     Parameters
     ----------
@@ -39,6 +41,10 @@ class ControlRegisters(wiring.Component):
         From the host.
     control : Out(CoreControl)
         To the core.
+    count_index, count : Out, In
+        The counter of a cause (``CauseCounters``) that is read, and its value in the same cycle.
+    irq : Out(1)
+        A launch has ended and was not acknowledged, and interrupts are enabled.
     """
 
     def __init__(self, vta: VTAConfig, hardware: HardwareConfig) -> None:
@@ -47,45 +53,100 @@ class ControlRegisters(wiring.Component):
             {
                 "bus": In(AXI4Lite(addr_width=exact_log2(MAP_BYTES))),
                 "control": Out(CoreControl(hardware)),
+                "count_index": Out(exact_log2((MAP_BYTES - CAUSES_OFFSET) // 4)),
+                "count": In(COUNTER_WIDTH),
+                "irq": Out(1),
             }
         )
 
     def elaborate(self, platform: Any) -> Module:
         """Build the two handshakes and the registers."""
         m = Module()
-        bus = self.bus
+        self._inner = {name: Signal(name=name) for name in ("irq_enable", "irq_pending", "reset")}
+        self._read(m)
         write = Signal()
-        read = Signal()
+        address = self._write_handshake(m, write)
+        with m.If(write), m.Switch(address):
+            for entry in self.registers:
+                for word in range(entry.words):
+                    with m.Case(entry.offset // 4 + word):
+                        self._write(m, entry, word)
+        self._interrupt(m)  # after writes: a launch that ends in the cycle of an acknowledgement is not lost
+        with m.If(self._inner["reset"]):
+            m.d.sync += [
+                self._signal(entry.name).eq(0)
+                for entry in self.registers
+                if entry.access in (Access.READ_WRITE, Access.ACKNOWLEDGE)
+            ]
+        m.d.comb += self.control.reset.eq(self._inner["reset"])
+        return m
+
+    def _signal(self, name: str) -> Any:
+        """Return the signal of a register: one of the interrupts, or one of the core's control."""
+        return self._inner[name] if name in self._inner else getattr(self.control, name)
+
+    def _interrupt(self, m: Module) -> None:
+        """Note the end of a launch, but not the one that a reset brings."""
+        pending = self._inner["irq_pending"]
+        busy = Signal()
+        silent = Signal()
+        m.d.sync += busy.eq(self.control.busy)
+        m.d.comb += self.irq.eq(pending & self._inner["irq_enable"])
+        with m.If(busy & ~self.control.busy):
+            m.d.sync += silent.eq(0)
+            with m.If(~silent):
+                m.d.sync += pending.eq(1)
+        with m.If(self._inner["reset"] & (busy | self.control.busy)):
+            m.d.sync += silent.eq(1)
+
+    def _read(self, m: Module) -> None:
+        """Answer reads."""
+        bus = self.bus
+        asked = Signal()
+        word = Signal(len(bus.araddr) - 2)
         value = Signal(32)
-        mask = Signal(32)
+        answers = Signal()
         m.d.comb += [
-            write.eq(bus.awvalid & bus.wvalid & (~bus.bvalid | bus.bready)),
-            bus.awready.eq(write),
-            bus.wready.eq(write),
-            read.eq(bus.arvalid & (~bus.rvalid | bus.rready)),
-            bus.arready.eq(read),
-            mask.eq(Cat(bit.replicate(8) for bit in bus.wstrb)),
+            bus.arready.eq(~asked),
+            answers.eq(asked & (~bus.rvalid | bus.rready)),
+            self.count_index.eq(word),
+        ]
+        with m.If(~asked):
+            m.d.sync += [asked.eq(bus.arvalid), word.eq(bus.araddr[2:])]
+        with m.If(bus.rready):
+            m.d.sync += bus.rvalid.eq(0)
+        with m.If(answers):
+            m.d.sync += [asked.eq(0), bus.rvalid.eq(1), bus.rdata.eq(value)]
+        with m.Switch(word):
+            for entry in self.registers:
+                content = self._content(entry)
+                for part in range(entry.words):
+                    with m.Case(entry.offset // 4 + part):
+                        m.d.comb += value.eq(content[32 * part : 32 * part + 32])
+
+    def _write_handshake(self, m: Module, write: Signal) -> Signal:
+        """Set ``write`` in the cycle in which a write takes effect; return its word."""
+        bus = self.bus
+        has_address = Signal()
+        has_data = Signal()
+        word = Signal(len(bus.awaddr) - 2)
+        self._data = Signal(32, name="write_data")
+        self._mask = Signal(32, name="write_mask")
+        m.d.comb += [
+            bus.awready.eq(~has_address),
+            bus.wready.eq(~has_data),
+            write.eq(has_address & has_data & (~bus.bvalid | bus.bready)),
         ]
         with m.If(bus.bready):
             m.d.sync += bus.bvalid.eq(0)
         with m.If(write):
-            m.d.sync += bus.bvalid.eq(1)
-        with m.If(bus.rready):
-            m.d.sync += bus.rvalid.eq(0)
-        with m.If(read):
-            m.d.sync += [bus.rvalid.eq(1), bus.rdata.eq(value)]
-        with m.Switch(bus.araddr[2:]):
-            for entry in self.registers:
-                content = self._content(entry)
-                for word in range(entry.words):
-                    with m.Case(entry.offset // 4 + word):
-                        m.d.comb += value.eq(content[32 * word : 32 * word + 32])
-        with m.If(write), m.Switch(bus.awaddr[2:]):
-            for entry in self.registers:
-                for word in range(entry.words):
-                    with m.Case(entry.offset // 4 + word):
-                        self._write(m, entry, word, mask=mask)
-        return m
+            m.d.sync += [bus.bvalid.eq(1), has_address.eq(0), has_data.eq(0)]
+        with m.If(~has_address):
+            m.d.sync += [has_address.eq(bus.awvalid), word.eq(bus.awaddr[2:])]
+        with m.If(~has_data):
+            mask = Cat(bit.replicate(8) for bit in bus.wstrb)
+            m.d.sync += [has_data.eq(bus.wvalid), self._data.eq(bus.wdata), self._mask.eq(mask)]
+        return word
 
     def _content(self, entry: Register) -> Any:
         """Return what the register reads as."""
@@ -98,19 +159,25 @@ class ControlRegisters(wiring.Component):
             case Access.READ if entry.name == "status":
                 failed = control.error != ErrorCode.NONE
                 return Cat(control.busy, control.done, failed, Const(0, 5), control.error)
-            case Access.READ | Access.READ_WRITE:
-                return getattr(control, entry.name)
+            case Access.READ if entry.offset >= CAUSES_OFFSET:
+                return self.count
+            case Access.READ | Access.READ_WRITE | Access.ACKNOWLEDGE:
+                return self._signal(entry.name)
             case _:
                 assert_never(entry.access)
 
-    def _write(self, m: Module, entry: Register, word: int, *, mask: Any) -> None:
+    def _write(self, m: Module, entry: Register, word: int) -> None:
         """Take the enabled bytes of a write."""
+        given = self._data & self._mask
         match entry.access:
             case Access.WRITE:
-                m.d.comb += getattr(self.control, entry.name).eq(self.bus.wdata & mask)
+                m.d.comb += self._signal(entry.name).eq(given)
             case Access.READ_WRITE:
-                part = getattr(self.control, entry.name)[32 * word : 32 * word + 32]
-                m.d.sync += part.eq((part & ~mask) | (self.bus.wdata & mask))
+                part = self._signal(entry.name)[32 * word : 32 * word + 32]
+                m.d.sync += part.eq((part & ~self._mask) | given)
+            case Access.ACKNOWLEDGE:
+                with m.If(given[0]):
+                    m.d.sync += self._signal(entry.name).eq(0)
             case Access.READ | Access.CONSTANT:
                 pass
             case _:

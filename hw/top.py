@@ -10,11 +10,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from hw.core import Core
-from hw.interfaces import AXI4, AXI4Lite
+from hw.cause_counters import CauseCounters
+from hw.core import Core, memory_port
+from hw.interfaces import AXI4Lite
 from hw.registers import ControlRegisters
 from isa.config import VTAConfig
-from isa.machine.error_codes import ErrorCode
+from isa.machine.counters import COUNTED_MODULES
 from isa.machine.hardware_config import HardwareConfig
 from isa.machine.register_map import MAP_BYTES
 
@@ -22,7 +23,10 @@ __all__ = ["Top"]
 
 
 class Top(wiring.Component):
-    """The core with its shells.
+    """The core with its shells. No output of a bus depends on an input of the same cycle.
+
+    ``rst`` forgets the bursts that are under way, so it goes together with a reset of the memory behind ``m_axi``, as
+    AXI asks for. The register ``reset`` is for the accelerator alone: it lets memory end what was begun.
 
     Parameters
     ----------
@@ -38,7 +42,7 @@ class Top(wiring.Component):
     m_axi : Out(AXI4)
         DRAM.
     irq : Out(1)
-        The last launch has ended, well or with an error; until the next one begins.
+        A launch has ended, well or with an error, and nobody has acknowledged it; if it is enabled.
     """
 
     def __init__(self, vta: VTAConfig, hardware: HardwareConfig) -> None:
@@ -47,19 +51,29 @@ class Top(wiring.Component):
         super().__init__(
             {
                 "s_axil": In(AXI4Lite(addr_width=exact_log2(MAP_BYTES))),
-                "m_axi": Out(AXI4(addr_width=hardware.addr_width, data_width=hardware.data_width)),
+                "m_axi": Out(memory_port(hardware)),
                 "irq": Out(1),
             }
         )
 
     def elaborate(self, platform: Any) -> Module:
-        """Join registers and core."""
+        """Join registers, counters and core."""
         m = Module()
         m.submodules.registers = registers = ControlRegisters(self.vta, self.hardware)
         m.submodules.core = core = Core(self.vta, self.hardware)
         wiring.connect(m, wiring.flipped(self.s_axil), registers.bus)
         wiring.connect(m, registers.control, core.control)
         wiring.connect(m, core.axi, wiring.flipped(self.m_axi))
-        ended = core.control.done | (core.control.error != ErrorCode.NONE)
-        m.d.comb += self.irq.eq(ended & ~core.control.busy)
+        m.d.comb += self.irq.eq(registers.irq)
+        if self.hardware.cause_counters:
+            m.submodules.counters = counters = CauseCounters()
+            m.d.comb += [
+                counters.running.eq(core.running),
+                counters.index.eq(registers.count_index),
+                registers.count.eq(counters.value),
+                *(
+                    counters.causes[number].eq(getattr(core, f"{name}_cause"))
+                    for number, name in enumerate(COUNTED_MODULES)
+                ),
+            ]
         return m

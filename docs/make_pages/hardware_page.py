@@ -8,6 +8,7 @@ import inspect
 from amaranth.lib import wiring
 
 from hw.accumulator import Accumulator
+from hw.cause_counters import CauseCounters
 from hw.compute.acc_loader import AccLoader
 from hw.compute.alu import TensorAlu
 from hw.compute.alu_lane import AluLane
@@ -39,7 +40,8 @@ from hw.top import Top
 __all__ = ["COMPONENTS", "component_page", "component_text"]
 
 COMPONENTS: tuple[type[wiring.Component], ...] = (
-    Top, ControlRegisters, Core, LaunchControl, InstructionFetch, InstructionCheck, TokenCounter, MemoryEngine,
+    Top, ControlRegisters, CauseCounters, Core, LaunchControl, InstructionFetch, InstructionCheck, TokenCounter,
+    MemoryEngine,
     LoadStage, StoreStage, BurstWalker, Reader, TileWriter, Packer, Scratchpad, ComputeStage, Window, Binder,
     UopLoader, UopMemory, AccLoader, ResetWalk, GemmCore, LoopNest, MacRow, TensorAlu, AluLane, Accumulator,
 )  # fmt: skip

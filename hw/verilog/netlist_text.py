@@ -25,10 +25,11 @@ _NOTHING = "{  }"
 
 
 def component_to_rtlil(component: wiring.Component, *, name: str) -> str:
-    """Return the RTLIL of ``component`` as the module ``name``; port members are joined with two underscores.
+    """Return the RTLIL of ``component`` as the module ``name``; port members are joined with an underscore.
 
     Differences from ``amaranth.back.rtlil.convert``:
 
+    - no two underscores in a row in the names of ports and signals, unless another has the shorter name;
     - ports of every module: clk, rst, then by name, whatever uses them first; none is called after a number;
     - a memory whose contents are all zero at power-up has none (writing them takes longer than all the rest, and
       reading them takes every tool longer still); a memory with other contents keeps them;
@@ -37,7 +38,7 @@ def component_to_rtlil(component: wiring.Component, *, name: str) -> str:
     - a comparison with zero names the zero, and a switch without a default that becomes ``case`` has an empty one.
     """
     ports = {
-        "__".join(map(str, path)): (value.as_value() if hasattr(value, "as_value") else value, _direction(member))
+        "_".join(map(str, path)): (value.as_value() if hasattr(value, "as_value") else value, _direction(member))
         for path, member, value in component.signature.flatten(component)
     }
     with _no_collection():
@@ -60,6 +61,7 @@ def _emit(netlist: Any) -> str:
     empty = rtlil.EmptyModuleChecker(netlist)
     design = rtlil.Design(emit_src=False)
     for module in netlist.modules:
+        _shorten_names(netlist, module)
         module.ports = dict(sorted(_named_ports(netlist, module), key=_port_order))
     for index, module in enumerate(netlist.modules):
         if empty.is_empty(index):
@@ -74,6 +76,25 @@ def _emit(netlist: Any) -> str:
 
 def _direction(member: wiring.Member) -> Any:
     return _ir.PortDirection.Input if member.flow == wiring.In else _ir.PortDirection.Output
+
+
+def _shorten_names(netlist: Any, module: Any) -> None:
+    """Join the words of a name with one underscore, where Amaranth joined the members of an interface with two.
+
+    Ports and signals of one name stay one, and a signal that a port of the shorter name shows becomes one with it.
+    """
+    names = {*module.ports, *module.signal_names.values()}
+    taken = {name for name in names if "__" not in name}
+    short = {}
+    for name in sorted(names - taken):
+        wanted = re.sub("__+", "_", name)
+        short[name] = wanted if wanted not in taken else name
+        taken.add(short[name])
+    module.ports = {short.get(name, name): port for name, port in module.ports.items()}
+    for signal, name in module.signal_names.items():
+        shown = module.ports.get(re.sub("__+", "_", name))
+        same = shown is not None and shown[0] == netlist.signals[signal]
+        module.signal_names[signal] = re.sub("__+", "_", name) if same else short.get(name, name)
 
 
 def _named_ports(netlist: Any, module: Any) -> Iterator[tuple[str, Any]]:

@@ -25,3 +25,7 @@ class ErrorCode(enum.IntEnum):
     """Memory answered a read with an error."""
     WRITE_RESPONSE = 6
     """Memory answered a write with an error."""
+    MISALIGNED = 7
+    """The address of the instructions is no multiple of 16, or a base none of a beat: nothing was executed."""
+    ABORTED = 8
+    """The host gave the launch up."""

@@ -18,6 +18,9 @@ DATA_WIDTHS = (64, 128, 256, 512)
 PAGE_BYTES = 4096
 """An AXI burst never crosses a multiple of this."""
 
+AXI3_BEATS = 16
+"""Beats of the longest burst of AXI3."""
+
 
 class HardwareConfigError(VTAError, ValueError):
     """A hardware configuration that no hardware can be built for."""
@@ -50,6 +53,14 @@ class HardwareConfig:
     """Instructions whose data the load module may wait for at a time."""
     store_jobs: int = 4
     """Instructions that the store module may have begun and not completed."""
+    axi3: int = 0
+    """1: the memory port is one of AXI3, whose bursts have 16 beats at most; 0: of AXI4."""
+    axi_cache: int = 3
+    """AxCACHE of every burst, 0 to 15; 3 is normal memory that is not cached, 15 suits a coherent port."""
+    axi_prot: int = 0
+    """AxPROT of every burst, 0 to 7; 2 is not secure."""
+    cause_counters: int = 1
+    """1: the host can read what the modules spent their cycles on, and the registers have counters for it; 0: not."""
 
     def __post_init__(self) -> None:
         """Check every rule."""
@@ -69,11 +80,20 @@ class HardwareConfig:
             "write_bursts": (1, 256),
             "load_jobs": (2, 64),
             "store_jobs": (2, 64),
+            "axi3": (0, 1),
+            "axi_cache": (0, 15),
+            "axi_prot": (0, 7),
+            "cause_counters": (0, 1),
         }
         for name, (low, high) in ranges.items():
             value = getattr(self, name)
             if not low <= value <= high:
                 raise HardwareConfigError(f"{name} is {value}, but it must be {low} to {high}")
+        if self.axi3 and self.max_burst_beats > AXI3_BEATS:
+            raise HardwareConfigError(
+                f"max_burst_beats is {self.max_burst_beats}, but bursts of AXI3 have {AXI3_BEATS} beats at most; "
+                f"set max_burst_beats to {AXI3_BEATS}, too"
+            )
         for name in ("max_burst_beats", "fetch_buffer_depth"):
             value = getattr(self, name)
             if value & (value - 1):

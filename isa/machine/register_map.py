@@ -7,17 +7,21 @@ import enum
 from dataclasses import dataclass
 
 from isa.config import VTAConfig
-from isa.machine.counters import COUNT_WIDTH, COUNTER_WIDTH, CYCLE_WIDTH
+from isa.machine.causes import Cause
+from isa.machine.counters import CAUSE_STRIDE, COUNT_WIDTH, COUNTED_MODULES, COUNTER_WIDTH, CYCLE_WIDTH
 from isa.machine.error_codes import ErrorCode
 from isa.machine.hardware_config import HardwareConfig
 
-__all__ = ["MAP_BYTES", "VERSION", "Access", "Register", "control_registers", "register"]
+__all__ = ["CAUSES_OFFSET", "MAP_BYTES", "VERSION", "Access", "Register", "control_registers", "register"]
 
-VERSION = 1
+VERSION = 2
 """Of the register map."""
 
-MAP_BYTES = 256
+MAP_BYTES = 512
 """Bytes of address space that the registers take."""
+
+CAUSES_OFFSET = 0x100
+"""Where the counters of causes begin, ``CAUSE_STRIDE`` words for each module."""
 
 
 class Access(enum.Enum):
@@ -26,6 +30,8 @@ class Access(enum.Enum):
     WRITE = "write"
     """Writing a one starts something; reads as zero."""
     READ_WRITE = "read/write"
+    ACKNOWLEDGE = "read/acknowledge"
+    """Writing a one to a bit makes it zero."""
     READ = "read"
     """Writes are ignored."""
     CONSTANT = "constant"
@@ -51,7 +57,9 @@ class Register:
 
 def control_registers(vta: VTAConfig, hardware: HardwareConfig) -> tuple[Register, ...]:
     """Return all registers in the order of their offsets."""
-    return (*_launch_registers(hardware), *_bases(hardware), *_COUNTS, *_digests(vta, hardware))
+    causes = _causes() if hardware.cause_counters else ()
+    launch = (*_launch_registers(hardware), *_bases(hardware), *_GIVING_UP)
+    return (*launch, *_COUNTS, *_IRQ, *_digests(vta, hardware), *causes)
 
 
 def _launch_registers(hardware: HardwareConfig) -> tuple[Register, ...]:
@@ -60,12 +68,14 @@ def _launch_registers(hardware: HardwareConfig) -> tuple[Register, ...]:
     status = f"Bit 0 busy, bit 1 done, bit 2 error; bits 15:8 the error: {codes}."
     place = (
         "The index of the instruction in error; for responses of memory who asked: 0 fetch, 1 micro-op loads, "
-        "2 accumulator loads, 3 the load module, 4 the store module."
+        "2 accumulator loads, 3 the load module, 4 the store module; for MISALIGNED 0 insn_address, 1 uop_base and so "
+        "on; for ABORTED how many instructions had been fetched."
     )
     address = "Byte address of the first instruction, a multiple of 16."
     version = "Of this register map."
+    launch = "1 begins a launch, with what the addresses and the count are now; it gives up one that is in progress."
     return (
-        Register(name="launch", offset=0x00, width=1, access=Access.WRITE, doc="1 begins a launch."),
+        Register(name="launch", offset=0x00, width=1, access=Access.WRITE, doc=launch),
         Register(name="status", offset=0x04, width=16, access=Access.READ, doc=status),
         Register(name="error_place", offset=0x08, width=COUNT_WIDTH, access=Access.READ, doc=place),
         Register(name="version", offset=0x0C, width=32, access=Access.CONSTANT, doc=version, value=VERSION),
@@ -78,7 +88,7 @@ def _launch_registers(hardware: HardwareConfig) -> tuple[Register, ...]:
 
 def _bases(hardware: HardwareConfig) -> tuple[Register, ...]:
     """Return where the DRAM addresses of each memory count from."""
-    doc = "Byte address that DRAM addresses of {} count from; a multiple of the beat."
+    doc = "Byte address that DRAM addresses of {} count from; a multiple of the beat, or the launch is refused."
     return tuple(
         Register(
             name=f"{name}_base",
@@ -89,6 +99,25 @@ def _bases(hardware: HardwareConfig) -> tuple[Register, ...]:
         )
         for index, name in enumerate(("uop", "inp", "wgt", "acc", "out"))
     )
+
+
+_GIVING_UP = (
+    Register(
+        name="abort",
+        offset=0x48,
+        width=1,
+        access=Access.WRITE,
+        doc="1 gives up the launch: memory ends what was begun, and the error is ABORTED. Without a launch: nothing.",
+    ),
+    Register(
+        name="reset",
+        offset=0x4C,
+        width=1,
+        access=Access.WRITE,
+        doc="1 gives up the launch without an error or an interrupt, and makes every register that can be written "
+        "zero; until memory has ended what was begun, status is busy.",
+    ),
+)
 
 
 def _count(name: str, *, offset: int, width: int, doc: str) -> Register:
@@ -104,6 +133,34 @@ _COUNTS = (
     _count("compute_started", offset=0x68, width=COUNT_WIDTH, doc="Instructions that the compute module has started."),
     _count("store_started", offset=0x6C, width=COUNT_WIDTH, doc="Instructions that the store module has started."),
 )
+
+
+_IRQ = (
+    Register(
+        name="irq_enable", offset=0x70, width=1, access=Access.READ_WRITE, doc="1: irq is high while irq_pending is 1."
+    ),
+    Register(
+        name="irq_pending",
+        offset=0x74,
+        width=1,
+        access=Access.ACKNOWLEDGE,
+        doc="A launch has ended, well or not, since 1 was written here.",
+    ),
+)
+
+
+def _causes() -> tuple[Register, ...]:
+    """Return the counters of what each module spent its cycles on."""
+    return tuple(
+        _count(
+            f"{module}_{cause.name.lower()}",
+            offset=CAUSES_OFFSET + 4 * (CAUSE_STRIDE * number + cause),
+            width=COUNTER_WIDTH,
+            doc=f"Cycles of the {module} module: {cause.name}.",
+        )
+        for number, module in enumerate(COUNTED_MODULES)
+        for cause in Cause
+    )
 
 
 def _digests(vta: VTAConfig, hardware: HardwareConfig) -> tuple[Register, ...]:

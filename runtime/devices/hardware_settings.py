@@ -14,11 +14,12 @@ from isa.machine.hardware_config import HardwareConfig, HardwareConfigError
 from isa.printable import short
 from runtime.devices.device import DEFAULT_LATENCY, MOST_LATENCY, HardwareSetup
 
-__all__ = ["HARDWARE_KEYS", "hardware_setup", "read_hardware_keys"]
+__all__ = ["HARDWARE_KEYS", "OF_MEMORY", "hardware_setup", "read_hardware_keys"]
 
-_OF_MEMORY = ("memory_latency", "stall_seed")
+OF_MEMORY = ("memory_latency", "stall_seed")
+"""Keys of the simulated memory."""
 
-HARDWARE_KEYS = (*(field.name for field in fields(HardwareConfig)), *_OF_MEMORY)
+HARDWARE_KEYS = (*(field.name for field in fields(HardwareConfig)), *OF_MEMORY)
 """Everything that can be set."""
 
 
@@ -30,7 +31,7 @@ def hardware_setup(keys: Mapping[str, object], *, where: str = "hardware") -> Ha
     for key in keys:
         if key not in HARDWARE_KEYS:
             raise HardwareConfigError(f"{where}: {_unknown(key)}")
-    sizes = {key: value for key, value in keys.items() if key not in _OF_MEMORY}
+    sizes = {key: value for key, value in keys.items() if key not in OF_MEMORY}
     try:
         hardware = HardwareConfig(**sizes)  # type: ignore[arg-type]  # which checks what kind of value each is
     except HardwareConfigError as error:

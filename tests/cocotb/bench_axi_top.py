@@ -17,6 +17,8 @@ from cocotb.triggers import ClockCycles, First, RisingEdge
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam
 
 from isa.config import VTAConfig
+from isa.machine.causes import Cause
+from isa.machine.counters import COUNTED_MODULES
 from isa.machine.error_codes import ErrorCode
 from isa.machine.hardware_config import HardwareConfig
 from isa.machine.register_map import Register, control_registers, register
@@ -39,8 +41,8 @@ class Host:
         self.vta = VTAConfig.from_dict(self.given["vta"])
         self.hardware = HardwareConfig(**self.given["hardware"])
         self.registers = control_registers(self.vta, self.hardware)
-        self.bus = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil_"), dut.clk, dut.rst)
-        self.memory = AxiRam(AxiBus.from_prefix(dut, "m_axi_"), dut.clk, dut.rst, size=MEMORY_BYTES)
+        self.bus = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
+        self.memory = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, size=MEMORY_BYTES)
         for part in (self.bus.read_if, self.bus.write_if, self.memory.read_if, self.memory.write_if):
             part.log.setLevel(logging.WARNING)  # not a line for each burst
 
@@ -51,6 +53,7 @@ class Host:
         await ClockCycles(self.dut.clk, 4)
         self.dut.rst.value = 0
         await ClockCycles(self.dut.clk, 2)
+        await self.write("irq_enable", 1)
 
     def stall(self, probability: float, seed: int) -> None:
         """Hold back every channel of the memory at random."""
@@ -85,10 +88,19 @@ class Host:
 
         The log says every ``progress`` (a parameter) cycles how far and how fast the simulation is.
         """
-        limit, progress = self.given.get("limit", 50_000), self.given.get("progress", 100_000)
-        await self.write("insn_address", INSTRUCTIONS)
+        await self.begin(INSTRUCTIONS, count)
+        await self.end()
+
+    async def begin(self, address: int, count: int) -> None:
+        """Launch ``count`` instructions, with the interrupt acknowledged."""
+        await self.write("irq_pending", 1)
+        await self.write("insn_address", address)
         await self.write("insn_count", count)
         await self.write("launch", 1)
+
+    async def end(self) -> None:
+        """Wait for the interrupt, as ``launch`` says."""
+        limit, progress = self.given.get("limit", 50_000), self.given.get("progress", 100_000)
         assert value(self.dut.irq) == 0
         end = RisingEdge(self.dut.irq)
         begin = time.perf_counter()
@@ -157,3 +169,142 @@ async def an_illegal_word_stops_with_its_place_and_the_next_launch_is_clean(dut:
     await host.launch(len(program.instructions))
     assert await host.read("status") == 0b010
     host.check(program)
+
+
+def first_program(host: Host) -> Program:
+    """Put the first program into memory and return it."""
+    program = load_program(host.given["programs"][0])
+    host.load(program)
+    return program
+
+
+async def good_launch(host: Host, program: Program) -> None:
+    """Run a program and compare memory."""
+    host.load(program)
+    await host.launch(len(program.instructions))
+    assert await host.read("status") == 0b010
+    host.check(program)
+
+
+async def given_up_at(host: Host, program: Program, cycles: int, register_name: str) -> None:
+    """Launch, and write 1 to a register some cycles later; return when the accelerator is idle again."""
+    await host.begin(INSTRUCTIONS, len(program.instructions))
+    await ClockCycles(host.dut.clk, cycles)
+    await host.write(register_name, 1)
+    for _ in range(2000):
+        if not await host.read("status") & 1:
+            return
+    raise AssertionError(f"busy long after {register_name}")
+
+
+@cocotb.test()
+async def registers_that_change_in_a_launch_change_the_next_one_only(dut: Any) -> None:
+    host = Host(dut)
+    await host.start()
+    host.stall(host.given["stall"], host.given["seed"])
+    program = first_program(host)
+    names = ("insn_address", "insn_count", "uop_base", "inp_base", "wgt_base", "acc_base", "out_base")
+    for _ in range(3):
+        host.load(program)
+        await host.begin(INSTRUCTIONS, len(program.instructions))
+        for name in names:
+            await host.write(name, 0x10000)
+        await host.end()
+        assert await host.read("status") == 0b010
+        host.check(program)
+        for name in names:
+            assert await host.read(name) == 0x10000
+            await host.write(name, 0)
+
+
+@cocotb.test()
+async def an_abort_ends_with_its_code_and_the_next_launch_is_right(dut: Any) -> None:
+    host = Host(dut)
+    await host.start()
+    host.stall(host.given["stall"], host.given["seed"])
+    program = first_program(host)
+    ended = []
+    for cycles in (0, 7, 40, 90, 150, 220, 300):
+        await given_up_at(host, program, cycles, "abort")
+        status = await host.read("status")
+        ended.append(status)
+        if status != 0b010:
+            assert status == 0b100 | ErrorCode.ABORTED << 8
+            assert await host.read("error_place") == await host.read("fetched")
+        assert value(dut.irq) == 1
+        await good_launch(host, program)
+    assert ended[0] != 0b010
+    await host.write("irq_pending", 1)
+    await host.write("abort", 1)  # there is no launch
+    assert await host.read("status") == 0b010
+    assert value(dut.irq) == 0
+
+
+@cocotb.test()
+async def a_reset_with_transfers_under_way_leaves_the_next_launch_right(dut: Any) -> None:
+    host = Host(dut)
+    await host.start()
+    host.stall(host.given["stall"], host.given["seed"])
+    program = first_program(host)
+    for cycles in (5, 20, 33, 61, 80, 120, 160, 240):
+        await given_up_at(host, program, cycles, "reset")
+        for name in ("insn_address", "insn_count", "irq_enable", "irq_pending"):
+            assert await host.read(name) == 0
+        assert value(dut.irq) == 0
+        assert await host.read("status") in (0, 0b010)
+        await host.write("irq_enable", 1)
+        await good_launch(host, program)
+
+
+@cocotb.test()
+async def the_interrupt_stays_until_it_is_acknowledged_and_is_silent_unless_enabled(dut: Any) -> None:
+    host = Host(dut)
+    await host.start()
+    program = first_program(host)
+    await host.launch(len(program.instructions))
+    await ClockCycles(dut.clk, 50)
+    assert value(dut.irq) == 1
+    assert await host.read("irq_pending") == 1
+    await host.write("irq_pending", 1)
+    assert value(dut.irq) == 0
+    await host.write("irq_enable", 0)
+    await host.begin(INSTRUCTIONS, len(program.instructions))
+    while await host.read("status") & 1:
+        assert value(dut.irq) == 0
+    assert await host.read("irq_pending") == 1
+    assert value(dut.irq) == 0
+    await host.write("irq_enable", 1)
+    assert value(dut.irq) == 1
+
+
+@cocotb.test()
+async def a_base_below_a_beat_is_refused_with_its_place(dut: Any) -> None:
+    host = Host(dut)
+    await host.start()
+    program = first_program(host)
+    for place, name in enumerate(("uop_base", "inp_base", "wgt_base", "acc_base", "out_base"), start=1):
+        await host.write(name, 4)
+        await host.launch(len(program.instructions))
+        assert await host.read("status") == 0b100 | ErrorCode.MISALIGNED << 8
+        assert await host.read("error_place") == place
+        assert await host.read("read_beats") == 0
+        await host.write(name, 0)
+    await host.begin(INSTRUCTIONS + 8, 1)
+    await host.end()
+    assert await host.read("error_place") == 0
+    await good_launch(host, program)
+
+
+@cocotb.test()
+async def the_counters_of_causes_sum_to_the_cycles(dut: Any) -> None:
+    host = Host(dut)
+    await host.start()
+    host.stall(host.given["stall"], host.given["seed"])
+    program = first_program(host)
+    for _ in range(2):
+        await good_launch(host, program)
+        cycles = await host.read("cycles")
+        for module in COUNTED_MODULES:
+            counts = {cause: await host.read(f"{module}_{cause.name.lower()}") for cause in Cause}
+            assert sum(counts.values()) == cycles, module
+            assert counts[Cause.WORK] > 0, module

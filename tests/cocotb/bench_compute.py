@@ -65,11 +65,11 @@ class ComputeBench(Bench):
         data = pack(elements, 8).reshape(len(elements), -1)
         while True:
             await self.settle()
-            enabled = self.get(f"{name}_read__enable")
-            address = self.get(f"{name}_read__address") if enabled else 0
+            enabled = self.get(f"{name}_read_enable")
+            address = self.get(f"{name}_read_address") if enabled else 0
             await self.drive()
             if enabled:
-                self.set(**{f"{name}_read__data": int.from_bytes(data[address].tobytes(), "little")})
+                self.set(**{f"{name}_read_data": int.from_bytes(data[address].tobytes(), "little")})
 
     async def _tokens(self) -> None:
         while True:
@@ -106,8 +106,8 @@ class ComputeBench(Bench):
                 )
                 await self.execute([everything])
             expected = pack(self.reference.acc[:count], 8).reshape(count, -1)
-            reader = cocotb.start_soon(put(self, "store_read__address", range(count)))
-            got = await take(self, "store_read__data", count)
+            reader = cocotb.start_soon(put(self, "store_read_address", range(count)))
+            got = await take(self, "store_read_data", count)
             await reader
             for address in range(count):
                 want = int.from_bytes(expected[address].tobytes(), "little")

@@ -22,7 +22,7 @@ async def start(dut: Any) -> AxiRam:
     for name in given["inputs"]:
         getattr(dut, name).value = 0
     Clock(dut.clk, PERIOD_NS, unit="ns").start()
-    memory = AxiRam(AxiBus.from_prefix(dut, "axi_"), dut.clk, dut.rst, size=1 << 16)
+    memory = AxiRam(AxiBus.from_prefix(dut, "axi"), dut.clk, dut.rst, size=1 << 16)
     memory.write(ADDRESS, encode(Finish(), VTAConfig.from_dict(given["vta"])).to_bytes(16, "little"))
     dut.rst.value = 1
     await ClockCycles(dut.clk, 3)
@@ -37,12 +37,12 @@ async def br_041_the_done_port_is_its_register_in_every_cycle(dut: Any) -> None:
     seen = []
     for cycle in range(80):
         await FallingEdge(dut.clk)
-        dut.control__insn_address.value = ADDRESS
-        dut.control__insn_count.value = 1
-        dut.control__launch.value = int(cycle == 5)
+        dut.control_insn_address.value = ADDRESS
+        dut.control_insn_count.value = 1
+        dut.control_launch.value = int(cycle == 5)
         await ReadOnly()
-        done = value(dut.control__done)
-        assert done == value(dut.launch.control__done)
+        done = value(dut.control_done)
+        assert done == value(dut.launch.control_done)
         seen.append(done)
     assert seen[:6] == [0] * 6, "zero after reset and until a launch has ended"
     assert seen[-1] == 1

@@ -66,11 +66,11 @@ class LoadBench(Bench):
             name = memory.name.lower()
             elements = pack(tables[memory], widths[memory]).reshape(depth, -1)
             for address in range(depth):
-                self.set(**{f"{name}_read__address": address, f"{name}_read__enable": 1})
+                self.set(**{f"{name}_read_address": address, f"{name}_read_enable": 1})
                 await self.drive()
-                self.set(**{f"{name}_read__enable": 0})
+                self.set(**{f"{name}_read_enable": 0})
                 await self.settle()
-                got = self.get(f"{name}_read__data")
+                got = self.get(f"{name}_read_data")
                 assert got == int.from_bytes(elements[address].tobytes(), "little"), f"{name} {address}"
                 await self.drive()
 

@@ -47,15 +47,15 @@ class StoreBench(Bench):
         wait = 0
         while True:
             offered = bool(pending) and wait <= 0
-            self.set(tiles__address__ready=int(len(pending) < 4), tiles__data__valid=int(offered))
+            self.set(tiles_address_ready=int(len(pending) < 4), tiles_data_valid=int(offered))
             if offered:
                 start = pending[0] * self.tile_bytes
-                self.set(tiles__data__payload=int.from_bytes(self.tiles[start : start + self.tile_bytes], "little"))
+                self.set(tiles_data_payload=int.from_bytes(self.tiles[start : start + self.tile_bytes], "little"))
             await self.settle()
-            asked = self.get("tiles__address__valid") and len(pending) < 4
-            taken = offered and self.get("tiles__data__ready")
+            asked = self.get("tiles_address_valid") and len(pending) < 4
+            taken = offered and self.get("tiles_data_ready")
             if asked:
-                pending.append(self.get("tiles__address__payload"))
+                pending.append(self.get("tiles_address_payload"))
             if taken:
                 pending.popleft()
                 wait = self.tile_pause() + 1

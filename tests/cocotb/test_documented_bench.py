@@ -81,7 +81,8 @@ def test_the_word_and_the_offsets_in_that_bench_are_those_of_the_tables() -> Non
 
 def test_a_register_is_a_port_of_the_core_shell_by_its_name() -> None:
     ports = PAGE.read_text(encoding="utf-8").split("### Ports of the core shell", 1)[1]
-    registers = control_registers(VTAConfig(), HardwareConfig())
-    named = [entry.name for entry in registers if entry.access is not Access.CONSTANT and entry.name != "status"]
+    registers = control_registers(VTAConfig(), HardwareConfig(cause_counters=0))
+    beside = {"status", "irq_enable", "irq_pending"}
+    named = [entry.name for entry in registers if entry.access is not Access.CONSTANT and entry.name not in beside]
     for name in (*named, "busy", "done", "error"):
-        assert re.search(rf"control__{name}$", ports, re.MULTILINE), name
+        assert re.search(rf"control_{name}$", ports, re.MULTILINE), name

@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from hw.launch import LaunchControl
 from isa.machine.error_codes import ErrorCode
 from isa.machine.hardware_config import HardwareConfig
@@ -25,10 +27,9 @@ def test_a_launch_runs_from_its_start_to_finish_and_is_cleared() -> None:
 
     async def bench(ctx: Any) -> None:
         ctx.set(launch.memory_quiet, 1)
-        ctx.set(launch.control.launch, 1)
-        assert "start" in state(ctx, launch)
+        await pulse(ctx, launch.control.launch)
+        assert state(ctx, launch) == {"start", "busy"}
         await ctx.tick()
-        ctx.set(launch.control.launch, 0)
         for _ in range(6):
             assert state(ctx, launch) == {"running", "busy"}
             await ctx.tick()
@@ -54,6 +55,7 @@ def test_events_are_counted_while_a_launch_runs() -> None:
         ctx.set(launch.read_beat, 1)
         await ctx.tick()
         await pulse(ctx, control.launch)
+        await ctx.tick()
         for name in ("write_beat", "load_start", "compute_start", "store_start"):
             await pulse(ctx, getattr(launch, name))
         ctx.set(launch.fetched, 9)
@@ -62,7 +64,7 @@ def test_events_are_counted_while_a_launch_runs() -> None:
         assert [ctx.get(getattr(control, name)) for name in names] == [5, 1, 1, 1, 1, 9]
         await pulse(ctx, control.launch)
         ctx.set(launch.memory_quiet, 1)
-        for _ in range(3):
+        for _ in range(4):
             await ctx.tick()
         assert ctx.get(control.write_beats) == 0
 
@@ -75,6 +77,7 @@ def test_an_error_waits_for_memory_and_stays_until_the_next_launch() -> None:
     async def bench(ctx: Any) -> None:
         control = launch.control
         await pulse(ctx, control.launch)
+        await ctx.tick()
         ctx.set(launch.error_place, 5)
         await pulse(ctx, launch.error, ErrorCode.OPCODE)
         ctx.set(launch.error_place, 6)
@@ -88,6 +91,7 @@ def test_an_error_waits_for_memory_and_stays_until_the_next_launch() -> None:
         assert state(ctx, launch) == set()
         assert (ErrorCode(ctx.get(control.error)), ctx.get(control.error_place)) == (ErrorCode.OPCODE, 5)
         await pulse(ctx, control.launch)
+        await ctx.tick()
         assert ErrorCode(ctx.get(control.error)) == ErrorCode.NONE
 
     run_benches(launch, bench)
@@ -111,5 +115,106 @@ def test_a_launch_in_the_middle_of_another_begins_again_when_memory_is_quiet() -
         await ctx.tick()
         assert state(ctx, launch) == {"busy", "running"}
         assert ctx.get(launch.control.cycles) == 0
+
+    run_benches(launch, bench)
+
+
+def test_what_the_host_says_with_the_launch_holds_until_the_next_one() -> None:
+    launch = LaunchControl(HardwareConfig())
+    names = ("insn_address", "insn_count", "uop_base", "inp_base", "wgt_base", "acc_base", "out_base")
+
+    async def bench(ctx: Any) -> None:
+        control = launch.control
+        for name in names:
+            ctx.set(getattr(control, name), 64)
+        await pulse(ctx, control.launch)
+        for name in names:
+            ctx.set(getattr(control, name), 128)
+        for _ in range(4):
+            assert [ctx.get(getattr(launch, name)) for name in names] == [64] * 7
+            await ctx.tick()
+        await pulse(ctx, control.launch)
+        assert [ctx.get(getattr(launch, name)) for name in names] == [128] * 7
+
+    run_benches(launch, bench)
+
+
+@pytest.mark.parametrize(("data_width", "beat"), [(64, 8), (512, 64)])
+def test_an_address_that_is_misaligned_is_refused_with_its_place(data_width: int, beat: int) -> None:
+    launch = LaunchControl(HardwareConfig(data_width=data_width))
+    names = ("insn_address", "uop_base", "inp_base", "wgt_base", "acc_base", "out_base")
+
+    async def bench(ctx: Any) -> None:
+        control = launch.control
+        ctx.set(launch.read_beat, 1)
+        await pulse(ctx, control.launch)
+        await ctx.tick().repeat(4)
+        await pulse(ctx, control.abort)
+        ctx.set(launch.memory_quiet, 1)
+        await ctx.tick().repeat(2)
+        for place, name in enumerate(names):
+            step = 16 if place == 0 else beat
+            for low in (1, step // 2):
+                ctx.set(getattr(control, name), 4 * step + low)
+                await pulse(ctx, control.launch)
+                assert state(ctx, launch) == {"busy"}
+                await ctx.tick()
+                assert state(ctx, launch) == set()
+                assert (ctx.get(control.error), ctx.get(control.error_place)) == (ErrorCode.MISALIGNED, place)
+                assert ctx.get(control.read_beats) == 0
+            ctx.set(getattr(control, name), 4 * step)
+        await pulse(ctx, control.launch)
+        assert state(ctx, launch) == {"busy", "start"}
+
+    run_benches(launch, bench)
+
+
+@pytest.mark.parametrize("kind", ["abort", "reset"])
+def test_a_launch_that_is_given_up_ends_when_memory_is_quiet(kind: str) -> None:
+    launch = LaunchControl(HardwareConfig())
+    code = ErrorCode.ABORTED if kind == "abort" else ErrorCode.NONE
+
+    async def bench(ctx: Any) -> None:
+        control = launch.control
+        await pulse(ctx, getattr(control, kind))
+        assert state(ctx, launch) == set()  # there is none
+        await pulse(ctx, control.launch)
+        await ctx.tick()
+        ctx.set(launch.fetched, 7)
+        await pulse(ctx, getattr(control, kind))
+        for _ in range(3):
+            assert state(ctx, launch) == {"busy", "flush"}
+            await pulse(ctx, getattr(control, kind))  # once more: nothing
+        ctx.set(launch.memory_quiet, 1)
+        await ctx.tick()
+        assert "clear" in state(ctx, launch)
+        await ctx.tick()
+        assert state(ctx, launch) == set()
+        assert ctx.get(control.error) == code
+        if kind == "abort":
+            assert ctx.get(control.error_place) == 7
+
+    run_benches(launch, bench)
+
+
+@pytest.mark.parametrize("kind", ["abort", "reset"])
+@pytest.mark.parametrize("delay", [0, 1, 2, 3])
+def test_a_launch_that_waits_for_the_end_of_another_can_be_given_up(kind: str, delay: int) -> None:
+    launch = LaunchControl(HardwareConfig())
+    code = ErrorCode.ABORTED if kind == "abort" else ErrorCode.NONE
+
+    async def bench(ctx: Any) -> None:
+        control = launch.control
+        await pulse(ctx, control.launch)
+        await ctx.tick().repeat(3)
+        await pulse(ctx, control.launch)
+        ctx.set(launch.memory_quiet, delay < 3)
+        for _ in range(delay):
+            await ctx.tick()
+        await pulse(ctx, getattr(control, kind))
+        ctx.set(launch.memory_quiet, 1)
+        await ctx.tick().repeat(4)
+        assert state(ctx, launch) == set()
+        assert ctx.get(control.error) == code
 
     run_benches(launch, bench)

@@ -7,9 +7,10 @@ import pytest
 from docs.make_pages.registers_page import register_page
 from hw.registers import ControlRegisters
 from isa.config import VTAConfig
+from isa.machine.causes import Cause
 from isa.machine.error_codes import ErrorCode
 from isa.machine.hardware_config import HardwareConfig
-from isa.machine.register_map import MAP_BYTES, Access, control_registers, register
+from isa.machine.register_map import CAUSES_OFFSET, MAP_BYTES, Access, control_registers, register
 from tests.support.hw.axil_host import AxilHost
 from tests.support.hw.hw_streams import run_benches
 
@@ -54,7 +55,8 @@ def test_what_is_written_drives_the_core_and_reads_back(stall: float) -> None:
             for word in range(entry.words):
                 await host.write(ctx, entry.offset + 4 * word, values[entry.name] >> 32 * word & 0xFFFFFFFF)
         for entry in entries:
-            assert ctx.get(getattr(block.control, entry.name)) == values[entry.name]
+            if entry.name != "irq_enable":
+                assert ctx.get(getattr(block.control, entry.name)) == values[entry.name]
             low = await host.read(ctx, entry.offset)
             high = await host.read(ctx, entry.offset + 4) if entry.words == 2 else 0
             assert low | high << 32 == values[entry.name]
@@ -97,6 +99,90 @@ def test_launch_is_a_pulse_of_one_cycle_and_only_a_one_begins() -> None:
 
     run_benches(block, bench, background=(watch,))
     assert pulses == [1]
+
+
+async def _launch_ends(ctx: Any, block: ControlRegisters) -> None:
+    ctx.set(block.control.busy, 1)
+    await ctx.tick().repeat(3)
+    ctx.set(block.control.busy, 0)
+    await ctx.tick().repeat(2)
+
+
+def test_irq_is_high_from_the_end_of_a_launch_until_it_is_acknowledged_if_it_is_enabled() -> None:
+    block = ControlRegisters(VTA, WIDE)
+    host = AxilHost(block.bus)
+    enable, pending = (register(block.registers, name).offset for name in ("irq_enable", "irq_pending"))
+
+    async def bench(ctx: Any) -> None:
+        await _launch_ends(ctx, block)
+        assert (await host.read(ctx, pending), ctx.get(block.irq)) == (1, 0)
+        await host.write(ctx, enable, 1)
+        assert ctx.get(block.irq) == 1
+        await host.write(ctx, pending, 0)
+        assert ctx.get(block.irq) == 1
+        await host.write(ctx, pending, 1)
+        assert (await host.read(ctx, pending), ctx.get(block.irq)) == (0, 0)
+        await _launch_ends(ctx, block)
+        assert ctx.get(block.irq) == 1
+        await host.write(ctx, enable, 0)
+        assert (await host.read(ctx, pending), ctx.get(block.irq)) == (1, 0)
+
+    run_benches(block, bench)
+
+
+def test_a_reset_makes_every_register_zero_and_interrupts_nobody() -> None:
+    block = ControlRegisters(VTA, WIDE)
+    host = AxilHost(block.bus)
+    pulses: list[int] = []
+
+    async def bench(ctx: Any) -> None:
+        for entry in block.registers:
+            if entry.access is Access.READ_WRITE:
+                await host.write(ctx, entry.offset, 0xFFFFFFFF)
+        await _launch_ends(ctx, block)
+        ctx.set(block.control.busy, 1)
+        await ctx.tick()
+        await host.write(ctx, register(block.registers, "reset").offset, 1)
+        for entry in block.registers:
+            if entry.access in (Access.READ_WRITE, Access.ACKNOWLEDGE):
+                assert await host.read(ctx, entry.offset) == 0, entry.name
+        ctx.set(block.control.busy, 0)
+        await ctx.tick().repeat(3)
+        assert await host.read(ctx, register(block.registers, "irq_pending").offset) == 0
+        await _launch_ends(ctx, block)
+        assert await host.read(ctx, register(block.registers, "irq_pending").offset) == 1
+
+    async def watch(ctx: Any) -> None:
+        while True:
+            (reset,) = (await ctx.tick().sample(block.control.reset))[2:]
+            pulses.append(reset)
+
+    run_benches(block, bench, background=(watch,))
+    assert sum(pulses) == 1
+
+
+def test_a_counter_of_a_cause_is_read_where_the_map_says() -> None:
+    block = ControlRegisters(VTA, WIDE)
+    host = AxilHost(block.bus)
+
+    async def counters(ctx: Any) -> None:
+        while True:
+            ctx.set(block.count, 1000 + ctx.get(block.count_index))
+            await ctx.delay(1e-8)
+
+    async def bench(ctx: Any) -> None:
+        for module in range(4):
+            for cause in Cause:
+                assert await host.read(ctx, CAUSES_OFFSET + 64 * module + 4 * cause) == 1000 + 16 * module + cause
+
+    run_benches(block, bench, background=(counters,))
+
+
+def test_without_counters_of_causes_there_are_no_registers_of_them() -> None:
+    names = {entry.name for entry in control_registers(VTA, WIDE)}
+    assert names - {entry.name for entry in control_registers(VTA, HardwareConfig(cause_counters=0))} == {
+        f"{module}_{cause.name.lower()}" for module in ("fetch", "load", "compute", "store") for cause in Cause
+    }
 
 
 def test_the_status_counters_and_digests_read_as_the_map_says() -> None:

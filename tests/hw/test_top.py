@@ -5,6 +5,8 @@ import numpy as np
 from hw.top import Top
 from isa.encoding import encode
 from isa.instructions import Finish
+from isa.machine.causes import Cause
+from isa.machine.counters import COUNTED_MODULES
 from isa.machine.hardware_config import HardwareConfig
 from isa.machine.register_map import control_registers, register
 from isa.reference import execute
@@ -37,14 +39,21 @@ def test_a_host_runs_a_program_and_an_illegal_one_through_the_registers() -> Non
     async def launch(ctx: Any, where: int, instructions: int) -> Any:
         await host.write(ctx, offset("insn_address"), where)
         await host.write(ctx, offset("insn_count"), instructions)
+        await host.write(ctx, offset("irq_pending"), 1)
         await host.write(ctx, offset("launch"), 1)
         assert not ctx.get(top.irq)
         while (status := await host.read(ctx, offset("status"))) & 1:
             pass
         assert ctx.get(top.irq)
+        cycles = await host.read(ctx, offset("cycles"))
+        for module in COUNTED_MODULES:
+            counts = [await host.read(ctx, offset(f"{module}_{cause.name.lower()}")) for cause in Cause]
+            assert sum(counts) == cycles
+            assert counts[Cause.WORK] > 0 or status != 0b010
         return status
 
     async def bench(ctx: Any) -> None:
+        await host.write(ctx, offset("irq_enable"), 1)
         assert await host.read(ctx, offset("vta_digest")) == int(VTA.digest, 16) & 0xFFFFFFFF
         assert await launch(ctx, bad, 2) == 0b100 | 1 << 8
         assert await host.read(ctx, offset("error_place")) == 0

@@ -27,7 +27,7 @@ def test_the_export_names_its_configuration_and_its_ports() -> None:
     assert f"32'd{int(VTA.digest[:8], 16)};" in text
     assert f"32'd{int(VTA.digest[8:], 16)};" in text
     ports = set(re.findall(r"^  (?:input|output)(?: reg)?(?: \[\d+:0\])? (\w+);", text, re.MULTILINE))
-    assert {"clk", "rst", "irq", "s_axil__awvalid", "m_axi__araddr", "m_axi__rlast"} <= ports
+    assert {"clk", "rst", "irq", "s_axil_awvalid", "m_axi_araddr", "m_axi_rlast"} <= ports
 
 
 def test_memories_are_arrays_without_initial_contents() -> None:
@@ -93,7 +93,7 @@ def test_a_strangers_pyosys_is_not_run(tmp_path: Path, place: str) -> None:
 
 
 def test_a_failure_of_yosys_is_reported_with_its_last_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hw.verilog.export._YOSYS_PROGRAM", "raise SystemExit('no such pass')")
+    monkeypatch.setattr("hw.verilog.yosys._YOSYS_PROGRAM", "raise SystemExit('no such pass')")
     with pytest.raises(VerilogError, match=r"^Verilog export: yosys failed with code 1: no such pass$"):
         component_to_verilog(TokenCounter(), name="token_queue")
 

@@ -16,6 +16,13 @@ from isa.machine.hardware_config import HardwareConfig, HardwareConfigError
         ({"fetch_buffer_depth": 12}, "fetch_buffer_depth is 12, but it must be a power of two, such as 8"),
         ({"read_bursts": 0}, "read_bursts is 0, but it must be 1 to 256"),
         ({"load_jobs": "4"}, "load_jobs is '4', but it must be a whole number"),
+        (
+            {"axi3": 1},
+            "max_burst_beats is 64, but bursts of AXI3 have 16 beats at most; set max_burst_beats to 16, too",
+        ),
+        ({"axi3": 2}, "axi3 is 2, but it must be 0 to 1"),
+        ({"axi_cache": 16}, "axi_cache is 16, but it must be 0 to 15"),
+        ({"axi_prot": 8}, "axi_prot is 8, but it must be 0 to 7"),
         ({"store_jobs": True}, "store_jobs is True, but it must be a whole number"),
     ],
 )
@@ -33,7 +40,7 @@ def test_a_burst_never_spans_more_than_a_page(width: int, beats: int) -> None:
 
 
 def test_the_digest_tells_every_field_apart() -> None:
-    base = HardwareConfig()
+    base = HardwareConfig(max_burst_beats=8)
     changes = {
         "addr_width": 40,
         "data_width": 128,
@@ -45,6 +52,10 @@ def test_the_digest_tells_every_field_apart() -> None:
         "write_bursts": 8,
         "load_jobs": 2,
         "store_jobs": 2,
+        "axi3": 1,
+        "axi_cache": 15,
+        "axi_prot": 2,
+        "cause_counters": 0,
     }
     assert set(changes) == {field.name for field in dataclasses.fields(HardwareConfig)}
     digests = {dataclasses.replace(base, **{name: value}).digest for name, value in changes.items()}

@@ -77,7 +77,7 @@ class WriteMemory:
         while True:
             wready = self.ready(waiting, self.beats)
             responds = bool(self._due) and self._due[0] <= bench.cycle
-            bench.set(axi__awready=address_wait <= 0, axi__wready=wready, axi__bvalid=responds)
+            bench.set(axi_awready=address_wait <= 0, axi_wready=wready, axi_bvalid=responds)
             await bench.settle()
             aw = self._channel("aw", ("addr", "len", "size", "burst"), address_wait <= 0)
             w = self._channel("w", ("data", "strb", "last"), wready)
@@ -89,7 +89,7 @@ class WriteMemory:
                 self.beats += 1
                 self._data.append((w[0], w[1], w[2]))
             self._write()
-            if responds and bench.get("axi__bready"):
+            if responds and bench.get("axi_bready"):
                 self._due.popleft()
                 self.responses += 1
             await bench.drive()
@@ -99,10 +99,10 @@ class WriteMemory:
         """Return what is transferred in this cycle, if anything."""
         get = self.bench.get
         held = self._held.pop(channel, None)
-        if not get(f"axi__{channel}valid"):
+        if not get(f"axi_{channel}valid"):
             assert held is None, f"{channel}valid dropped before {channel}ready"
             return None
-        payload = tuple(get(f"axi__{channel}{field}") for field in fields)
+        payload = tuple(get(f"axi_{channel}{field}") for field in fields)
         assert held in (None, payload), f"{channel} changed before {channel}ready: {held} became {payload}"
         if ready:
             return payload

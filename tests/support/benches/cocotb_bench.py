@@ -113,13 +113,13 @@ async def put(bench: Bench, name: str, payloads: Iterable[int], *, pause: Pause 
     for payload in payloads:
         for _ in range(pause()):
             await bench.drive()
-        bench.set(**{f"{name}__valid": 1, f"{name}__payload": payload})
+        bench.set(**{f"{name}_valid": 1, f"{name}_payload": payload})
         taken = False
         while not taken:
             await bench.settle()
-            taken = bool(bench.get(f"{name}__ready"))
+            taken = bool(bench.get(f"{name}_ready"))
             await bench.drive()
-        bench.set(**{f"{name}__valid": 0})
+        bench.set(**{f"{name}_valid": 0})
 
 
 async def take(bench: Bench, name: str, count: int, *, pause: Pause = steady) -> list[int]:
@@ -132,13 +132,13 @@ async def take(bench: Bench, name: str, count: int, *, pause: Pause = steady) ->
     while len(payloads) < count:
         wait = pause()
         while True:
-            bench.set(**{f"{name}__ready": int(wait <= 0)})
+            bench.set(**{f"{name}_ready": int(wait <= 0)})
             await bench.settle()
-            offered = bool(bench.get(f"{name}__valid"))
-            assert offered or held is None, f"{name}__valid dropped before {name}__ready"
+            offered = bool(bench.get(f"{name}_valid"))
+            assert offered or held is None, f"{name}_valid dropped before {name}_ready"
             if offered:
-                payload = bench.get(f"{name}__payload")
-                assert held in (None, payload), f"{name}__payload changed before {name}__ready"
+                payload = bench.get(f"{name}_payload")
+                assert held in (None, payload), f"{name}_payload changed before {name}_ready"
                 held = payload
             taken = offered and wait <= 0
             await bench.drive()
@@ -147,7 +147,7 @@ async def take(bench: Bench, name: str, count: int, *, pause: Pause = steady) ->
                 break
         payloads.append(payload)
         held = None
-    bench.set(**{f"{name}__ready": 0})
+    bench.set(**{f"{name}_ready": 0})
     return payloads
 
 
@@ -174,14 +174,14 @@ class ReadMemory:
         wait_cmd, wait_data = 0, 0
         while True:
             due = bool(self._beats) and self._beats[0][0] <= bench.cycle and wait_data <= 0
-            bench.set(**{f"{name}__cmd__ready": int(wait_cmd <= 0), f"{name}__data__valid": int(due)})
+            bench.set(**{f"{name}_cmd_ready": int(wait_cmd <= 0), f"{name}_data_valid": int(due)})
             if due:
-                bench.set(**{f"{name}__data__payload": self._beats[0][1]})
+                bench.set(**{f"{name}_data_payload": self._beats[0][1]})
             await bench.settle()
-            if bench.get(f"{name}__cmd__valid") and wait_cmd <= 0:
-                self._accept(bench.get(f"{name}__cmd__payload"))
+            if bench.get(f"{name}_cmd_valid") and wait_cmd <= 0:
+                self._accept(bench.get(f"{name}_cmd_payload"))
                 wait_cmd = self.pause() + 1
-            if due and bench.get(f"{name}__data__ready"):
+            if due and bench.get(f"{name}_data_ready"):
                 self._beats.popleft()
                 wait_data = self.pause() + 1
             await bench.drive()

@@ -49,7 +49,7 @@ def ports(component: wiring.Component) -> dict[str, list[str]]:
     names: dict[str, list[str]] = {"inputs": [], "outputs": []}
     for path, member, _ in component.signature.flatten(component):
         direction = "inputs" if member.flow == wiring.In else "outputs"
-        names[direction].append("__".join(map(str, path)))
+        names[direction].append("_".join(map(str, path)))
     return names
 
 

@@ -1,11 +1,13 @@
 """``vta verilog``."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from hw.verilog import VerilogError
 from isa.config import VTAConfig
+from isa.machine.hardware_config import HardwareConfig
 from vta.cli import main
 
 SMALL = (
@@ -51,7 +53,42 @@ def test_without_a_file_the_text_of_the_axi_shell_goes_to_the_screen(
 def test_an_impossible_width_is_a_sentence(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--config", config, "--data-width", "48") == 1
     error = capsys.readouterr().err
-    assert error == "error: data_width is 48, but it must be one of 64, 128, 256, 512\n"
+    assert error == "error: --set: data_width is 48, but it must be one of 64, 128, 256, 512\n"
+
+
+def test_every_size_of_the_hardware_can_be_set(
+    config: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[HardwareConfig] = []
+    monkeypatch.setattr("hw.verilog.to_verilog", lambda _vta, hardware, **_: seen.append(hardware) or "")
+    wanted = {
+        "addr_width": 40,
+        "data_width": 128,
+        "inst_queue_depth": 8,
+        "fetch_buffer_depth": 64,
+        "max_burst_beats": 16,
+        "read_bursts": 8,
+        "read_beats": 64,
+        "write_bursts": 8,
+        "load_jobs": 2,
+        "store_jobs": 2,
+        "axi3": 1,
+        "axi_cache": 15,
+        "axi_prot": 2,
+        "cause_counters": 0,
+    }
+    assert set(wanted) == {field.name for field in fields(HardwareConfig)}
+    sets = [part for key, value in wanted.items() for part in ("--set", f"{key}={value}")]
+    assert run("--config", config, "-o", str(tmp_path / "x.v"), *sets) == 0
+    assert seen == [HardwareConfig(**wanted)]
+
+
+@pytest.mark.parametrize("key", ["memory_latency", "stall_seed"])
+def test_a_key_of_the_simulated_memory_is_refused(config: str, key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--config", config, "--set", f"{key}=3") == 1
+    assert capsys.readouterr().err == (
+        f"error: --set {key}: this is of a simulated memory, which Verilog has none of; leave it out\n"
+    )
 
 
 def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], target: Path) -> str:

@@ -11,7 +11,8 @@ import typer
 
 from isa.whole_file import write_whole
 from vta.cli.options import ConfigOption, chosen_config
-from vta.cli.reporting import reported, require_place
+from vta.cli.reporting import UserError, reported, require_place
+from vta.cli.settings import DataWidthOption, HardwareOption, QueueDepthOption, SetOption, settings
 from vta.cli.style import plain
 
 __all__ = ["ShellChoice", "verilog"]
@@ -32,26 +33,36 @@ def verilog(
     shell: Annotated[
         ShellChoice, typer.Option("--shell", help="axi: registers and memory behind AXI; core: control as plain ports.")
     ] = ShellChoice.AXI,
-    data_width: Annotated[
-        int, typer.Option("--data-width", metavar="BITS", help="Of the memory port: 64, 128, 256 or 512.")
-    ] = 64,
+    sets: SetOption = None,
+    hardware_file: HardwareOption = None,
+    data_width: DataWidthOption = None,
+    queue_depth: QueueDepthOption = None,
 ) -> None:
-    """Write the hardware of a configuration as Verilog."""
+    """Write the hardware of a configuration as Verilog.
+
+    Every size of the hardware can be set, as in --set addr_width=40 --set axi3=1 --set max_burst_beats=16.
+    """
     with reported():
         # Imported when it is asked for: Amaranth takes long to load.
         from hw.verilog import to_verilog
         from isa.machine.hardware_config import HardwareConfig
+        from runtime.devices.hardware_settings import OF_MEMORY
 
         if output is not None:
             require_place(output)
-        chosen = chosen_config(config, None)
-        hardware = HardwareConfig(data_width=data_width)
+        changes = settings(sets, file=hardware_file, data_width=data_width, queue_depth=queue_depth)
+        for key in OF_MEMORY:
+            if key in changes.hardware:
+                raise UserError(f"--set {key}: this is of a simulated memory, which Verilog has none of; leave it out")
+        chosen = changes.applied(chosen_config(config, None))
+        setup = changes.setup
+        hardware = HardwareConfig() if setup is None else setup.hardware
         text = to_verilog(chosen, hardware, shell=shell.value)
         if output is None:
             plain(text.removesuffix("\n"))
             return
         write_whole(output, text.encode())
         plain(
-            f"{output}: {chosen.bitstream}, {shell.value} shell, {data_width}-bit memory, "
+            f"{output}: {chosen.bitstream}, {shell.value} shell, {hardware.data_width}-bit memory, "
             f"digests {chosen.digest} and {hardware.digest}"
         )

@@ -1,0 +1,41 @@
+import random
+from typing import Any
+
+from hw.cause_counters import CauseCounters
+from isa.machine.causes import Cause
+from tests.support.hw.hw_streams import run_benches
+
+
+def test_every_cycle_of_the_last_launch_is_in_the_counter_of_its_cause() -> None:
+    generator = random.Random(1)
+    counters = CauseCounters()
+
+    async def bench(ctx: Any) -> None:
+        for cycles in (1, 2, 57, 3, 40):
+            expected = [[0] * 16 for _ in range(4)]
+            ctx.set(counters.running, 1)
+            for _ in range(cycles):
+                for module in range(4):
+                    cause = generator.choice(list(Cause)[: generator.choice((1, 3, 9))])
+                    ctx.set(counters.causes[module], cause)
+                    expected[module][cause] += 1
+                await ctx.tick()
+            ctx.set(counters.running, 0)
+            await ctx.tick().repeat(2)
+            for module in range(4):
+                for cause in Cause:
+                    ctx.set(counters.index, 16 * module + cause)
+                    assert ctx.get(counters.value) == expected[module][cause], (cycles, module, cause)
+
+    run_benches(counters, bench)
+
+
+def test_before_the_first_launch_every_counter_is_zero() -> None:
+    counters = CauseCounters()
+
+    async def bench(ctx: Any) -> None:
+        for index in range(64):
+            ctx.set(counters.index, index)
+            assert ctx.get(counters.value) == 0
+
+    run_benches(counters, bench)
