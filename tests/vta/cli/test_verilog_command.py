@@ -60,7 +60,12 @@ def test_every_size_of_the_hardware_can_be_set(
     config: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen: list[HardwareConfig] = []
-    monkeypatch.setattr("hw.verilog.to_verilog", lambda _vta, hardware, **_: seen.append(hardware) or "")
+
+    def export(_vta: VTAConfig, hardware: HardwareConfig, **_: object) -> str:
+        seen.append(hardware)
+        return ""
+
+    monkeypatch.setattr("hw.verilog.to_verilog", export)
     wanted = {
         "addr_width": 40,
         "data_width": 128,
