@@ -75,6 +75,8 @@ program:
 | `.data NAME address=A type=T shape=N,M` | DRAM contents, on the same or the following lines: \
 `zeros`, `fill V`, `arange [START [STEP]] [wrapping]`, `random SEED`, `hex DIGITS`, or \
 one number for each element |
+| `.data NAME file=F` | the contents, type and shape of an array in a file beside the program or below its folder: an \
+`.npy`, or the array of that name in an `.npz`; `type=T` asks for another type that holds all its numbers |
 | `.output NAME address=A type=T shape=N,M` | a tensor to print or compare afterwards; \
 one with the name of a `.data` has its place, type and shape |
 | `.uop [address=A]` | micro-ops follow, one a line, each perhaps with a `label:` in front |

@@ -7,7 +7,9 @@ The grammar is described in `docs/isa.md`, its tables are in ``isa.text.syntax``
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from isa.array_file import ArrayFileError
 from isa.bulk import encode_all
 from isa.config import ConfigError, VTAConfig
 from isa.encoding import EncodingError, encode
@@ -19,6 +21,7 @@ from isa.printable import in_one_line
 from isa.program import MemoryImage, MemorySegment, OutputRegion, Program, ProgramError
 from isa.program_file import MAGIC, spend_on_running
 from isa.text.data import LineError, contents, region_bytes
+from isa.text.data_files import with_files
 from isa.text.line import LineParser
 from isa.text.sections import Cursor, Region, Sections, split_sections, without_comment
 from isa.text.syntax import RESERVED_LABEL, is_label
@@ -46,11 +49,16 @@ def assemble_file(
         raise AssemblyError(f"{where}: cannot be read: {error.strerror}") from None
     except LimitError as error:
         raise AssemblyError(str(error)) from None
-    return assemble_bytes(data, name=where, config=config, limits=limits)
+    return assemble_bytes(data, name=where, config=config, limits=limits, folder=Path(path).parent)
 
 
 def assemble_bytes(
-    data: bytes, *, name: str, config: VTAConfig | None = None, limits: Limits = DEFAULT_LIMITS
+    data: bytes,
+    *,
+    name: str,
+    config: VTAConfig | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    folder: Path | None = None,
 ) -> Program:
     """Assemble the contents of a file called ``name``: UTF-8, with any line ends; the rest as in ``assemble``."""
     if data.startswith(MAGIC):
@@ -59,13 +67,21 @@ def assemble_bytes(
         text = data.decode("utf-8-sig")  # some editors begin a file with a mark that means UTF-8
     except UnicodeDecodeError:
         raise AssemblyError(f"{name}: expected text in UTF-8, found other bytes") from None
-    return assemble(text.replace("\r\n", "\n").replace("\r", "\n"), name=name, config=config, limits=limits)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return assemble(lines, name=name, config=config, limits=limits, folder=folder)
 
 
 def assemble(
-    text: str, *, name: str = "assembly", config: VTAConfig | None = None, limits: Limits = DEFAULT_LIMITS
+    text: str,
+    *,
+    name: str = "assembly",
+    config: VTAConfig | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    folder: Path | None = None,
 ) -> Program:
     """Return the program in ``text``; errors begin with ``name``.
+
+    Contents that ``.data`` takes from files are looked for in ``folder`` and below it.
 
     ``config`` is the configuration to assemble for (the default one if it is missing); where the text has a
     ``.config`` of its own, the two must agree in everything that decides programs. A program that takes more memory
@@ -73,8 +89,10 @@ def assemble(
     """
     cursor = Cursor()
     try:
-        return _program(text, config, cursor, limits.budget(len(text)))
-    except (LineError, ProgramError, LimitError) as problem:
+        sections = split_sections(text, cursor)
+        sections.data = with_files(sections.data, folder, limits, cursor)
+        return _program(sections, config, cursor, limits.budget(len(text)))
+    except (LineError, ProgramError, LimitError, ArrayFileError) as problem:
         place = f"{name}:{cursor.line}" if cursor.line else name
         raise AssemblyError(f"{place}: {problem}") from None
 
@@ -87,8 +105,7 @@ def parse_instruction(text: str, config: VTAConfig) -> Instruction:
     return program.instructions[0]
 
 
-def _program(text: str, config: VTAConfig | None, cursor: Cursor, budget: Budget) -> Program:
-    sections = split_sections(text, cursor)
+def _program(sections: Sections, config: VTAConfig | None, cursor: Cursor, budget: Budget) -> Program:
     config = _configuration(sections, config, cursor)
     uop_labels, uop_lines = _uop_labels(sections, cursor)
     data, outputs, uop_base = _placed(sections, len(uop_lines), cursor)
@@ -101,7 +118,8 @@ def _program(text: str, config: VTAConfig | None, cursor: Cursor, budget: Budget
         uops.append(parser.uop(line.split()))
     for region in data:
         cursor.line = region.line
-        budget.spend(_COPIES * region.nbytes, in_one_line(region.header.name) or "the region")
+        if region.content is None:  # files have limits of their own
+            budget.spend(_COPIES * region.nbytes, in_one_line(region.header.name) or "the region")
     segments = tuple(_segment(region, cursor) for region in data)
     regions = tuple(_output(region, cursor) for region in outputs)
     instructions, origins = _instructions(parser, sections, cursor)
@@ -234,7 +252,9 @@ def _segment(region: Region, cursor: Cursor) -> MemorySegment:
     assert header.address is not None
     assert header.dtype is not None
     assert header.shape is not None
-    data = contents(region.words, header.dtype, header.shape)
+    data = region.content
+    if data is None:
+        data = contents(region.words, header.dtype, header.shape)
     return MemorySegment(address=header.address, data=data, name=header.name, dtype=header.dtype, shape=header.shape)
 
 

@@ -7,12 +7,13 @@ Used by ``isa.text.assembler`` and ``isa.text.disassembler``; the grammar is in 
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from isa.array_file import exact_range
 from isa.errors import VTAError
 from isa.program import DTYPES
 
@@ -21,6 +22,11 @@ __all__ = ["LineError", "RegionHeader", "contents", "describe", "parse_header", 
 _NUMBER = re.compile(r"[-+]?[0-9][0-9a-zA-Z]*")
 _LONGEST_NUMBER = 80
 """Characters of a number: more than 64 binary digits mean nothing anywhere, and endless ones would take for ever."""
+
+_WORD = re.compile(r'(?:[^\s"]|"(?:[^"\\]|\\.)*"?)+')
+"""A word; what stands in quotes may have blanks."""
+
+_KEYS = {".data": ("address", "type", "shape", "file"), ".output": ("address", "type", "shape")}
 
 _NUMBERS_PER_LINE = 16
 _BYTES_PER_LINE = 48
@@ -52,29 +58,33 @@ def parse_number(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RegionHeader:
-    """What a ``.data`` or ``.output`` line says; ``None`` where it says nothing. ``rest`` are the words after it."""
+    """What a ``.data`` or ``.output`` line says; ``None`` where it says nothing. ``rest`` are the words after it.
+
+    ``file`` is the file that has the contents.
+    """
 
     name: str
     address: int | None
     dtype: str | None
     shape: tuple[int, ...] | None
     rest: tuple[str, ...]
+    file: str | None = None
 
 
 def parse_header(text: str, directive: str) -> RegionHeader:
-    """Read ``NAME address=A type=T shape=N,M`` (any of the three may be missing) and keep what follows.
+    """Read ``NAME address=A type=T shape=N,M file=F`` (any of the four may be missing) and keep what follows.
 
-    A name that is no label stands in quotes, and ``""`` is no name.
+    A name that is no label stands in quotes, and ``""`` is no name; a file with a blank in its name stands in quotes.
     """
     name, rest = _name(text.strip())
-    words = rest.split()
+    words = _WORD.findall(rest)
     if name is None:
         raise LineError(f"expected a name after {directive}, as in {directive} A address=0x1000 type=int8 shape=4,16")
     given: dict[str, str] = {}
     while words and "=" in words[0]:
         key, _, value = words.pop(0).partition("=")
-        if key not in ("address", "type", "shape"):
-            raise LineError(f"expected address=, type= or shape=, not {key + '='!r}")
+        if key not in _KEYS[directive]:
+            raise LineError(f"expected {_either(_KEYS[directive])}, not {key + '='!r}")
         if key in given:
             raise LineError(f"{key}= is given twice")
         given[key] = value
@@ -83,7 +93,22 @@ def parse_header(text: str, directive: str) -> RegionHeader:
     if dtype is not None and dtype not in DTYPES:
         raise LineError(f"type {dtype!r} is none of {', '.join(DTYPES)}")
     shape = _shape(given["shape"]) if "shape" in given else None
-    return RegionHeader(name, address, dtype, shape, tuple(words))
+    return RegionHeader(name, address, dtype, shape, tuple(words), _file(given))
+
+
+def _either(keys: Sequence[str]) -> str:
+    return f"{', '.join(f'{key}=' for key in keys[:-1])} or {keys[-1]}="
+
+
+def _file(given: Mapping[str, str]) -> str | None:
+    """Return the name of a file, without its quotes."""
+    name = given.get("file")
+    if name is None or not name.startswith('"'):
+        return name
+    try:
+        return str(json.loads(name))
+    except json.JSONDecodeError:
+        raise LineError("expected a file's name in quotes after file=") from None
 
 
 def _name(text: str) -> tuple[str | None, str]:
@@ -153,7 +178,7 @@ def _range(words: Sequence[str], count: int, kind: np.dtype[np.generic], *, wrap
     if wrapping and kind.kind == "f":
         raise LineError(f"a range of {kind.name} does not wrap; leave out 'wrapping'")
     if count and not wrapping and not _holds(kind, start, last):
-        low, high = _exact(kind)
+        low, high = exact_range(kind)
         goes = f"and this range goes from {start} to {last}"
         if kind.kind == "f":
             raise LineError(f"{kind.name} holds every whole number from {low} to {high}, {goes}")
@@ -161,17 +186,8 @@ def _range(words: Sequence[str], count: int, kind: np.dtype[np.generic], *, wrap
     return b"".join(piece.tobytes() for piece in _counted(start, step, count, kind))
 
 
-def _exact(kind: np.dtype[np.generic]) -> tuple[int, int]:
-    """Return the whole numbers between which a type holds every one."""
-    if kind.kind == "f":
-        most = 1 << (np.finfo(kind.name).nmant + 1)
-        return -most, most
-    limits = np.iinfo(kind.name)
-    return int(limits.min), int(limits.max)
-
-
 def _holds(kind: np.dtype[np.generic], *values: int) -> bool:
-    low, high = _exact(kind)
+    low, high = exact_range(kind)
     return all(low <= value <= high for value in values)
 
 

@@ -28,12 +28,16 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A ``.data`` or ``.output`` directive; ``words`` are the contents, ``nbytes`` the size once it is known."""
+    """A ``.data`` or ``.output`` directive; ``words`` are the contents, ``nbytes`` the size once it is known.
+
+    ``content`` are the bytes of a region whose contents lie in a file.
+    """
 
     line: int
     header: RegionHeader
     words: list[str]
     nbytes: int = 0
+    content: bytes | None = None
 
 
 @dataclass(slots=True)

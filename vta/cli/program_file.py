@@ -27,7 +27,7 @@ def read_program(path: Path, *, config: VTAConfig | None = None, limits: Limits 
     if data.startswith(MAGIC):
         program = program_from_bytes(data, where=where, budget=limits.budget(len(data)))
     else:
-        program = assemble_bytes(data, name=where, config=config, limits=limits)
+        program = assemble_bytes(data, name=where, config=config, limits=limits, folder=path.parent)
     if config is not None and config.digest != program.config.digest:
         raise UserError(
             f"{path}: the program is for {program.config.bitstream}, not for {config.bitstream}; "

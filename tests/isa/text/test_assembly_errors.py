@@ -75,7 +75,11 @@ LINES: list[tuple[str, str]] = [
     (".data type=int8", "expected a name after .data, as in .data A address=0x1000 type=int8 shape=4,16"),
     ('.data "A type=int8', "expected a name in quotes"),
     (r'.data "\x" type=int8', "expected a name in quotes"),
-    (".data A typ=int8", "expected address=, type= or shape=, not 'typ='"),
+    (".data A typ=int8", "expected address=, type=, shape= or file=, not 'typ='"),
+    (".output A file=a.npy", "expected address=, type= or shape=, not 'file='"),
+    (".data A file=a.npy", "file= needs a program that is a file itself: the contents lie beside it"),
+    (r'.data A file="\x"', "expected a file's name in quotes after file="),
+    (".data A file=a.npy 1", "the contents come from file=, and then there is '1'; leave out one of them"),
     (".data A type=int8 type=int8", "type= is given twice"),
     (
         ".data A type=int64 shape=1",
