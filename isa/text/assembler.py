@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from isa.array_file import ArrayFileError
 from isa.bulk import encode_all
 from isa.config import ConfigError, VTAConfig
 from isa.encoding import EncodingError, encode
 from isa.errors import VTAError
+from isa.files.array_file import ArrayFileError
 from isa.instructions import Instruction
 from isa.limits import DEFAULT_LIMITS, Budget, LimitError, Limits, read_file
 from isa.origin import Origin

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from isa.array_file import exact_range
 from isa.errors import VTAError
+from isa.files.array_file import exact_range
 from isa.program import DTYPES
 
 __all__ = ["LineError", "RegionHeader", "contents", "describe", "parse_header", "parse_number", "region_bytes"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from isa.array_file import beside, exactly, read_arrays
+from isa.files.array_file import beside, exactly, read_arrays
 from isa.limits import Limits
 from isa.printable import in_one_line
 from isa.program import DTYPES

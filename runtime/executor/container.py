@@ -1,9 +1,10 @@
 """The file of a compiled network (``.vtam``): checked, versioned, the same bytes for the same network.
 
 A file is: magic ``VTAMODEL`` (8 bytes), format version and header length (two little-endian uint32), the SHA-256 of
-everything after it, the header (JSON, sorted keys), and blobs, none of them compressed: how much memory a reader needs
-follows from the file's size. Nothing in a file is run by loading it: instruction words are data that the network's
-checks go through (``StoredLaunch.check``). Tests: tests/runtime/executor/test_container.py.
+everything after it, the header (JSON, sorted keys), and blobs, none of them compressed. Nothing in a file is run by
+loading it: instruction words are data that the network's checks go through (``StoredLaunch.check``), and what the
+network would take of memory when it is run is counted before it is taken (``isa.limits``).
+Tests: tests/runtime/executor/test_container.py.
 """
 
 import hashlib
@@ -20,9 +21,11 @@ import numpy.typing as npt
 
 from isa.config import ConfigError, VTAConfig
 from isa.errors import VTAError
+from isa.limits import DEFAULT_LIMITS, INSTRUCTION_COST, JSON_COST, Budget, LimitError, Limits, read_file
 from isa.origin import Origin
 from isa.whole_file import write_whole
 from runtime.executor.host_operators import prepared
+from runtime.executor.lifetimes import spend_on_running
 from runtime.executor.network import DeviceStep, Home, HostStep, Network, NetworkError, Step, Tensor
 from runtime.executor.operators.attribute_values import Plain
 from runtime.executor.stored_launch import AddressColumns, StoredLaunch, StoredLaunchError
@@ -41,6 +44,8 @@ __all__ = [
 MAGIC = b"VTAMODEL"
 VERSION = 1
 _PREFIX = struct.Struct("<8sII32s")
+_COPIES = 2
+"""Of a blob, while its type is settled."""
 
 Array = npt.NDArray[np.generic]
 
@@ -94,15 +99,16 @@ def save_network(network: Network, path: str | os.PathLike[str]) -> None:
         raise ContainerError(f"{os.fspath(path)}: cannot be written: {error.strerror}") from None
 
 
-def load_network(path: str | os.PathLike[str]) -> Network:
+def load_network(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Network:
     """Read the network in the file ``path``; every problem is one ``ContainerError`` that names the file."""
     where = os.fspath(path)
     try:
-        with open(where, "rb") as file:
-            data = file.read()
+        data = read_file(where, limits)
     except OSError as error:
         raise ContainerError(f"{where}: cannot be read: {error.strerror}") from None
-    return network_from_bytes(data, where=where)
+    except LimitError as error:
+        raise ContainerError(str(error)) from None
+    return network_from_bytes(data, where=where, limits=limits)
 
 
 def is_container(head: bytes) -> bool:
@@ -110,14 +116,19 @@ def is_container(head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-def network_from_bytes(data: bytes, *, where: str = "network") -> Network:
-    """Return the network in ``data``; a ``ContainerError`` begins with ``where``."""
+def network_from_bytes(data: bytes, *, where: str = "network", limits: Limits = DEFAULT_LIMITS) -> Network:
+    """Return the network in ``data``; a ``ContainerError`` begins with ``where``.
+
+    What it takes of memory, also when it is run, is at most what ``limits`` has for a file of this size.
+    """
+    budget = limits.budget(len(data))
     try:
-        network = _network(*_checked(data))
+        network = _network(*_checked(data, budget))
+        spend_on_running(network, budget)
         for step in network.steps:
             if isinstance(step, HostStep):
                 prepared(step, network)
-    except (ContainerError, NetworkError, StoredLaunchError, ConfigError) as error:
+    except (ContainerError, NetworkError, StoredLaunchError, ConfigError, LimitError) as error:
         raise ContainerError(f"{where}: {error}") from None
     return network
 
@@ -150,7 +161,7 @@ def _launch_entry(launch: StoredLaunch, blobs: _Blobs) -> dict[str, object]:
     }
 
 
-def _checked(data: bytes) -> tuple["_Entry", memoryview]:
+def _checked(data: bytes, budget: Budget) -> tuple["_Entry", "_Stored"]:
     """Return header and blobs of a file whose frame is intact."""
     if not is_container(data):
         raise ContainerError("not a compiled network (it does not begin with VTAMODEL)")
@@ -162,11 +173,20 @@ def _checked(data: bytes) -> tuple["_Entry", memoryview]:
     body = memoryview(data)[_PREFIX.size :]
     if hashlib.sha256(body).digest() != digest:
         raise ContainerError("the file is cut off or damaged (its checksum does not match)")
+    budget.spend(JSON_COST * min(length, len(body)), "the header")
     try:
         header = json.loads(bytes(body[:length]))
     except (ValueError, RecursionError):
         raise ContainerError("the header is not JSON") from None
-    return _Entry("the header", header), body[length:]
+    return _Entry("the header", header), _Stored(body[length:], budget)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """The blobs of a file, and the memory that copies of them may take."""
+
+    blobs: memoryview
+    budget: Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +249,7 @@ class _Entry:
         raise ContainerError(f"{self.where} must be {name}")
 
 
-def _blob(entry: _Entry, blobs: memoryview, *, rank: int | None = None, dtype: str | None = None) -> Array:
+def _blob(entry: _Entry, stored: _Stored, *, rank: int | None = None, dtype: str | None = None) -> Array:
     """Return a copy of an array among the blobs."""
     at, shape = entry.get("at").number(), tuple(extent.number() for extent in entry.get("shape").items())
     name = entry.get("dtype").text()
@@ -239,13 +259,14 @@ def _blob(entry: _Entry, blobs: memoryview, *, rank: int | None = None, dtype: s
         raise ContainerError(f"{entry.where} has type {name!r}, which is none of numbers")
     kind = np.dtype(name)
     nbytes = math.prod(shape) * kind.itemsize
-    if at + nbytes > len(blobs):
+    if at + nbytes > len(stored.blobs) or any(extent > len(stored.blobs) for extent in shape):
         raise ContainerError(f"{entry.where} reaches beyond the end of the file")
-    array: Array = np.frombuffer(blobs[at : at + nbytes], kind).reshape(shape).copy()
+    stored.budget.spend(_COPIES * nbytes, entry.where)
+    array: Array = np.frombuffer(stored.blobs[at : at + nbytes], kind).reshape(shape).copy()
     return array
 
 
-def _network(header: _Entry, blobs: memoryview) -> Network:
+def _network(header: _Entry, blobs: _Stored) -> Network:
     config = VTAConfig.from_dict(_plain(header.get("config")), where="configuration")
     if header.get("digest").text() != config.digest:
         raise ContainerError(f"the configuration has digest {config.digest}, and the header says something else")
@@ -281,7 +302,7 @@ def _tensor(entry: _Entry) -> Tensor:
     return Tensor(name.text(), extents, dtype.text(), homes[home.text()], offset.number())
 
 
-def _step(entry: _Entry, blobs: memoryview) -> Step:
+def _step(entry: _Entry, blobs: _Stored) -> Step:
     node = entry.get("node").text()
     if entry.has("operator"):
         attributes = {key: part.attribute() for key, part in entry.get("attributes").mapping().items()}
@@ -291,10 +312,11 @@ def _step(entry: _Entry, blobs: memoryview) -> Step:
     return DeviceStep(node, launches, entry.get("tensors").texts(), entry.get("macs").number())
 
 
-def _launch(entry: _Entry, blobs: memoryview) -> StoredLaunch:
+def _launch(entry: _Entry, blobs: _Stored) -> StoredLaunch:
     words = _blob(entry.get("words"), blobs, rank=2, dtype="<u8").astype(np.uint64)
     if words.shape[1] != 2:
         raise ContainerError(f"{entry.where} has instructions that are not 128 bits wide")
+    blobs.budget.spend(INSTRUCTION_COST * len(words), f"{entry.where} with {len(words)} instructions")
     columns = _blob(entry.get("addresses"), blobs, rank=2, dtype="<i8").astype(np.int64)
     if len(columns) != 5:
         raise ContainerError(f"{entry.where} has {len(columns)} columns of addresses, not 5")

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.executor.host_operators import Prepared, prepared
+from runtime.executor.lifetimes import last_reads
 from runtime.executor.network import DeviceStep, Home, HostStep, Network, NetworkError, Step, Tensor
 from runtime.executor.stored_launch import TensorPlace
 from runtime.memory.device_memory import Allocation
@@ -63,7 +64,7 @@ class NetworkRunner:
             session.memory.view(self._blocks[Home.CONSTANT].address, len(network.constants))[:] = network.constants
             self._launches = [self._placed(step) for step in network.steps]
             self._undo = undo.pop_all()
-        self._last_reads = _last_reads(network)
+        self._last_reads = last_reads(network)
         self.nodes: tuple[NodeRun, ...] = ()
         """What each step of the last run took."""
 
@@ -185,20 +186,6 @@ class NetworkRunner:
                 return tuple(launch.run_for(step.node) for launch in launches)
             case _:
                 assert_never(step)
-
-
-def _last_reads(network: Network) -> list[tuple[str, ...]]:
-    """Return, for each step, the host's tensors that no later step and no output reads."""
-    last: dict[str, int] = {}
-    for number, step in enumerate(network.steps):
-        last |= dict.fromkeys(network.reads(step), number)
-        if isinstance(step, HostStep):
-            last |= {name: number for name in step.outputs if name not in last}
-    gone: list[list[str]] = [[] for _ in network.steps]
-    for name, number in last.items():
-        if name not in network.outputs and network.tensor(name).home is Home.HOST:
-            gone[number].append(name)
-    return [tuple(names) for names in gone]
 
 
 def cycles_by_node(runs: Sequence[NodeRun]) -> Iterator[tuple[str, int]]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.errors import VTAError
+from isa.limits import DEFAULT_LIMITS, Limits
 from runtime.devices.device import HardwareSetup
 from runtime.executor.container import load_network, save_network
 from runtime.executor.network import Network, Tensor
@@ -33,7 +34,8 @@ class InferenceError(VTAError, ValueError):
 class NetworkSession:
     """Runs a compiled network: a ``.vtam`` file, or a network in memory, on a device of its own.
 
-    ``target`` is the device's name (``sim``, ``tsim``, ``reference``), ``setup`` its hardware. Inputs of a batch that
+    ``target`` is the device's name (``sim``, ``tsim``, ``reference``), ``setup`` its hardware, ``limits`` how much
+    memory a file may take. Inputs of a batch that
     is a multiple of the network's are run piece by piece.
 
     Attributes
@@ -45,9 +47,14 @@ class NetworkSession:
     """
 
     def __init__(
-        self, network: str | os.PathLike[str] | Network, target: str = "sim", *, setup: HardwareSetup | None = None
+        self,
+        network: str | os.PathLike[str] | Network,
+        target: str = "sim",
+        *,
+        setup: HardwareSetup | None = None,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        self.network = network if isinstance(network, Network) else load_network(network)
+        self.network = network if isinstance(network, Network) else load_network(network, limits=limits)
         self._runner = NetworkRunner(self.network, Session(self.network.config, target, setup=setup))
 
     @property

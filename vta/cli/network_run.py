@@ -9,6 +9,7 @@ import numpy.typing as npt
 from rich.table import Table
 
 from isa.config import VTAConfig
+from isa.limits import DEFAULT_LIMITS, Limits
 from isa.printable import in_one_line
 from isa.whole_file import open_whole
 from runtime.devices.device import HardwareSetup
@@ -36,11 +37,12 @@ def run_network(
     save: Path | None,
     stats: bool,
     hardware: HardwareSetup | None = None,
+    limits: Limits = DEFAULT_LIMITS,
     around: Callable[[Session], AbstractContextManager[object]] = nullcontext,
 ) -> None:
     """Run a network on its inputs; print what comes out, and with ``stats`` what every node took."""
-    session = loaded_session(file, config, target, shapes_of(shapes), hardware)
-    feed = feed_of(session, inputs)
+    session = loaded_session(file, config, target, shapes_of(shapes), hardware, limits=limits)
+    feed = feed_of(session, inputs, limits=limits)
     if not inputs:
         say("no --input: random numbers", err=True)
     with around(session.device):
@@ -78,15 +80,21 @@ def _node_table(nodes: Sequence[NodeRun]) -> Table:
 
 
 def explain_network(
-    file: Path, config: VTAConfig, target: str | None, shapes: Sequence[str] | None, inputs: Sequence[str] | None
+    file: Path,
+    config: VTAConfig,
+    target: str | None,
+    shapes: Sequence[str] | None,
+    inputs: Sequence[str] | None,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> None:
     """Print what became of every node of a model: place, rule, what would change it; with a clock, what it costs."""
-    session = loaded_session(file, config, target, shapes_of(shapes))
+    session = loaded_session(file, config, target, shapes_of(shapes), limits=limits)
     if session.built is None:
         raise UserError(f"{file}: this is a compiled network, which does not say why; explain the ONNX model")
     runs: Sequence[NodeRun] = ()
     if target is not None:
-        session.run(None, feed_of(session, inputs))
+        session.run(None, feed_of(session, inputs, limits=limits))
         runs = session.nodes
     found = reports(session.built, runs)
     Screen().print(_report_table(found))
@@ -127,7 +135,13 @@ def _report_table(found: Sequence[NodeReport]) -> Table:
 
 
 def diff_network(
-    file: Path, config: VTAConfig, engines: Sequence[str], shapes: Sequence[str] | None, inputs: Sequence[str] | None
+    file: Path,
+    config: VTAConfig,
+    engines: Sequence[str],
+    shapes: Sequence[str] | None,
+    inputs: Sequence[str] | None,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> bool:
     """Compare every node on each engine with the integer graph, and that with onnxruntime; return whether all is well.
 
@@ -138,9 +152,9 @@ def diff_network(
     right = True
     session = None
     for engine in engines:
-        session = loaded_session(file, config, engine, shapes_of(shapes))
+        session = loaded_session(file, config, engine, shapes_of(shapes), limits=limits)
         assert session.built is not None
-        nodes = against_integers(session.built, session.runner, feed_of(session, inputs))
+        nodes = against_integers(session.built, session.runner, feed_of(session, inputs, limits=limits))
         first = next((node for node in nodes if node.different), None)
         right &= first is None
         what = (
@@ -151,7 +165,9 @@ def diff_network(
         say(f"{engine}: {what}")
     assert session is not None
     assert session.built is not None
-    nodes = against_onnxruntime(session.built.function, load_model(file), feed_of(session, inputs))
+    nodes = against_onnxruntime(
+        session.built.function, load_model(file, limits=limits), feed_of(session, inputs, limits=limits)
+    )
     worst = max(nodes, key=lambda node: node.largest, default=None)
     first = next((node for node in nodes if node.largest > 1), None)
     elements, different = sum(node.elements for node in nodes), sum(node.different for node in nodes)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from isa.config import VTAConfig
+from isa.files.array_file import read_arrays
+from isa.limits import DEFAULT_LIMITS, Limits
 from isa.printable import in_one_line
 from runtime.devices.device import HardwareSetup
 from runtime.executor.container import is_container
@@ -70,6 +71,8 @@ def loaded_session(
     target: str | None,
     shapes: Mapping[str, int | tuple[int, ...]],
     hardware: HardwareSetup | None = None,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> "InferenceSession":
     """Return a session for a network's file; a model is compiled first, with progress on a terminal."""
     from vta.environment import Environment
@@ -77,7 +80,7 @@ def loaded_session(
 
     environment = Environment(config, hardware=hardware)
     with _progress(f"compiling {in_one_line(file.name)}") as told:
-        return InferenceSession(file, shapes or None, env=environment, target=target, progress=told)
+        return InferenceSession(file, shapes or None, env=environment, target=target, progress=told, limits=limits)
 
 
 @contextmanager
@@ -92,7 +95,9 @@ def _progress(text: str) -> Iterator[Callable[[str, int, int], object] | None]:
         yield lambda _, done, total: shown.update(task, completed=done, total=total)
 
 
-def feed_of(session: "InferenceSession", options: Sequence[str] | None) -> dict[str, Array]:
+def feed_of(
+    session: "InferenceSession", options: Sequence[str] | None, *, limits: Limits = DEFAULT_LIMITS
+) -> dict[str, Array]:
     """Return a network's inputs: what ``--input`` options name, random numbers of a seed for none at all."""
     tensors = {tensor.name: tensor for tensor in session.get_inputs()}
     if not options:
@@ -102,7 +107,7 @@ def feed_of(session: "InferenceSession", options: Sequence[str] | None) -> dict[
         name, separator, path = option.partition("=")
         if not separator:
             name, path = "", option
-        feed |= _read(Path(path), name, tensors)
+        feed |= _read(Path(path), name, tensors, limits)
     missing = [name for name in tensors if name not in feed]
     if missing:
         raise UserError(f"input {missing[0]!r} is missing; name a file with it, as --input {missing[0]}=FILE")
@@ -117,12 +122,12 @@ def _random(tensor: Tensor) -> Array:
     return rng.integers(limits.min, limits.max, tensor.shape, endpoint=True).astype(tensor.dtype)
 
 
-def _read(path: Path, name: str, tensors: Mapping[str, Tensor]) -> dict[str, Array]:
+def _read(path: Path, name: str, tensors: Mapping[str, Tensor], limits: Limits) -> dict[str, Array]:
     """Return the inputs that a file holds."""
     if name and name not in tensors:
         raise UserError(f"the network has inputs {', '.join(tensors)}, not {name!r}")
     if path.suffix == ".npz":
-        arrays = _arrays(path)
+        arrays = read_arrays(path, limits=limits)
         if "" in arrays:
             raise UserError(f"{path}: it holds one array without a name; call it .npy")
         unknown = [key for key in arrays if key not in tensors]
@@ -133,23 +138,11 @@ def _read(path: Path, name: str, tensors: Mapping[str, Tensor]) -> dict[str, Arr
         raise UserError(f"{path}: the network has inputs {', '.join(tensors)}; say which, as --input NAME={path}")
     key = name or next(iter(tensors))
     if path.suffix == ".npy":
-        arrays = _arrays(path)
+        arrays = read_arrays(path, limits=limits)
         if "" not in arrays:
             raise UserError(f"{path}: it holds several arrays, with names; call it .npz")
         return {key: arrays[""]}
     return {key: _picture(path, tensors[key])}
-
-
-def _arrays(path: Path) -> dict[str, Array]:
-    """Return what an .npy or .npz file holds; nothing in it is run."""
-    try:
-        with open(path, "rb") as file:
-            loaded = np.load(file, allow_pickle=False)
-            return {"": loaded} if isinstance(loaded, np.ndarray) else {key: loaded[key] for key in loaded.files}
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (ValueError, EOFError, KeyError, BadZipFile) as error:
-        raise UserError(f"{path}: no numpy file, or a damaged one: {error}") from None
 
 
 def _picture(path: Path, tensor: Tensor) -> Array:

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from isa.config import VTAConfig
 from isa.errors import VTAError
+from isa.limits import DEFAULT_LIMITS, LimitError, Limits, read_file
 from isa.origin import Origin
 from isa.whole_file import write_whole
 from runtime import c_api
@@ -267,18 +268,21 @@ class Module:
         return CodeTarget(target.triple, "generic", features, target.level)
 
 
-def load_module(path: str | os.PathLike[str]) -> Module:
+def load_module(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Module:
     """Read an object file that ``Module.save`` wrote; raises ``ModuleError`` for anything else, and for a damaged one.
 
-    A module is native code: calling one of its functions runs whatever whoever made the file put there.
+    A module is native code: calling one of its functions runs whatever whoever made the file put there. ``limits`` are
+    about the file alone, not about what its code takes.
     """
     target = Path(path)
     try:
-        data = target.read_bytes()
+        data = read_file(target, limits)
     except OSError as error:
         raise ModuleError(f"{target}: cannot be read: {error.strerror}") from None
+    except LimitError as error:
+        raise ModuleError(str(error)) from None
     try:
-        metadata = opened(data, str(target))
+        metadata = opened(data, str(target), limits.budget(len(data)))
     except MetadataError as error:
         raise ModuleError(str(error)) from None
     if not data.startswith((b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86")):

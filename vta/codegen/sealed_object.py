@@ -7,6 +7,7 @@ and a module is native code: who loads one runs it. Tests: tests/vta/codegen/tes
 
 import hashlib
 
+from isa.limits import DEFAULT_LIMITS, JSON_COST, Budget, LimitError
 from vta.codegen.metadata import Metadata, MetadataError
 from vta.codegen.metadata_reader import read_metadata
 
@@ -31,8 +32,12 @@ def sealed(data: bytes) -> bytes:
     return data[:at] + _digest(data, at) + data[at + _DIGEST_BYTES :]
 
 
-def opened(data: bytes, where: str) -> Metadata:
-    """Return what a sealed object says about itself; ``where`` names it in a ``MetadataError`` if it is damaged."""
+def opened(data: bytes, where: str, budget: Budget | None = None) -> Metadata:
+    """Return what a sealed object says about itself; ``where`` names it in a ``MetadataError`` if it is damaged.
+
+    Reading the description is spent from ``budget``, by default that of a file of this size.
+    """
+    budget = budget or DEFAULT_LIMITS.budget(len(data))
     if data.count(_MAGIC) != 1:
         raise MetadataError(f"{where}: not an object that this toolchain saved, or damaged (no module description)")
     at = data.index(_MAGIC) + len(_MAGIC)
@@ -40,9 +45,11 @@ def opened(data: bytes, where: str) -> Metadata:
         raise MetadataError(f"{where}: the module is damaged, or not one that was saved; save it again")
     begin = at + _DIGEST_BYTES + _LENGTH_BYTES
     length = int.from_bytes(data[begin - _LENGTH_BYTES : begin], "little")
+    text = data[begin : begin + length]
     try:
-        return read_metadata(data[begin : begin + length])
-    except MetadataError as error:
+        budget.spend(JSON_COST * len(text), "the module description")
+        return read_metadata(text)
+    except (MetadataError, LimitError) as error:
         raise MetadataError(f"{where}: {error}") from None
 
 

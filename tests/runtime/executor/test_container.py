@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from isa.limits import Limits
 from runtime.executor.container import (
     MAGIC,
     ContainerError,
@@ -151,3 +152,40 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         load_network(path)
     with pytest.raises(ContainerError, match=re.escape("cannot be written: No such file or directory")):
         save_network(small_network().network, tmp_path / "no" / "where.vtam")
+
+
+def test_what_a_small_file_says_takes_no_more_than_it_may(data: bytes) -> None:
+    for key, change, text in (
+        (
+            "arena",
+            1 << 40,
+            "the arena of the network's activations would take 1,024 GiB of memory, and the limit is 256 MiB",
+        ),
+        (
+            "tensors",
+            [["big", [1 << 30], "int32", "host", 0]],
+            "what the host's steps compute would take 4 GiB of memory",
+        ),
+    ):
+        header = header_of(data)
+        if key == "tensors":
+            header[key] = [*header[key], *change]  # type: ignore[misc]
+            header["inputs"] = [*header["inputs"], "big"]  # type: ignore[misc]
+        else:
+            header[key] = change
+        assert refusal_of(signed(data, header)).startswith(f"network: {text}")
+    with pytest.raises(ContainerError, match=r"--max-memory"):
+        network_from_bytes(data, limits=Limits(memory=10_000))
+    assert network_from_bytes(data, limits=Limits(memory=1 << 30)).inputs == ("image",)
+
+
+def test_blobs_that_overlap_are_counted_each(data: bytes) -> None:
+    header = header_of(data)
+    constants = header["constants"]
+    tensors = [[f"c{number}", [64], "uint8", "host constant", 0] for number in range(3_000_000 // 64)]
+    header["tensors"] = [*header["tensors"], *tensors]  # type: ignore[misc]
+    header["host_constants"] = {name: {"at": 0, "dtype": "u1", "shape": [64]} for name, *_ in tensors}
+    assert constants
+    assert refusal_of(signed(data, header)) == ""
+    header["host_constants"] = {name: {"at": 0, "dtype": "u1", "shape": [len(data) // 2]} for name, *_ in tensors}
+    assert "of memory, and the limit is" in refusal_of(signed(data, header))

@@ -133,8 +133,21 @@ def test_damaged_inputs_are_one_sentence(tmp_path: Path, compiled: Path) -> None
         (tmp_path / name).write_bytes(data)
         code, text = vta("run", compiled, "--input", tmp_path / name)
         assert code == 1
-        assert text.startswith(f"error: {tmp_path / name}: no ")
+        assert text.startswith((f"error: {tmp_path / name}: no ", f"error: {tmp_path / name}: the archive is damaged"))
     broken = tmp_path / "b.vtam"
     broken.write_bytes(compiled.read_bytes()[:-1])
     code, text = vta("run", broken)
     assert (code, text) == (1, f"error: {broken}: the file is cut off or damaged (its checksum does not match)\n")
+
+
+def test_a_network_takes_no_more_memory_than_it_may(tmp_path: Path, compiled: Path) -> None:
+    for file in (compiled, EXAMPLE):
+        code, text = vta("run", file, "--max-memory", "100K")
+        assert code == 1
+        assert text.startswith(f"error: {file}: ")
+        assert "of memory, and the limit is 100 KiB" in text
+        assert vta("run", file, "--max-memory", "1G")[0] == 0
+    np.savez_compressed(tmp_path / "bomb.npz", image=np.zeros(200 << 20, np.int8))
+    code, text = vta("run", compiled, "--input", tmp_path / "bomb.npz")
+    assert code == 1
+    assert "bomb.npz: array 'image' would take 400 MiB of memory" in text

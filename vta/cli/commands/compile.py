@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from isa.limits import DEFAULT_LIMITS
 from vta.cli.networks import ShapeOption, loaded_session, shapes_of
-from vta.cli.options import ConfigOption, TargetOption, chosen_config
+from vta.cli.options import ConfigOption, LimitsOption, TargetOption, chosen_config
 from vta.cli.reporting import reported, require_file, require_outputs
 from vta.cli.style import say
 
@@ -21,13 +22,14 @@ def compile_network(
     shape: ShapeOption = None,
     target: TargetOption = None,
     config: ConfigOption = None,
+    max_memory: LimitsOption = DEFAULT_LIMITS,
 ) -> None:
     """Compile an ONNX model; the file runs with `vta run` and holds no code, only checked data."""
     with reported():
         require_file(model, "an ONNX model")
         place = output or model.with_suffix(".vtam")
         require_outputs(model, {"--output": place})
-        session = loaded_session(model, chosen_config(config, target), target, shapes_of(shape))
+        session = loaded_session(model, chosen_config(config, target), target, shapes_of(shape), limits=max_memory)
         session.save(place)
         network = session.network
         kernels = sum(hasattr(step, "launches") for step in network.steps)

@@ -49,7 +49,7 @@ def diff(
 
             require_file(file, "an ONNX model")
             names = [name.strip() for name in engines.split(",") if name.strip() != "reference"]
-            same = diff_network(file, chosen_config(config, None), names, shape, inputs)
+            same = diff_network(file, chosen_config(config, None), names, shape, inputs, limits=max_memory)
         elif other is None:
             same = _engines(file, [name.strip() for name in engines.split(",")], config, max_memory)
         elif _is_trace(file) or _is_trace(other):

@@ -51,7 +51,7 @@ def explain_trace(
             from vta.cli.network_run import explain_network  # and with it ONNX, which takes long to load
 
             require_file(file, "an ONNX model")
-            explain_network(file, chosen_config(config, target), target, shape, inputs)
+            explain_network(file, chosen_config(config, target), target, shape, inputs, limits=max_memory)
             return
         require_trace(file, "a trace that `vta run --target tsim --record FILE` wrote")
         console, told, refused = Screen(), list[tuple[str, Explanation]](), False

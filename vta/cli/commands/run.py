@@ -200,6 +200,7 @@ def _run_network(file: Path, config: VTAConfig, target: str | None, wishes: _Wis
         save=asked.save,
         stats=asked.stats,
         hardware=wishes.settings.setup,
+        limits=wishes.limits,
         around=around,
     )
     _tell_sanitized(sanitizer, file, wishes)

@@ -81,8 +81,10 @@ def launch_from(
 def require_kinds(head: Mapping[str, Any], kinds: Kinds) -> None:
     """Raise ``ValueError`` unless ``head`` has something of the right kind under each name."""
     for name, kind in kinds.items():
-        if not isinstance(head.get(name), kind) or isinstance(head.get(name), bool):  # which counts as an int
-            raise ValueError(f"{name!r} cannot be {short(head.get(name))}")
+        if name not in head:
+            raise ValueError(f"{name!r} is missing")
+        if not isinstance(head[name], kind) or isinstance(head[name], bool):  # which counts as an int
+            raise ValueError(f"{name!r} cannot be {short(head[name])}")
 
 
 def require_hardware(hardware: Mapping[str, object]) -> None:

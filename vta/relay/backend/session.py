@@ -4,18 +4,25 @@ Tests: tests/vta/relay/backend/test_session.py.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import onnx
 
+from isa.limits import DEFAULT_LIMITS, Budget, LimitError, Limits
 from runtime.executor.container import is_container
+from runtime.executor.lifetimes import spend_on_running
 from runtime.executor.network import Network
+from runtime.executor.operators.types import TensorType, TupleType, Type
 from runtime.executor.session import BATCH, NetworkSession
 from vta.environment import Environment, get_env
 from vta.relay.backend.build import Built, Progress, build_network
+from vta.relay.ir.nodes import Call, Function
+from vta.relay.ir.origin import where
+from vta.relay.ir.traverse import post_order
+from vta.relay.onnx.errors import OnnxError
 from vta.relay.onnx.importer import Shapes, from_onnx
-from vta.relay.onnx.loading import load_model
+from vta.relay.onnx.loading import load_model, loaded_bytes
 
 __all__ = ["InferenceSession", "compile_model"]
 
@@ -28,17 +35,66 @@ def compile_model(
     jobs: int | None = None,
     progress: Progress | None = None,
     cache: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Built:
-    """Return an ONNX model compiled for ``env``; a batch that it leaves open is one, unless ``shapes`` has it."""
-    loaded = model if isinstance(model, onnx.ModelProto) else load_model(model)
+    """Return an ONNX model compiled for ``env``; a batch that it leaves open is one, unless ``shapes`` has it.
+
+    What it takes of memory, also when it is run, is at most what ``limits`` has for a model of its size; ``OnnxError``
+    if it were more.
+    """
+    loaded = model if isinstance(model, onnx.ModelProto) else load_model(model, limits=limits)
+    budget = limits.budget(loaded_bytes(loaded), "model")
+    try:
+        return _compiled(loaded, env, shapes, budget, jobs=jobs, progress=progress, cache=cache, name=_name(model))
+    except (OnnxError, LimitError) as error:
+        where = "the model" if isinstance(model, onnx.ModelProto) else os.fspath(model)
+        raise OnnxError(f"{where}: {error}") from None
+
+
+def _name(model: str | os.PathLike[str] | onnx.ModelProto) -> str:
+    """Return what a network says that it was made of."""
+    return str(model.graph.name) if isinstance(model, onnx.ModelProto) else Path(os.fspath(model)).name
+
+
+def _compiled(
+    loaded: onnx.ModelProto,
+    env: Environment,
+    shapes: Shapes | None,
+    budget: Budget,
+    *,
+    jobs: int | None,
+    progress: Progress | None,
+    cache: bool,
+    name: str,
+) -> Built:
     batch = _open_batch(loaded)
     sizes: dict[str, int | Sequence[int]] = {**({batch: 1} if batch else {}), **(shapes or {})}
-    origin = {"source": Path(os.fspath(model)).name if not isinstance(model, onnx.ModelProto) else loaded.graph.name}
+    origin = {"source": name}
     if batch:
         origin[BATCH] = batch
-    function = from_onnx(model if not isinstance(model, onnx.ModelProto) else loaded, sizes)
+    function = from_onnx(loaded, sizes)
+    _require_sizes(function, budget)
     outputs = [value.name for value in loaded.graph.output]
-    return build_network(function, env, jobs=jobs, progress=progress, cache=cache, origin=origin, outputs=outputs)
+    built = build_network(function, env, jobs=jobs, progress=progress, cache=cache, origin=origin, outputs=outputs)
+    spend_on_running(built.network, budget)
+    return built
+
+
+def _require_sizes(function: Function, budget: Budget) -> None:
+    """Raise ``LimitError`` for a tensor that alone is too large, before anything is computed or searched for it."""
+    for expr in post_order(function.body):
+        what = where(str(expr.callee), expr.origins) if isinstance(expr, Call) else "the model"
+        for kind in _tensors(expr.type):
+            budget.part().spend(kind.nbytes, f"{what}: a tensor of shape {kind.shape}")
+
+
+def _tensors(of: Type) -> Iterator[TensorType]:
+    match of:
+        case TensorType():
+            yield of
+        case TupleType():
+            for field in of.fields:
+                yield from _tensors(field)
 
 
 def _open_batch(model: onnx.ModelProto) -> str:
@@ -55,7 +111,8 @@ class InferenceSession(NetworkSession):
     """Runs a network: an ONNX model, which is compiled first, or a compiled one (``.vtam``).
 
     ``target`` is a device's name (``sim``, ``tsim``, ``reference``); the environment's by default. ``shapes`` settles
-    what an ONNX model leaves open. ``built`` is what was compiled, None for a network that was compiled before.
+    what an ONNX model leaves open, ``limits`` how much memory a file may take. ``built`` is what was compiled, None for
+    a network that was compiled before.
     """
 
     def __init__(
@@ -67,15 +124,16 @@ class InferenceSession(NetworkSession):
         target: str | None = None,
         jobs: int | None = None,
         progress: Progress | None = None,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         chosen = env or get_env()
         self.built: Built | None = None
         if isinstance(model, Network) or (not isinstance(model, onnx.ModelProto) and _is_compiled(model)):
             network: str | os.PathLike[str] | Network = model
         else:
-            self.built = compile_model(model, chosen, shapes, jobs=jobs, progress=progress)
+            self.built = compile_model(model, chosen, shapes, jobs=jobs, progress=progress, limits=limits)
             network = self.built.network
-        super().__init__(network, target or chosen.TARGET, setup=chosen.hardware)
+        super().__init__(network, target or chosen.TARGET, setup=chosen.hardware, limits=limits)
 
 
 def _is_compiled(path: str | os.PathLike[str]) -> bool:

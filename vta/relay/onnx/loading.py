@@ -4,19 +4,21 @@ A model may come from a stranger: external data lie in the model's own folder or
 further than the tensor's size; nothing is decompressed. Tests: tests/vta/relay/onnx/test_loading.py.
 """
 
+import contextlib
 import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, EncodeError
 from onnx import numpy_helper
 
+from isa.limits import DEFAULT_LIMITS, LimitError, Limits, read_file
 from runtime.executor.operators.types import Array
 from vta.relay.onnx.errors import OnnxError
 
-__all__ = ["LIMIT_BYTES", "OLDEST_OPSET", "load_model", "opset_of", "tensor_value"]
+__all__ = ["LIMIT_BYTES", "OLDEST_OPSET", "load_model", "loaded_bytes", "opset_of", "tensor_value"]
 
 LIMIT_BYTES = 2 << 30
 """A model file's largest size: what protobuf can hold."""
@@ -25,16 +27,17 @@ OLDEST_OPSET = 7
 """Older models give some operators another meaning, and say so nowhere."""
 
 
-def load_model(path: str | os.PathLike[str], *, limit: int = LIMIT_BYTES) -> onnx.ModelProto:
+def load_model(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> onnx.ModelProto:
     """Return the model in a file, with its external data; raises ``OnnxError`` beginning with the path."""
     where = Path(path)
     try:
-        size = where.stat().st_size
-        if size > limit:
-            raise OnnxError(f"{where}: the file has {size} bytes, which is more than the limit of {limit}")
-        data = where.read_bytes()
+        data = read_file(where, limits)
     except OSError as error:
         raise OnnxError(f"{where}: cannot be read: {error.strerror}") from None
+    except LimitError as error:
+        raise OnnxError(str(error)) from None
+    if len(data) > LIMIT_BYTES:
+        raise OnnxError(f"{where}: the file has {len(data)} bytes, which is more than the limit of {LIMIT_BYTES}")
     model = onnx.ModelProto()
     try:
         model.ParseFromString(data)
@@ -42,9 +45,34 @@ def load_model(path: str | os.PathLike[str], *, limit: int = LIMIT_BYTES) -> onn
         raise OnnxError(f"{where}: not an ONNX model, or a damaged one") from None
     if not model.HasField("graph") or not model.opset_import:
         raise OnnxError(f"{where}: not an ONNX model: it has no graph or no operator set")
+    budget = limits.budget(_bytes_with_files(model, where))
     for tensor in _external(model.graph):
+        try:
+            budget.spend(_bytes_of(tensor, f"{where}: tensor {tensor.name!r}"), f"tensor {tensor.name!r}")
+        except LimitError as error:
+            raise OnnxError(f"{where}: {error}") from None
         _read_external(tensor, where)
     return model
+
+
+def _bytes_with_files(model: onnx.ModelProto, path: Path) -> int:
+    """Return the size of a model with all files of external data, each once, that lie beside ``path``."""
+    names = {
+        entry.value for tensor in _external(model.graph) for entry in tensor.external_data if entry.key == "location"
+    }
+    size: int = model.ByteSize()
+    for name in names:
+        with contextlib.suppress(OSError, ValueError):
+            size += (path.parent / name).stat().st_size
+    return size
+
+
+def loaded_bytes(model: onnx.ModelProto) -> int:
+    """Return the bytes of a model with its weights."""
+    try:
+        return int(model.ByteSize())
+    except (EncodeError, ValueError):  # more than protobuf can write
+        return LIMIT_BYTES
 
 
 def opset_of(model: onnx.ModelProto) -> int:

@@ -151,6 +151,14 @@ def test_a_launch_that_cannot_be_is_refused(records: list[tuple[bytes, bytes]], 
     assert said.startswith(f"t: a launch is damaged: {message}"), said
 
 
+def test_every_part_of_a_head_is_needed(records: list[tuple[bytes, bytes]]) -> None:
+    for of, kind in ((LAUNCH, "a launch"), (HEAD, "the header")):
+        head, _ = unpack(next(payload for each, payload in records if each == of))
+        for name in head.keys() - {"version"}:
+            said = refusal(changed(records, lambda head, _, name=name: head.pop(name), of=of))  # type: ignore[misc]
+            assert said == f"t: {kind} is damaged: {name!r} is missing"
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -9,8 +9,10 @@ import onnx
 import pytest
 from onnx import external_data_helper
 
+from isa.limits import Limits
 from tests.support.relay.onnx_models import model_of, node
 from vta.relay.interpreter import run
+from vta.relay.onnx import loading
 from vta.relay.onnx.errors import OnnxError
 from vta.relay.onnx.importer import from_onnx
 from vta.relay.onnx.loading import load_model, opset_of
@@ -87,13 +89,21 @@ def test_data_that_are_not_there_are_refused(external: Path, about: dict[str, st
         load_model(path)
 
 
-def test_missing_and_large_files_are_refused(tmp_path: Path) -> None:
+def test_missing_and_large_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "none.onnx"
     with pytest.raises(OnnxError, match=says(f"{path}: cannot be read: No such file or directory")):
         load_model(path)
+    monkeypatch.setattr(loading, "LIMIT_BYTES", 99)
     path.write_bytes(bytes(100))
     with pytest.raises(OnnxError, match=says(f"{path}: the file has 100 bytes, which is more than the limit of 99")):
-        load_model(path, limit=99)
+        load_model(path)
+
+
+def test_external_data_take_no_more_than_the_limit(external: Path) -> None:
+    load_model(external, limits=Limits(memory=48))
+    text = "tensor 'w' would take 48 bytes of memory, and the limit is 47 bytes (as was asked for)"
+    with pytest.raises(OnnxError, match=re.escape(f"{external}: {text}")):
+        load_model(external, limits=Limits(memory=47))
 
 
 @pytest.mark.parametrize("data", [b"", b"\x08\x08", b"not a model at all", bytes(64)])

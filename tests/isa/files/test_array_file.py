@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from isa.array_file import ArrayFileError, beside, exactly, read_arrays, write_arrays
+from isa.files.array_file import ArrayFileError, beside, exactly, read_arrays, write_arrays
 from isa.limits import Limits
 
 MIB = 1 << 20

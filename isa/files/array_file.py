@@ -2,7 +2,7 @@
 
 A header of a hundred bytes can ask for any amount of memory, and an archive can unpack to a thousand times its size:
 both are compared with what a file of this size may take before anything is read. Tests:
-``tests/isa/test_array_file.py``.
+``tests/isa/files/test_array_file.py``.
 """
 
 import ast
@@ -33,6 +33,7 @@ _NPY, _ZIP = b"\x93NUMPY", b"PK"
 _COPIES = 2
 """Of an array's bytes, while it is read."""
 _MOST_ARRAYS = 10_000
+_PIECE = 1 << 20
 _MOST_DIMENSIONS = 32
 _MOST_OF_A_HEADER = 10_000
 _LENGTH_BYTES = {1: 2, 2: 4, 3: 4}
@@ -98,11 +99,20 @@ def _array(stream: IO[bytes], budget: Budget, what: str) -> Array:
     shape, fortran, dtype = _header(stream, what)
     nbytes = math.prod(shape) * dtype.itemsize
     budget.spend(_COPIES * nbytes, what)
-    content = stream.read(nbytes)
+    content = _read(stream, nbytes)
     if len(content) < nbytes:
         raise ArrayFileError(f"{what} is cut off after {len(content):,} of its {nbytes:,} bytes")
     array: Array = np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C")
     return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+def _read(stream: IO[bytes], nbytes: int) -> bytes:
+    """Return that many bytes, or as many as there are; asked for all at once, zipfile would unpack more."""
+    pieces = []
+    while nbytes and (piece := stream.read(min(nbytes, _PIECE))):
+        pieces.append(piece)
+        nbytes -= len(piece)
+    return b"".join(pieces)
 
 
 def _header(stream: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
