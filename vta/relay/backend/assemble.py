@@ -162,7 +162,7 @@ class _Assembler:
                 packed = argument.pack(*(item.constants[read] for read in reads))
                 names.append(self._constant(f"{item.name}.{at}", packed))
         shape, dtype = made.arguments[-1]
-        result = self._add(item.name, shape, dtype, Home.ARENA)
+        result = self._add(item.name, _merged(shape, tensor_type(item.root).shape), dtype, Home.ARENA)
         self._device[item.root] = result
         self.results[result] = item.root
         self.steps.append(DeviceStep(item.name, made.launches, (*names, result), item.operator.macs))
@@ -268,6 +268,12 @@ class _Assembler:
             old = self.tensors[name]
             self.tensors[name] = Tensor(old.name, old.shape, old.dtype, old.home, offset)
         return total
+
+
+def _merged(packed: tuple[int, ...], plain: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of a packed result, whose rows and columns may be cut into several dimensions each."""
+    whole = (*packed[:2], *plain[2:], *packed[-2:])
+    return whole if prod(whole) == prod(packed) else packed
 
 
 def _same_bytes(found: tuple[int, ...], wanted: tuple[int, ...]) -> bool:

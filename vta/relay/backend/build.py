@@ -10,7 +10,7 @@ from vta.environment import Environment
 from vta.relay.backend.assemble import assembled
 from vta.relay.backend.kernel import HostCall, Item, Kernel
 from vta.relay.backend.lower import Lowered, lowered
-from vta.relay.backend.recognise import placed
+from vta.relay.backend.recognise import Refusals, placed
 from vta.relay.integer import integer_network
 from vta.relay.ir.nodes import Call, Function
 
@@ -54,9 +54,9 @@ def build_network(
     library turns out to have no tiles for stays with the host.
     """
     integers = integer_network(function)
-    refused: dict[Call, str] = {}
+    refusals = Refusals()
     while True:
-        items = placed(integers, env, refused)
+        items = placed(integers, env, refusals)
         kernels = [item for item in items if isinstance(item, Kernel)]
         made = lowered(
             [kernel.operator for kernel in kernels],
@@ -70,7 +70,7 @@ def build_network(
             if isinstance(result, Lowered):
                 found[kernel] = result
             else:
-                refused[kernel.calls[0]] = result
+                refusals.note(kernel, result)
         if len(found) == len(kernels):
             whole = assembled(integers, items, found, env, origin=origin or {}, outputs=outputs)
             return Built(whole.network, integers, tuple(items), whole.results)

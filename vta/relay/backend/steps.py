@@ -7,17 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from runtime.executor.operators.qnn.rescale import WeightedAttrs
+from runtime.executor.operators.qnn.rescale import OutputAttrs, WeightedAttrs
 from runtime.executor.operators.qnn.saturating import RescaleAttrs
+from runtime.executor.operators.qnn.tables import LookupAttrs
 from runtime.executor.operators.types import Array
+from vta.relay.integer.formulas import formula_steps
 from vta.relay.integer.weights import known
 from vta.relay.ir.nodes import Call, Expr
-from vta.topi.core.epilogue import Add, Clip, Epilogue, Multiply, Residual, ShiftRight, Step
+from vta.topi.core.epilogue import Add, Clip, Epilogue, Multiply, Residual, ShiftRight, Step, applied
 from vta.topi.core.fixed_point import FixedPoint, OutputSteps, ScaledResidual, output_steps
+from vta.topi.core.table_steps import TableError, table_steps
 
-__all__ = ["CallSteps", "add_steps", "requantize_steps"]
+__all__ = ["CallSteps", "add_steps", "lookup_steps", "requantize_steps"]
 
 _CELL = (-128, 127)
+_MOST_OPERATIONS = 64
+"""Operations on each number up to which a function is computed by the accelerator: the host looks it up in a table."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +70,35 @@ def add_steps(call: Call, side: int) -> CallSteps:
         steps.append(ShiftRight(attrs.shift))
     steps.append(Clip(attrs.out_min, attrs.out_max))
     return CallSteps(tuple(steps), (call.args[1 - side],))
+
+
+def lookup_steps(call: Call) -> CallSteps:
+    """Return the steps of a ``qnn.lookup``: those of its formula, or a polyline; raises ``EpilogueError``.
+
+    Whichever they are, they make the table's numbers of every cell that there can be.
+    """
+    attrs, table = call.attrs, known(call.args[1])
+    assert isinstance(attrs, LookupAttrs)
+    assert table is not None, "a function has a constant table"
+    low, high = _range_of(call.args[0])
+    if attrs.formula:
+        made = formula_steps(attrs.formula, attrs.parameters)
+        rows = table.reshape(-1, 256)[:, low + 128 : high + 129]
+        cells = np.broadcast_to(np.arange(low, high + 1, dtype=np.int32), (1, *rows.shape))
+        if np.array_equal(applied(cells, made.steps, made.arrays)[0], rows):
+            return CallSteps(made.steps, made.arrays)
+    if table.ndim > 1:
+        raise TableError("it has a function for each channel, and the accelerator has none for them all")
+    if table.dtype != "int8":
+        raise TableError(f"its results are {table.dtype}, and the accelerator stores int8")
+    return CallSteps(table_steps(table, low=low, high=high, most=_MOST_OPERATIONS))
+
+
+def _range_of(expr: Expr) -> tuple[int, int]:
+    """Return from where to where the cells of an expression go."""
+    if isinstance(expr, Call) and isinstance(expr.attrs, OutputAttrs) and expr.attrs.out_dtype == "int8":
+        return expr.attrs.out_min, expr.attrs.out_max
+    return _CELL
 
 
 def _numbers(argument: Expr) -> Array:

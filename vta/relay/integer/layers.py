@@ -4,7 +4,7 @@ Tests: tests/vta/relay/integer/test_convert.py, tests/vta/relay/integer/test_pat
 """
 
 from dataclasses import replace
-from math import inf, prod
+from math import inf, lcm, prod
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from runtime.executor.operators.broadcast import AxisAttrs
 from runtime.executor.operators.convolution import Conv2dAttrs, Conv2dTransposeAttrs
 from runtime.executor.operators.elementwise import ClipAttrs
 from runtime.executor.operators.names import Op
-from runtime.executor.operators.pooling import AvgPool2dAttrs
+from runtime.executor.operators.pooling import AvgPool2dAttrs, window_counts, window_sums
 from runtime.executor.operators.products import BatchMatmulAttrs
 from runtime.executor.operators.qnn.products import (
     QnnBatchMatmulAttrs,
@@ -25,6 +25,7 @@ from runtime.executor.operators.qnn.quantize import DequantizeAttrs
 from runtime.executor.operators.qnn.tables import QnnPool2dAttrs
 from runtime.executor.operators.rearrange import AxesAttrs, ReshapeAttrs
 from runtime.executor.operators.reduction import ReduceAttrs
+from runtime.executor.operators.windows import Window
 from vta.relay.integer.values import Cells, Reals, Sums, Table, Term, Value
 from vta.relay.integer.weights import Weights, bias_of, known, weights_of
 from vta.relay.ir.nodes import Call, Constant, Expr, constant, tensor_type
@@ -281,18 +282,40 @@ def _scaled(value: Value, factor: Reals, expr: Call, table: Value | None) -> Val
 
 
 def average_pool(expr: Call, arguments: list[Value]) -> Value | None:
-    """Averages whose windows all count the same number of cells are sums at a smaller scale."""
+    """Averages are sums at a smaller scale: windows with fewer cells are multiplied to have the scale of all."""
     attrs, cells = expr.attrs, arguments[0].cells
     assert isinstance(attrs, AvgPool2dAttrs)
-    if cells is None or attrs.ceil_mode or (any(attrs.padding) and not attrs.count_include_pad):
+    if cells is None:
         return None
-    return _average(cells, attrs.pool_size, attrs, expr)
-
-
-def _average(cells: Cells, size: tuple[int, int], attrs: AvgPool2dAttrs, expr: Call) -> Value:
-    pool = QnnPool2dAttrs(size, attrs.strides, attrs.padding, attrs.dilation, zero_point=cells.zero)
+    _, _, height, width = tensor_type(expr.args[0]).shape
+    rows, columns = _window_counts(height, 0, attrs), _window_counts(width, 1, attrs)
+    if rows is None or columns is None:
+        return None
+    common = (lcm(*rows), lcm(*columns))
+    if prod(common) * 255 >= 1 << 30:
+        return None  # sums would not fit
+    pool = QnnPool2dAttrs(
+        attrs.pool_size, attrs.strides, attrs.padding, attrs.dilation, attrs.ceil_mode, zero_point=cells.zero,
+        row_factors=_factors(rows, common[0]), column_factors=_factors(columns, common[1]),
+    )  # fmt: skip
     made = call(Op.QNN_SUM_POOL2D, (cells.expr,), pool, expr.origins)
-    return of_sums(Sums(Term(made, np.array([cells.scale / prod(size)])), (), 1), expr.origins)
+    return of_sums(Sums(Term(made, np.array([cells.scale / prod(common)])), (), 1), expr.origins)
+
+
+def _window_counts(extent: int, axis: int, attrs: AvgPool2dAttrs) -> list[int] | None:
+    """Return how many cells along ``axis`` each window divides by, or None if some window has none."""
+    whole = attrs.window
+    pads = (whole.pads[axis], 0, whole.pads[axis + 2], 0)
+    line = Window((whole.kernel[axis], 1), (whole.strides[axis], 1), pads, (whole.dilation[axis], 1), whole.ceil_mode)
+    if not window_sums(np.ones((extent, 1), np.int64), line).all():
+        return None
+    counts = window_counts((extent, 1), line, count_include_pad=attrs.count_include_pad)
+    return [int(count) for count in counts[:, 0]]
+
+
+def _factors(counts: list[int], common: int) -> tuple[int, ...]:
+    factors = tuple(common // count for count in counts)
+    return factors if set(factors) != {1} else ()
 
 
 def global_average_pool(expr: Call, arguments: list[Value]) -> Value | None:
@@ -301,7 +324,9 @@ def global_average_pool(expr: Call, arguments: list[Value]) -> Value | None:
     if cells is None:
         return None
     _, _, height, width = tensor_type(expr.args[0]).shape
-    return _average(cells, (height, width), AvgPool2dAttrs((height, width)), expr)
+    pool = QnnPool2dAttrs((height, width), zero_point=cells.zero)
+    made = call(Op.QNN_SUM_POOL2D, (cells.expr,), pool, expr.origins)
+    return of_sums(Sums(Term(made, np.array([cells.scale / (height * width)])), (), 1), expr.origins)
 
 
 def mean(expr: Call, arguments: list[Value]) -> Value | None:

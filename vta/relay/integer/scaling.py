@@ -16,6 +16,7 @@ from runtime.executor.operators.qnn.quantize import quantized
 from runtime.executor.operators.qnn.rescale import WeightedAttrs
 from runtime.executor.operators.qnn.saturating import RescaleAttrs
 from runtime.executor.operators.qnn.tables import LookupAttrs
+from vta.relay.integer.formulas import formula_of
 from vta.relay.integer.values import Cells, Ints, Reals, Sums, Table
 from vta.relay.interpreter import evaluate
 from vta.relay.ir.nodes import Constant, Expr, constant, tensor_type
@@ -153,11 +154,19 @@ def _along(values: npt.NDArray[np.generic], axis: int, rank: int) -> Constant:
 
 
 def looked_up(table: Table, target: Target) -> Expr:
-    """Return the cells of a function of cells: a table of what the float operators make of every cell."""
+    """Return the cells of a function of cells: by its formula, or a table of what the float operators make of each."""
     cells = np.arange(-128, 128, dtype=np.float32) - np.float32(table.cells.zero)
-    numbers = Constant((cells * np.float32(table.cells.scale)).reshape(1, 256))
-    value = evaluate(substitute(table.expr, {table.var: numbers}))
+    numbers = (cells * np.float32(table.cells.scale)).reshape(1, 256)
+    value = evaluate(substitute(table.expr, {table.var: Constant(numbers)}))
     assert isinstance(value, np.ndarray)
+    source = (table.cells.scale, table.cells.zero)
+    formula = None
+    if np.isfinite(value).all():
+        wide = numbers[0].astype(np.float64), value.astype(np.float64)
+        formula = formula_of(*wide, source, (target.scale, target.zero))
+    if formula is not None:
+        attrs = LookupAttrs(1, formula.name, formula.parameters)
+        return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(formula.table)), attrs, target.origins)
     made = quantized(value, np.array(target.scale, np.float32), np.array(target.zero, np.int8))
     rows = made.reshape(256) if made.shape[0] == 1 else made
     return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(rows)), LookupAttrs(1), target.origins)

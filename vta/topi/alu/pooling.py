@@ -17,7 +17,7 @@ from vta.topi.alu.alu_operator import AluOperator, Head, require_dtype
 from vta.topi.alu.alu_tiles import Demand, Inner, transfer
 from vta.topi.alu.average import Average
 from vta.topi.alu.division import Rounding, divided
-from vta.topi.alu.place_offsets import PlaceOffsets
+from vta.topi.alu.place_offsets import PlaceFactors, PlaceOffsets
 from vta.topi.alu.pool_reduction import Combine, PoolReduction
 from vta.topi.alu.pool_window import PoolAxis
 from vta.topi.core.epilogue import Epilogue, reference
@@ -220,34 +220,51 @@ class SumPool2d(_Pool2d):
     """The sum of each window of int8 cells less ``zero_point``, in int32, then ``epilogue``; pads add nothing.
 
     An average of another scale is steps with that scale over the number of cells, rounded once
-    (``vta.topi.core.fixed_point``).
+    (``vta.topi.core.fixed_point``). Where windows have different numbers of cells, ``row_factors`` and
+    ``column_factors``, one for each row and column of the result, make one scale of theirs.
     """
 
     zero_point: int = 0
+    row_factors: tuple[int, ...] = ()
+    column_factors: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         require_cell(self, "zero_point")
         self._require_window()
+        for name, axis in zip(("row_factors", "column_factors"), self.axes, strict=True):
+            if getattr(self, name):
+                require_tuple(self, name, tuple(f"window {number}" for number in range(axis.count)))
 
     @property
     def _zeros(self) -> PlaceOffsets:
         """What the zero point adds."""
         return PlaceOffsets(-self.zero_point * self._existing)
 
+    @property
+    def _factors(self) -> PlaceFactors:
+        """What each place is multiplied by."""
+        return PlaceFactors(
+            np.outer(*(
+                np.array(factors or [1] * axis.count, np.int64)
+                for factors, axis in zip((self.row_factors, self.column_factors), self.axes, strict=True)
+            ))
+        )  # fmt: skip
+
     def data(self) -> tuple[Operand, ...]:
         """Return ``data``."""
         return (Operand("data", self.data_shape, "int8"),)
 
     def tables(self, env: Environment) -> tuple[Argument, ...]:
-        """Return what the zero point adds, where it depends on the place."""
-        return self._zeros.arguments(env)
+        """Return what the zero point adds and the factors, where they depend on the place."""
+        return (*self._zeros.arguments(env), *self._factors.arguments(env))
 
     def reference(self, *arrays: Array) -> Array:
         """Return the result in numpy."""
         data, *rest = arrays
         sums = np.sum(list(self._taps(data, 0)), axis=0) + self._zeros.values
-        return reference(sums, self.epilogue, rest)
+        return reference(sums * self._factors.values, self.epilogue, rest)
 
     def head(self, env: Environment) -> Head:
-        """Return the sums."""
-        return self._zeros.added(env, self._reduced(env, Combine.SUM, "int8"))
+        """Return the sums, multiplied."""
+        summed = self._zeros.added(env, self._reduced(env, Combine.SUM, "int8"))
+        return self._factors.multiplied(env, summed)

@@ -128,4 +128,15 @@ def _operations(steps: Sequence[Step]) -> int:
 
 def _held(steps: Sequence[Step]) -> int:
     forks = [step for step in primitive(steps) if isinstance(step, Fork) and (step.steps or step.others)]
-    return max((1 + max(_held(fork.steps), _held(fork.others)) for fork in forks), default=0)
+    return max((max(_held_by_first(fork), 1 + _held(fork.others)) for fork in forks), default=0)
+
+
+def _held_by_first(fork: Fork) -> int:
+    """Return what is kept while the first chain of a fork is computed: the fork's number x, for the second one.
+
+    A fork that the chain begins with keeps the same x, and goes on to, in its own second chain.
+    """
+    if not fork.steps or not isinstance(fork.steps[0], Fork):
+        return 1 + _held(fork.steps)
+    inner = fork.steps[0]
+    return max(_held_by_first(inner), 2 + _held(inner.others), 1 + _held(fork.steps[1:]))

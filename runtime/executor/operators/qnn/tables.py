@@ -21,27 +21,52 @@ __all__ = ["ROWS", "LookupAttrs", "QnnPool2dAttrs"]
 
 @dataclass(frozen=True, slots=True)
 class QnnPool2dAttrs(Pool2dAttrs):
-    """A pool's, and the zero point of the data: pads add nothing."""
+    """A pool's, and the zero point of the data: pads add nothing.
+
+    Sums of row i and column j of the result are times ``row_factors[i] * column_factors[j]``, where factors are given:
+    windows of different numbers of cells then stand for averages of one scale.
+    """
 
     zero_point: int = 0
+    row_factors: tuple[int, ...] = ()
+    column_factors: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LookupAttrs(Attrs):
-    """The axis of the data that has a table an element, if there are several tables."""
+    """The axis of the data that has a table an element, if there are several tables.
+
+    ``formula`` and its ``parameters`` say how engines may compute the table (``vta.relay.integer.formulas``); what it
+    means are its numbers.
+    """
 
     axis: int = 1
+    formula: str = ""
+    parameters: tuple[float, ...] = ()
 
 
 def _sum_pool_type(types: Types, attrs: QnnPool2dAttrs) -> TensorType:
     require_dtype(types[0], "data", "int8", "uint8")
-    return TensorType(pool_shape(types, attrs), "int32")
+    shape = pool_shape(types, attrs)
+    sizes = Layout.of(attrs.layout).sizes(shape)
+    for name, factors, count in (
+        ("row_factors", attrs.row_factors, sizes["H"]),
+        ("column_factors", attrs.column_factors, sizes["W"]),
+    ):
+        if factors and (len(factors) != count or not all(1 <= factor < 1 << 31 for factor in factors)):
+            raise RelayError(f"{name} are {count} integers from 1, or none, not {factors}")
+    return TensorType(shape, "int32")
 
 
 def _sum_pool(arrays: Sequence[Array], attrs: QnnPool2dAttrs) -> Array:
     layout = Layout.of(attrs.layout)
     image = to_plain(arrays[0], layout, "NCHW").astype(np.int32) - np.int32(attrs.zero_point)
-    return from_plain(window_sums(image, attrs.window), layout, "NCHW")
+    sums = window_sums(image, attrs.window)
+    with np.errstate(over="ignore"):
+        for factors, shape in ((attrs.row_factors, (-1, 1)), (attrs.column_factors, (-1,))):
+            if factors:
+                sums = sums * np.array(factors, np.int32).reshape(shape)
+    return from_plain(sums, layout, "NCHW")
 
 
 def _lookup_type(types: Types, attrs: LookupAttrs) -> TensorType:

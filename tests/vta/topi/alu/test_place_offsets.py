@@ -17,6 +17,20 @@ SUMS = [
     SumPool2d(2, 20, 9, 8, (3, 3), (2, 1), (1, 1, 0, 1), epilogue=STEPS, zero_point=-3),
     SumPool2d(1, 17, 9, 9, (2, 2), (2, 2), ceil_mode=True, epilogue=STEPS, zero_point=100),
     SumPool2d(1, 33, 6, 6, (2, 2), (2, 2), epilogue=STEPS),
+    SumPool2d(
+        1,
+        33,
+        5,
+        6,
+        (2, 2),
+        (2, 2),
+        (1, 0, 0, 0),
+        epilogue=STEPS,
+        zero_point=7,
+        row_factors=(3, 1, 2),
+        column_factors=(1, 5, 4),
+    ),
+    SumPool2d(2, 17, 4, 4, (2, 2), (2, 2), epilogue=STEPS, column_factors=(3, 3)),
     AveragePool2d(1, 20, 9, 9, (3, 3), (2, 2), (1, 1, 1, 1), count_include_pad=True, zero_point=-128),
     AveragePool2d(1, 20, 9, 9, (3, 3), (2, 2), (1, 1, 1, 1), zero_point=5),
     AveragePool2d(1, 20, 9, 8, (3, 3), (2, 2), (1, 0, 1, 1), ceil_mode=True, count_include_pad=True, zero_point=9),
@@ -32,12 +46,25 @@ def test_zero_points_of_pools_are_those_of_numpy(number: int) -> None:
 def test_the_hardware_gives_the_same() -> None:
     check(SUMS[1], "default", engine="tsim")
     check(SUMS[4], "default", engine="tsim")
+    check(SUMS[6], "default", engine="tsim")
 
 
 def test_a_sum_takes_the_zero_point_off_each_cell_and_pads_add_nothing() -> None:
     data = np.full((1, 1, 2, 2), 10, np.int8)
     pool = SumPool2d(1, 1, 2, 2, (2, 2), (1, 1), (1, 1, 0, 0), zero_point=4)
     assert pool.reference(data).tolist() == [[[[6, 12], [12, 24]]]]
+
+
+def test_a_sum_is_times_the_factors_of_its_row_and_its_column() -> None:
+    data = np.full((1, 1, 2, 2), 3, np.int8)
+    pool = SumPool2d(1, 1, 2, 2, (1, 1), row_factors=(1, 2), column_factors=(3, 5))
+    assert pool.reference(data).tolist() == [[[[9, 15], [18, 30]]]]
+
+
+def test_factors_are_one_for_each_row_and_column() -> None:
+    with pytest.raises(OperatorError) as caught:
+        SumPool2d(1, 1, 2, 2, (1, 1), row_factors=(1, 0))
+    assert str(caught.value) == "SumPool2d: row_factors takes 2 numbers from 1 (window 0, window 1), not (1, 0)"
 
 
 def test_pads_of_an_average_that_counts_them_are_the_zero_point() -> None:

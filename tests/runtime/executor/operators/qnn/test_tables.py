@@ -19,6 +19,18 @@ def test_pads_add_nothing_to_sums_over_windows(dtype: str, zero: int) -> None:
         assert result[place] == sum(int(each) - zero for each in inside)
 
 
+def test_sums_over_windows_are_times_the_factors_of_row_and_column() -> None:
+    data = np.full((1, 1, 2, 2), 3, np.int8)
+    attrs = QnnPool2dAttrs((1, 1), zero_point=1, row_factors=(1, 2), column_factors=(3, 5))
+    assert applied(Op.QNN_SUM_POOL2D, data, attrs=attrs).tolist() == [[[[6, 10], [12, 20]]]]
+
+
+def test_factors_that_are_not_one_for_each_row_are_refused() -> None:
+    attrs = QnnPool2dAttrs((1, 1), row_factors=(1, 2, 3))
+    sentence = refusal(Op.QNN_SUM_POOL2D, ((1, 1, 2, 2), "int8"), attrs=attrs)
+    assert sentence == "row_factors are 2 integers from 1, or none, not (1, 2, 3)"
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 def test_a_table_begins_with_the_smallest_number(dtype: str) -> None:
     limits = np.iinfo(dtype)
