@@ -14,7 +14,7 @@ from vta.environment import Environment
 from vta.topi.conv.conv2d import convolution, schedule_conv2d
 from vta.topi.conv.conv2d_grouped import channel_index, pack_grouped_kernel
 from vta.topi.conv.conv2d_tiles import ConvTiles
-from vta.topi.conv.conv2d_tiling import ConvShape, conv_candidates, conv_footprint, require_tiles
+from vta.topi.conv.conv2d_tiling import ConvShape, conv_footprint, require_tiles, searched
 from vta.topi.conv.folding import FoldedWindow, best_folded, fold_data, fold_kernel
 from vta.topi.core import epilogue
 from vta.topi.core.channel_blocks import ChannelBlocks, channel_blocks
@@ -24,7 +24,7 @@ from vta.topi.core.operand import Argument, Operand, Source
 from vta.topi.core.operator import Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import PADS, PAIR, require_cell, require_sizes, require_steps, require_tuple
 from vta.topi.core.window import Window
-from vta.topi.tiling import cheapest, require_fit
+from vta.topi.tiling import require_fit
 
 __all__ = ["Conv2d", "conv2d_sums"]
 
@@ -221,7 +221,7 @@ class Conv2d(Operator):
             return self.plain(env).shape_on(env)
         needs = epilogue.needs(self.epilogue)
         return ConvShape(
-            env=env,
+            config=env.config,
             images=blocks(self.batch, env.BATCH),
             height=self.height,
             width=self.width,
@@ -237,7 +237,7 @@ class Conv2d(Operator):
         """Return ``tiles`` if they fit, or the best ones; raises ``TilingError`` naming what is too small."""
         shape = self.shape_on(env)
         if tiles is None:
-            return cheapest(conv_candidates(shape), env.config, str(self))
+            return searched(shape, str(self))
         if not isinstance(tiles, ConvTiles):
             raise OperatorError(f"Conv2d: tiles are ConvTiles, not {type(tiles).__name__}")
         require_tiles(shape, tiles, f"{self} with {tiles}")

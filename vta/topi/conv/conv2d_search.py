@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from vta import te
 from vta.environment import Environment
 from vta.topi.conv.conv2d_tiles import ConvTiles
-from vta.topi.conv.conv2d_tiling import ConvShape, conv_candidates
+from vta.topi.conv.conv2d_tiling import ConvShape, searched
 from vta.topi.core.channel_blocks import ChannelBlocks
 from vta.topi.core.fused import FusedLayer
 from vta.topi.core.sizes import sizes
 from vta.topi.core.window import Window
-from vta.topi.tiling import TilingError, cheapest
+from vta.topi.tiling import TilingError
 
 __all__ = ["conv_shape", "searched_tiles", "window_attributes"]
 
@@ -34,7 +34,7 @@ def searched_tiles(layer: FusedLayer, env: Environment) -> ConvTiles:
     Raises ``TilingError`` where none fit, and for a reduction that is not the library's convolution.
     """
     shape = conv_shape(layer, env)
-    return cheapest(conv_candidates(shape), env.config, f"stage {layer.output.name!r}")
+    return searched(shape, f"stage {layer.output.name!r}")
 
 
 def conv_shape(layer: FusedLayer, env: Environment) -> ConvShape:
@@ -57,7 +57,7 @@ def conv_shape(layer: FusedLayer, env: Environment) -> ConvShape:
     images, _, height, width = sizes(image)[:4]
     loads = [t for t in layer.placeholders if all(extent > 1 for extent in sizes(t)[2:4])]
     return ConvShape(
-        env=env,
+        config=env.config,
         images=images,
         height=height,
         width=width,

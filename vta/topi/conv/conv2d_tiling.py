@@ -3,21 +3,35 @@
 Tests: tests/vta/topi/conv/test_conv2d_tiling.py.
 """
 
+import functools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
 
-from vta.environment import Environment
+from isa.config import VTAConfig
+from isa.progress import counted
 from vta.topi.conv.conv2d_tiles import ConvTiles
 from vta.topi.core.channel_blocks import ChannelBlocks
 from vta.topi.core.layout import blocks
 from vta.topi.core.resident import Resident
 from vta.topi.core.window import Window
-from vta.topi.tiling import Bus, Candidate, Footprint, TilingError, Work, copies_in_turn, divisors, even_parts
+from vta.topi.tiling import (
+    Bus,
+    Candidate,
+    Footprint,
+    TilingError,
+    Work,
+    cheapest,
+    copies_in_turn,
+    divisors,
+    even_parts,
+)
+from vta.topi.tiling.cost import turned_cycles
 
-__all__ = ["ConvShape", "conv_candidates", "conv_footprint", "conv_work", "require_tiles"]
+__all__ = ["ConvShape", "conv_candidates", "conv_footprint", "conv_work", "require_tiles", "searched"]
 
 _COPIES = (4, 3, 2, 7, 5, 1)
 _LONGEST_KERNEL = 512
@@ -34,14 +48,14 @@ _WIDTHS = 4
 
 @dataclass(frozen=True)
 class ConvShape:
-    """A convolution as its loops see it: sizes in blocks, on one environment.
+    """A convolution as its loops see it: sizes in blocks, on one configuration.
 
     The epilogue does ``stages`` operations on every accumulator; it loads ``residuals`` tensors of the output's size
     and ``by_channel`` ones of a value a channel, and holds ``held`` numbers beside each. ``gathers`` says that rows and
     columns that nobody reads are left out, and ``even`` that tiles must divide the output.
     """
 
-    env: Environment
+    config: VTAConfig
     images: int
     height: int
     width: int
@@ -64,7 +78,7 @@ class ConvShape:
         """Blocks of output channels."""
         return len(self.channels.starts)
 
-    @property
+    @cached_property
     def gaps(self) -> tuple[int, int]:
         """How far apart the rows and columns are that are loaded."""
         return self.window.gaps if self.gathers else (1, 1)
@@ -82,8 +96,13 @@ class ConvShape:
         columns = (self.window.span(1, tiles.tile_w)[1] - 1) // gap[1] + 1
         if tiles.resident is Resident.DATA:
             rows = (self.window.span(tiles.tile_h, 1)[0] - 1) // gap[0] + 1
-            return self.channels.read(self.blocks_out), rows, columns
-        return self.channels.read(tiles.tile_co, tiles.tile_ci), rows, columns
+            return self.channels.count + self._spreads[self.blocks_out], rows, columns
+        return tiles.tile_ci + self._spreads[tiles.tile_co], rows, columns
+
+    @cached_property
+    def _spreads(self) -> dict[int, int]:
+        """How far apart the channels that a tile reads begin, by how many blocks of output channels it has."""
+        return {number: self.channels.read(number, 1) - 1 for number in range(1, self.blocks_out + 1)}
 
 
 def require_tiles(shape: ConvShape, tiles: ConvTiles, what: str) -> None:
@@ -106,20 +125,54 @@ def require_tiles(shape: ConvShape, tiles: ConvTiles, what: str) -> None:
 
 def conv_footprint(shape: ConvShape, tiles: ConvTiles) -> Footprint:
     """Return what ``tiles`` take."""
-    threads = tiles.oc_nthread * tiles.h_nthread
-    operands = threads * (tiles.rotate_steps if tiles.rotate_steps > 1 else tiles.rotate_tiles)
-    rows = tiles.tile_kh or shape.window.kernel[0]
-    weights = tiles.tile_co * tiles.tile_ci * rows * shape.window.kernel[1]
-    if tiles.resident is Resident.KERNEL:
-        weights = tiles.tile_co * shape.channels.count * prod(shape.window.kernel)
-    places = tiles.tile_h * tiles.tile_w * tiles.tile_co
-    accumulators = places * (1 + shape.residuals + shape.held) + shape.by_channel * tiles.tile_co
-    return Footprint(
-        inp=prod(shape.fetched(tiles)) * (threads if tiles.resident is Resident.DATA else operands),
-        wgt=weights * (threads if tiles.resident is Resident.KERNEL else operands),
-        acc=accumulators * threads * tiles.rotate_tiles + _SLACK,
-        uops=_kernel(shape, tiles),
-    )
+    return _Memory.of(shape, tiles).footprint(tiles.rotate_tiles, tiles.rotate_steps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What tiles take of the scratchpads without copies, and what of it every copy takes again."""
+
+    inp: int
+    wgt: int
+    acc: int
+    uops: int
+    resident: Resident
+
+    @staticmethod
+    def of(shape: ConvShape, tiles: ConvTiles) -> "_Memory":
+        """Return what one copy for each thread takes."""
+        threads = tiles.oc_nthread * tiles.h_nthread
+        rows, columns = shape.window.kernel
+        weights = tiles.tile_co * tiles.tile_ci * (tiles.tile_kh or rows) * columns
+        if tiles.resident is Resident.KERNEL:
+            weights = tiles.tile_co * shape.channels.count * rows * columns
+        places = tiles.tile_h * tiles.tile_w * tiles.tile_co
+        accumulators = places * (1 + shape.residuals + shape.held) + shape.by_channel * tiles.tile_co
+        return _Memory(
+            prod(shape.fetched(tiles)) * threads,
+            weights * threads,
+            accumulators * threads,
+            _kernel(shape, tiles),
+            tiles.resident,
+        )
+
+    def footprint(self, tile_copies: int, step_copies: int) -> Footprint:
+        """Return what it takes with copies."""
+        inp, wgt, acc = self._turned(tile_copies, step_copies)
+        return Footprint(inp=inp, wgt=wgt, acc=acc, uops=self.uops)
+
+    def fits(self, capacity: Footprint, tile_copies: int, step_copies: int) -> bool:
+        """Return whether the footprint is within ``capacity``."""
+        inp, wgt, acc = self._turned(tile_copies, step_copies)
+        return acc <= capacity.acc and inp <= capacity.inp and wgt <= capacity.wgt and self.uops <= capacity.uops
+
+    def _turned(self, tile_copies: int, step_copies: int) -> tuple[int, int, int]:
+        operands = step_copies if step_copies > 1 else tile_copies
+        return (
+            self.inp * (1 if self.resident is Resident.DATA else operands),
+            self.wgt * (1 if self.resident is Resident.KERNEL else operands),
+            self.acc * tile_copies + _SLACK,
+        )
 
 
 def _kernel(shape: ConvShape, tiles: ConvTiles) -> int:
@@ -133,7 +186,7 @@ def _kernel(shape: ConvShape, tiles: ConvTiles) -> int:
 
 def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
     """Return what a schedule with ``tiles`` and without threads does."""
-    config = shape.env.config
+    config = shape.config
     rows = tiles.tile_kh or shape.window.kernel[0]
     steps = shape.channels.count // tiles.tile_ci * (shape.window.kernel[0] // rows)
     counts = _counts(shape, tiles)
@@ -183,37 +236,63 @@ def _counts(shape: ConvShape, tiles: ConvTiles) -> tuple[int, int, int, int]:
     )
 
 
-def conv_candidates(shape: ConvShape) -> Iterator[Candidate[ConvTiles]]:
-    """Yield the choices that the search looks at: if nothing fits, everything there is."""
+def searched(shape: ConvShape, what: str) -> ConvTiles:
+    """Return the cheapest tiles; ``TilingError`` about ``what`` if none fits.
+
+    Layers of a network that differ in their numbers alone have one shape: it is searched once.
+    """
+    found = _searched(shape)
+    return cheapest(conv_candidates(shape), shape.config, what) if found is None else found
+
+
+@functools.lru_cache(maxsize=512)
+def _searched(shape: ConvShape) -> ConvTiles | None:
+    """Return the cheapest tiles, None if none fits."""
+    candidates = conv_candidates(shape, improving=True)
+    improving = [*counted(candidates, "searching tiles for a convolution", unit="candidates")]
+    return improving[-1].tiles if improving else None
+
+
+def conv_candidates(shape: ConvShape, *, improving: bool = False) -> Iterator[Candidate[ConvTiles]]:
+    """Yield the choices that the search looks at: if nothing fits, everything there is.
+
+    With ``improving``, only those that fit and are cheaper than all before, of which the last is the cheapest.
+    """
     found = False
-    for candidate in _candidates(shape, thorough=False):
+    for candidate in _candidates(shape, thorough=False, improving=improving):
         found = True
         yield candidate
     if not found:
-        yield from _candidates(shape, thorough=True)
+        yield from _candidates(shape, thorough=True, improving=improving)
 
 
-def _candidates(shape: ConvShape, *, thorough: bool) -> Iterator[Candidate[ConvTiles]]:
-    bus, capacity = Bus(), Footprint.capacity(shape.env.config)
+def _candidates(shape: ConvShape, *, thorough: bool, improving: bool) -> Iterator[Candidate[ConvTiles]]:
+    bus, capacity, best = Bus(), Footprint.capacity(shape.config), math.inf
     for plain in _inner_tiles(shape, thorough=thorough):
-        least = conv_footprint(shape, plain)
-        if not least.fits(capacity):
-            if thorough:
-                yield Candidate(plain, least, conv_work(shape, plain, bus))
+        least = _Memory.of(shape, plain)
+        if not least.fits(capacity, 1, 1):
+            if thorough and not improving:
+                yield Candidate(plain, least.footprint(1, 1), conv_work(shape, plain, bus))
             continue
         for resident, turning in _resident(shape, plain):
-            tiles = replace(plain, resident=resident)
-            work = conv_work(shape, tiles, bus)
-            for tile_copies, step_copies in _copies(shape, plain, turning):
-                turned = replace(tiles, rotate_tiles=tile_copies, rotate_steps=step_copies)
-                footprint = conv_footprint(shape, turned)
-                if footprint.fits(capacity):
-                    yield Candidate(turned, footprint, work.turned(tile_copies, step_copies))
+            tiles = plain if resident is Resident.NONE else replace(plain, resident=resident)
+            memory = least if resident is Resident.NONE else _Memory.of(shape, tiles)
+            copies = [pair for pair in _copies(shape, plain, turning) if memory.fits(capacity, *pair)]
+            work = conv_work(shape, tiles, bus) if copies else None
+            for pair in copies:
+                assert work is not None
+                if improving:
+                    cost = turned_cycles(work, bus, *pair)
+                    if cost >= best:
+                        continue
+                    best = cost
+                turned = replace(tiles, rotate_tiles=pair[0], rotate_steps=pair[1])
+                yield Candidate(turned, memory.footprint(*pair), work.turned(*pair))
 
 
 def _inner_tiles(shape: ConvShape, *, thorough: bool) -> Iterator[ConvTiles]:
     """Yield tiles without copies: a few hundred, no small ones, unless ``thorough``."""
-    config = shape.env.config
+    config = shape.config
     rows, columns = shape.output
     kernel_rows, taps = shape.window.kernel[0], prod(shape.window.kernel)
     channels = [d for d in divisors(shape.blocks_out) if shape.channels.allows(d)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Self
 
-__all__ = ["Bus", "Work", "cycles"]
+__all__ = ["Bus", "Work", "cycles", "turned_cycles"]
 
 _RESET_LANES = 3
 """Accumulators that are cleared in a cycle, on the average: four, if neither GEMM nor ALU needs the bank."""
@@ -77,41 +77,55 @@ class Work:
 
 def cycles(work: Work, bus: Bus) -> int:
     """Return the cycles of a launch that does ``work``."""
+    return _cycles(work, bus, work.tile_copies, work.step_copies, work.kernels)
+
+
+def turned_cycles(work: Work, bus: Bus, tile_copies: int, step_copies: int) -> int:
+    """Return the cycles of ``work.turned(tile_copies, step_copies)``, which a search asks for often."""
+    return _cycles(work, bus, tile_copies, step_copies, tile_copies * step_copies)
+
+
+def _cycles(work: Work, bus: Bus, tile_copies: int, step_copies: int, kernels: int) -> int:
     load = work.load + work.load_instructions * _FETCHED + _INSTRUCTION
     reset = work.accumulators // _RESET_LANES + _INSTRUCTION
     alu = work.alu + work.stages * _INSTRUCTION + work.epilogue_load
     store = work.store + bus.latency + _INSTRUCTION
-    products = _products(work, load, bus)
+    products = _products(work, load, bus, tile_copies, step_copies)
     read = work.steps * load + work.epilogue_load + work.stages * _FETCHED
-    if work.tile_copies == 1:
+    if tile_copies == 1:
         pace = float(reset + products + alu + store)
     else:
         # A copy of the accumulators goes through all of it; the copies share what can work on one tile at a time.
-        whole = (reset + products + alu + store) / work.tile_copies
+        whole = (reset + products + alu + store) / tile_copies
         pace = max(
-            whole, products * _GEMM_SHARED + _PER_TILE, alu * _ALU_SHARED, _released(work, load, alu), read, store
+            whole,
+            products * _GEMM_SHARED + _PER_TILE,
+            alu * _ALU_SHARED,
+            _released(work, load, alu, tile_copies, step_copies),
+            read,
+            store,
         )
     startup = work.uops // 2 + bus.latency * 2 + load + work.resident_load
     switches = max(0, work.resident_loads - 1) * (work.resident_load + bus.latency)
-    tail = (alu + store) if work.tile_copies > 1 else 0
-    kernels = (work.kernels - 1) * work.uops / 2 * (1 if read * 1.1 > pace else 0)
-    return round(startup + work.tiles * pace + switches + tail + kernels)
+    tail = (alu + store) if tile_copies > 1 else 0
+    uops = (kernels - 1) * work.uops / 2 * (1 if read * 1.1 > pace else 0)
+    return round(startup + work.tiles * pace + switches + tail + uops)
 
 
-def _products(work: Work, load: int, bus: Bus) -> float:
+def _products(work: Work, load: int, bus: Bus, tile_copies: int, step_copies: int) -> float:
     """Return the cycles of a tile's products, with waiting for their loads."""
-    if work.step_copies > 1 or (work.steps == 1 and work.tile_copies > 1):
+    if step_copies > 1 or (work.steps == 1 and tile_copies > 1):
         return float(work.steps * max(work.gemm, load))
     return float(work.steps * (work.gemm + load + bus.latency + _INSTRUCTION))
 
 
-def _released(work: Work, load: int, alu: int) -> float:
+def _released(work: Work, load: int, alu: int, tile_copies: int, step_copies: int) -> float:
     """Return the pace at which input memory is released.
 
     Instructions of the compute module complete in order, so products say that their inputs are free only when the
     epilogue of the tile before is done; ``step_copies`` of them can be done until then, or as many as the last round
     has, if it is incomplete: the next tile begins with its copies again.
     """
-    last_round = work.steps % work.step_copies if work.steps > work.step_copies else 0
-    ahead = (last_round or work.step_copies) if work.steps > 1 else work.tile_copies
+    last_round = work.steps % step_copies if work.steps > step_copies else 0
+    ahead = (last_round or step_copies) if work.steps > 1 else tile_copies
     return alu + max(0, work.steps - ahead) * work.gemm + (load if work.steps >= ahead else 0)

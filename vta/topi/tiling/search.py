@@ -3,7 +3,8 @@
 Tests: tests/vta/topi/tiling/test_search.py.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+import functools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -87,13 +88,14 @@ def turning_loop(trips: Mapping[Loop, int], copies: int) -> Loop | None:
     return longest if trips[longest] > copies else None
 
 
-def copies_in_turn(trips: Collection[int], choices: Collection[int]) -> list[int]:
+@functools.lru_cache(maxsize=4096)
+def copies_in_turn(trips: tuple[int, ...], choices: tuple[int, ...]) -> tuple[int, ...]:
     """Return the ``choices`` of copies that are worth pricing for loops of so many ``trips``.
 
     They divide one of them. Where only 1 does, as for prime numbers, an incomplete last round is better than no copies,
     if it has two iterations or more: a single one would leave its copy no time to be filled for the next round.
     """
-    dividing = [copies for copies in choices if any(count % copies == 0 for count in trips)]
+    dividing = tuple(copies for copies in choices if any(count % copies == 0 for count in trips))
     if any(copies > 1 for copies in dividing):
         return dividing
-    return [copies for copies in choices if copies == 1 or (copies < max(trips) and max(trips) % copies > 1)]
+    return tuple(copies for copies in choices if copies == 1 or (copies < max(trips) and max(trips) % copies > 1))

@@ -80,7 +80,7 @@ def test_memory_in_turn_goes_by_the_first_loop_that_divides_or_by_the_longest() 
 
 
 def test_incomplete_rounds_are_priced_where_nothing_divides_and_they_are_no_single_iteration() -> None:
-    assert copies_in_turn((4, 6), (4, 3, 2, 7, 5, 1)) == [4, 3, 2, 1]
-    assert copies_in_turn((1, 17), (4, 3, 2, 7, 5, 1)) == [3, 7, 5, 1]
-    assert copies_in_turn((3,), (4, 2, 1)) == [1]
-    assert copies_in_turn((1,), (4, 2, 1)) == [1]
+    assert copies_in_turn((4, 6), (4, 3, 2, 7, 5, 1)) == (4, 3, 2, 1)
+    assert copies_in_turn((1, 17), (4, 3, 2, 7, 5, 1)) == (3, 7, 5, 1)
+    assert copies_in_turn((3,), (4, 2, 1)) == (1,)
+    assert copies_in_turn((1,), (4, 2, 1)) == (1,)
