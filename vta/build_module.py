@@ -22,6 +22,7 @@ from vta.target import Target, TargetError
 from vta.te.lowering.lower import Argument, schedule_to_func
 from vta.tir.buffer import Buffer
 from vta.tir.func import IRModule, PrimFunc
+from vta.tir.stmt import Block
 from vta.transform import DEBUG_FLAG, PASSES_ELSEWHERE, PassContext
 
 __all__ = ["BuildError", "build", "build_config", "build_generic", "lower", "lower_generic", "schedule_to_module"]
@@ -198,7 +199,7 @@ def _build(
 ) -> Module:
     if runtime is not None:
         raise BuildError(f"runtime {runtime!r}: host code runs on this toolchain's own runtime; leave runtime= out")
-    if isinstance(inputs, IRModule):
+    if isinstance(inputs, IRModule) and all(map(_is_lowered, inputs.functions.values())):
         module = inputs
     else:
         _check_model(target)
@@ -209,6 +210,11 @@ def _build(
     functions = list(module.functions.values())
     program = emit_host(functions, module.config, triple=code_target.triple, on_device=target.is_accelerator)
     return Module.compile(program, code_target)
+
+
+def _is_lowered(func: PrimFunc) -> bool:
+    """Whether the passes have been over ``func``: they make buffers one-dimensional, and keep what they were."""
+    return bool(func.declared) or not (func.buffer_map or isinstance(func.body, Block))
 
 
 def _check_model(target: Target) -> None:

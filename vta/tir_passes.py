@@ -19,6 +19,7 @@ from vta.passes.gemm.fold_uop_loop import fold_uop_loop
 from vta.passes.gemm.inject_conv2d_transpose_skip import inject_conv2d_transpose_skip
 from vta.passes.generic.common_subexpr_elim import common_subexpr_elim
 from vta.passes.generic.lift_attr_scope import lift_attr_scope
+from vta.passes.generic.lower_blocks import lower_blocks
 from vta.passes.generic.remove_no_op import remove_no_op
 from vta.passes.generic.settle_loop_ends import settle_loop_ends
 from vta.passes.generic.simplify import simplify
@@ -42,12 +43,39 @@ from vta.tir.stmt import AttrKey
 from vta.transform import PassContext
 
 __all__ = [
-    "AnnotateALUCoProcScope", "AnnotateEntryFunc", "Apply", "CPUAccessRewrite", "CoProcSync",
-    "CommonSubexprElimTIR", "ConvertForLoopsToSerial", "EarlyRewrite", "Filter", "FoldUopLoop", "HoistIfThenElse",
-    "InjectALUIntrin", "InjectCoProcSync", "InjectConv2DTransposeSkip", "InjectDMAIntrin", "InjectSkipCopy",
-    "InjectVirtualThread", "LiftAllocToScopeBegin", "LiftAttrScope", "LoopPartition", "LowerDeviceStorageAccessInfo",
-    "NarrowDataType", "PassArgumentError", "RemoveNoOp", "SettleLoopEnds", "Simplify", "SkipAssert", "StorageFlatten",
-    "StorageRewrite", "UnrollLoop", "VectorizeLoop", "prim_func_pass",
+    "AnnotateALUCoProcScope",
+    "AnnotateEntryFunc",
+    "Apply",
+    "CPUAccessRewrite",
+    "CoProcSync",
+    "CommonSubexprElimTIR",
+    "ConvertForLoopsToSerial",
+    "EarlyRewrite",
+    "Filter",
+    "FoldUopLoop",
+    "HoistIfThenElse",
+    "InjectALUIntrin",
+    "InjectCoProcSync",
+    "InjectConv2DTransposeSkip",
+    "InjectDMAIntrin",
+    "InjectSkipCopy",
+    "InjectVirtualThread",
+    "LiftAllocToScopeBegin",
+    "LiftAttrScope",
+    "LoopPartition",
+    "LowerBlocks",
+    "LowerDeviceStorageAccessInfo",
+    "NarrowDataType",
+    "PassArgumentError",
+    "RemoveNoOp",
+    "SettleLoopEnds",
+    "Simplify",
+    "SkipAssert",
+    "StorageFlatten",
+    "StorageRewrite",
+    "UnrollLoop",
+    "VectorizeLoop",
+    "prim_func_pass",
 ]  # fmt: skip
 
 
@@ -72,6 +100,11 @@ def StorageFlatten(cache_line_size: int = 64, create_bound_attribute: bool = Fal
             f"and {create_bound_attribute}"
         )
     return of_function(storage_flatten, "StorageFlatten")
+
+
+def LowerBlocks() -> FunctionPass:  # noqa: N802
+    """Blocks of ``tir.Schedule`` become plain statements."""
+    return of_function(lower_blocks, "LowerBlocks")
 
 
 def NarrowDataType(target_bits: int = 32) -> FunctionPass:  # noqa: N802

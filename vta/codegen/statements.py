@@ -16,6 +16,7 @@ from vta.codegen.expressions import emit_expr, emit_offset, emit_place, first_ne
 from vta.codegen.llvm_types import I8, I64, POINTER, CodegenError, Value, bytes_of, constant, register_type
 from vta.codegen.runtime_calls import DMA_CALLS
 from vta.codegen.scope import FunctionScope
+from vta.tir.blocks import unlowered_block
 from vta.tir.dtype import INT64
 from vta.tir.expr import Builtin, Call, Expr, IntImm, StringImm, Var
 from vta.tir.stmt import (
@@ -23,6 +24,7 @@ from vta.tir.stmt import (
     AssertStmt,
     AttrKey,
     AttrStmt,
+    Block,
     BufferRealize,
     BufferStore,
     Evaluate,
@@ -71,6 +73,8 @@ def emit_stmt(scope: FunctionScope, stmt: Stmt) -> None:
                 emit_stmt(scope, stmt.body)
             case BufferRealize():
                 raise CodegenError(f"{scope.where}: buffer {stmt.buffer.name!r} is not flattened yet")
+            case Block():
+                raise unlowered_block(stmt)
             case _:
                 assert_never(stmt)
 

@@ -27,6 +27,7 @@ from vta.tir import (
     json_text,
     math_ops,
     ops,
+    schedule,
     stmt,
     stmt_functor,
     structural,
@@ -116,6 +117,8 @@ def _tir_names() -> Tree:
     for module in (ops, math_ops, calls, expr, stmt, buffer, func):
         nodes.update({name: getattr(module, name) for name in module.__all__})
     nodes.update({name: _public(module) for name, module in _TIR_MODULES.items()})
+    nodes.update({"Schedule": schedule.Schedule, "ScheduleError": schedule.BlockScheduleError})
+    nodes["schedule"] = _public(schedule)
     nodes.update({"indexdiv": te.indexdiv, "indexmod": te.indexmod, "SizeVar": te.size_var, "div": te.div})
     return nodes
 

@@ -7,6 +7,7 @@ primitives of its stages), tensor intrinsics, and lowering to TIR (``vta.te.lowe
 from vta.te import schedule
 from vta.te.lowering import lower
 from vta.te.lowering.lower import LowerError, schedule_to_func
+from vta.te.lowering.prim_func import create_prim_func
 from vta.te.operation import (
     ComputeError,
     ComputeOp,
@@ -51,9 +52,10 @@ from vta.tir.ops import (  # TVM's names
 
 __all__ = [
     "ComputeError", "ComputeOp", "LowerError", "Operation", "PlaceholderOp", "Schedule", "ScheduleError", "Stage",
-    "Tensor", "TensorError", "TensorIntrin", "TensorIntrinError", "TensorSlice", "TensorizeError", "abs", "all", "any",
-    "ceil", "comm_reducer", "compute", "const", "create_schedule", "decl_tensor_intrin", "div", "exp", "floor",
-    "floordiv", "floormod", "if_then_else", "indexdiv", "indexmod", "likely", "log", "lower", "max", "max_value", "min",
-    "min_value", "placeholder", "power", "reduce_axis", "round", "schedule", "schedule_to_func", "sigmoid", "size_var",
-    "sqrt", "sum", "tag_scope", "tanh", "thread_axis", "trunc", "truncdiv", "truncmod", "var",
+    "Tensor", "TensorError", "TensorIntrin", "TensorIntrinError", "TensorSlice", "TensorizeError", "abs", "all",
+    "any", "ceil", "comm_reducer", "compute", "const", "create_prim_func", "create_schedule", "decl_tensor_intrin",
+    "div", "exp", "floor", "floordiv", "floormod", "if_then_else", "indexdiv", "indexmod", "likely", "log", "lower",
+    "max", "max_value", "min", "min_value", "placeholder", "power", "reduce_axis", "round", "schedule",
+    "schedule_to_func", "sigmoid", "size_var", "sqrt", "sum", "tag_scope", "tanh", "thread_axis", "trunc", "truncdiv",
+    "truncmod", "var",
 ]  # fmt: skip

@@ -257,6 +257,7 @@ def _is_program(value: object) -> bool:
 _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "Buffer": _is(Buffer),
     "Builtin": _is(Builtin),
+    "tuple[Buffer, ...]": _tuple(_is(Buffer)),
     "CommReducer": _is(CommReducer),
     "DType": _is(DType),
     "Expr": _is(Node),

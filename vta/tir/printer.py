@@ -53,6 +53,7 @@ from vta.tir.stmt import (
     Allocate,
     AssertStmt,
     AttrStmt,
+    Block,
     BufferRealize,
     BufferStore,
     Evaluate,
@@ -92,7 +93,7 @@ def to_text(node: PrimFunc | IRModule | Stmt | Expr) -> str:
             return "\n".join(_Printer().function(node)) + "\n"
         case (
             BufferStore() | Evaluate() | For() | SeqStmt() | AttrStmt() | Allocate() | BufferRealize() | LetStmt()
-            | IfThenElse() | AssertStmt()
+            | IfThenElse() | AssertStmt() | Block()
         ):  # fmt: skip
             return "\n".join(_Printer().statement(node, "")) + "\n"
         case _:
@@ -266,8 +267,26 @@ class _Printer:
             case AssertStmt():
                 header = f"{indent}assert({self.expr(stmt.condition)}, {_quoted(stmt.message)})"
                 yield from self._body(header, "", stmt.body, indent)
+            case Block():
+                yield from self._block(stmt, indent)
             case _:
                 assert_never(stmt)
+
+    def _block(self, block: Block, indent: str) -> Iterator[str]:
+        yield f"{indent}block {_quoted(block.name)} {{"
+        inner = indent + "  "
+        for buffer in block.alloc_buffers:
+            yield f"{inner}alloc {self.buffer(buffer)}"
+        for axis, value in zip(block.iter_vars, block.values, strict=True):
+            yield f"{inner}{self.axis(axis)} = {self.expr(value)}"
+        if not (isinstance(block.predicate, IntImm) and block.predicate.value):
+            yield f"{inner}where {self.expr(block.predicate)}"
+        if block.init is not None:
+            yield f"{inner}init {{"
+            yield from self.statement(block.init, inner + "  ")
+            yield f"{inner}}}"
+        yield from self.statement(block.body, inner)
+        yield f"{indent}}}"
 
     def _body(self, header: str, separator: str, body: Stmt, indent: str) -> Iterator[str]:
         """Yield a header and what it is about: a sequence in braces, one statement on the next line."""

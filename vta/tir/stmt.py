@@ -17,8 +17,8 @@ from vta.tir.dtype import BOOL, DType
 from vta.tir.expr import Expr, IntImm, IterVar, Node, Range, Var, convert
 
 __all__ = [
-    "Allocate", "AssertStmt", "AttrKey", "AttrStmt", "BufferRealize", "BufferStore", "Evaluate", "For", "ForKind",
-    "IfThenElse", "LetStmt", "SeqStmt", "Stmt", "is_noop", "seq",
+    "Allocate", "AssertStmt", "AttrKey", "AttrStmt", "Block", "BufferRealize", "BufferStore", "Evaluate", "For",
+    "ForKind", "IfThenElse", "LetStmt", "SeqStmt", "Stmt", "is_noop", "seq",
 ]  # fmt: skip
 
 _TRUE = IntImm(1, BOOL)
@@ -204,9 +204,33 @@ class AssertStmt:
         _settle(self, "condition")
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What one iteration of the loops around computes: ``body``, where ``predicate`` holds.
+
+    ``iter_vars`` are the axes that the body uses, ``values`` what they stand for in terms of the loops around.
+    ``init`` starts a reduction: it runs where every reduction axis is at its beginning. ``alloc_buffers`` exist while
+    the block runs. For ``tir.Schedule``; a pass turns blocks into plain statements.
+    """
+
+    name: str
+    iter_vars: tuple[IterVar, ...]
+    values: tuple[Expr, ...]
+    body: Stmt
+    init: Stmt | None = None
+    predicate: Expr = _TRUE
+    alloc_buffers: tuple[Buffer, ...] = ()
+    origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        _settle_all(self, "values")
+        _settle(self, "predicate")
+
+
 Stmt: TypeAlias = (
     BufferStore | Evaluate | For | SeqStmt | AttrStmt | Allocate | BufferRealize | LetStmt | IfThenElse | AssertStmt
-)
+    | Block
+)  # fmt: skip
 
 
 def is_noop(stmt: Stmt) -> bool:

@@ -273,15 +273,17 @@ def _definitions(node: object) -> Iterator[Var]:
             yield from (e for e in (view.elem_offset, *view.strides) if isinstance(e, Var))
         case _:
             pass
-    for axis in getattr(node, "axis", ()):
+    for axis in (*getattr(node, "axis", ()), *getattr(node, "iter_vars", ())):
         yield axis.var
+    for allocated in getattr(node, "alloc_buffers", ()):
+        yield allocated.data
     yield from (*getattr(node, "lhs", ()), *getattr(node, "rhs", ()))
 
 
 def _ordered_fields(node: object) -> list[str]:
     """Return the fields that take part: what is small first, bodies last, no origin."""
     names = [f.name for f in fields(node) if f.name != "origin"]  # type: ignore[arg-type]  # a dataclass
-    return sorted(names, key=lambda name: name in ("body", "then_case", "else_case"))
+    return sorted(names, key=lambda name: name in ("init", "body", "then_case", "else_case"))
 
 
 def _shown(value: object) -> str:

@@ -39,6 +39,7 @@ from vta.tir.stmt import (
     AssertStmt,
     AttrKey,
     AttrStmt,
+    Block,
     BufferRealize,
     BufferStore,
     Evaluate,
@@ -118,6 +119,9 @@ def children(node: TirNode) -> tuple[TirNode, ...]:
             return (node.value, node.body)
         case AssertStmt():
             return (node.condition, node.body)
+        case Block():
+            inits = () if node.init is None else (node.init,)
+            return (*_domains(node.iter_vars), *node.values, node.predicate, *inits, node.body)
         case _:
             return expr_children(node)
 
@@ -227,6 +231,10 @@ def map_stmt_children(stmt: _S, on_stmt: OnStmt, on_expr: OnExpr) -> _S | Stmt:
             return _changed(stmt, bounds=bounds, condition=condition, body=on_stmt(stmt.body))
         case AssertStmt():
             return _changed(stmt, condition=on_expr(stmt.condition), body=on_stmt(stmt.body))
+        case Block():  # the axes keep their identity, hence their domains
+            values, predicate = _map_tuple(on_expr, stmt.values), on_expr(stmt.predicate)
+            init = None if stmt.init is None else on_stmt(stmt.init)
+            return _changed(stmt, values=values, predicate=predicate, init=init, body=on_stmt(stmt.body))
         case _:
             assert_never(stmt)
 
@@ -382,6 +390,8 @@ def _definitions(node: TirNode) -> tuple[Var, ...]:
             return (node.buffer_var,)
         case BufferRealize():
             return (node.buffer.data,)
+        case Block():
+            return (*(axis.var for axis in node.iter_vars), *(buffer.data for buffer in node.alloc_buffers))
         case Reduce():
             return tuple(axis.var for axis in node.axis)
         case AttrStmt(node=IterVar(var=var), key=AttrKey.VIRTUAL_THREAD | AttrKey.THREAD_EXTENT):

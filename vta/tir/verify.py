@@ -43,6 +43,7 @@ from vta.tir.stmt import (
     AssertStmt,
     AttrKey,
     AttrStmt,
+    Block,
     BufferRealize,
     BufferStore,
     Evaluate,
@@ -138,8 +139,22 @@ class _Checker:
             case AssertStmt():
                 self._condition(stmt.condition)
                 self.statement(stmt.body)
+            case Block():
+                self._block(stmt)
             case _:
                 assert_never(stmt)
+
+    def _block(self, block: Block) -> None:
+        if len(block.iter_vars) != len(block.values):
+            self._fail(f"block {block.name!r} has {len(block.iter_vars)} axes and {len(block.values)} values for them")
+        for axis, value in zip(block.iter_vars, block.values, strict=True):
+            self._same_type(axis.var.dtype, value.dtype, f"axis {axis.name!r}", "value")
+            self.expr(value)
+        self._condition(block.predicate)
+        with self._defining([*(a.var for a in block.iter_vars), *(b.data for b in block.alloc_buffers)]):
+            if block.init is not None:
+                self.statement(block.init)
+            self.statement(block.body)
 
     def _scope(self, outside: Iterable[Expr], variables: Iterable[Var], body: Stmt) -> None:
         for expr in outside:

@@ -34,6 +34,7 @@ from typing import assert_never
 
 from isa.config import VTAConfig
 from vta.passes.pragma import SYNC_PRAGMA, is_pragma
+from vta.tir.blocks import unlowered_block
 from vta.tir.effects import reads_memory
 from vta.tir.expr import Builtin, Call, Expr, IntImm, StringImm
 from vta.tir.func import Pass, PrimFunc
@@ -42,6 +43,7 @@ from vta.tir.stmt import (
     Allocate,
     AssertStmt,
     AttrStmt,
+    Block,
     BufferRealize,
     BufferStore,
     Evaluate,
@@ -105,6 +107,8 @@ def _lift(stmt: Stmt, key: str) -> tuple[Stmt, _Lifted | None]:
             return _lift_from_condition(stmt, key)
         case Evaluate() | BufferStore():
             return stmt, None
+        case Block():
+            raise unlowered_block(stmt)
         case _:
             assert_never(stmt)
 

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import assert_never
 
+from vta.tir.blocks import unlowered_block
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, Var
 from vta.tir.stmt import (
     Allocate,
     AssertStmt,
     AttrKey,
     AttrStmt,
+    Block,
     BufferRealize,
     BufferStore,
     Evaluate,
@@ -107,6 +109,8 @@ class _Walker:
                 for child in children(stmt):
                     if isinstance(child, Stmt):
                         self.visit(child)
+            case Block():
+                raise unlowered_block(stmt)
             case _:
                 assert_never(stmt)
 

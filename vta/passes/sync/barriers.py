@@ -23,12 +23,14 @@ from vta.passes.coproc_axis import is_coproc_scope
 from vta.passes.sync.access import Extent, MemoryAccess, accesses, relaxed
 from vta.passes.sync.calls import is_sync, read_barrier, write_barrier
 from vta.passes.sync.insertions import Insertions
+from vta.tir.blocks import unlowered_block
 from vta.tir.expr import Expr, IntImm, IterVar, Max, Min, Range, Var, binary
 from vta.tir.stmt import (
     Allocate,
     AssertStmt,
     AttrKey,
     AttrStmt,
+    Block,
     BufferRealize,
     BufferStore,
     Evaluate,
@@ -137,6 +139,8 @@ class _BarrierPlanner:
                 return self._with_header(self.visit(stmt.body).relaxed(stmt.var, Interval()), stmt.value)
             case AttrStmt() | Allocate() | AssertStmt() | BufferRealize():
                 return self.visit(stmt.body)
+            case Block():
+                raise unlowered_block(stmt)
             case _:
                 assert_never(stmt)
 
@@ -167,6 +171,8 @@ class _BarrierPlanner:
             case Evaluate() | BufferStore():
                 found = tuple(a for a in accesses(stmt, self.config, coproc=True) if a.data in self.shared)
                 return _Touches(written=tuple(a for a in found if a.write), used=found)
+            case Block():
+                raise unlowered_block(stmt)
             case _:
                 assert_never(stmt)
 

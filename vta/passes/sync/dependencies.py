@@ -30,12 +30,14 @@ from vta.passes.coproc_axis import is_coproc_scope
 from vta.passes.errors import PassError
 from vta.passes.sync.calls import dep_pop, dep_push, is_sync
 from vta.passes.sync.insertions import Insertions
+from vta.tir.blocks import unlowered_block
 from vta.tir.expr import IntImm
 from vta.tir.stmt import (
     Allocate,
     AssertStmt,
     AttrKey,
     AttrStmt,
+    Block,
     BufferRealize,
     BufferStore,
     Evaluate,
@@ -108,6 +110,8 @@ class _TokenPlanner:
                 return self._condition(stmt)
             case Evaluate() | BufferStore():
                 return []
+            case Block():
+                raise unlowered_block(stmt)
             case _:
                 assert_never(stmt)
 

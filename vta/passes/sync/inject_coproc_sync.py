@@ -51,6 +51,7 @@ from vta.passes.sync.dependencies import plan_dependencies
 from vta.passes.sync.insertions import Insertions, distinct
 from vta.passes.sync.sync_plan import plan_syncs
 from vta.passes.vthread.inject_virtual_thread import ROTATE_TAG
+from vta.tir.blocks import unlowered_block
 from vta.tir.expr import Builtin, Call, IterVar, Min, binary
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import (
@@ -58,6 +59,7 @@ from vta.tir.stmt import (
     AssertStmt,
     AttrKey,
     AttrStmt,
+    Block,
     BufferRealize,
     BufferStore,
     Evaluate,
@@ -137,6 +139,8 @@ def _may_leave_pushes(stmt: Stmt, *, queued: bool) -> bool:
             return _may_leave_pushes(stmt.body, queued=queued)
         case Evaluate() | BufferStore():
             return queued
+        case Block():
+            raise unlowered_block(stmt)
         case _:
             assert_never(stmt)
 

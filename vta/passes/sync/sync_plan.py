@@ -21,12 +21,14 @@ from isa.config import VTAConfig
 from vta.passes.coproc_axis import is_coproc_scope
 from vta.passes.sync.access import MemoryAccess, accesses
 from vta.passes.sync.calls import is_sync
+from vta.tir.blocks import unlowered_block
 from vta.tir.buffer import is_global
 from vta.tir.expr import Expr, IntImm
 from vta.tir.stmt import (
     Allocate,
     AssertStmt,
     AttrStmt,
+    Block,
     BufferRealize,
     BufferStore,
     Evaluate,
@@ -117,6 +119,8 @@ class _SyncPlanner:
                 return self._host(stmt.condition).then(self.visit(stmt.body))
             case BufferRealize():
                 return self.visit(stmt.body)
+            case Block():
+                raise unlowered_block(stmt)
             case _:
                 assert_never(stmt)
 

@@ -8,12 +8,14 @@ from typing import assert_never
 
 from isa.config import VTAConfig
 from vta.passes.plain_pointers import written_memory
+from vta.tir.blocks import unlowered_block
 from vta.tir.buffer import Access
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, Var
 from vta.tir.stmt import (
     Allocate,
     AssertStmt,
     AttrStmt,
+    Block,
     BufferRealize,
     BufferStore,
     Evaluate,
@@ -61,6 +63,8 @@ def _collect(stmt: Stmt, control: tuple[Var, ...], affects: dict[Var, list[Var]]
             control = (*control, *_used([stmt.condition]))
         case SeqStmt() | AttrStmt() | BufferRealize() | AssertStmt():
             pass
+        case Block():
+            raise unlowered_block(stmt)
         case _:
             assert_never(stmt)
     for child in children(stmt):

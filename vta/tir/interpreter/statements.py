@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from vta.tir.blocks import block_as_loops
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import DType
 from vta.tir.expr import Expr, IntImm, IterVar, Range, Var
@@ -30,6 +31,7 @@ from vta.tir.stmt import (
     AssertStmt,
     AttrKey,
     AttrStmt,
+    Block,
     BufferRealize,
     BufferStore,
     Evaluate,
@@ -222,6 +224,8 @@ class _StmtWriter:
                 with self._block(f"if not {self._exprs.write(stmt.condition).text}:", stmt):
                     self._line(f"_assertion({stmt.message!r})", stmt)
                 self.statement(stmt.body)
+            case Block():
+                self.statement(block_as_loops(stmt))
             case _:
                 assert_never(stmt)
 

@@ -1,0 +1,131 @@
+"""compute_at and reverse_compute_at: only what is needed, in its place; what cannot move is refused."""
+
+import numpy as np
+
+from tests.support.compiler.block_programs import check, gemm_relu, pipeline
+from tests.vta.tir.schedule.test_schedule import refused
+from vta import te
+from vta.tir.expr import IntImm
+from vta.tir.schedule import Schedule
+from vta.tir.stmt import For
+
+
+def extents(sch: Schedule, block: str) -> list[int]:
+    """Return how often the loops around a block run."""
+    loops = [sch.get(loop) for loop in sch.get_loops(block)]
+    return [loop.extent.value for loop in loops if isinstance(loop, For) and isinstance(loop.extent, IntImm)]
+
+
+def test_a_producer_computes_what_one_iteration_reads() -> None:
+    func, inputs, expected = pipeline()
+    sch = Schedule(func)
+    _, j = sch.get_loops("R")
+    outer, _ = sch.split(j, [None, 5])
+    sch.compute_at("Q", outer)
+    assert extents(sch, "Q") == [9, 3, 1, 7]  # five outputs and two neighbours
+    check(sch.func, inputs, expected)
+    sch.compute_at("P", sch.get_loops("Q")[2])
+    assert extents(sch, "P") == [9, 3, 1, 1, 7]
+    check(sch.func, inputs, expected)
+
+
+def test_a_reduction_moves_whole() -> None:
+    func, inputs, expected = gemm_relu()
+    for depth in (0, 1):
+        sch = Schedule(func)
+        sch.compute_at("C", sch.get_loops("D")[depth])
+        assert extents(sch, "C")[-1] == 8
+        check(sch.func, inputs, expected)
+
+
+def test_a_consumer_computes_what_one_iteration_gives() -> None:
+    func, inputs, expected = gemm_relu()
+    sch = Schedule(func)
+    i, j, k = sch.get_loops("C")
+    i0, i1 = sch.split(i, [None, 5])
+    j0, j1 = sch.split(j, [None, 4])
+    sch.reorder(i0, j0, i1, j1, k)
+    sch.reverse_compute_at("D", j0)
+    assert extents(sch, "D") == [3, 3, 5, 4]
+    check(sch.func, inputs, expected)
+
+
+def test_pads_read_beyond_the_edge_without_computing_it() -> None:
+    a = te.placeholder((8,), name="A", dtype="int32")
+    p = te.compute((8,), lambda i: a[i] * 2, name="P")
+    q = te.compute((10,), lambda i: te.if_then_else(te.all(i >= 1, i < 9), p[i - 1], 0), name="Q")
+    sch = Schedule(te.create_prim_func([a, q]))
+    [i] = sch.get_loops("Q")
+    outer, _ = sch.split(i, [None, 4])
+    sch.compute_at("P", outer)
+    values = np.arange(1, 9, dtype=np.int32)
+    check(sch.func, [values], np.pad(values * 2, 1))
+
+
+def test_what_cannot_move_is_refused() -> None:
+    func, _, _ = gemm_relu()
+    sch = Schedule(func)
+    i, j, k = sch.get_loops("C")
+    di, _ = sch.get_loops("D")
+    refused("compute_at: block 'C' is in loop 'i' already", lambda: sch.compute_at("C", i))
+    refused(
+        "compute_at: block 'D' writes 'D', an argument of the function, which stays whole",
+        lambda: sch.compute_at("D", i),
+    )
+    refused(
+        "reverse_compute_at: block 'C' reduces over loop 'k'; what it makes is not finished inside of that loop",
+        lambda: sch.reverse_compute_at("D", k),
+    )
+    refused(
+        "reverse_compute_at: block 'C' reads nothing that another block makes",
+        lambda: sch.reverse_compute_at("C", di),
+    )
+    sch.reorder(k, i, j)
+    refused(
+        "reverse_compute_at: block 'C' reduces over loop 'k'; what it makes is not finished inside of that loop",
+        lambda: sch.reverse_compute_at("D", j),
+    )
+    blur, _, _ = pipeline()
+    sch = Schedule(blur)
+    refused(
+        "compute_at: block 'Q' reads 'P' and is not in loop 'i'",
+        lambda: sch.compute_at("P", sch.get_loops("R")[0]),
+    )
+    refused(
+        "reverse_compute_at: block 'R' reads 'Q' at v_i, (v_j + 1); expected one axis for each dimension, each once",
+        lambda: sch.reverse_compute_at("R", sch.get_loops("Q")[0]),
+    )
+
+
+def test_a_block_does_not_pass_one_that_changes_what_it_reads() -> None:
+    a = te.placeholder((8,), name="A", dtype="int32")
+    p = te.compute((8,), lambda i: a[i] * 2, name="P")
+    q = te.compute((8,), lambda i: p[i] + 1, name="Q")
+    func = te.create_prim_func([a, p, q])
+    sch = Schedule(func)
+    refused(
+        "compute_at: block 'P' writes 'P', an argument of the function, which stays whole",
+        lambda: sch.compute_at("P", sch.get_loops("Q")[0]),
+    )
+
+
+def test_parts_with_gaps_are_no_parts() -> None:
+    func, _, _ = gemm_relu()
+    sch = Schedule(func)
+    _, j, _ = sch.get_loops("C")
+    j0, j1 = sch.split(j, [None, 5])
+    sch.reorder(j1, j0)
+    refused(
+        "reverse_compute_at: block 'C' does not make whole parts of 'C' in one iteration of loop 'j_1': the places "
+        "((j_0*5) + j_1) have gaps",
+        lambda: sch.reverse_compute_at("D", j1),
+    )
+    sch = Schedule(func)
+    _, j, _ = sch.get_loops("C")
+    j0, j1 = sch.split(j, [None, 5])
+    sch.split(j1, [None, 3])
+    refused(
+        "reverse_compute_at: block 'C' does not make whole parts of 'C' in one iteration of loop 'j_0': the condition "
+        "(((j_1_0*3) + j_1_1) < 5) leaves some out",
+        lambda: sch.reverse_compute_at("D", j0),
+    )

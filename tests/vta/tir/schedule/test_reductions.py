@@ -1,0 +1,86 @@
+"""decompose_reduction and rfactor."""
+
+import numpy as np
+import pytest
+
+from tests.support.compiler.block_programs import check, gemm_relu, pipeline
+from tests.vta.tir.schedule.test_schedule import refused
+from vta import te
+from vta.tir.schedule import Schedule
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_the_start_is_taken_out_at_any_loop(depth: int) -> None:
+    func, inputs, expected = gemm_relu()
+    sch = Schedule(func)
+    start = sch.decompose_reduction("C", sch.get_loops("C")[depth])
+    assert start.name == "C_init"
+    assert len(sch.get_loops(start)) == 2
+    check(sch.func, inputs, expected)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+@pytest.mark.parametrize("which", [0, 1])
+def test_partial_results_are_combined(axis: int, which: int) -> None:
+    func, inputs, expected = gemm_relu()
+    sch = Schedule(func)
+    loop = sch.split(sch.get_loops("C")[2], [3, None])[which]
+    partial = sch.rfactor(loop, axis)
+    sch.parallel(next(x for x in sch.get_loops(partial) if x == loop))
+    check(sch.func, inputs, expected, compiled=axis == 0)
+
+
+def test_products_and_extremes_have_partial_results_too() -> None:
+    values = np.random.default_rng(5).integers(1, 4, (3, 8)).astype(np.int32)
+    product = te.comm_reducer(lambda x, y: x * y, lambda dtype: te.const(1, dtype), name="product")
+    for reducer, reference in ((product, np.prod), (te.max, np.max), (te.min, np.min)):
+        a = te.placeholder((3, 8), name="A", dtype="int32")
+        k = te.reduce_axis((0, 8), name="k")
+        b = te.compute((3,), lambda i, a=a, k=k, r=reducer: r(a[i, k], axis=k), name="B")
+        sch = Schedule(te.create_prim_func([a, b]))
+        _, inner = sch.split(sch.get_loops("B")[1], [None, 4])
+        sch.rfactor(inner, 0)
+        check(sch.func, [values], reference(values, axis=1).astype(np.int32), compiled=False)
+
+
+def test_what_cannot_be_decomposed_or_factored_is_refused() -> None:
+    func, _, _ = gemm_relu()
+    sch = Schedule(func)
+    i, _, k = sch.get_loops("C")
+    refused("rfactor: factor_axis is -3 to 2, not 3", lambda: sch.rfactor(k, 3))
+    refused("rfactor: block 'C' does not reduce over loop 'i'", lambda: sch.rfactor(i, 0))
+    refused(
+        "decompose_reduction: loop 'i' is not around block 'C'",
+        lambda: sch.decompose_reduction("C", sch.get_loops("D")[0]),
+    )
+    k0, k1 = sch.split(k, [2, None])
+    refused(
+        "decompose_reduction: axis 'v_k' is reduced over loop 'k_0' outside of loop 'k_1'; the start must come before "
+        "all of the reduction",
+        lambda: sch.decompose_reduction("C", k1),
+    )
+    sch.decompose_reduction("C", k0)
+    refused(
+        "decompose_reduction: block 'C' has no start of its own: it is no reduction, or has lost it",
+        lambda: sch.decompose_reduction("C", k0),
+    )
+    blur, _, _ = pipeline()
+    other = Schedule(blur)
+    refused(
+        "rfactor: block 'P' is no sum, product, minimum or maximum of one value: expected an update C[i] = C[i] + x "
+        "with a start",
+        lambda: other.rfactor(other.get_loops("P")[0], 0),
+    )
+    other = Schedule(func)
+    _, wide = other.split(other.get_loops("C")[2], [None, 20])
+    refused(
+        "rfactor: loop 'k_1' has iterations in which block 'C' adds nothing; split it so that each has some",
+        lambda: other.rfactor(wide, 0),
+    )
+    fused = Schedule(func)
+    both = fused.fuse(*fused.get_loops("C")[1:])
+    refused(
+        "decompose_reduction: loop 'j_k_fused' walks over outputs and over the reduced axis 'v_k'; fuse them after the "
+        "start was taken out",
+        lambda: fused.decompose_reduction("C", both),
+    )

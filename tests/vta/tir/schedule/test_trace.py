@@ -1,0 +1,54 @@
+"""The trace: as Python, and done again to another function."""
+
+import pytest
+
+from tests.support.compiler.block_programs import check, gemm_relu, pipeline
+from vta.tir.schedule import BlockScheduleError, Schedule
+from vta.tir.structural import require_equal
+
+
+def scheduled() -> Schedule:
+    sch = Schedule(gemm_relu()[0])
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    i0, i1 = sch.split(i, [None, 4])
+    sch.reorder(i0, k, i1, j)
+    sch.fuse(i1, j)
+    sch.cache_read(block, 0, "local")
+    sch.parallel(sch.get_loops("D")[0])
+    return sch
+
+
+def test_a_trace_is_python() -> None:
+    assert str(scheduled().trace).splitlines() == [
+        "b0 = sch.get_block('C')",
+        "l0, l1, l2 = sch.get_loops(b0)",
+        "l3, l4 = sch.split(l0, [None, 4])",
+        "sch.reorder(l3, l2, l4, l1)",
+        "l5 = sch.fuse(l4, l1)",
+        "b1 = sch.cache_read(b0, 0, 'local')",
+        "l6, l7 = sch.get_loops('D')",
+        "sch.parallel(l6)",
+    ]
+
+
+def test_the_python_of_a_trace_does_the_same() -> None:
+    sch = scheduled()
+    again = Schedule(gemm_relu()[0])
+    exec("\n".join(sch.trace.as_python()), {"sch": again})
+    require_equal(again.mod, sch.mod)
+
+
+def test_a_trace_is_done_again_to_another_function() -> None:
+    sch = scheduled()
+    func, inputs, expected = gemm_relu()
+    again = Schedule(func)
+    sch.trace.apply_to_schedule(again)
+    require_equal(again.mod, sch.mod)
+    assert again.trace.as_python() == sch.trace.as_python()
+    check(again.func, inputs, expected, compiled=False)
+
+
+def test_a_step_that_does_not_apply_is_refused() -> None:
+    with pytest.raises(BlockScheduleError, match="has no block 'C'"):
+        scheduled().trace.apply_to_schedule(Schedule(pipeline()[0]))

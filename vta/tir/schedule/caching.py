@@ -1,0 +1,131 @@
+"""Primitives that put a copy between blocks: ``cache_read`` and ``cache_write``; and ``set_scope``.
+
+Tests: tests/vta/tir/schedule/test_caching.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vta.tir.blocks import block_reads, block_writes
+from vta.tir.buffer import Buffer
+from vta.tir.dtype import HANDLE
+from vta.tir.expr import BufferLoad, Expr, IterVar, PointerType, Range, Var, const
+from vta.tir.func import PrimFunc
+from vta.tir.schedule.errors import BlockScheduleError
+from vta.tir.schedule.flow import buffer_at, holds, is_reduction, readers, writers
+from vta.tir.schedule.tree import block_named, enclosing_block, fresh_name, loops_around, replaced
+from vta.tir.stmt import Block, BufferStore, For, SeqStmt, Stmt, seq
+from vta.tir.traverse import map_expr, map_stmt, substitute
+
+__all__ = ["cache_read", "cache_write", "copy_nest", "with_scope"]
+
+
+def _copy_of(buffer: Buffer, scope: str) -> Buffer:
+    memory = scope or "global"
+    name = f"{buffer.name}_{memory.replace('.', '_')}"
+    return Buffer(name, Var(name, HANDLE, PointerType(buffer.dtype, memory)), buffer.dtype, buffer.shape, scope=memory)
+
+
+def copy_nest(name: str, source: Buffer, target: Buffer) -> Stmt:
+    """Return the loops and the block that copy a buffer, element by element."""
+    loops = [Var(f"ax{i}", extent.dtype) for i, extent in enumerate(source.shape)]
+    axes = tuple(
+        IterVar(Range(const(0, extent.dtype), extent), Var(f"v{i}", extent.dtype))
+        for i, extent in enumerate(source.shape)
+    )
+    indices = [axis.var for axis in axes]
+    body: Stmt = Block(name, axes, tuple(loops), BufferStore(target, source.load(*indices), tuple(indices)))
+    for var, extent in zip(reversed(loops), reversed(source.shape), strict=True):
+        body = For(var, const(0, extent.dtype), extent, body)
+    return body
+
+
+def _inserted(func: PrimFunc, block: Block, new: Block, nest: Stmt, buffer: Buffer, *, before: bool) -> PrimFunc:
+    """Return ``func`` with ``new`` for ``block`` and ``nest`` before or after what it is in, and with ``buffer``."""
+    outer = enclosing_block(func, block)
+    parts: list[Stmt] = list(outer.body.stmts) if isinstance(outer.body, SeqStmt) else [outer.body]
+    place = next(i for i, part in enumerate(parts) if holds(part, block))
+    if not before:
+        target = block_writes(block)[0].buffer
+        for reader in readers(func, target):
+            if reader is not block and holds(parts[place], reader):
+                raise BlockScheduleError(
+                    f"cache_write: block {reader.name!r} reads {target.name!r} inside the loops of block {block.name!r}"
+                )
+    changed = replaced(replace(func, body=parts[place]), {id(block): new}).body
+    parts[place : place + 1] = [nest, changed] if before else [changed, nest]
+    bigger = replace(outer, body=seq(parts), alloc_buffers=(*outer.alloc_buffers, buffer))
+    return replaced(func, {id(outer): bigger})
+
+
+def cache_read(func: PrimFunc, name: str, index: int, scope: str) -> tuple[PrimFunc, str]:
+    """Let block ``name`` read its buffer number ``index`` through a copy in memory ``scope``."""
+    block = block_named(func, name)
+    buffer = buffer_at(block, index, block_reads(block), "cache_read")
+    _require_made_before(func, block, buffer)
+    copy = _copy_of(buffer, scope)
+    copy_name = fresh_name(func, copy.name)
+    new = _reading(block, buffer, copy)
+    return _inserted(func, block, new, copy_nest(copy_name, buffer, copy), copy, before=True), copy_name
+
+
+def _reading(block: Block, buffer: Buffer, copy: Buffer) -> Block:
+    """Return ``block`` reading ``copy`` where it read ``buffer``."""
+
+    def redirect(expr: Expr) -> Expr:
+        return BufferLoad(copy, expr.indices) if isinstance(expr, BufferLoad) and expr.buffer is buffer else expr
+
+    body = map_stmt(block.body, None, lambda expr: map_expr(redirect, expr))
+    return replace(block, body=body)
+
+
+def _require_made_before(func: PrimFunc, block: Block, buffer: Buffer) -> None:
+    """Refuse a buffer that is made in the loops of ``block``: before these there is nothing to copy yet."""
+    loops = loops_around(func, block)
+    for writer in writers(func, buffer):
+        if loops and holds(loops[0], writer):
+            raise BlockScheduleError(
+                f"cache_read: block {writer.name!r} makes {buffer.name!r} inside the loops of block {block.name!r}; "
+                "call cache_read first"
+            )
+
+
+def cache_write(func: PrimFunc, name: str, index: int, scope: str) -> tuple[PrimFunc, str]:
+    """Let block ``name`` write its buffer number ``index`` in memory ``scope``, and copy that afterwards."""
+    block = block_named(func, name)
+    buffer = buffer_at(block, index, block_writes(block), "cache_write")
+    others = [writer.name for writer in writers(func, buffer) if writer is not block]
+    if others:
+        raise BlockScheduleError(
+            f"cache_write: block {others[0]!r} writes {buffer.name!r}, too; call cache_write first"
+        )
+    if not is_reduction(block) and any(load.buffer is buffer for load in block_reads(block)):
+        raise BlockScheduleError(f"cache_write: block {name!r} changes {buffer.name!r} in place")
+    copy = _copy_of(buffer, scope)
+    copy_name = fresh_name(func, copy.name)
+    new = substitute(block, {}, buffers={buffer: copy})
+    assert isinstance(new, Block)
+    return _inserted(func, block, new, copy_nest(copy_name, copy, buffer), copy, before=False), copy_name
+
+
+def with_scope(func: PrimFunc, name: str, index: int, scope: str) -> PrimFunc:
+    """Keep buffer number ``index`` of those that block ``name`` writes in memory ``scope``."""
+    block = block_named(func, name)
+    buffer = buffer_at(block, index, block_writes(block), "set_scope")
+    if any(buffer is argument for argument in func.buffer_map.values()):
+        raise BlockScheduleError(f"set_scope: {buffer.name!r} is an argument of the function, which is in DRAM")
+    memory = scope or "global"
+    data = Var(buffer.name, HANDLE, PointerType(buffer.dtype, memory))
+    moved = replace(buffer, data=data, scope=memory)
+    body = substitute(func.body, {buffer.data: data}, buffers={buffer: moved})
+    return replace(func, body=_reallocated(body, buffer, moved))
+
+
+def _reallocated(body: Stmt, old: Buffer, new: Buffer) -> Stmt:
+    def change(stmt: Stmt) -> Stmt:
+        if not isinstance(stmt, Block) or old not in stmt.alloc_buffers:
+            return stmt
+        return replace(stmt, alloc_buffers=tuple(new if b is old else b for b in stmt.alloc_buffers))
+
+    return map_stmt(body, change)

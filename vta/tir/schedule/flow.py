@@ -1,0 +1,98 @@
+"""Who writes and who reads what: the data flow between the blocks of a function.
+
+Tests: tests/vta/tir/schedule/test_moving.py, test_inlining.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vta.tir.blocks import block_reads, block_writes, blocks_in
+from vta.tir.buffer import Buffer
+from vta.tir.expr import BufferLoad, IterKind, IterVar, Var
+from vta.tir.func import PrimFunc
+from vta.tir.schedule.errors import BlockScheduleError
+from vta.tir.stmt import Block, BufferStore, Stmt
+from vta.tir.traverse import walk
+
+__all__ = [
+    "buffer_at", "holds", "is_reduction", "leaf_blocks", "only_output", "plain_axes", "readers",
+    "require_no_later_writer", "require_temporary", "writers",
+]  # fmt: skip
+
+
+def leaf_blocks(func: PrimFunc) -> list[Block]:
+    """Return the blocks with no block in them, in the order of the program."""
+    return [block for block in blocks_in(func.body) if sum(isinstance(node, Block) for node in walk(block)) == 1]
+
+
+def readers(func: PrimFunc, buffer: Buffer) -> list[Block]:
+    """Return the blocks that read ``buffer``, a reduction that updates it aside."""
+    return [block for block in leaf_blocks(func) if any(load.buffer is buffer for load in block_reads(block))]
+
+
+def writers(func: PrimFunc, buffer: Buffer) -> list[Block]:
+    """Return the blocks that write ``buffer``."""
+    return [block for block in leaf_blocks(func) if any(store.buffer is buffer for store in block_writes(block))]
+
+
+def only_output(block: Block, primitive: str) -> Buffer:
+    """Return the buffer that ``block`` writes."""
+    found = list(dict.fromkeys(store.buffer for store in block_writes(block)))
+    if len(found) != 1:
+        raise BlockScheduleError(f"{primitive}: block {block.name!r} writes {len(found)} buffers, not one")
+    return found[0]
+
+
+def require_temporary(func: PrimFunc, block: Block, buffer: Buffer, primitive: str) -> None:
+    """Refuse a buffer that the caller of the function sees, or that another block writes too."""
+    if any(buffer is argument for argument in func.buffer_map.values()):
+        raise BlockScheduleError(
+            f"{primitive}: block {block.name!r} writes {buffer.name!r}, an argument of the function, which stays whole"
+        )
+    others = [other.name for other in writers(func, buffer) if other is not block]
+    if others:
+        raise BlockScheduleError(f"{primitive}: block {others[0]!r} writes {buffer.name!r}, too")
+
+
+def require_no_later_writer(func: PrimFunc, block: Block, primitive: str) -> None:
+    """Refuse to move ``block`` down where something after it changes what it reads."""
+    order = leaf_blocks(func)
+    place = next(i for i, other in enumerate(order) if other is block)
+    read = {load.buffer for load in block_reads(block)}
+    for later in order[place + 1 :]:
+        changed = [store.buffer.name for store in block_writes(later) if store.buffer in read]
+        if changed:
+            raise BlockScheduleError(
+                f"{primitive}: block {later.name!r} changes {changed[0]!r}, which block {block.name!r} reads before"
+            )
+
+
+def plain_axes(block: Block, access: BufferStore | BufferLoad) -> list[IterVar] | None:
+    """Return the axis that each index of an access is, None if an index is anything else or an axis comes twice."""
+    by_var = {axis.var: axis for axis in block.iter_vars}
+    found: list[IterVar] = []
+    for index in access.indices:
+        if not isinstance(index, Var) or index not in by_var or any(by_var[index] is axis for axis in found):
+            return None
+        found.append(by_var[index])
+    return found
+
+
+def buffer_at(block: Block, index: int, accesses: Sequence[BufferLoad | BufferStore], what: str) -> Buffer:
+    """Return buffer number ``index`` of those that a block reads, or writes."""
+    found = list(dict.fromkeys(access.buffer for access in accesses))
+    if not isinstance(index, int) or not 0 <= index < len(found):
+        names = ", ".join(buffer.name for buffer in found) or "none"
+        raise BlockScheduleError(f"{what}: block {block.name!r} has no buffer {index!r} there; it has: {names}")
+    return found[index]
+
+
+def is_reduction(block: Block) -> bool:
+    """Whether ``block`` has a start or an axis to reduce over."""
+    return block.init is not None or any(axis.kind is not IterKind.DATA_PAR for axis in block.iter_vars)
+
+
+def holds(stmt: Stmt, block: Block) -> bool:
+    """Whether ``block`` is in ``stmt``."""
+    return any(node is block for node in walk(stmt))

@@ -1,0 +1,107 @@
+"""Primitives that make two blocks one: ``compute_inline`` and ``reverse_compute_inline``.
+
+Tests: tests/vta/tir/schedule/test_inlining.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vta.tir.blocks import block_reads
+from vta.tir.buffer import Buffer
+from vta.tir.expr import BufferLoad, Expr
+from vta.tir.func import PrimFunc
+from vta.tir.schedule.errors import BlockScheduleError
+from vta.tir.schedule.flow import (
+    is_reduction,
+    only_output,
+    plain_axes,
+    readers,
+    require_no_later_writer,
+    require_temporary,
+    writers,
+)
+from vta.tir.schedule.tree import block_named, replaced, without_statement
+from vta.tir.stmt import Block, BufferStore, Stmt
+from vta.tir.traverse import map_expr, map_stmt, substitute
+
+__all__ = ["inlined", "reverse_inlined", "without_buffer"]
+
+
+def _single_store(block: Block, primitive: str) -> BufferStore:
+    if not isinstance(block.body, BufferStore) or is_reduction(block):
+        raise BlockScheduleError(
+            f"{primitive}: block {block.name!r} is no single assignment of independent elements; a reduction or a "
+            "sequence stays a block of its own"
+        )
+    return block.body
+
+
+def without_buffer(func: PrimFunc, buffer: Buffer) -> PrimFunc:
+    """Return ``func`` without the allocation of a buffer that nobody uses any more."""
+
+    def drop(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Block) and buffer in stmt.alloc_buffers:
+            return replace(stmt, alloc_buffers=tuple(b for b in stmt.alloc_buffers if b is not buffer))
+        return stmt
+
+    return replace(func, body=map_stmt(func.body, drop))
+
+
+def inlined(func: PrimFunc, name: str) -> PrimFunc:
+    """Put the expression of block ``name`` wherever its output is read."""
+    block = block_named(func, name)
+    store = _single_store(block, "compute_inline")
+    buffer = only_output(block, "compute_inline")
+    require_temporary(func, block, buffer, "compute_inline")
+    require_no_later_writer(func, block, "compute_inline")
+    axes = plain_axes(block, store)
+    if axes is None:
+        raise BlockScheduleError(
+            f"compute_inline: block {name!r} stores at {', '.join(map(str, store.indices))}; expected one axis for "
+            "each index, each once"
+        )
+    if not readers(func, buffer):
+        raise BlockScheduleError(f"compute_inline: no block reads {buffer.name!r}")
+    func = without_statement(func, block)
+
+    def redirect(expr: Expr) -> Expr:
+        if not isinstance(expr, BufferLoad) or expr.buffer is not buffer:
+            return expr
+        return substitute(store.value, {axis.var: index for axis, index in zip(axes, expr.indices, strict=True)})
+
+    body = map_stmt(func.body, None, lambda expr: map_expr(redirect, expr))
+    return without_buffer(replace(func, body=body), buffer)
+
+
+def reverse_inlined(func: PrimFunc, name: str) -> PrimFunc:
+    """Let the producer of block ``name`` compute what the block makes of it."""
+    primitive = "reverse_compute_inline"
+    block = block_named(func, name)
+    store = _single_store(block, primitive)
+    loads = [load for load in block_reads(block) if writers(func, load.buffer)]
+    if len({load.buffer for load in loads}) != 1:
+        raise BlockScheduleError(f"{primitive}: block {name!r} reads {len({x.buffer for x in loads})} results, not one")
+    buffer = loads[0].buffer
+    producers = writers(func, buffer)
+    require_temporary(func, producers[0], buffer, primitive)
+    produced = _single_store(producers[0], primitive)
+    others = [reader.name for reader in readers(func, buffer) if reader is not block]
+    if others:
+        raise BlockScheduleError(f"{primitive}: block {others[0]!r} reads {buffer.name!r}, too")
+    axes = plain_axes(block, loads[0])
+    same_place = all(plain_axes(block, load) == axes for load in loads)
+    if axes is None or not same_place or len(axes) != len(block.iter_vars):
+        raise BlockScheduleError(
+            f"{primitive}: block {name!r} must read {buffer.name!r} at one place, at all its axes, each once"
+        )
+    values = {axis.var: index for axis, index in zip(axes, produced.indices, strict=True)}
+
+    def redirect(expr: Expr) -> Expr:
+        return produced.value if isinstance(expr, BufferLoad) and expr.buffer is buffer else expr
+
+    value = map_expr(redirect, substitute(store.value, values))
+    indices = tuple(substitute(index, values) for index in store.indices)
+    new = replace(producers[0], body=BufferStore(store.buffer, value, indices, produced.origin))
+    func = without_statement(func, block)
+    return without_buffer(replaced(func, {id(producers[0]): new}), buffer)

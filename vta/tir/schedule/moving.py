@@ -1,0 +1,230 @@
+"""Primitives that move a block into a loop of another one: ``compute_at`` and ``reverse_compute_at``.
+
+The block gets loops of its own there, over what one iteration of that loop needs, or gives.
+Tests: tests/vta/tir/schedule/test_moving.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from vta.arith.bounds import Interval
+from vta.arith.simplify import Analyzer
+from vta.tir.blocks import block_reads, block_writes, reduce_axes
+from vta.tir.expr import And, BufferLoad, Expr, IterKind, IterVar, Range, Var, binary, const
+from vta.tir.func import PrimFunc
+from vta.tir.schedule.bindings import analyzer_for
+from vta.tir.schedule.errors import BlockScheduleError
+from vta.tir.schedule.flow import (
+    holds,
+    only_output,
+    plain_axes,
+    readers,
+    require_no_later_writer,
+    require_temporary,
+    writers,
+)
+from vta.tir.schedule.regions import region_of, union, why_not_all
+from vta.tir.schedule.tree import (
+    block_named,
+    enclosing_block,
+    loop_of,
+    loops_around,
+    replaced,
+    without_statement,
+)
+from vta.tir.stmt import Block, For, SeqStmt, Stmt, seq
+from vta.tir.traverse import uses_var
+
+__all__ = ["compute_at", "reverse_compute_at"]
+
+
+def _target(func: PrimFunc, name: str, var: Var, primitive: str) -> tuple[Block, For]:
+    block, loop = block_named(func, name), loop_of(func, var)
+    if holds(loop, block):
+        raise BlockScheduleError(f"{primitive}: block {name!r} is in loop {var.name!r} already")
+    if enclosing_block(func, block) is not enclosing_block(func, loop):
+        raise BlockScheduleError(f"{primitive}: block {name!r} and loop {var.name!r} are not in the same block")
+    return block, loop
+
+
+def _inside(func: PrimFunc, loop: For, block: Block) -> list[For]:
+    """Return the loops around ``block`` that are in ``loop``."""
+    loops = loops_around(func, block)
+    place = next(i for i, other in enumerate(loops) if other is loop)
+    return loops[place + 1 :]
+
+
+def _knowing(func: PrimFunc, loop: For, blocks: Sequence[Block]) -> Analyzer:
+    around = [*loops_around(func, loop), loop]
+    return analyzer_for([*around, *(inner for block in blocks for inner in _inside(func, loop, block))])
+
+
+def compute_at(func: PrimFunc, name: str, var: Var) -> PrimFunc:
+    """Compute block ``name`` in loop ``var``, where all that read it are: there, what one iteration needs."""
+    block, loop = _target(func, name, var, "compute_at")
+    buffer = only_output(block, "compute_at")
+    require_temporary(func, block, buffer, "compute_at")
+    require_no_later_writer(func, block, "compute_at")
+    consumers = readers(func, buffer)
+    if not consumers:
+        raise BlockScheduleError(f"compute_at: no block reads {buffer.name!r}")
+    for reader in consumers:
+        if not holds(loop, reader):
+            raise BlockScheduleError(
+                f"compute_at: block {reader.name!r} reads {buffer.name!r} and is not in loop {var.name!r}"
+            )
+    axes = _stored_axes(block, "compute_at")
+    analyzer = _knowing(func, loop, consumers)
+    regions: list[list[Interval]] = [[] for _ in buffer.shape]
+    for reader in consumers:
+        for load in block_reads(reader):
+            if load.buffer is buffer:
+                for dim, interval in enumerate(region_of(reader, load, _inside(func, loop, reader), analyzer)):
+                    regions[dim].append(interval)
+    ranges = {axis: union(regions[dim], buffer.shape[dim], analyzer) for dim, axis in enumerate(axes)}
+    nest = _nest(block, ranges, analyzer)
+    func = without_statement(func, block)
+    loop = loop_of(func, var)
+    first = next(i for i, part in enumerate(_parts(loop)) if any(holds(part, r) for r in readers(func, buffer)))
+    return _put(func, loop, nest, first)
+
+
+def _stored_axes(block: Block, primitive: str) -> list[IterVar]:
+    """Return the axis of each dimension of what the block writes: the same for all its stores."""
+    found = [plain_axes(block, store) for store in block_writes(block)]
+    first = found[0]
+    if first is None or any(axes != first for axes in found):
+        raise BlockScheduleError(
+            f"{primitive}: block {block.name!r} must store at one axis for each dimension, each once"
+        )
+    if any(axis.kind is not IterKind.DATA_PAR for axis in first):
+        raise BlockScheduleError(f"{primitive}: block {block.name!r} stores at an axis that it reduces over")
+    return first
+
+
+def _parts(loop: For) -> list[Stmt]:
+    return list(loop.body.stmts) if isinstance(loop.body, SeqStmt) else [loop.body]
+
+
+def _put(func: PrimFunc, loop: For, nest: Stmt, place: int) -> PrimFunc:
+    parts = _parts(loop)
+    parts.insert(place, nest)
+    return replaced(func, {id(loop): replace(loop, body=seq(parts))})
+
+
+def _nest(block: Block, ranges: Mapping[IterVar, Range], analyzer: Analyzer) -> Stmt:
+    """Return loops around ``block``: over ``ranges`` of its axes, over the whole domain of others."""
+    values: list[Expr] = []
+    loops: list[For] = []
+    conditions: list[Expr] = []
+    for number, axis in enumerate(block.iter_vars):
+        assert axis.dom is not None
+        domain = ranges.get(axis, axis.dom)
+        var = Var(f"ax{number}", axis.var.dtype)
+        loops.append(For(var, const(0, var.dtype), domain.extent, block))
+        analyzer.bind(var, Range(const(0, var.dtype), domain.extent))
+        value = analyzer.simplify(domain.min + var)
+        values.append(value)
+        end = axis.dom.min + axis.dom.extent
+        conditions += [c for c in (value >= axis.dom.min, value < end) if not analyzer.can_prove(c)]
+    predicate: Expr = const(True, "bool")
+    for condition in conditions:
+        predicate = binary(And, predicate, condition)
+    body: Stmt = replace(block, values=tuple(values), predicate=analyzer.simplify(predicate))
+    order = [axis.kind is IterKind.DATA_PAR for axis in block.iter_vars]
+    nest = [loop for loop, data in zip(loops, order, strict=True) if data]
+    nest += [loop for loop, data in zip(loops, order, strict=True) if not data]
+    for loop in reversed(nest):
+        body = replace(loop, body=body)
+    return body
+
+
+def reverse_compute_at(func: PrimFunc, name: str, var: Var) -> PrimFunc:
+    """Compute block ``name`` in loop ``var``, where all that it reads is made: there, what one iteration gives."""
+    primitive = "reverse_compute_at"
+    block, loop = _target(func, name, var, primitive)
+    made = [load for load in block_reads(block) if writers(func, load.buffer)]
+    if not made:
+        raise BlockScheduleError(f"{primitive}: block {name!r} reads nothing that another block makes")
+    output = only_output(block, primitive)
+    producers = {load.buffer: writers(func, load.buffer) for load in made}
+    for buffer, blocks in producers.items():
+        for producer in blocks:
+            if not holds(loop, producer):
+                raise BlockScheduleError(
+                    f"{primitive}: block {producer.name!r} makes {buffer.name!r} and is not in loop {var.name!r}"
+                )
+            _require_finished(func, producer, loop, primitive)
+    for other in [*readers(func, output), *writers(func, output)]:
+        if holds(loop, other):
+            raise BlockScheduleError(
+                f"{primitive}: block {other.name!r} in loop {var.name!r} uses {output.name!r}, too"
+            )
+    analyzer = _knowing(func, loop, [p for blocks in producers.values() for p in blocks])
+    ranges: dict[IterVar, Range] = {}
+    for load in made:
+        written = _written(func, loop, producers[load.buffer], load, analyzer)
+        for axis, found in zip(_read_axes(block, load, primitive), written, strict=True):
+            _settle(ranges, axis, found, block, analyzer)
+    nest = _nest(block, ranges, analyzer)
+    func = without_statement(func, block)
+    loop = loop_of(func, var)
+    makers = {producer.name for blocks in producers.values() for producer in blocks}
+    places = [i for i, part in enumerate(_parts(loop)) if any(holds(part, block_named(func, m)) for m in makers)]
+    return _put(func, loop, nest, max(places) + 1)
+
+
+def _written(func: PrimFunc, loop: For, blocks: Sequence[Block], load: BufferLoad, analyzer: Analyzer) -> list[Range]:
+    """Return the part of the buffer of ``load`` that ``blocks`` write in one iteration of ``loop``."""
+    regions: list[list[Interval]] = [[] for _ in load.buffer.shape]
+    for producer in blocks:
+        for store in block_writes(producer):
+            if store.buffer is load.buffer:
+                inside = _inside(func, loop, producer)
+                reason = why_not_all(producer, store, inside, analyzer)
+                if reason is not None:
+                    raise BlockScheduleError(
+                        f"reverse_compute_at: block {producer.name!r} does not make whole parts of "
+                        f"{load.buffer.name!r} in one iteration of loop {loop.loop_var.name!r}: {reason}"
+                    )
+                for dim, interval in enumerate(region_of(producer, store, inside, analyzer)):
+                    regions[dim].append(interval)
+    return [union(found, size, analyzer) for found, size in zip(regions, load.buffer.shape, strict=True)]
+
+
+def _read_axes(block: Block, load: BufferLoad, primitive: str) -> list[IterVar]:
+    axes = plain_axes(block, load)
+    if axes is None:
+        raise BlockScheduleError(
+            f"{primitive}: block {block.name!r} reads {load.buffer.name!r} at {', '.join(map(str, load.indices))}; "
+            "expected one axis for each dimension, each once"
+        )
+    return axes
+
+
+def _settle(ranges: dict[IterVar, Range], axis: IterVar, found: Range, block: Block, analyzer: Analyzer) -> None:
+    """Let ``axis`` run over ``found``; refuse a second range, and a part of a reduction."""
+    before = ranges.setdefault(axis, found)
+    if not (analyzer.can_prove_equal(before.min, found.min) and analyzer.can_prove_equal(before.extent, found.extent)):
+        raise BlockScheduleError(
+            f"reverse_compute_at: block {block.name!r} reads two parts of axis {axis.name!r} that differ"
+        )
+    assert axis.dom is not None
+    whole = analyzer.can_prove_equal(axis.dom.extent, found.extent)
+    if axis.kind is not IterKind.DATA_PAR and not whole:
+        raise BlockScheduleError(
+            f"reverse_compute_at: block {block.name!r} reduces over axis {axis.name!r}, of which one iteration gives "
+            "a part"
+        )
+
+
+def _require_finished(func: PrimFunc, producer: Block, loop: For, primitive: str) -> None:
+    """Refuse a producer whose elements are finished only after several iterations of ``loop`` or of loops around it."""
+    for outer in [*loops_around(func, loop), loop]:
+        if any(uses_var(value, outer.loop_var) for _, value in reduce_axes(producer)):
+            raise BlockScheduleError(
+                f"{primitive}: block {producer.name!r} reduces over loop {outer.loop_var.name!r}; what it makes is "
+                "not finished inside of that loop"
+            )

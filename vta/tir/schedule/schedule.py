@@ -1,0 +1,258 @@
+"""``tir.Schedule``: a function of blocks, and the primitives on it under TVM's names.
+
+Every primitive is checked and done when it is called; after a refusal the function is what it was. Tests:
+tests/vta/tir/schedule/test_schedule.py, test_random.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from vta.tir.blocks import block_reads, block_writes, blocks_in
+from vta.tir.expr import Var
+from vta.tir.func import IRModule, PrimFunc
+from vta.tir.schedule import caching, inlining, loops, moving, reductions
+from vta.tir.schedule.errors import BlockScheduleError
+from vta.tir.schedule.flow import leaf_blocks, readers, writers
+from vta.tir.schedule.trace import BlockRV, Instruction, LoopRV, Trace
+from vta.tir.schedule.tree import block_named, check_unique, enclosing_block, loop_of, loops_around, only_blocks_below
+from vta.tir.stmt import Block, For, ForKind
+
+__all__ = ["BlockRV", "LoopRV", "Schedule"]
+
+_Named: TypeAlias = BlockRV | str
+
+
+class Schedule:
+    """A function of a module and what was done to it.
+
+    ``mod`` is the program as it is now, ``trace`` the steps. Blocks are named by their names or by what ``get_block``
+    gives; loops by what ``get_loops``, ``split`` and the others give.
+    """
+
+    def __init__(self, mod: PrimFunc | IRModule, *, func_name: str | None = None) -> None:
+        module = IRModule.from_expr(mod) if isinstance(mod, PrimFunc) else mod
+        if not isinstance(module, IRModule):
+            raise BlockScheduleError(f"Schedule takes a function or a module, not {type(mod).__name__}")
+        name = func_name if func_name is not None else next(iter(module.functions), "")
+        if func_name is None and len(module) > 1 and "main" in module:
+            name = "main"
+        self._module, self._name = module, name
+        self._func = module[name]
+        if not isinstance(self._func.body, Block):
+            raise BlockScheduleError(
+                f"function {name!r} has no blocks; make it with te.create_prim_func, or put its body into a tir.Block"
+            )
+        check_unique(self._func)
+        self.trace = Trace()
+
+    @property
+    def mod(self) -> IRModule:
+        """The module with the function as it is now."""
+        return IRModule({**self._module.functions, self._name: self._func}, self._module.config)
+
+    @property
+    def func(self) -> PrimFunc:
+        """The function as it is now."""
+        return self._func
+
+    def copy(self) -> Schedule:
+        """Return an independent schedule of the function as it is now."""
+        twin = Schedule(self.mod, func_name=self._name)
+        twin.trace = Trace(list(self.trace.insts))
+        return twin
+
+    def show(self) -> None:
+        """Print the function."""
+        print(self._func, end="")
+
+    def _note(
+        self, kind: str, arguments: tuple[object, ...], outputs: Sequence[BlockRV | LoopRV] = (), **options: object
+    ) -> None:
+        self.trace.insts.append(Instruction(kind, arguments, options, tuple(outputs)))
+
+    def _block(self, block: _Named) -> Block:
+        match block:
+            case BlockRV():
+                return block_named(self._func, block.name)
+            case str():
+                return block_named(self._func, block)
+            case _:
+                raise BlockScheduleError(f"expected a block, sch.get_block(...), or its name, not {block!r}")
+
+    def _var(self, loop: LoopRV) -> Var:
+        if not isinstance(loop, LoopRV):
+            raise BlockScheduleError(f"expected a loop, for example one of sch.get_loops(block), not {loop!r}")
+        return loop_of(self._func, loop.var).loop_var
+
+    # Finding things
+
+    def get(self, rand_var: BlockRV | LoopRV) -> Block | For:
+        """Return the block or loop as it is now."""
+        return self._block(rand_var) if isinstance(rand_var, BlockRV) else loop_of(self._func, self._var(rand_var))
+
+    def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
+        """Return the block of that name."""
+        if func_name not in (None, self._name):
+            raise BlockScheduleError(f"get_block: the schedule is of function {self._name!r}, not of {func_name!r}")
+        result = BlockRV(block_named(self._func, name).name)
+        self._note("get_block", (name,), [result])
+        return result
+
+    def get_loops(self, block: _Named) -> list[LoopRV]:
+        """Return the loops around a block, up to the next block, the outermost first."""
+        result = [LoopRV(loop.loop_var) for loop in loops_around(self._func, self._block(block))]
+        self._note("get_loops", (block,), result)
+        return result
+
+    def get_child_blocks(self, block_or_loop: BlockRV | LoopRV) -> list[BlockRV]:
+        """Return the blocks in a loop or a block, without those in them."""
+        found = self.get(block_or_loop)
+        result = [BlockRV(inner.name) for inner in only_blocks_below(found.body)]
+        self._note("get_child_blocks", (block_or_loop,), result)
+        return result
+
+    def get_producers(self, block: _Named) -> list[BlockRV]:
+        """Return the blocks that make what a block reads."""
+        reads = dict.fromkeys(load.buffer for load in block_reads(self._block(block)))
+        result = list(dict.fromkeys(BlockRV(b.name) for buffer in reads for b in writers(self._func, buffer)))
+        self._note("get_producers", (block,), result)
+        return result
+
+    def get_consumers(self, block: _Named) -> list[BlockRV]:
+        """Return the blocks that read what a block makes."""
+        writes = dict.fromkeys(store.buffer for store in block_writes(self._block(block)))
+        result = list(dict.fromkeys(BlockRV(b.name) for buffer in writes for b in readers(self._func, buffer)))
+        self._note("get_consumers", (block,), result)
+        return result
+
+    def get_output_blocks(self, block: _Named = "root") -> list[BlockRV]:
+        """Return the blocks in a block that write arguments of the function."""
+        inside = {b.name for b in blocks_in(self._block(block))}
+        arguments = set(self._func.buffer_map.values())
+        found = [b for b in leaf_blocks(self._func) if any(s.buffer in arguments for s in block_writes(b))]
+        result = [BlockRV(b.name) for b in found if b.name in inside]
+        self._note("get_output_blocks", (block,), result)
+        return result
+
+    # Loops
+
+    def split(
+        self,
+        loop: LoopRV,
+        factors: Sequence[int | None],
+        preserve_unit_iters: bool = True,  # noqa: ARG002  # loops of one iteration always stay
+    ) -> list[LoopRV]:
+        """Split a loop into nested ones of ``factors`` iterations; one may be None, for as many as it takes."""
+        plain = [None if factor is None else int(factor) for factor in factors]
+        self._func, variables = loops.split(self._func, self._var(loop), plain)
+        result = [LoopRV(var) for var in variables]
+        self._note("split", (loop, plain), result)
+        return result
+
+    def fuse(self, *fused: LoopRV) -> LoopRV:
+        """Make one loop of nested ones."""
+        self._func, var = loops.fused(self._func, [self._var(loop) for loop in fused])
+        result = LoopRV(var)
+        self._note("fuse", fused, [result])
+        return result
+
+    def reorder(self, *ordered: LoopRV) -> None:
+        """Put loops of one nest into this order."""
+        self._func = loops.reordered(self._func, [self._var(loop) for loop in ordered])
+        self._note("reorder", ordered)
+
+    def parallel(self, loop: LoopRV) -> None:
+        """Let the iterations of a loop run in any order, or at the same time."""
+        self._func = loops.marked(self._func, self._var(loop), ForKind.PARALLEL, "parallel")
+        self._note("parallel", (loop,))
+
+    def vectorize(self, loop: LoopRV) -> None:
+        """Run the iterations of a loop as one vector operation."""
+        self._func = loops.marked(self._func, self._var(loop), ForKind.VECTORIZED, "vectorize")
+        self._note("vectorize", (loop,))
+
+    def unroll(self, loop: LoopRV) -> None:
+        """Write the iterations of a loop out."""
+        self._func = loops.marked(self._func, self._var(loop), ForKind.UNROLLED, "unroll")
+        self._note("unroll", (loop,))
+
+    def bind(self, loop: LoopRV, thread_axis: str) -> None:
+        """Refuse to bind a loop to GPU threads, which neither the host nor the accelerator has."""
+        raise BlockScheduleError(
+            f"bind: loop {self._var(loop).name!r} to {thread_axis!r}: there are no GPU threads here; "
+            "sch.parallel runs a loop on the host's"
+        )
+
+    def add_unit_loop(self, block_or_loop: BlockRV | LoopRV) -> LoopRV:
+        """Put a loop of one iteration around a block or loop."""
+        self._func, var = loops.add_unit_loop(self._func, self.get(block_or_loop), "u")
+        result = LoopRV(var)
+        self._note("add_unit_loop", (block_or_loop,), [result])
+        return result
+
+    # Where blocks are computed
+
+    def compute_at(self, block: _Named, loop: LoopRV, preserve_unit_loops: bool = False) -> None:  # noqa: ARG002
+        """Compute a block in a loop of those that read it: there, what one iteration needs."""
+        self._func = moving.compute_at(self._func, self._block(block).name, self._var(loop))
+        self._note("compute_at", (block, loop))
+
+    def reverse_compute_at(self, block: _Named, loop: LoopRV, preserve_unit_loops: bool = False) -> None:  # noqa: ARG002
+        """Compute a block in a loop of those that make what it reads: there, what one iteration gives."""
+        self._func = moving.reverse_compute_at(self._func, self._block(block).name, self._var(loop))
+        self._note("reverse_compute_at", (block, loop))
+
+    def compute_inline(self, block: _Named) -> None:
+        """Put a block's expression wherever its output is read."""
+        self._func = inlining.inlined(self._func, self._block(block).name)
+        self._note("compute_inline", (block,))
+
+    def reverse_compute_inline(self, block: _Named) -> None:
+        """Let the only producer of what a block reads compute what the block makes of it."""
+        self._func = inlining.reverse_inlined(self._func, self._block(block).name)
+        self._note("reverse_compute_inline", (block,))
+
+    def cache_read(self, block: _Named, read_buffer_index: int, storage_scope: str) -> BlockRV:
+        """Let a block read a buffer through a copy; return the block that makes the copy."""
+        name = self._block(block).name
+        self._func, copy = caching.cache_read(self._func, name, read_buffer_index, storage_scope)
+        result = BlockRV(copy)
+        self._note("cache_read", (block, read_buffer_index, storage_scope), [result])
+        return result
+
+    def cache_write(self, block: _Named, write_buffer_index: int, storage_scope: str) -> BlockRV:
+        """Let a block write a copy first; return the block that copies it to its place."""
+        name = self._block(block).name
+        self._func, copy = caching.cache_write(self._func, name, write_buffer_index, storage_scope)
+        result = BlockRV(copy)
+        self._note("cache_write", (block, write_buffer_index, storage_scope), [result])
+        return result
+
+    def set_scope(self, block: _Named, buffer_index: int, storage_scope: str) -> None:
+        """Keep a buffer that a block writes in another memory."""
+        self._func = caching.with_scope(self._func, self._block(block).name, buffer_index, storage_scope)
+        self._note("set_scope", (block, buffer_index, storage_scope))
+
+    # Reductions
+
+    def decompose_reduction(self, block: _Named, loop: LoopRV) -> BlockRV:
+        """Let a block of its own before ``loop`` give a reduction its start; return that block."""
+        self._func, name = reductions.decomposed(self._func, self._block(block).name, self._var(loop))
+        result = BlockRV(name)
+        self._note("decompose_reduction", (block, loop), [result])
+        return result
+
+    def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
+        """Let a loop of a reduction be an axis of partial results; return the block that makes these."""
+        self._func, name = reductions.factored(self._func, self._var(loop), factor_axis)
+        result = BlockRV(name)
+        self._note("rfactor", (loop, factor_axis), [result])
+        return result
+
+    def get_parent(self, block: _Named) -> BlockRV:
+        """Return the block around a block."""
+        result = BlockRV(enclosing_block(self._func, self._block(block)).name)
+        self._note("get_parent", (block,), [result])
+        return result
