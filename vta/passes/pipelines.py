@@ -86,8 +86,8 @@ class NamedPass:
 _ANY, _ACCELERATOR = PassScope.ANY, PassScope.ACCELERATOR
 
 PIPELINE: tuple[NamedPass, ...] = (
-    NamedPass("LowerBlocks", lower_blocks, _ANY),
     NamedPass("InjectConv2DTransposeSkip", inject_conv2d_transpose_skip, _ACCELERATOR),
+    NamedPass("LowerBlocks", lower_blocks, _ANY),
     NamedPass("SettleLoopEnds", settle_loop_ends, _ANY),
     NamedPass("StorageFlatten", storage_flatten, _ANY),
     NamedPass("NarrowDataType", narrow_data_type, _ANY),
