@@ -14,7 +14,7 @@ from isa.whole_file import write_new
 from runtime.session import Session
 from vta.cli.reporting import UserError, counted, require_file, sentence_of
 from vta.cli.style import say
-from vta.inspect.capsule import Capture, load_capsule, replay, save_capsule
+from vta.inspect.capsule import Capsule, Capture, load_capsule, replay, save_capsule
 from vta.inspect.capsule.file import MAGIC, capsule_to_bytes
 
 __all__ = ["is_capsule", "packing", "replay_capsule", "require_trace"]
@@ -38,10 +38,12 @@ def require_trace(file: Path, expected: str) -> None:
         raise UserError(f"{file}: this is a capsule; `vta run {file} --record OUT` records its replay as a trace")
 
 
-def replay_capsule(file: Path, *, limits: Limits, inside: Callable[[Session], AbstractContextManager[object]]) -> None:
-    """Run a capsule again, within what ``inside`` makes of its session, and say what came of it.
+def replay_capsule(
+    file: Path, *, limits: Limits, inside: Callable[[Session], AbstractContextManager[object]]
+) -> tuple[Capsule, str]:
+    """Run a capsule again, within what ``inside`` makes of its session; return it, and what came of it.
 
-    The exit code is 1 if the outcome differs.
+    Raises ``UserError`` if the outcome differs.
     """
     capsule = load_capsule(file, limits=limits)
     found = replay(capsule, inside=inside)
@@ -52,7 +54,7 @@ def replay_capsule(file: Path, *, limits: Limits, inside: Callable[[Session], Ab
     cycles = "" if last.cycles is None else f", {last.cycles} cycles"
     what = f"fails as it did: {last.message}" if last.failed else f"finishes with the same memory{cycles}"
     launches = counted(len(capsule.programs), "launch")
-    say(f"{file}: {launches} on {capsule.spec.device}: {what}")
+    return capsule, f"{launches} on {capsule.spec.device}: {what}"
 
 
 @contextmanager

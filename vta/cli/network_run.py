@@ -1,7 +1,7 @@
 """``vta run``, ``vta explain`` and ``vta diff`` of networks. Tests: tests/vta/cli/test_network_commands.py."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +11,13 @@ from rich.table import Table
 from isa.config import VTAConfig
 from isa.limits import DEFAULT_LIMITS, Limits
 from isa.printable import in_one_line
-from isa.whole_file import open_whole
-from runtime.devices.device import HardwareSetup
 from runtime.executor.runner import NodeRun
 from runtime.session import Session
+from vta.cli.as_json import array_object, print_json
+from vta.cli.compared import Compared
 from vta.cli.networks import feed_of, loaded_session, shapes_of
 from vta.cli.reporting import UserError
+from vta.cli.runs.wishes import Wishes, save_outputs
 from vta.cli.style import Screen, say
 from vta.relay.backend.compare import NodeDifference, against_integers, against_onnxruntime
 from vta.relay.backend.report import NodeReport, reports
@@ -30,31 +31,38 @@ Array = npt.NDArray[np.generic]
 def run_network(
     file: Path,
     config: VTAConfig,
-    target: str | None,
+    wishes: Wishes,
     *,
-    inputs: Sequence[str] | None,
-    shapes: Sequence[str] | None,
-    save: Path | None,
-    stats: bool,
-    hardware: HardwareSetup | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    around: Callable[[Session], AbstractContextManager[object]] = nullcontext,
-) -> None:
-    """Run a network on its inputs; print what comes out, and with ``stats`` what every node took."""
-    session = loaded_session(file, config, target, shapes_of(shapes), hardware, limits=limits)
-    feed = feed_of(session, inputs, limits=limits)
-    if not inputs:
+    around: Callable[[Session], AbstractContextManager[object]],
+) -> dict[str, object]:
+    """Run a network on its inputs; print what comes out, with ``--stats`` also what every node took.
+
+    Returns what ``--json`` says of it, which is printed in place of the rest.
+    """
+    limits, hardware = wishes.limits, wishes.settings.setup
+    session = loaded_session(file, config, wishes.target, shapes_of(wishes.shapes), hardware, limits=limits)
+    feed = feed_of(session, wishes.inputs, limits=limits)
+    if not wishes.inputs:
         say("no --input: random numbers", err=True)
     with around(session.device):
         results = session.run(None, feed)
-    names = [tensor.name for tensor in session.get_outputs()]
-    for name, value in zip(names, results, strict=True):
-        say(_described(name, value))
-    if save is not None:
-        with open_whole(save) as opened:
-            np.savez(opened, **dict(zip(names, results, strict=True)))  # type: ignore[arg-type]  # names are texts
-    if stats:
-        Screen().print(_node_table(session.nodes))
+    outputs = dict(zip((tensor.name for tensor in session.get_outputs()), results, strict=True))
+    save_outputs(wishes.save, outputs)
+    if not wishes.as_json:
+        for name, value in outputs.items():
+            say(_described(name, value))
+        if wishes.stats:
+            Screen().print(_node_table(session.nodes))
+    saved = wishes.save is not None
+    return {
+        "device": session.device.device.name,
+        "config": session.network.config.bitstream,
+        "outputs": {name: array_object(value, saved=saved) for name, value in outputs.items()},
+        "nodes": [
+            {"node": node.node, "accelerator": node.on_device, "seconds": node.seconds, "cycles": node.cycles}
+            for node in session.nodes
+        ],
+    }
 
 
 def _described(name: str, value: Array) -> str:
@@ -86,6 +94,7 @@ def explain_network(
     shapes: Sequence[str] | None,
     inputs: Sequence[str] | None,
     *,
+    as_json: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> None:
     """Print what became of every node of a model: place, rule, what would change it; with a clock, what it costs."""
@@ -97,6 +106,9 @@ def explain_network(
         session.run(None, feed_of(session, inputs, limits=limits))
         runs = session.nodes
     found = reports(session.built, runs)
+    if as_json:
+        print_json("explain", _explained(file, found))
+        return
     Screen().print(_report_table(found))
     macs = sum(each.macs for each in found)
     there = sum(each.macs for each in found if each.place == "accelerator")
@@ -107,6 +119,28 @@ def explain_network(
         say(f"{cycles:,} cycles, {100 * there / (cycles * peak):.1f} % of the peak")
     elif target is None:
         say("with --target tsim, cycles, bytes and the share of the peak are counted, too")
+
+
+def _explained(file: Path, found: Sequence[NodeReport]) -> dict[str, object]:
+    nodes = [
+        {
+            "node": each.name,
+            "others": [node for node in each.nodes if node != each.name],
+            "place": each.place,
+            "rule": each.rule,
+            "change": each.change,
+            "macs": each.macs,
+            "cycles": each.cycles,
+            "bytes": each.nbytes,
+            "share": each.share,
+        }
+        for each in found
+    ]
+    cycles = sum(each.cycles or 0 for each in found) or None
+    return {
+        "file": str(file), "kind": "network", "launches": [], "refused": [], "nodes": nodes, "cycles": cycles,
+        "whole": True,
+    }  # fmt: skip
 
 
 def _report_table(found: Sequence[NodeReport]) -> Table:
@@ -142,27 +176,26 @@ def diff_network(
     inputs: Sequence[str] | None,
     *,
     limits: Limits = DEFAULT_LIMITS,
-) -> bool:
-    """Compare every node on each engine with the integer graph, and that with onnxruntime; return whether all is well.
+) -> list[Compared]:
+    """Compare every node on each engine with the integer graph, and that with onnxruntime; return what was found.
 
     Engines must have the same bits. Against onnxruntime, every node gets onnxruntime's inputs and may be off by one.
     """
     if file.suffix != ".onnx":
         raise UserError(f"{file}: only an ONNX model is compared, since a compiled network has no integer graph")
-    right = True
+    compared = []
     session = None
     for engine in engines:
         session = loaded_session(file, config, engine, shapes_of(shapes), limits=limits)
         assert session.built is not None
         nodes = against_integers(session.built, session.runner, feed_of(session, inputs, limits=limits))
         first = next((node for node in nodes if node.different), None)
-        right &= first is None
         what = (
             f"{len(nodes)} nodes have the bits of the integer graph"
             if first is None
             else f"{_sentence(first)} (the first)"
         )
-        say(f"{engine}: {what}")
+        compared.append(Compared(engine, same=first is None, text=f"{engine}: {what}"))
     assert session is not None
     assert session.built is not None
     nodes = against_onnxruntime(
@@ -174,10 +207,10 @@ def diff_network(
     share = 100 * (1 - different / max(elements, 1))
     off = "" if worst is None else f", the others off by at most {worst.largest}"
     where = "onnxruntime (no optimisations, each node fed with its inputs)"
-    say(f"{where}: {share:.3f} % of {elements:,} numbers are equal{off}")
+    text = f"{where}: {share:.3f} % of {elements:,} numbers are equal{off}"
     if first is not None:
-        say(f"first node that is off by more than one: {_sentence(first)}")
-    return right and first is None
+        text += f"\nfirst node that is off by more than one: {_sentence(first)}"
+    return [*compared, Compared("onnxruntime", same=first is None, text=text)]
 
 
 def _sentence(node: NodeDifference) -> str:

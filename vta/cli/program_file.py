@@ -13,7 +13,7 @@ from isa.text.assembler import assemble_bytes
 from vta.cli.reporting import UserError
 from vta.inspect.trace.format import MAGIC as TRACE_MAGIC
 
-__all__ = ["read_program"]
+__all__ = ["read_program", "read_program_or_text"]
 
 
 def read_program(path: Path, *, config: VTAConfig | None = None, limits: Limits = DEFAULT_LIMITS) -> Program:
@@ -21,10 +21,18 @@ def read_program(path: Path, *, config: VTAConfig | None = None, limits: Limits 
 
     The file is read once, so it may be a pipe.
     """
+    return read_program_or_text(path, config=config, limits=limits)[0]
+
+
+def read_program_or_text(
+    path: Path, *, config: VTAConfig | None = None, limits: Limits = DEFAULT_LIMITS
+) -> tuple[Program, bool]:
+    """Return the same, and whether the file is text."""
     data, where = read_file(path, limits), str(path)
     if data.startswith(TRACE_MAGIC):
         raise UserError(f"{path}: this is a trace, not a program; `vta trace {path}` shows it")
-    if data.startswith(MAGIC):
+    is_text = not data.startswith(MAGIC)
+    if not is_text:
         program = program_from_bytes(data, where=where, budget=limits.budget(len(data)))
     else:
         program = assemble_bytes(data, name=where, config=config, limits=limits, folder=path.parent)
@@ -33,4 +41,4 @@ def read_program(path: Path, *, config: VTAConfig | None = None, limits: Limits 
             f"{path}: the program is for {program.config.bitstream}, not for {config.bitstream}; "
             "leave --config out (the program carries its own), or assemble it again"
         )
-    return program
+    return program, is_text

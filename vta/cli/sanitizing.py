@@ -5,6 +5,7 @@ Tests: tests/vta/cli/test_sanitize.py.
 
 from collections.abc import Sequence
 
+from isa.check.findings import Finding
 from isa.check.sanitizer import Sanitized, sanitize
 from isa.program import Program
 from runtime.memory.device_memory import FIRST_ADDRESS
@@ -14,20 +15,20 @@ from vta.cli.commands.check import print_findings
 from vta.cli.reporting import counted
 from vta.cli.style import say
 
-__all__ = ["LaunchSanitizer", "sanitize_programs"]
+__all__ = ["LaunchSanitizer", "sanitized"]
 
 _SHOWN = 20
 """How many findings are printed for a program or a launch."""
 
 
-def sanitize_programs(programs: Sequence[Program], name: str) -> int:
-    """Run programs with every check and print what was found; return the number of errors."""
-    errors = 0
+def sanitized(programs: Sequence[Program], name: str) -> list[tuple[Finding, ...]]:
+    """Run programs with every check; print and return what was found in each."""
+    found = []
     for number, program in enumerate(programs):
         result = sanitize(program, first_address=FIRST_ADDRESS)
         print_findings(result.findings, name if len(programs) == 1 else f"{name}, launch {number}", _SHOWN)
-        errors += result.errors
-    return errors
+        found.append(result.findings)
+    return found
 
 
 class LaunchSanitizer:
@@ -35,6 +36,8 @@ class LaunchSanitizer:
 
     def __init__(self) -> None:
         self.errors = 0
+        self.findings: list[tuple[int, Finding]] = []
+        """Of all launches, each with its launch's number."""
         self._number = 0
         self._last: Sanitized | None = None
 
@@ -44,6 +47,7 @@ class LaunchSanitizer:
         self._last = sanitize(launch.program(session.memory), first_address=FIRST_ADDRESS, before=before)
         print_findings(self._last.findings, f"launch {self._number}", _SHOWN)
         self.errors += self._last.errors
+        self.findings += [(self._number, finding) for finding in self._last.findings]
         self._number += 1
 
     def summary(self, name: str) -> None:

@@ -85,7 +85,7 @@ def test_a_script_takes_no_inputs_of_networks(tmp_path: Path) -> None:
     (tmp_path / "s.py").write_text("print(1)\n")
     code, text = vta("run", tmp_path / "s.py", "--save", tmp_path / "o.npz")
     assert code == 2
-    assert "is for networks" in text
+    assert "leave out --save" in text
 
 
 def logits_of(network: Path, given: Path, out: Path) -> np.ndarray:

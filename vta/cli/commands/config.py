@@ -11,11 +11,13 @@ import typer
 from rich.table import Table
 
 from isa.config import VTAConfig
+from isa.errors import VTAError
 from isa.instructions import MemoryId
 from isa.named_config import named_config, preset_names
 from isa.whole_file import write_whole
+from vta.cli.as_json import JsonOption, print_json
 from vta.cli.options import ConfigOption, chosen_config
-from vta.cli.reporting import UserError, reported, require_place
+from vta.cli.reporting import UserError, reported, require_place, sentence_of
 from vta.cli.style import Screen, plain, say
 
 __all__ = ["config_app"]
@@ -45,16 +47,23 @@ def show(
 @config_app.command()
 def check(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Configuration files.")],
+    as_json: JsonOption = False,
 ) -> None:
     """Check configuration files: one line each; exit code 1 if one of them is not legal."""
-    failed = False
+    found = []
     for path in files:
+        name = digest = error = None
         try:
-            with reported():
-                plain(f"{path}: {VTAConfig.from_json(path).bitstream}")
-        except SystemExit:
-            failed = True
-    if failed:
+            config = VTAConfig.from_json(path)
+            name, digest = config.bitstream, config.digest
+        except (VTAError, OSError) as problem:
+            error = sentence_of(problem)
+        found.append({"file": str(path), "legal": error is None, "name": name, "digest": digest, "error": error})
+        if not as_json:
+            say(f"error: {error}", err=True) if error is not None else plain(f"{path}: {name}")
+    if as_json:
+        print_json("config check", {"files": found})
+    if not all(entry["legal"] for entry in found):
         raise typer.Exit(1)
 
 
@@ -74,9 +83,14 @@ def init(
 
 
 @config_app.command("list")
-def list_presets() -> None:
+def list_presets(as_json: JsonOption = False) -> None:
     """List the configurations of the package, which --config and VTA_CONFIG take by name."""
     with reported():
+        if as_json:
+            presets = [(name, named_config(name)) for name in preset_names()]
+            entries = [{"name": name, "target": each.target, "config": each.bitstream} for name, each in presets]
+            print_json("config list", {"presets": entries})
+            return
         width = max(map(len, preset_names()))
         for name in preset_names():
             found = named_config(name)

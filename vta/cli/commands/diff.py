@@ -11,11 +11,13 @@ import typer
 from isa.instructions import Finish
 from isa.limits import DEFAULT_LIMITS, Limits
 from isa.program import Program
+from vta.cli.as_json import JsonOption, print_json
+from vta.cli.compared import Compared
 from vta.cli.networks import InputOption, ShapeOption, is_network
 from vta.cli.options import ConfigOption, LimitsOption, chosen_config
 from vta.cli.programs import one_program, programs_of
 from vta.cli.reporting import UserError, counted, reported, require_file
-from vta.cli.style import say
+from vta.cli.style import say_each
 from vta.inspect.diff.differ import diff_engines, engines_by_name
 from vta.inspect.diff.program_diff import diff_programs
 from vta.inspect.diff.trace_diff import diff_traces
@@ -37,6 +39,7 @@ def diff(
     config: ConfigOption = None,
     shape: ShapeOption = None,
     inputs: InputOption = None,
+    as_json: JsonOption = False,
     max_memory: LimitsOption = DEFAULT_LIMITS,
 ) -> None:
     """Run engines (or two programs) in step and stop at the first difference; exit code 1 if there is one.
@@ -49,35 +52,48 @@ def diff(
 
             require_file(file, "an ONNX model")
             names = [name.strip() for name in engines.split(",") if name.strip() != "reference"]
-            same = diff_network(file, chosen_config(config, None), names, shape, inputs, limits=max_memory)
+            kind = "network"
+            found = diff_network(file, chosen_config(config, None), names, shape, inputs, limits=max_memory)
         elif other is None:
-            same = _engines(file, [name.strip() for name in engines.split(",")], config, max_memory)
+            kind, found = "engines", _engines(file, [name.strip() for name in engines.split(",")], config, max_memory)
         elif _is_trace(file) or _is_trace(other):
-            same = _traces(file, other, max_memory)
+            kind, found = "traces", [_traces(file, other, max_memory)]
         else:
             programs = [one_program(each, config, launch, limits=max_memory) for each in (file, other)]
-            same = _programs(file, programs[0], other, programs[1])
+            kind, found = "programs", [_programs(file, programs[0], other, programs[1])]
+        same = all(each.same for each in found)
+        if as_json:
+            comparisons = [each.as_object() for each in found]
+            second = None if other is None else str(other)
+            print_json(
+                "diff", {"file": str(file), "other": second, "kind": kind, "same": same, "comparisons": comparisons}
+            )
+        else:
+            say_each(each.text for each in found)
         if not same:
             raise typer.Exit(1)
 
 
-def _engines(file: Path, names: list[str], config: Path | None, limits: Limits) -> bool:
+def _engines(file: Path, names: list[str], config: Path | None, limits: Limits) -> list[Compared]:
+    """Compare engines on every program of a file, up to the first difference."""
     if _is_trace(file):
         raise UserError(f"{file}: a trace is compared with another trace; name two")
-    programs = programs_of(file, config, limits=limits)
+    programs, found = programs_of(file, config, limits=limits), list[Compared]()
+    agreed = f"{', '.join(names)} agree"
     for number, program in enumerate(programs):
-        place = str(file) if len(programs) == 1 else f"{file}, launch {number}"
+        what = f"launch {number}"
+        place = str(file) if len(programs) == 1 else f"{file}, {what}"
         _require_end(program, place)
         result = diff_engines(program, engines_by_name(program, names))
         if result.difference is not None:
-            say(f"{place}: {result.difference}")
-            return False
-        agreed = f"{', '.join(names)} agree"
+            text = f"{place}: {result.difference}"
+            return [*found, Compared(what, same=False, text=text, instruction=result.difference.index)]
         if result.stopped:
-            say(f"{place}: {agreed} up to where all of them stop: {result.stopped}")
+            text = f"{place}: {agreed} up to where all of them stop: {result.stopped}"
         else:
-            say(f"{place}: {agreed} on {counted(len(program.instructions), 'instruction')}")
-    return True
+            text = f"{place}: {agreed} on {counted(len(program.instructions), 'instruction')}"
+        found.append(Compared(what, same=True, text=text))
+    return found
 
 
 def _require_end(program: Program, place: str) -> None:
@@ -89,36 +105,32 @@ def _require_end(program: Program, place: str) -> None:
         raise UserError(f"{place}: no engine runs it: FINISH must be the last instruction, and is at: {where}")
 
 
-def _programs(file: Path, first: Program, other: Path, second: Program) -> bool:
+def _programs(file: Path, first: Program, other: Path, second: Program) -> Compared:
     result = diff_programs(first, second)
     if result.difference is not None:
-        say(f"{file} (the first) and {other} (the second): {result.difference}")
-        return False
+        text = f"{file} (the first) and {other} (the second): {result.difference}"
+        return Compared("programs", same=False, text=text, instruction=result.difference.index)
     count = len(result.unequal)
     if not count:
         text = "the same instructions"
     else:
         are = "instructions are" if count > 1 else "instruction is"
         text = f"{count} {are} written differently, the first of them {result.unequal[0]}"
-    say(f"{file} and {other} do the same; {text}")
-    return True
+    return Compared("programs", same=True, text=f"{file} and {other} do the same; {text}")
 
 
-def _traces(file: Path, other: Path, limits: Limits) -> bool:
+def _traces(file: Path, other: Path, limits: Limits) -> Compared:
     with read_trace(file, limits=limits) as first, read_trace(other, limits=limits) as second:
         found = diff_traces(first, second)
         cut = [name for name, reader in (("first", first), ("second", second)) if not reader.whole]
+    place = f"{file} (the first) and {other} (the second)"
     if found is not None:
-        say(f"{file} (the first) and {other} (the second): {found}")
-        return False
+        return Compared("traces", same=False, text=f"{place}: {found}")
     if len(cut) == 1:
-        say(
-            f"{file} (the first) and {other} (the second): the recording of the {cut[0]} was cut off, the other was not"
-        )
-        return False
+        text = f"{place}: the recording of the {cut[0]} was cut off, the other was not"
+        return Compared("traces", same=False, text=text)
     both = ", and both recordings were cut off" if cut else ""
-    say(f"{file} and {other} hold the same launches at the same times{both}")
-    return True
+    return Compared("traces", same=True, text=f"{file} and {other} hold the same launches at the same times{both}")
 
 
 def _is_trace(file: Path) -> bool:

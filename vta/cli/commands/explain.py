@@ -15,13 +15,14 @@ from isa.limits import DEFAULT_LIMITS
 from isa.printable import in_one_line
 from vta.cli.account import account_table
 from vta.cli.again import command_with
+from vta.cli.as_json import JsonOption, print_json
 from vta.cli.capsule import require_trace
 from vta.cli.networks import InputOption, ShapeOption, is_network
 from vta.cli.options import ConfigOption, LimitsOption, TargetOption, chosen_config
 from vta.cli.reporting import UserError, reported, require_file
 from vta.cli.style import Screen, say
 from vta.inspect.explain import ExplainError, Explanation, explain
-from vta.inspect.trace import Recorded, read_trace
+from vta.inspect.trace import Recorded, TraceReader, read_trace
 from vta.inspect.trace.model import TraceHeader
 
 __all__ = ["explain_trace"]
@@ -39,6 +40,7 @@ def explain_trace(
     shape: ShapeOption = None,
     inputs: InputOption = None,
     config: ConfigOption = None,
+    as_json: JsonOption = False,
     max_memory: LimitsOption = DEFAULT_LIMITS,
 ) -> None:
     """Say what bounds each launch of a trace, and which parameter would change it, with the predicted gain.
@@ -51,10 +53,12 @@ def explain_trace(
             from vta.cli.network_run import explain_network  # and with it ONNX, which takes long to load
 
             require_file(file, "an ONNX model")
-            explain_network(file, chosen_config(config, target), target, shape, inputs, limits=max_memory)
+            explain_network(
+                file, chosen_config(config, target), target, shape, inputs, as_json=as_json, limits=max_memory
+            )
             return
         require_trace(file, "a trace that `vta run --target tsim --record FILE` wrote")
-        console, told, refused = Screen(), list[tuple[str, Explanation]](), False
+        told, refused = _Told(file, launch), list[dict[str, object]]()
         with read_trace(file, limits=max_memory) as reader:
             for recorded in reader:
                 if launch is not None and recorded.number != launch:
@@ -66,22 +70,76 @@ def explain_trace(
                     if recorded.timeline.error is None:  # a device without a clock: the others say the same
                         raise UserError(sentence) from None
                     say(f"error: {sentence}", err=True)
-                    refused = True
+                    refused.append({"launch": recorded.number, "sentence": str(error)})
                     continue
-                told.append((recorded.node, found))
-                _tell(console, recorded, found, reader.header)
-            if len(told) > 1:
-                console.print(_summary(told))
-            if not told and not refused:
-                raise UserError(
-                    f"{file}: the trace has no launches"
-                    if launch is None
-                    else f"{file}: there is no launch {launch}; the trace has {reader.launches}"
-                )
-            if launch is None and not reader.whole:
-                say(f"{file}: the recording was cut off; this is what it had until then", err=True)
+                told.add(recorded, found, reader.header, as_json=as_json)
+            told.end(reader, as_json=as_json, refused=refused)
             if refused:
                 raise typer.Exit(1)
+
+
+class _Told:
+    """What was explained so far: printed launch by launch, or kept for ``--json``."""
+
+    def __init__(self, file: Path, launch: int | None) -> None:
+        self._file = file
+        self._launch = launch
+        self._told: list[tuple[str, Explanation]] = []
+        self._objects: list[dict[str, object]] = []
+
+    def add(self, recorded: Recorded, found: Explanation, header: TraceHeader, *, as_json: bool) -> None:
+        """Take in a launch."""
+        self._told.append((recorded.node, found))
+        if as_json:
+            self._objects.append(_launch_object(recorded, found, header))
+        else:
+            _tell(Screen(), recorded, found, header)
+
+    def end(self, reader: TraceReader, *, as_json: bool, refused: list[dict[str, object]]) -> None:
+        """Say what all launches have in common; ``UserError`` if there was none."""
+        if not self._told and not refused:
+            raise UserError(
+                f"{self._file}: the trace has no launches"
+                if self._launch is None
+                else f"{self._file}: there is no launch {self._launch}; the trace has {reader.launches}"
+            )
+        whole = reader.whole or self._launch is not None
+        if as_json:
+            cycles = sum(found.cycles for _, found in self._told)
+            print_json(
+                "explain",
+                {
+                    "file": str(self._file), "kind": "trace", "launches": self._objects, "refused": refused,
+                    "nodes": [], "cycles": cycles, "whole": whole,
+                },
+            )  # fmt: skip
+            return
+        if len(self._told) > 1:
+            Screen().print(_summary(self._told))
+        if not whole:
+            say(f"{self._file}: the recording was cut off; this is what it had until then", err=True)
+
+
+def _launch_object(recorded: Recorded, found: Explanation, header: TraceHeader) -> dict[str, object]:
+    assert recorded.timeline.account is not None, "what has no clock is not explained"
+    return {
+        "launch": recorded.number,
+        "node": recorded.node,
+        "cycles": found.cycles,
+        "bound": found.bound,
+        "because": found.because,
+        "path": {share.value: cycles for share, cycles in found.path.items()},
+        "account": {module: dict(causes) for module, causes in recorded.timeline.account.modules.items()},
+        "advice": [
+            {
+                "name": made.name,
+                "cycles": made.cycles,
+                "turn": made.turn,
+                "command": None if made.setting is None else command_with(header, made.setting),
+            }
+            for made in found.advice
+        ],
+    }
 
 
 def _tell(console: Screen, recorded: Recorded, found: Explanation, header: TraceHeader) -> None:
