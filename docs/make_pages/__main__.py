@@ -7,6 +7,7 @@ from docs.make_pages.config_page import config_page
 from docs.make_pages.errors_page import errors_page
 from docs.make_pages.hardware_page import component_page
 from docs.make_pages.isa_page import reference_page
+from docs.make_pages.json_page import json_page
 from docs.make_pages.registers_page import register_page
 from docs.make_pages.reports_page import reports_page
 from isa.config import VTAConfig
@@ -19,6 +20,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "errors.md": errors_page,
     "hardware-modules.md": component_page,
     "isa.md": reference_page,
+    "json.md": json_page,
     "reports.md": reports_page,
     "registers.md": lambda: register_page(VTAConfig(), HardwareConfig()),
 }

@@ -18,9 +18,11 @@ from vta.cli.commands.compile import compile_network
 from vta.cli.commands.config import config_app
 from vta.cli.commands.debug import debug
 from vta.cli.commands.diff import diff
+from vta.cli.commands.doctor import doctor
 from vta.cli.commands.examples import examples
 from vta.cli.commands.explain import explain_trace
 from vta.cli.commands.lower import lower
+from vta.cli.commands.operators import operators
 from vta.cli.commands.reduce import reduce
 from vta.cli.commands.run import run
 from vta.cli.commands.trace import trace
@@ -29,7 +31,7 @@ from vta.cli.progress import shown_progress
 from vta.cli.style import plain
 from vta.cli.warning_lines import warnings_in_one_line
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "run_scripts"]
 
 app = typer.Typer(
     name="vta",
@@ -66,6 +68,8 @@ app.command()(lower)
 app.command()(trace)
 app.command("explain")(explain_trace)
 app.command()(examples)
+app.command()(operators)
+app.command()(doctor)
 app.command()(reduce)
 app.command()(verilog)
 app.add_typer(config_app, name="config")
@@ -81,6 +85,17 @@ def _writable(stream: TextIO | None) -> TextIO:
     if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
         stream.reconfigure(errors="backslashreplace")
     return stream
+
+
+_scripts = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+_scripts.command(context_settings={"allow_interspersed_args": False})(run)
+
+
+def run_scripts(program: str, arguments: Sequence[str] | None = None) -> None:
+    """Run ``vta run`` as a command of its own, called ``program``; what follows the script belongs to the script."""
+    sys.stdout, sys.stderr = _writable(sys.stdout), _writable(sys.stderr)
+    with warnings_in_one_line(), shown_progress():
+        _scripts(args=None if arguments is None else list(arguments), prog_name=program)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -153,11 +153,11 @@ SCHEMAS: Mapping[str, Schema] = {
         "found": ("text", "what there is"),
         "advice": ("text", "what to do, or empty"),
     },
-    "operators": {"operators": ("[operator]", "sorted by group and name")},
+    "operators": {"operators": ("[operator]", "group by group")},
     "operator": {
-        "group": ("text", "`te`, `topi`, `relay` or `onnx`"),
+        "group": ("text", "`te`, `topi`, `network` or `onnx`"),
         "name": ("text", "as it is written there"),
-        "place": ("text", "`accelerator`, `host` or `both`"),
+        "place": ("text", "`accelerator`, `host`, or `depends` on the model"),
         "what": ("text", "what it does"),
     },
 }

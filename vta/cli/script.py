@@ -15,6 +15,7 @@ from runtime.observe.stats import Statistics
 from runtime.queue.launch import Launch
 from runtime.session import Session
 from vta.cli.reporting import reported
+from vta.compat.answering import answering
 from vta.environment import Environment
 from vta.own_packages import import_own_packages
 from vta.transform import PassContext
@@ -46,6 +47,7 @@ def run_script(
         for context in inside:
             stack.enter_context(context(env.session))
         stack.enter_context(_as_main(path, arguments))
+        stack.enter_context(answering())
         with reported(script=path):
             runpy.run_path(str(path), run_name="__main__")
         return env.session.device.stats

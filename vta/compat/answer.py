@@ -4,7 +4,6 @@ Tests: tests/vta/compat/test_answer.py.
 """
 
 import difflib
-import sys
 from collections.abc import Mapping
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -14,13 +13,11 @@ from typing import TypeAlias
 from isa.errors import VTAError
 
 __all__ = [
-    "AlreadyImportedError",
     "Answer",
     "Finder",
     "NotAnsweredError",
     "NotAnsweredModuleError",
     "NotAnsweredNameError",
-    "install",
 ]
 
 Tree: TypeAlias = Mapping[str, object]
@@ -37,10 +34,6 @@ class NotAnsweredNameError(NotAnsweredError, AttributeError):
 
 class NotAnsweredModuleError(NotAnsweredError, ModuleNotFoundError):
     """A module. Without the attribute ``name``, so that ``from tvm import relay`` ends in this sentence too."""
-
-
-class AlreadyImportedError(VTAError, ImportError):
-    """Something else has the name already, so that nothing can answer for it."""
 
 
 class Answer(ModuleType):
@@ -91,15 +84,3 @@ def _below(module: ModuleType) -> list[tuple[str, ModuleType]]:
         if isinstance(value, Answer):
             found += _below(value)
     return found
-
-
-def install(name: str, attributes: Tree) -> Finder:
-    """Make ``import name`` and what is below it give stand-ins from now on; return the finder, to take it back.
-
-    Raises ``AlreadyImportedError`` if another package of that name is imported already.
-    """
-    if name in sys.modules:
-        raise AlreadyImportedError(f"{name} is imported already; run the script in a process of its own")
-    finder = Finder(Answer(name, attributes))
-    sys.meta_path.insert(0, finder)
-    return finder

@@ -21,7 +21,7 @@ def test_only_some_findings_are_printed_and_all_are_counted(tmp_path: Path, limi
     assert printed[0] == f"{program}: error: instruction 0: STORE reads ACC element 0, which nothing has written"
     assert printed[-1] == f"{program}: 26 instructions, 25 errors"
     if lines < 26:
-        assert printed[-2] == f"{program}: ... and {27 - lines} more (--limit 0 prints them all)"
+        assert printed[-2] == f"{program}: ... and {27 - lines} more findings (--limit 0 prints them all)"
 
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"

@@ -1,0 +1,48 @@
+"""``import tvm`` is answered by this toolchain, from the first one on and for as long as a script runs.
+
+Tests: tests/vta/compat/test_answering.py, tests/vta/compat/test_scripts.py.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+
+from vta.compat.answer import Answer, Finder
+from vta.compat.tvm_names import tvm_names
+
+__all__ = ["answering"]
+
+_ROOT = "tvm"
+
+
+class _FromTheFirstOn(MetaPathFinder):
+    """Makes the stand-ins when something of TVM is imported: most scripts never do."""
+
+    def __init__(self) -> None:
+        self._finder: Finder | None = None
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:  # noqa: ARG002
+        """Return the spec of a stand-in; None for other packages."""
+        if fullname.partition(".")[0] != _ROOT:
+            return None
+        if self._finder is None:
+            self._finder = Finder(Answer(_ROOT, tvm_names()))
+        return self._finder.find_spec(fullname)
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Answer for TVM inside, whether it is installed or not; a TVM that was imported before stays what it is."""
+    if _ROOT in sys.modules:
+        yield
+        return
+    finder = _FromTheFirstOn()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        for name in [name for name in sys.modules if name.partition(".")[0] == _ROOT]:
+            del sys.modules[name]
