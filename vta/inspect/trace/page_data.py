@@ -24,6 +24,9 @@ Json = dict[str, Any]
 _INSTRUCTION, _STATE, _BURST = 1024, 64, 256
 """Bytes of memory for each of these on the page, as numbers and as text."""
 
+_REST, _LEAST_REST = 8, 16
+"""A failed launch is drawn an eighth longer than anything happened in it, and that is at least so many cycles."""
+
 
 def page_data(header: TraceHeader, launches: Iterable[Recorded], budget: Budget | None = None) -> Json:
     """Return everything that the page shows; ``LimitError`` if that takes more than is left of ``budget``."""
@@ -50,6 +53,7 @@ def launch_data(launch: Recorded, header: TraceHeader, budget: Budget | None = N
         "number": launch.number,
         "node": launch.node,
         "duration": timeline.duration,
+        "axis": _axis(launch),
         "clock": timeline.cycles is not None,
         "error": timeline.error,
         "account": account,
@@ -63,6 +67,18 @@ def launch_data(launch: Recorded, header: TraceHeader, budget: Budget | None = N
         "memories": _memories(launch),
         "roofline": _roofline(launch, header),
     }
+
+
+def _axis(launch: Recorded) -> int:
+    """Return how much of a launch is worth drawing: all of it, but of one that failed not the long wait at its end."""
+    timeline = launch.timeline
+    if timeline.error is None:
+        return timeline.duration
+    times = [timeline.begun, timeline.ended, timeline.bursts.begin, timeline.bursts.end]
+    times += [column for column in (timeline.issued, timeline.settled) if column is not None]
+    times += [states.begins for states in timeline.states.values()]
+    last = max((int(column.max()) for column in times if len(column)), default=0)
+    return min(timeline.duration, last + max(last // _REST, _LEAST_REST))
 
 
 def _instructions(launch: Recorded) -> Json:

@@ -2,11 +2,12 @@
 
 One process per launch. Tracks: each module's instructions (overlapping ones on further lanes) and what it waited for,
 the bursts of each memory client. Arrows lead from the instruction that pushed a token to the one that popped it.
-Counters: tokens in each queue, beats of memory that moved. One cycle is shown as one microsecond. Tests:
-tests/vta/inspect/trace/test_perfetto.py.
+Counters: tokens in each queue, beats of memory that moved. The format has no unit but time: a cycle is a nanosecond, as
+it is at 1 GHz, and each launch's name says so. Tests: tests/vta/inspect/trace/test_perfetto.py.
 """
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from typing import IO
 
@@ -44,7 +45,9 @@ def write_perfetto(launches: Iterable[Recorded], file: IO[str]) -> int:
 def trace_events(launch: Recorded) -> Iterator[Event]:
     """Yield the events of one launch."""
     process = launch.number + 1
-    name = f"launch {launch.number} on {launch.timeline.device}" + (f": {launch.node}" if launch.node else "")
+    unit = "step" if launch.timeline.cycles is None else "cycle"
+    where = f"launch {launch.number} on {launch.timeline.device}" + (f": {launch.node}" if launch.node else "")
+    name = f"{where} (1 {unit} = 1 ns)"
     yield {"ph": "M", "name": "process_name", "pid": process, "args": {"name": name}}
     tracks = _Tracks(process)
     places = _instruction_places(launch)
@@ -56,6 +59,16 @@ def trace_events(launch: Recorded) -> Iterator[Event]:
     yield from tracks.names()
 
 
+def microseconds(cycles: int) -> float:
+    """Return a time of the format for a nanosecond a cycle.
+
+    Readers multiply by a thousand and cut off: where the quotient is a little too small for that, it is the number
+    after it.
+    """
+    time = cycles / 1000
+    return time if int(time * 1000) == cycles else math.nextafter(time, math.inf)
+
+
 class _Tracks:
     """Numbers for the tracks of a process, in the order of their names' first use."""
 
@@ -65,7 +78,7 @@ class _Tracks:
 
     def event(self, track: str, phase: str, name: str, time: int, **more: object) -> Event:
         number = self._numbers.setdefault(track, len(self._numbers) + 1)
-        return {"ph": phase, "name": name, "ts": time, "pid": self.process, "tid": number, **more}
+        return {"ph": phase, "name": name, "ts": microseconds(time), "pid": self.process, "tid": number, **more}
 
     def names(self) -> Iterator[Event]:
         for name, number in self._numbers.items():
@@ -77,7 +90,7 @@ class _Tracks:
 def _instruction_places(launch: Recorded) -> dict[int, str]:
     """Return the track of each instruction that began: module by module, lane by lane, as the tracks are to stand."""
     found = sorted(instruction_lanes(launch).items(), key=lambda item: (launch.modules[item[0]], item[1], item[0]))
-    return {index: launch.modules[index].name.lower() + (f" {lane + 1}" if lane else "") for index, lane in found}
+    return {index: launch.modules[index].name.lower() + (f", lane {lane + 1}" if lane else "") for index, lane in found}
 
 
 def _instructions(launch: Recorded, tracks: _Tracks, places: dict[int, str]) -> Iterator[Event]:
@@ -94,7 +107,7 @@ def _instructions(launch: Recorded, tracks: _Tracks, places: dict[int, str]) -> 
         if origin is not None:
             known = {"stage": origin.stage, "source": origin.source, "call": origin.call, "node": origin.node}
             detail |= {name: text for name, text in known.items() if text}
-        yield tracks.event(track, "X", text.split(" ", 1)[0], begin, dur=end - begin + 1, args=detail)
+        yield tracks.event(track, "X", text.split(" ", 1)[0], begin, dur=microseconds(end - begin + 1), args=detail)
 
 
 def _waits(launch: Recorded, tracks: _Tracks) -> Iterator[Event]:
@@ -102,7 +115,7 @@ def _waits(launch: Recorded, tracks: _Tracks) -> Iterator[Event]:
         durations = states.durations(launch.timeline.duration).tolist()
         for begin, duration, cause in zip(states.begins.tolist(), durations, states.causes, strict=True):
             if cause != WORK:
-                yield tracks.event(f"{module} waits", "X", cause, begin, dur=duration)
+                yield tracks.event(f"{module} waits", "X", cause, begin, dur=microseconds(duration))
 
 
 def _bursts(launch: Recorded, tracks: _Tracks) -> Iterator[Event]:
@@ -113,9 +126,9 @@ def _bursts(launch: Recorded, tracks: _Tracks) -> Iterator[Event]:
         where, sizes = bursts.address[chosen].tolist(), bursts.nbytes[chosen].tolist()
         rows = zip(lanes(begins, ends), begins, ends, where, sizes, strict=True)
         for lane, begin, end, address, nbytes in rows:
-            track = f"memory: {client}" + (f" {lane + 1}" if lane else "")
+            track = f"memory: {client}" + (f", lane {lane + 1}" if lane else "")
             detail = {"address": f"{address:#x}", "bytes": nbytes}
-            yield tracks.event(track, "X", f"{nbytes} B", begin, dur=end - begin + 1, args=detail)
+            yield tracks.event(track, "X", f"{nbytes} B", begin, dur=microseconds(end - begin + 1), args=detail)
 
 
 def _tokens(launch: Recorded, tracks: _Tracks, places: dict[int, str]) -> Iterator[Event]:
@@ -137,8 +150,14 @@ def _tokens(launch: Recorded, tracks: _Tracks, places: dict[int, str]) -> Iterat
         count = 0
         for time, step in sorted(steps):
             count += step
-            args = {"tokens": count}
-            yield {"ph": "C", "name": f"tokens {queue.value}", "ts": time, "pid": tracks.process, "args": args}
+            args: Event = {"tokens": count}
+            yield {
+                "ph": "C",
+                "name": f"tokens {queue.value}",
+                "ts": microseconds(time),
+                "pid": tracks.process,
+                "args": args,
+            }
 
 
 def _bandwidth(launch: Recorded, process: int) -> Iterator[Event]:
@@ -153,5 +172,11 @@ def _bandwidth(launch: Recorded, process: int) -> Iterator[Event]:
         sums = dict(zip(busy.tolist(), np.bincount(place, bursts.nbytes[chosen], len(busy)).tolist(), strict=True))
         idle = {0, *(bucket + 1 for bucket in sums if (bucket + 1) * _BUCKET < duration)} - sums.keys()
         for bucket, nbytes in sorted([*sums.items(), *((bucket, 0.0) for bucket in idle)]):
-            args = {"bytes": nbytes / _BUCKET}
-            yield {"ph": "C", "name": f"bytes a cycle, {kind}", "ts": bucket * _BUCKET, "pid": process, "args": args}
+            args: Event = {"bytes": nbytes / _BUCKET}
+            yield {
+                "ph": "C",
+                "name": f"bytes a cycle, {kind}",
+                "ts": microseconds(bucket * _BUCKET),
+                "pid": process,
+                "args": args,
+            }

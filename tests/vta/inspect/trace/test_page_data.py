@@ -44,3 +44,17 @@ def test_a_name_cannot_end_the_script_that_holds_the_numbers(tmp_path: Path) -> 
     assert json.loads(found[1])["launches"][0]["instructions"]["origins"] == [str(evil)]
     assert "</script><b>" not in text
     assert not re.search(r"(src|href)=\"(?!data:)", text)  # nothing comes from elsewhere
+
+
+def test_a_failed_launch_is_drawn_until_nothing_happens_any_more(tmp_path: Path) -> None:
+    header, [launch] = record_programs(tmp_path / "t", "tsim", some_program(7))
+    timeline = launch.timeline
+    [whole] = page_data(header, [launch])["launches"]
+    assert whole["axis"] == whole["duration"] == timeline.duration
+    stuck = replace(launch, timeline=replace(timeline, duration=timeline.duration + 100_000, error="deadlock"))
+    [shown] = page_data(header, [stuck])["launches"]
+    assert shown["duration"] == timeline.duration + 100_000
+    last = max(int(timeline.ended.max()), *(int(states.begins.max()) for states in timeline.states.values()))
+    assert last < shown["axis"] <= 1.2 * last + 16
+    empty = replace(launch, timeline=replace(timeline, error="illegal", duration=3))
+    assert page_data(header, [empty])["launches"][0]["axis"] == 3

@@ -16,7 +16,7 @@ from isa.instructions import Alu, AluOpcode, Finish, Load, MemoryId
 from isa.tokens import TokenQueue, pops, pushes
 from tests.support.runtime.recorded_runs import record_programs, some_program
 from vta.inspect.trace import Recorded
-from vta.inspect.trace.perfetto import trace_events, write_perfetto
+from vta.inspect.trace.perfetto import microseconds, trace_events, write_perfetto
 from vta.inspect.trace.tokens import token_flows
 
 
@@ -30,7 +30,20 @@ def events_of(launch: Recorded) -> list[dict[str, Any]]:
     count = write_perfetto([launch], text)
     events = json.loads(text.getvalue())["traceEvents"]
     assert len(events) == count
+    for event in events:
+        for key in ("ts", "dur"):  # nanoseconds, as readers see them: one for each cycle
+            if key in event:
+                event[key] = int(event[key] * 1000)
     return events
+
+
+def test_a_cycle_is_a_nanosecond_and_the_launch_says_so(tmp_path: Path) -> None:
+    for cycles in (*range(3000), *(10**k + d for k in range(4, 12) for d in range(-50, 50)), 1 << 40):
+        assert int(microseconds(cycles) * 1000) == cycles
+        assert abs(microseconds(cycles) - cycles / 1000) <= 1e-9 * cycles
+    for device, unit in (("tsim", "cycle"), ("sim", "step")):
+        first = events_of(recorded(tmp_path, device, 1))[0]
+        assert first["args"]["name"] == f"launch 0 on {device} (1 {unit} = 1 ns)"
 
 
 def track_names(events: list[dict[str, Any]]) -> dict[int, str]:
@@ -61,9 +74,9 @@ def test_the_tracks_of_a_module_stand_in_the_order_of_their_lanes(tmp_path: Path
     alus = [Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=1, uop_end=1) for _ in range(40)]
     program = replace(some_program(0), instructions=(load, *alus, Finish()), origins=())
     _, [launch] = record_programs(tmp_path / "t", "tsim", program)
-    names = [name for name in track_names(events_of(launch)).values() if re.fullmatch(r"compute( \d+)?", name)]
+    names = [name for name in track_names(events_of(launch)).values() if re.fullmatch(r"compute(, lane \d+)?", name)]
     assert len(names) > 10
-    assert names == ["compute", *(f"compute {lane}" for lane in range(2, len(names) + 1))]
+    assert names == ["compute", *(f"compute, lane {lane}" for lane in range(2, len(names) + 1))]
 
 
 @pytest.mark.parametrize("seed", range(4))

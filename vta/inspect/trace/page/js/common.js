@@ -26,7 +26,7 @@ const percent = (part, whole) => `${(100 * part / whole).toFixed(1)} %`;
 const times = (number) => (number === 1 ? "once" : `${count(number)} times`);
 const unit = () => (launch.clock ? "cycle" : "step");
 const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
-const duration = () => Math.max(launch.duration, 1);
+const duration = () => Math.max(launch.axis, 1);
 
 /** Return the last time of an instruction: the launch's if it began and did not complete. */
 function endOf(index) {

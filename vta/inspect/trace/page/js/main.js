@@ -12,7 +12,8 @@ function open(number) {
     `launch ${launch.number}${launch.node ? ` for ${launch.node}` : ""} on ${DATA.device}: ${count(launch.instructions.text.length)} instructions, ${length}; ` +
     `${DATA.bitstream}, digest ${DATA.digest}`;
   by("error").hidden = !launch.error;
-  by("error").textContent = launch.error || "";
+  const rest = launch.axis < launch.duration ? `; nothing happens after ${unit()} ${count(launch.axis)}, so that is where the drawing ends` : "";
+  by("error").textContent = launch.error ? launch.error + rest : "";
   makeTracks();
   resetOverview();
   fillHead();

@@ -16,7 +16,7 @@ function shift(by) {
 }
 
 function fit() {
-  view(0, launch.duration);
+  view(0, duration());
 }
 
 function zoomToSelection() {
