@@ -1,8 +1,10 @@
 """BR-054: the built package works from any folder, with no file beside it and no environment variable."""
 
 import os
+import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -78,3 +80,26 @@ def test_the_wheel_has_the_packages_and_nothing_of_the_tests(wheel: Path) -> Non
     assert "isa/presets/b1k8.json" in names
     assert set(names) >= {f"vta/{path}" for path in ("examples/add_three.vta", "examples/vector_add.py")}
     assert {f"{package}/py.typed" for package in ("vta", "isa", "runtime", "hw")} <= set(names)
+
+
+def test_the_description_for_an_index_leads_to_no_file(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    text = archive.read(name).decode()
+    assert "Description-Content-Type: text/markdown" in text
+    assert "# VTA toolchain" in text
+    assert not re.search(r"\]\((?!https?:)", text)
+    assert "`docs/inspection.md`" in text
+
+
+def test_the_source_distribution_has_what_a_clone_needs(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling", reason="it is built with hatchling, which pip installs for itself")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300)
+    [path] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert names >= {
+        "Makefile", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "hatch_build.py", "pyproject.toml",
+        "tests/conftest.py", "docs/json.md", "examples/add_three.vta", "bench/mutants.py", "config/vta_config.json",
+    }  # fmt: skip

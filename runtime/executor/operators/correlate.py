@@ -36,7 +36,7 @@ def correlate(padded: Array, weight: Array, window: Window, *, groups: int) -> A
     if weight.shape[1] == 1 and weight.shape[0] == groups:
         return _depthwise(padded, weight, window, outputs)
     batch, per_group = padded.shape[0], weight.shape[1]
-    rows = weight.reshape(groups, -1, per_group * window.kernel[0] * window.kernel[1])
+    rows = weight.reshape(groups, weight.shape[0] // groups, per_group * window.kernel[0] * window.kernel[1])
     result = np.empty((batch, groups, rows.shape[1], *outputs), padded.dtype)
     at_once = max(1, _CHUNK // max(1, rows.shape[2] * outputs[1]))
     for image in range(batch):
@@ -46,9 +46,9 @@ def correlate(padded: Array, weight: Array, window: Window, *, groups: int) -> A
                 count = min(at_once, outputs[0] - top)
                 part = channels[:, top * window.strides[0] :]
                 matrix = np.stack([seen for _, seen in places(part, window, (count, outputs[1]))], axis=1)
-                product = rows[group] @ matrix.reshape(rows.shape[2], -1)
-                result[image, group, :, top : top + count] = product.reshape(-1, count, outputs[1])
-    return result.reshape(batch, -1, *outputs)
+                product = rows[group] @ matrix.reshape(rows.shape[2], count * outputs[1])
+                result[image, group, :, top : top + count] = product.reshape(rows.shape[1], count, outputs[1])
+    return result.reshape(batch, weight.shape[0], *outputs)
 
 
 def _outputs(padded: Array, window: Window) -> tuple[int, int]:
@@ -80,5 +80,5 @@ def scatter(image: Array, weight: Array, window: Window, *, groups: int) -> Arra
     kernels = weight.reshape(groups, per_group, weight.shape[1], *weight.shape[2:])
     for (row, column), target in places(result, window, (height, width)):
         product = np.swapaxes(kernels[..., row, column], 1, 2) @ sources
-        target += product.reshape(batch, groups, -1, height, width)
-    return result.reshape(batch, -1, *extents)
+        target += product.reshape(batch, groups, weight.shape[1], height, width)
+    return result.reshape(batch, groups * weight.shape[1], *extents)

@@ -24,7 +24,7 @@ from runtime.native.target import host_triple
 from runtime.session import Session
 from vta.cli.as_json import JsonOption, print_json
 from vta.cli.commands.examples import examples_folder
-from vta.cli.reporting import reported, sentence_of
+from vta.cli.reporting import UserError, reported, sentence_of
 from vta.cli.style import Screen, say
 
 __all__ = ["Health", "doctor", "examined"]
@@ -173,5 +173,5 @@ def _device(name: str) -> str:
     result = Session(program.config, name).run_program(program)["C"]
     wanted = [[number - 8 + 3 for number in range(16)]]
     if result.tolist() != wanted:
-        raise RuntimeError(f"adding 3 to -8 ... 7 gave {result.tolist()}")
+        raise UserError(f"adding 3 to -8 ... 7 gave {result.tolist()}")
     return "adds right"

@@ -207,7 +207,7 @@ class _Assembler:
         """Return the network, with the arena planned."""
         body = self.function.body
         outputs = tuple(self.on_host(expr) for expr in (body.fields if isinstance(body, Tuple) else (body,)))
-        outputs = tuple(self._named(name, names[at] if at < len(names) else name) for at, name in enumerate(outputs))
+        outputs = self._named_outputs(outputs, names)
         arena_bytes = self._plan()
         return Network(
             config=self.env.config,
@@ -220,6 +220,23 @@ class _Assembler:
             host_constants=self.host_constants,
             origin=origin,
         )
+
+    def _named_outputs(self, outputs: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+        """Return the names of the outputs; a tensor that is one already is copied, since a tensor has one name."""
+        first: dict[str, str] = {}
+        found = []
+        for at, name in enumerate(outputs):
+            own = self._copied(first[name]) if name in first else name
+            found.append(self._named(own, names[at] if at < len(names) else own))
+            first.setdefault(name, found[-1])
+        return tuple(found)
+
+    def _copied(self, name: str) -> str:
+        """Return a copy of a tensor of the host, for another name."""
+        tensor = self.tensors[name]
+        copy = self._add(f"{name}.copy", tensor.shape, tensor.dtype, Home.HOST)
+        self.steps.append(HostStep(copy, str(Op.COPY), (name,), (copy,), {}))
+        return copy
 
     def _named(self, name: str, wanted: str) -> str:
         """Return the name of an output, which its tensor gets unless it is an input or a constant."""

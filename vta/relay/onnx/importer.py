@@ -170,6 +170,9 @@ class _Walk:
             raise OnnxError(f"{where}: output {missing[0]!r} is made by no node")
         if not graph.output:
             raise OnnxError(f"{where} has no outputs")
+        names = [value.name for value in graph.output]
+        if len(set(names)) < len(names):
+            raise OnnxError(f"{where} has two outputs of one name")
         return [values[value.name] for value in graph.output]
 
     def _node(self, proto: onnx.NodeProto, values: dict[str, Expr]) -> None:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from runtime.executor.operators import correlate as module
-from runtime.executor.operators.correlate import correlate, exact_float, wrap32
+from runtime.executor.operators.correlate import correlate, exact_float, scatter, wrap32
 from runtime.executor.operators.windows import Window
 from tests.support.relay.plain_windows import plain_conv2d
 
@@ -27,3 +27,13 @@ def test_a_matrix_of_windows_in_pieces_gives_the_same(monkeypatch: pytest.Monkey
         monkeypatch.setattr(module, "_CHUNK", chunk)
         result = correlate(data.astype(np.float64), weight.astype(np.float64), window, groups=2)
         assert np.array_equal(result, expected)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_no_images_no_channels_and_no_kernels_are_no_results(groups: int) -> None:
+    window = Window((3, 2), (1, 1), (0, 0, 0, 0), (1, 1))
+    for batch, inputs, outputs in ((0, 4, 6), (2, 4, 0), (2, 0, 6)):
+        data, weight = np.zeros((batch, inputs, 9, 8)), np.zeros((outputs, inputs // groups, 3, 2))
+        assert correlate(data, weight, window, groups=groups).shape == (batch, outputs, 7, 7)
+        kernel = np.zeros((inputs, outputs // groups, 3, 2))
+        assert scatter(data, kernel, window, groups=groups).shape == (batch, outputs, 11, 9)

@@ -83,7 +83,9 @@ def test_perfetto_has_node_stage_and_call_of_every_instruction(launches: Launche
     events = json.loads(file.getvalue())["traceEvents"]
     names = [event["args"]["name"] for event in events if event["name"] == "process_name"]
     device = launches[0].device
-    assert names == [f"launch {n} on {device}" + (f": {node}" if node else "") for n, node in enumerate(NODES)]
+    unit = "cycle" if device == "tsim" else "step"
+    wanted = [f"launch {n} on {device}" + (f": {node}" if node else "") for n, node in enumerate(NODES)]
+    assert names == [f"{name} (1 {unit} = 1 ns)" for name in wanted]
     found = [event["args"] for event in events if event["ph"] == "X" and "index" in event.get("args", {})]
     assert len(found) == sum(len(launch) for launch in launches[1])
     assert {args["node"] for args in found if "node" in args} == {"block1/add", "block2/add"}

@@ -15,7 +15,7 @@ from runtime.session import Session
 from tests.support.configs import CONFIGS
 from vta.inspect.trace import read_trace, recording
 from vta.inspect.trace.lanes import end_of, instruction_lanes, lanes
-from vta.inspect.trace.perfetto import trace_events
+from vta.inspect.trace.perfetto import microseconds, trace_events
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20))))
@@ -49,5 +49,5 @@ def test_an_instruction_that_did_not_complete_is_shown_up_to_the_end(tmp_path: P
     assert 0 <= begin < last == end_of(timeline, 0)
     assert instruction_lanes(launch)[0] == 0
     [shown] = [event for event in trace_events(launch) if event["name"] == "load.inp"]
-    assert (shown["ts"], shown["dur"]) == (begin, last - begin + 1)
+    assert (shown["ts"], shown["dur"]) == (microseconds(begin), microseconds(last - begin + 1))
     assert dict(shown["args"])["completed"] is False

@@ -239,14 +239,14 @@ def test_escape_ends_a_search_and_the_table_begins_with_its_first_row(page: Page
 def test_boxes_narrower_than_a_pixel_are_drawn_once_unless_they_are_searched_for(page: Page) -> None:
     driver, _ = page
     drawn = "return vtaTrace.boxes().filter(b => b.hit.instruction !== undefined).length"
-    driver.execute_script("vtaTrace.data.launches[0].duration *= 1000; vtaTrace.fit()")
+    driver.execute_script("vtaTrace.data.launches[0].axis *= 1000; vtaTrace.fit()")
     try:
         few = driver.execute_script(drawn)
         search(driver, "o")
         found = len(state(driver)["matches"])
         assert few < found <= driver.execute_script(drawn)
     finally:
-        driver.execute_script("vtaTrace.data.launches[0].duration /= 1000")
+        driver.execute_script("vtaTrace.data.launches[0].axis /= 1000")
 
 
 def test_names_are_text_whatever_is_in_them(tmp_path: Path) -> None:

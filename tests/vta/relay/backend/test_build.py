@@ -1,6 +1,7 @@
 """Quantised graphs on the accelerator: on every engine the same bits as the integer graph's interpreter."""
 
 import numpy as np
+import onnx
 import pytest
 
 import vta
@@ -15,10 +16,11 @@ from runtime.executor.operators.types import Array, TensorType
 from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from tests.support.configs import CONFIGS
-from tests.support.relay.patterns import PATTERNS, Pattern, made
+from tests.support.relay.patterns import PATTERNS, Pattern, made, max_pool
 from vta.relay.backend.build import Built, build_network, host_reasons
 from vta.relay.backend.kernel import Kernel
 from vta.relay.backend.recognise import PlacementError
+from vta.relay.backend.session import InferenceSession
 from vta.relay.interpreter import run
 from vta.relay.ir.nodes import Expr, Function, Var, constant
 from vta.relay.onnx.importer import from_onnx
@@ -144,3 +146,21 @@ def test_a_configuration_without_int8_is_refused() -> None:
         PlacementError, match=r"^networks need operands of 8 bits, and .* has inputs of 4, weights of 4, "
     ):
         build_network(from_onnx(model), vta.Environment(narrow), jobs=1)
+
+
+def test_one_value_may_be_several_outputs() -> None:
+    model = onnx.ModelProto()
+    model.CopyFrom(made(max_pool, 3)[0])
+    [last] = model.graph.output
+    for name in ("again", "once more"):
+        model.graph.node.add(op_type="Identity", input=[last.name], output=[name])
+        model.graph.output.add(name=name, type=last.type)
+    session = InferenceSession(model, env=vta.get_env(), target="sim")
+    [given] = session.get_inputs()
+    image = np.random.default_rng(1).standard_normal(given.shape).astype(np.float32)
+    first, *others = session.run(None, {given.name: image})
+    assert [each.name for each in session.get_outputs()] == [last.name, "again", "once more"]
+    for other in others:
+        np.testing.assert_array_equal(other, first)
+    [found] = session.run(["again"], {given.name: image})
+    np.testing.assert_array_equal(found, first)
