@@ -19,16 +19,21 @@ if TYPE_CHECKING:
     from vta.codegen import Module, load_module
     from vta.environment import Environment, get_env
     from vta.relay.backend.session import InferenceSession
+    from vta.relay.front import graph_executor
+    from vta.relay.front import graph_executor as graph_runtime
     from vta.rpc.hardware import program_fpga, reconfig_runtime
     from vta.transform import PassContext
 
 __all__ = [
     "BuildError", "Environment", "InferenceSession", "Module", "PassContext", "build", "build_config", "get_env",
-    "graph_node", "load_module", "lower", "nd", "program_fpga", "reconfig_runtime", "relay", "rpc", "target", "te",
-    "testing", "tir", "topi", "transform",
+    "graph_executor", "graph_node", "graph_runtime", "load_module", "lower", "nd", "program_fpga", "reconfig_runtime",
+    "relay", "rpc", "target", "te", "testing", "tir", "topi", "transform",
 ]  # fmt: skip
 
 _MODULES = ("nd", "relay", "rpc", "target", "te", "testing", "tir", "topi", "transform")
+
+_GRAPHS = ("graph_executor", "graph_runtime")
+"""TVM's new and old name for what runs a compiled graph."""
 
 _HOME: Mapping[str, str] = {
     "BuildError": "vta.build_module",
@@ -54,6 +59,8 @@ require_own_packages()
 def __getattr__(name: str) -> object:
     if name in _MODULES:
         return importlib.import_module(f"vta.{name}")
+    if name in _GRAPHS:
+        return importlib.import_module("vta.relay.front.graph_executor")
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     raise AttributeError(f"module 'vta' has no attribute {name!r}; it has {', '.join(__all__)}")

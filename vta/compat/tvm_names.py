@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from isa.errors import VTAError
 from vta import build_module, instrument, nd, pass_objects, rpc, target, te, tir_passes, topi, transform
-from vta.codegen import Module, load_module
+from vta.codegen import Module
 from vta.compat.answer import Tree
 from vta.compat.convert import convert
+from vta.compat.relay_names import IRModule, Sequential, graph_executor_names, load_module, relay_names
 from vta.compat.tempdir import TempDirectory, tempdir
 from vta.te.lowering import lower
 from vta.tir import (
@@ -67,7 +68,10 @@ def tvm_names() -> Tree:
         "transform": _transform_names(),
         "instrument": _public(instrument),
         "runtime": _runtime(devices),
+        "relay": relay_names(),
         "contrib": {
+            "graph_executor": graph_executor_names(),
+            "graph_runtime": graph_executor_names(),
             "utils": {"tempdir": tempdir, "TempDirectory": TempDirectory},
             "util": {"tempdir": tempdir, "TempDirectory": TempDirectory},
         },
@@ -75,7 +79,7 @@ def tvm_names() -> Tree:
         "ir": {
             **{name: getattr(structural, name) for name in _STRUCTURAL},
             **_public(json_text),
-            "IRModule": func.IRModule,
+            "IRModule": IRModule,
             "Range": expr.Range,
             "Op": calls.Op,
             "Array": list,
@@ -96,7 +100,7 @@ def tvm_names() -> Tree:
         "TVMError": VTAError,
         "lower": build_module.lower_generic,
         "build": build_module.build_generic,
-        "IRModule": func.IRModule,
+        "IRModule": IRModule,
         "DataType": dtype.DType,
         **devices,
     }
@@ -135,9 +139,10 @@ def _te_names() -> Tree:
 
 
 def _transform_names() -> Tree:
-    names = {name: getattr(pass_objects, name) for name in ("Sequential", "module_pass", "PrintIR")}
+    names = {name: getattr(pass_objects, name) for name in ("module_pass", "PrintIR")}
     return {
         **names,
+        "Sequential": Sequential,
         "PassContext": transform.PassContext,
         "PassInfo": instrument.PassInfo,
         "Pass": pass_objects.ModulePass,

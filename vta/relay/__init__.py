@@ -15,8 +15,14 @@ What others build on:
 - ``interpreter.run(function, inputs)``: the result in numpy; for integer operators it is what every engine must give,
   bit for bit.
 - ``integer.to_integers``: float graphs between quantise and dequantise as integer operators.
+- TVM's names, among them ``var``, ``const``, ``nn.conv2d``, ``build``, ``transform.FoldConstant``,
+  ``frontend.from_onnx`` and every operator, come from ``front`` when they are first used.
 - ``to_text``, ``text_and_constants``: text. Passes are functions from ``Function`` to ``Function`` in ``transform``.
 """
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
 
 from runtime.executor.operators.attributes import Attrs
 from runtime.executor.operators.names import Op
@@ -45,3 +51,22 @@ __all__ = [
     "Origin", "RelayError", "TensorType", "Tuple", "TupleGetItem", "TupleType", "Type", "Var", "call", "call_function",
     "call_global", "constant", "evaluate", "run", "text_and_constants", "to_text",
 ]  # fmt: skip
+
+_FRONT: Mapping[str, str] = {
+    "Any": "values", "TupleWrapper": "values", "bind_params_by_name": "build", "build": "build", "const": "values",
+    "create_executor": "build", "image": "operators", "load_module": "build", "nn": "operators", "qnn": "operators",
+    "var": "values",
+}  # fmt: skip
+"""TVM's name -> the module of ``front`` that has it."""
+
+_FRONT_MODULES = ("frontend", "graph_executor")
+
+
+def __getattr__(name: str) -> Any:  # TVM's names, whatever they are
+    if name in _FRONT:
+        return getattr(importlib.import_module(f"vta.relay.front.{_FRONT[name]}"), name)
+    if name in _FRONT_MODULES:
+        return importlib.import_module(f"vta.relay.front.{name}")
+    if name in tuple(Op):
+        return importlib.import_module("vta.relay.front.operators").FUNCTIONS[name]
+    raise AttributeError(f"module 'vta.relay' has no attribute {name!r}")

@@ -13,6 +13,8 @@ from vta.relay.backend.lower import Lowered, lowered
 from vta.relay.backend.recognise import Refusals, placed
 from vta.relay.integer import integer_network
 from vta.relay.ir.nodes import Call, Function
+from vta.relay.ir.traverse import calls
+from vta.relay.transform.pipeline import NamedPass
 
 __all__ = ["Built", "Progress", "build_network"]
 
@@ -47,16 +49,19 @@ def build_network(
     cache: bool = True,
     origin: Mapping[str, str] | None = None,
     outputs: Sequence[str] = (),
+    passes: Sequence[NamedPass] | None = None,
+    accelerator: bool = True,
 ) -> Built:
     """Return ``function``, a graph of float operators between integers, compiled for ``env``.
 
     Layers are compiled by ``jobs`` processes (as many as there are processors, if left out) and kept on disk. What the
-    library turns out to have no tiles for stays with the host.
+    library turns out to have no tiles for stays with the host. ``passes`` are some of ``passes_for(function)``; without
+    ``accelerator``, the host computes everything.
     """
-    integers = integer_network(function)
+    integers = integer_network(function, passes=passes)
     refusals = Refusals()
     while True:
-        items = placed(integers, env, refusals)
+        items = placed(integers, env, refusals) if accelerator else _on_the_host(integers)
         kernels = [item for item in items if isinstance(item, Kernel)]
         made = lowered(
             [kernel.operator for kernel in kernels],
@@ -74,6 +79,10 @@ def build_network(
         if len(found) == len(kernels):
             whole = assembled(integers, items, found, env, origin=origin or {}, outputs=outputs)
             return Built(whole.network, integers, tuple(items), whole.results)
+
+
+def _on_the_host(function: Function) -> list[Item]:
+    return [HostCall(each, "the target is the host") for each in calls(function)]
 
 
 def _told(progress: Progress, total: int) -> Callable[[int], object]:

@@ -98,6 +98,9 @@ def _dense(call: Call) -> Layer:
 
 def _image(call: Call) -> tuple[int, ...]:
     kind = tensor_type(call.args[0])
+    layout = getattr(call.attrs, "data_layout", getattr(call.attrs, "layout", "NCHW"))
+    if layout != "NCHW":
+        raise RefusedError(f"its data are in the layout {layout}, and the accelerator's operators take NCHW")
     if kind.rank != 4 or kind.dtype != "int8":
         raise RefusedError(f"its data are {kind}, and the accelerator takes int8 images of four dimensions")
     return kind.shape

@@ -72,6 +72,7 @@ class Tuple:
     type: TupleType = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", tuple(self.fields))
         object.__setattr__(self, "type", TupleType(tuple(each.type for each in self.fields)))
 
 
@@ -130,6 +131,9 @@ class Function:
     params: tuple[Var, ...]
     body: Expr
     attrs: FunctionAttrs = FunctionAttrs()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "params", tuple(self.params))  # scripts written for TVM give lists
 
     @property
     def type(self) -> Type:

@@ -11,6 +11,7 @@ from vta.relay.transform.eliminate_dead_code import eliminate_dead_code
 from vta.relay.transform.fold_constants import fold_constants
 from vta.relay.transform.fold_scale_axis import fold_scale_axis
 from vta.relay.transform.inline_lets import inline_lets
+from vta.relay.transform.plain_layouts import plain_layouts
 from vta.relay.transform.simplify_inference import simplify_inference
 
 __all__ = ["SIMPLIFY", "AfterEach", "NamedPass", "Pass", "run_passes"]
@@ -30,6 +31,7 @@ class NamedPass:
 
 SIMPLIFY: tuple[NamedPass, ...] = (
     NamedPass("InlineLets", inline_lets),
+    NamedPass("PlainLayouts", plain_layouts),
     NamedPass("DeadCodeElimination", eliminate_dead_code),
     NamedPass("SimplifyInference", simplify_inference),
     NamedPass("FoldConstant", fold_constants),
@@ -38,7 +40,8 @@ SIMPLIFY: tuple[NamedPass, ...] = (
     NamedPass("FoldScaleAxis", fold_scale_axis),
     NamedPass("EliminateCommonSubexpr", eliminate_common_subexpressions),
 )
-"""What makes an imported graph small and regular, in front of partitioning and fusion."""
+"""What makes a graph of real numbers small and regular. Graphs with quantised numbers have passes of their own, which
+keep the scales (``vta.relay.integer.pipeline``)."""
 
 
 def run_passes(
