@@ -79,7 +79,7 @@ class TupleWrapper:
 
     def __getitem__(self, index: int) -> Expr:
         if not -self.size <= index < self.size:
-            raise IndexError(f"there are {self.size} values, and no value {index}")
+            raise RelayError(f"there are {self.size} values, and no value {index}")
         return TupleGetItem(self.tuple_value, index % self.size)
 
     def __iter__(self) -> Iterator[Expr]:

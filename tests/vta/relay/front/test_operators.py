@@ -51,7 +51,7 @@ def test_parts_of_tuples() -> None:
     var = x(6, 2)
     pieces = relay.split(var, 3)
     np.testing.assert_array_equal(run(relay.Function([var], pieces[1]), [data]), data[2:4])
-    with pytest.raises(IndexError, match=r"^there are 3 values, and no value 3$"):
+    with pytest.raises(RelayError, match=r"^there are 3 values, and no value 3$"):
         parts[3]
 
 
