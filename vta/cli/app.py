@@ -23,6 +23,7 @@ from vta.cli.commands.examples import examples
 from vta.cli.commands.explain import explain_trace
 from vta.cli.commands.lower import lower
 from vta.cli.commands.operators import operators
+from vta.cli.commands.quantize import quantize
 from vta.cli.commands.reduce import reduce
 from vta.cli.commands.run import run
 from vta.cli.commands.trace import trace
@@ -58,6 +59,7 @@ def _vta(
 
 
 app.command()(run)
+app.command()(quantize)
 app.command("compile")(compile_network)
 app.command()(asm)
 app.command()(disasm)

@@ -15,6 +15,7 @@ from vta.cli.as_json import JsonOption, print_json
 from vta.cli.capsule import is_capsule
 from vta.cli.networks import InputOption, ShapeOption, is_network
 from vta.cli.options import ConfigOption, LimitsOption, TargetOption
+from vta.cli.quantizing import BgrOption, Calibration, CountOption, CropOption, DataOption, MeanOption, StdOption
 from vta.cli.reporting import reported, require_file
 from vta.cli.runs.capsules import run_capsule
 from vta.cli.runs.networks import run_network_file
@@ -72,6 +73,12 @@ def run(
         Path | None,
         typer.Option("--save", metavar="FILE", help="Write the outputs of a program or network to an .npz."),
     ] = None,
+    data: DataOption = None,
+    count: CountOption = 100,
+    mean: MeanOption = "0",
+    std: StdOption = "1",
+    crop: CropOption = False,
+    bgr: BgrOption = False,
     as_json: JsonOption = False,
     max_memory: LimitsOption = DEFAULT_LIMITS,
     set_keys: SetOption = None,
@@ -101,12 +108,15 @@ def run(
             inputs=tuple(inputs or ()),
             shapes=tuple(shape or ()),
             save=save,
+            calibration=None if data is None else Calibration(data, count, mean, std, crop, bgr),
             as_json=as_json,
             limits=max_memory,
             settings=settings(set_keys, file=hardware, latency=latency, data_width=data_width, queue_depth=queue_depth),
         )
         wishes.require_places(file)
         kind, runner = _runner_of(file)
+        if data is not None and kind != "network":
+            raise typer.BadParameter(f"--data quantises a float ONNX model, and {file} is a {kind}")
         found = runner(file, wishes)
         if as_json:
             saved = None if save is None else str(save)

@@ -14,6 +14,7 @@ from isa.check.findings import Severity
 from runtime.queue.launch import Launch
 from runtime.session import Session
 from vta.cli.commands.check import finding_objects
+from vta.cli.quantizing import quantised_on_the_way
 from vta.cli.runs.wishes import Wishes, around_launches, listening
 from vta.cli.sanitizing import LaunchSanitizer
 
@@ -37,7 +38,8 @@ def run_network_file(file: Path, wishes: Wishes) -> dict[str, object]:
                 stack.enter_context(enter(session))
             yield
 
-    document = run_network(file, config, wishes, around=around)
+    with quantised_on_the_way(file, wishes.calibration, wishes.shapes) as network:
+        document = run_network(network, config, wishes, around=around)
     if wishes.sanitize and not wishes.as_json:
         sanitizer.summary(str(file))
     if any(found.severity is Severity.ERROR for _, found in sanitizer.findings):

@@ -23,6 +23,7 @@ from vta.cli.capsule import packing
 from vta.cli.heartbeat import heartbeat
 from vta.cli.listing import launch_listing
 from vta.cli.options import chosen_config
+from vta.cli.quantizing import Calibration
 from vta.cli.reporting import UserError, require_outputs
 from vta.cli.sanitizing import LaunchSanitizer
 from vta.cli.settings import Settings
@@ -52,6 +53,7 @@ class Wishes:
     inputs: tuple[str, ...]
     shapes: tuple[str, ...]
     save: Path | None
+    calibration: Calibration | None
     as_json: bool
     limits: Limits
     settings: Settings

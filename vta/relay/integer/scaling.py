@@ -101,7 +101,8 @@ def _of_term(
     if (np.abs(bias) >= 1 << 30).any():
         return None
     added = 0.0 if residual is None else residual.reach * residual.scale / target.scale
-    largest = max(abs(low - target.zero), abs(high - target.zero)) + math.ceil(added) + 1
+    # The residual twice: sums matter as far as it can bring them back, and it is then added to them.
+    largest = max(abs(low - target.zero), abs(high - target.zero)) + 2 * math.ceil(added) + 1
     fixed = FixedPoint.nearest(scale / target.scale, largest=largest)
     rank = tensor_type(expr).rank
     tables = [_along(values, sums.axis, rank) for values in (bias, fixed.narrow, fixed.multiplier)]

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from runtime.executor.operators.types import TensorType
+from vta.relay.backend.steps import requantize_steps
 from vta.relay.integer.scaling import Target, rescaled
 from vta.relay.integer.values import Cells, Sums, Term
-from vta.relay.ir.nodes import Var
+from vta.relay.ir.nodes import Call, Var
 
 INF = float("inf")
 CELLS = Var("cells", TensorType((1, 4, 2, 2), "int8"))
@@ -30,3 +31,20 @@ def test_sums_of_three_tensors_and_biases_beyond_32_bits_are_left_to_floating_po
     assert rescaled(Sums(None, cells, 1), Target(0.1, 0)) is None
     term = Term(SUMS, np.array([1e-9]))
     assert rescaled(Sums(term, (), 1, offset=np.array([10.0])), Target(0.1, 0)) is None
+
+
+@pytest.mark.parametrize("ratio", [0.5, 0.99, 1.5, 3.7, 20.0])
+@pytest.mark.parametrize("zero", [0, -128])
+def test_a_residual_as_wide_as_it_likes_has_steps_of_32_bits(ratio: float, zero: int) -> None:
+    residual = Cells(
+        Var(
+            "residual",
+            TensorType((1, 4, 2, 2), "int8"),
+        ),
+        0.1 * ratio,
+        zero,
+    )
+    scale = np.array([1e-5, 2e-4, 3e-3, 0.0999])
+    made = rescaled(Sums(Term(SUMS, scale), (residual,), 1, offset=np.array([0.5, -3, 7, 0])), Target(0.1, 3))
+    assert isinstance(made, Call)
+    assert requantize_steps(made).steps

@@ -5,11 +5,15 @@ from math import inf
 
 from runtime.executor.operators.elementwise import ClipAttrs, HardSigmoidAttrs, SlopeAttrs
 from runtime.executor.operators.names import Op
-from vta.relay.ir.nodes import Expr
+from vta.relay.ir.nodes import Expr, tensor_type
 from vta.relay.onnx.convert.converter import Converter
 from vta.relay.onnx.node import Node
 
 __all__ = ["CONVERTERS"]
+
+
+def _is_one_number(node: Node, index: int) -> bool:
+    return node.is_known(index) and tensor_type(node.input(index)).size == 1
 
 
 def _clip(node: Node) -> Sequence[Expr]:
@@ -18,8 +22,8 @@ def _clip(node: Node) -> Sequence[Expr]:
         low, high = node.number("min", -inf), node.number("max", inf)
         return [node.call(Op.CLIP, (node.input(0),), ClipAttrs(low, high))]
     bounds = [node.given(1), node.given(2)]
-    if all(bound is None or node.is_known(index) for index, bound in enumerate(bounds, 1)):
-        values = [node.known(1), node.known(2)]
+    if all(bound is None or _is_one_number(node, index) for index, bound in enumerate(bounds, 1)):
+        values = [None if v is None else v.reshape(-1)[0] for v in (node.known(1), node.known(2))]  # [6] for 6, too
         low, high = (default if v is None else float(v) for v, default in zip(values, (-inf, inf), strict=True))
         if low <= high:
             return [node.call(Op.CLIP, (node.input(0),), ClipAttrs(low, high))]
