@@ -12,6 +12,7 @@ from typing import TypeAlias
 from vta.arith.const_bounds import const_bounds, is_index
 from vta.arith.const_interval import ConstInterval
 from vta.arith.simplify import Analyzer
+from vta.tir.deep import deep
 from vta.tir.expr import (
     Add,
     Builtin,
@@ -115,6 +116,7 @@ class _Evaluator:
     env: Mapping[Var, Interval]
     analyzer: Analyzer
 
+    @deep
     def evaluate(self, expr: Expr) -> Interval:
         """Return bounds of a simplified expression."""
         match expr:

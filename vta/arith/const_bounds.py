@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from vta.arith.const_interval import EVERYTHING, TRUTH, ConstInterval, maximum, union
+from vta.tir.deep import deep
 from vta.tir.dtype import BOOL, INT32, INT64, DType, Kind
 from vta.tir.expr import (
     EQ,
@@ -75,6 +76,7 @@ _Result: TypeAlias = tuple[ConstInterval, bool]
 """Bounds, and whether the expression is made of indices and constants alone."""
 
 
+@deep
 def _bounds(expr: Expr, env: Mapping[Var, ConstInterval]) -> _Result:
     match expr:
         case Var():

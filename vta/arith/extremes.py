@@ -6,11 +6,13 @@ Tests: tests/vta/arith/test_simplify*.py.
 from __future__ import annotations
 
 from vta.arith.sums import Context, Sum, exact
+from vta.tir.deep import deep
 from vta.tir.expr import Expr, IntImm, Max, Min
 
 __all__ = ["extreme"]
 
 
+@deep
 def _operands(kind: type[Min | Max], total: Sum, context: Context) -> list[Sum]:
     """Return the operands of nested minima (or maxima), in order."""
     if total.const == 0 and len(total.terms) == 1:

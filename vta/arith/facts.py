@@ -33,14 +33,16 @@ class Fact:
 
 def conjuncts(condition: Expr) -> Iterator[Expr]:
     """Yield the conditions that all hold where ``condition`` holds."""
-    match condition:
-        case And():
-            yield from conjuncts(condition.a)
-            yield from conjuncts(condition.b)
-        case Call(op=Builtin.LIKELY, args=(inner,)):
-            yield from conjuncts(inner)
-        case _:
-            yield condition
+    work = [condition]
+    while work:
+        part = work.pop()
+        match part:
+            case And():
+                work += (part.b, part.a)
+            case Call(op=Builtin.LIKELY, args=(inner,)):
+                work.append(inner)
+            case _:
+                yield part
 
 
 def fact_of(condition: Expr, context: Context) -> Fact | None:

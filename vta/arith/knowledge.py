@@ -12,6 +12,7 @@ from vta.arith.const_bounds import const_bounds, is_index
 from vta.arith.const_interval import EVERYTHING, ConstInterval
 from vta.arith.facts import Fact, conjuncts, fact_of
 from vta.arith.sums import Sum, exact
+from vta.tir.deep import deep
 from vta.tir.effects import reads_memory
 from vta.tir.expr import (
     Expr,
@@ -156,6 +157,7 @@ class Knowledge:
             hi = None if hi is None or high is None else hi + c * high
         return ConstInterval(lo, hi)
 
+    @deep
     def proves_nonnegative(self, total: Sum) -> bool:
         """Whether the mathematical value of ``total`` is at least 0, symbolic ranges of variables included."""
         low = self.bounds_of(total).lo

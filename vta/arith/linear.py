@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from vta.arith.const_bounds import is_index
 from vta.arith.facts import conjuncts
 from vta.arith.simplify import Analyzer
+from vta.tir.deep import deep
 from vta.tir.expr import EQ, GE, GT, LE, LT, Add, Cast, Expr, FloorDiv, IntImm, Max, Min, Mul, Sub, Var, binary, const
 from vta.tir.traverse import uses_var
 
@@ -38,6 +39,7 @@ def detect_linear_equation(
     return tuple(known.simplify(form.get(i, zero)) for i in (*range(len(variables)), -1))
 
 
+@deep
 def _linear(expr: Expr, variables: Sequence[Var]) -> _Coefficients | None:
     if not uses_var(expr, variables):
         return {-1: expr}

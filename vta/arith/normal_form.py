@@ -13,10 +13,11 @@ from vta.arith.extremes import extreme
 from vta.arith.knowledge import Knowledge
 from vta.arith.splits import merge_splits
 from vta.arith.sums import Sum, factors
+from vta.tir.deep import deep
 from vta.tir.dtype import Kind
 from vta.tir.expr import (
     Add,
-    BufferLoad,
+    Binary,
     Builtin,
     Call,
     Cast,
@@ -25,7 +26,6 @@ from vta.tir.expr import (
     FloorDiv,
     FloorMod,
     IntImm,
-    Let,
     Max,
     Min,
     Mod,
@@ -45,6 +45,7 @@ _EXPANDED_PRODUCT = 8
 class NormalForm(Knowledge):
     """Turns integer expressions into sums of simplified atoms."""
 
+    @deep
     def sum_of(self, expr: Expr) -> Sum:
         """Return the normal form of a scalar integer expression."""
         total = Sum(expr.dtype)
@@ -62,45 +63,41 @@ class NormalForm(Knowledge):
 
     def _accumulate(self, expr: Expr, factor: int, total: Sum) -> None:
         """Add ``factor * expr`` to ``total``."""
-        match expr:
-            case Var():
-                self._accumulate_var(expr, factor, total)
-            case IntImm():
-                total.const += factor * expr.value
-            case Add():
-                self._accumulate(expr.a, factor, total)
-                self._accumulate(expr.b, factor, total)
-            case Mul(b=IntImm(value=value)):
-                self._accumulate(expr.a, factor * value, total)
-            case Sub():
-                self._accumulate(expr.a, factor, total)
-                self._accumulate(expr.b, -factor, total)
-            case Mul():
-                total.add(self._product(self.sum_of(expr.a), self.sum_of(expr.b)), factor)
-            case FloorDiv() | FloorMod() | Div() | Mod() | Min() | Max():
-                total.add(self._operation(expr), factor)
-            case _:
-                self._accumulate_atom(self.simplify(expr), factor, total)
+        work = [(expr, factor)]
+        while work:
+            part, times = work.pop()
+            match part:
+                case Var():
+                    value = self._values.get(part)
+                    if value is None:
+                        self._add_variable(part, times, total)
+                    else:
+                        work.append((value, times))
+                case IntImm():
+                    total.const += times * part.value
+                case Add():
+                    work += ((part.b, times), (part.a, times))
+                case Mul(b=IntImm(value=value)):
+                    work.append((part.a, times * value))
+                case Sub():
+                    work += ((part.b, -times), (part.a, times))
+                case Mul():
+                    total.add(self._product(self.sum_of(part.a), self.sum_of(part.b)), times)
+                case FloorDiv() | FloorMod() | Div() | Mod() | Min() | Max():
+                    total.add(self._operation(part), times)
+                case _:
+                    atom = self.simplify(part)
+                    if isinstance(atom, Var | IntImm | Binary):
+                        work.append((atom, times))
+                    else:
+                        total.add_term(atom, times, index=_made_of_indices(atom))
 
-    def _accumulate_var(self, var: Var, factor: int, total: Sum) -> None:
-        value = self._values.get(var)
-        if value is not None:
-            self._accumulate(value, factor, total)
-            return
+    def _add_variable(self, var: Var, factor: int, total: Sum) -> None:
         bounds = self._bounds.get(var)
         if bounds is not None and bounds.lo is not None and bounds.lo == bounds.hi:
             total.const += factor * bounds.lo
             return
         total.add_term(var, factor, index=is_index(var.dtype))
-
-    def _accumulate_atom(self, atom: Expr, factor: int, total: Sum) -> None:
-        match atom:
-            case Select() | Cast() | Call() | Let() | BufferLoad():
-                total.add_term(atom, factor, index=_made_of_indices(atom))
-            case Var() | IntImm() | Add() | Sub() | Mul() | FloorDiv() | FloorMod() | Min() | Max() | Div() | Mod():
-                self._accumulate(atom, factor, total)
-            case _:
-                total.add_term(atom, factor, index=False)
 
     def _operation(self, expr: FloorDiv | FloorMod | Div | Mod | Min | Max) -> Sum:
         a, b = self.sum_of(expr.a), self.sum_of(expr.b)
@@ -146,16 +143,22 @@ def is_scalar_int(expr: Expr) -> bool:
 
 def _made_of_indices(expr: Expr) -> bool:
     """Whether only indices, constants and choices among them make the value (see ``vta.arith.const_bounds``)."""
-    match expr:
-        case Var():
-            return is_index(expr.dtype)
-        case IntImm():
-            return True
-        case Cast():
-            return is_index(expr.dtype) and expr.value.dtype.bits <= expr.dtype.bits and _made_of_indices(expr.value)
-        case Select() | Call(op=Builtin.IF_THEN_ELSE):
-            return all(_made_of_indices(operand) for operand in expr_children(expr)[1:])
-        case Add() | Sub() | Mul() | FloorDiv() | FloorMod() | Min() | Max() | Div() | Mod():
-            return is_index(expr.dtype) and _made_of_indices(expr.a) and _made_of_indices(expr.b)
-        case _:
-            return False
+    work = [expr]
+    while work:
+        part = work.pop()
+        match part:
+            case Var() if is_index(part.dtype):
+                continue
+            case IntImm():
+                continue
+            case Cast() if is_index(part.dtype) and part.value.dtype.bits <= part.dtype.bits:
+                work.append(part.value)
+            case Select() | Call(op=Builtin.IF_THEN_ELSE):
+                work += expr_children(part)[1:]
+            case Add() | Sub() | Mul() | FloorDiv() | FloorMod() | Min() | Max() | Div() | Mod() if is_index(
+                part.dtype
+            ):
+                work += (part.a, part.b)
+            case _:
+                return False
+    return True

@@ -17,6 +17,7 @@ from vta.arith.const_bounds import const_bounds
 from vta.arith.const_interval import ConstInterval
 from vta.arith.normal_form import NormalForm, is_scalar_int
 from vta.arith.sums import exact
+from vta.tir.deep import deep
 from vta.tir.dtype import BOOL
 from vta.tir.effects import has_effect
 from vta.tir.expr import (
@@ -74,6 +75,7 @@ class Analyzer(NormalForm):
                 return self.bounds_of(total)
         return const_bounds(simplified, self._bounds)
 
+    @deep
     def can_prove(self, condition: ExprLike) -> bool:
         """Whether ``condition`` certainly holds; False says nothing."""
         simplified = self.simplify(condition)
@@ -109,6 +111,7 @@ class Analyzer(NormalForm):
         bounds = self.bounds_of(difference)
         return bounds.is_point and bounds.lo == 0
 
+    @deep
     def simplify(self, expr: ExprLike) -> Expr:
         """Return an expression with the same value, in normal form; the same object if it is in that form already."""
         old = convert(expr)
@@ -264,11 +267,18 @@ class Analyzer(NormalForm):
 
 
 def _operands(kind: type[Compare], expr: Expr) -> list[Expr]:
-    if type(expr) is kind and isinstance(expr, And | Or):
-        return [*_operands(kind, expr.a), *_operands(kind, expr.b)]
-    return [expr]
+    found: list[Expr] = []
+    work = [expr]
+    while work:
+        part = work.pop()
+        if type(part) is kind and isinstance(part, And | Or):
+            work += (part.b, part.a)
+        else:
+            found.append(part)
+    return found
 
 
+@deep
 def simplify(expr: ExprLike, env: Mapping[Var, Range | ConstInterval | Expr] | None = None) -> Expr:
     """Simplify one expression, its variables bound as ``env`` says (see ``Analyzer.bind``)."""
     return Analyzer(env).simplify(expr)

@@ -9,15 +9,18 @@ Tests: tests/vta/arith/test_simplify*.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from vta.arith.const_bounds import is_index, type_bounds
 from vta.arith.const_interval import ConstInterval
 from vta.tir.dtype import DType
-from vta.tir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub, Var, same
+from vta.tir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Sub, Var, same, structural_hash
 
 _DIVISIONS = (FloorDiv, FloorMod)
+
+_LONG = 16
+"""In sums of so many terms, equal atoms are looked up instead of searched."""
 
 __all__ = ["Context", "Sum", "exact", "factors", "parts_exact", "wrapped"]
 
@@ -35,7 +38,7 @@ class Sum:
     is zero. ``index`` tells that only indices and constants take part (see ``const_bounds``).
     """
 
-    __slots__ = ("const", "dtype", "has_division", "index", "terms")
+    __slots__ = ("_keys", "const", "dtype", "has_division", "index", "terms")
 
     def __init__(self, dtype: DType, const: int = 0) -> None:
         self.dtype = dtype
@@ -43,6 +46,8 @@ class Sum:
         self.terms: dict[int, tuple[Expr, int]] = {}
         self.index = is_index(dtype)
         self.has_division = False
+        self._keys: dict[int, list[int]] | None = None
+        """In a long sum, the keys of the atoms by what equal atoms share."""
 
     def __iter__(self) -> Iterator[tuple[Expr, int]]:
         return iter(self.terms.values())
@@ -58,10 +63,21 @@ class Sum:
         if key in self.terms or isinstance(atom, Var):
             return key
         kind = type(atom)
-        for other_key, (other, _) in self.terms.items():
-            if type(other) is kind and _same_atom(other, atom):
+        for other_key in self._candidates(atom):
+            other, _ = self.terms.get(other_key, (None, 0))
+            if type(other) is kind and other is not None and _same_atom(other, atom):
                 return other_key
         return key
+
+    def _candidates(self, atom: Expr) -> Iterable[int]:
+        """Return the keys of terms that may have an equal atom."""
+        if len(self.terms) < _LONG:
+            return self.terms
+        if self._keys is None:
+            self._keys = {}
+            for key, (known, _) in self.terms.items():
+                self._keys.setdefault(_digest(known), []).append(key)
+        return self._keys.get(_digest(atom), ())
 
     def coefficient(self, atom: Expr) -> int:
         """Return the coefficient of ``atom``, 0 if it does not occur."""
@@ -79,6 +95,8 @@ class Sum:
         entry = self.terms.get(key)
         if entry is None:
             self.terms[key] = (atom, coefficient)
+            if self._keys is not None:
+                self._keys.setdefault(_digest(atom), []).append(key)
         elif entry[1] + coefficient == 0:
             del self.terms[key]
         else:
@@ -92,6 +110,7 @@ class Sum:
                 self.add_term(atom, coefficient * factor, index=other.index)
         else:
             self.terms = {key: (atom, c * factor) for key, (atom, c) in other.terms.items()}
+            self._keys = None
             self.has_division = other.has_division
         self.index = self.index and other.index
         return self
@@ -176,9 +195,22 @@ def _times(atom: Expr, coefficient: int, dtype: DType) -> Expr:
 
 def factors(atom: Expr) -> list[Expr]:
     """Return the factors of a product of atoms, the atom itself if it is none."""
-    if isinstance(atom, Mul) and not isinstance(atom.b, IntImm):
-        return [*factors(atom.a), *factors(atom.b)]
-    return [atom]
+    found: list[Expr] = []
+    work = [atom]
+    while work:
+        part = work.pop()
+        if isinstance(part, Mul) and not isinstance(part.b, IntImm):
+            work += (part.b, part.a)
+        else:
+            found.append(part)
+    return found
+
+
+def _digest(atom: Expr) -> int:
+    """Return a number that equal atoms share; the factors of a product in any order."""
+    if isinstance(atom, Mul):
+        return sum(map(structural_hash, factors(atom)))
+    return structural_hash(atom)
 
 
 def _same_atom(a: Expr, b: Expr) -> bool:

@@ -17,6 +17,7 @@ from vta.codegen.llvm_types import I32, POINTER, CodegenError, Value, constant, 
 from vta.codegen.runtime_calls import RUNTIME_CALLS, Signature
 from vta.codegen.scope import FunctionScope
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.dtype import HANDLE, INT32, INT64, DType
 from vta.tir.expr import (
     Add,
@@ -54,6 +55,7 @@ from vta.tir.traverse import walk
 __all__ = ["emit_expr", "emit_offset", "emit_place", "first_neighbour"]
 
 
+@deep
 def emit_expr(scope: FunctionScope, expr: Expr) -> Value:
     """Write the computation of ``expr`` at the builder's place and return its value."""
     match expr:

@@ -20,7 +20,7 @@ from vta.codegen.metadata import FunctionInfo, Metadata, ParameterInfo
 from vta.codegen.runtime_calls import C_LIBRARY, RUNTIME_CALLS
 from vta.codegen.scope import FunctionScope, Unit
 from vta.codegen.sealed_object import description
-from vta.codegen.statements import emit_stmt
+from vta.codegen.statements import emit_stmt, moved_by_dma
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import INT32
 from vta.tir.expr import Builtin, Call, Expr, IntImm, StringImm, Var
@@ -95,6 +95,7 @@ def _emit_function(unit: Unit, function: PrimFunc, *, on_device: bool) -> Functi
         scope.values[function.buffer_map[param].data if param in function.buffer_map else param] = argument
     sizes = zip(open_dims, arguments[len(kinds) :], strict=True)
     _bind_dimensions(scope, shapes, [(var, dim, size) for (var, dim), size in sizes])
+    scope.moved_by_dma = frozenset(moved_by_dma(function.body))
     emit_stmt(scope, function.body)
     scope.finish()
     parameters = tuple(_describe(param, shapes.get(param)) for param in function.params)

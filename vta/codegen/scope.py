@@ -73,7 +73,7 @@ class FunctionScope:
     """One LLVM function being written; its result is 0, or the code of a failure.
 
     ``values`` has the machine value of every TIR variable in reach, ``definitions`` the expression of those that a let
-    bound; ``origin`` is that of the statement being written.
+    bound; ``moved_by_dma`` are buffers in device memory; ``origin`` is that of the statement being written.
     """
 
     def __init__(self, unit: Unit, name: str, parameters: tuple[LlvmType, ...], *, internal: bool) -> None:
@@ -90,6 +90,7 @@ class FunctionScope:
         self._heap: list[tuple[Value, str]] = []
         self.values: dict[Var, Value] = {}
         self.definitions: dict[Var, Expr] = {}
+        self.moved_by_dma: frozenset[Var] = frozenset()
         self.origin: Origin | None = None
         self._command: Value | None = None
         self._entry_builder = ir.IRBuilder(self._entry)

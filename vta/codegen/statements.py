@@ -5,6 +5,7 @@ touches lives in device memory until the function ends; another one on the stack
 the heap. Tests: tests/vta/codegen/test_host_*.py.
 """
 
+from collections.abc import Iterator
 from typing import assert_never
 
 from llvmlite import ir
@@ -17,6 +18,7 @@ from vta.codegen.llvm_types import I8, I64, POINTER, CodegenError, Value, bytes_
 from vta.codegen.runtime_calls import DMA_CALLS
 from vta.codegen.scope import FunctionScope
 from vta.tir.blocks import unlowered_block
+from vta.tir.deep import deep
 from vta.tir.dtype import INT64
 from vta.tir.expr import Builtin, Call, Expr, IntImm, StringImm, Var
 from vta.tir.stmt import (
@@ -36,7 +38,7 @@ from vta.tir.stmt import (
 )  # fmt: skip
 from vta.tir.traverse import walk
 
-__all__ = ["STACK_LIMIT", "emit_stmt"]
+__all__ = ["STACK_LIMIT", "emit_stmt", "moved_by_dma"]
 
 STACK_LIMIT = 16384
 """Bytes up to which a temporary of constant size lives on the stack."""
@@ -44,6 +46,7 @@ STACK_LIMIT = 16384
 _ALIGNMENT = 64
 
 
+@deep
 def emit_stmt(scope: FunctionScope, stmt: Stmt) -> None:
     """Write ``stmt`` at the builder's place."""
     with scope.at(stmt.origin):
@@ -166,7 +169,7 @@ def _emit_allocate(scope: FunctionScope, stmt: Allocate) -> None:
             "cannot address; its accesses should have become DMA, GEMM or ALU operations"
         )
     elements = _constant_elements(stmt.extents)
-    if _is_moved_by_dma(stmt.buffer_var, stmt.body):
+    if stmt.buffer_var in scope.moved_by_dma:
         _emit_device_temporary(scope, stmt)
     elif elements is not None and bytes_of(stmt.dtype, elements) <= STACK_LIMIT:
         kind = ir.ArrayType(I8, max(1, bytes_of(stmt.dtype, elements)))
@@ -176,16 +179,16 @@ def _emit_allocate(scope: FunctionScope, stmt: Allocate) -> None:
         _emit_heap_temporary(scope, stmt)
 
 
-def _is_moved_by_dma(buffer_var: Var, body: Stmt) -> bool:
-    """Whether a LOAD or STORE has ``buffer_var`` as its buffer, which must then be a handle of device memory."""
+def moved_by_dma(body: Stmt) -> Iterator[Var]:
+    """Yield the buffers of each LOAD and STORE in ``body``, which must be handles of device memory."""
     for node in walk(body):
         match node:
             case Call(op=Builtin.CALL_EXTERN, args=(StringImm(value=name), *arguments)) if name in DMA_CALLS:
-                if arguments[DMA_CALLS[name]] is buffer_var:
-                    return True
+                moved = arguments[DMA_CALLS[name]]
+                if isinstance(moved, Var):
+                    yield moved
             case _:
                 continue
-    return False
 
 
 def _emit_bytes(scope: FunctionScope, stmt: Allocate) -> Value:

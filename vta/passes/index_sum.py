@@ -30,13 +30,18 @@ def index_sum(expr: ExprLike, analyzer: Analyzer) -> Expr:
 
 
 def _terms(expr: Expr, sign: int) -> list[tuple[int, Expr]]:
-    match expr:
-        case Add():
-            return [*_terms(expr.a, sign), *_terms(expr.b, sign)]
-        case Sub():
-            return [*_terms(expr.a, sign), *_terms(expr.b, -sign)]
-        case _:
-            return [(sign, expr)]
+    found: list[tuple[int, Expr]] = []
+    work = [(sign, expr)]
+    while work:
+        own, part = work.pop()
+        match part:
+            case Add():
+                work += ((own, part.b), (own, part.a))
+            case Sub():
+                work += ((-own, part.b), (own, part.a))
+            case _:
+                found.append((own, part))
+    return found
 
 
 def _stride(term: tuple[int, Expr]) -> int:

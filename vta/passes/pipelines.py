@@ -17,6 +17,7 @@ from vta.passes.dma.inject_dma_intrin import inject_dma_intrin
 from vta.passes.dma.inject_skip_copy import inject_skip_copy
 from vta.passes.gemm.fold_uop_loop import fold_uop_loop
 from vta.passes.gemm.inject_conv2d_transpose_skip import inject_conv2d_transpose_skip
+from vta.passes.generic.bind_deep_expressions import bind_deep_expressions
 from vta.passes.generic.common_subexpr_elim import common_subexpr_elim
 from vta.passes.generic.lift_attr_scope import lift_attr_scope
 from vta.passes.generic.lower_blocks import lower_blocks
@@ -90,6 +91,7 @@ PIPELINE: tuple[NamedPass, ...] = (
     NamedPass("LowerBlocks", lower_blocks, _ANY),
     NamedPass("SettleLoopEnds", settle_loop_ends, _ANY),
     NamedPass("StorageFlatten", storage_flatten, _ANY),
+    NamedPass("BindDeepExpressions", bind_deep_expressions, _ANY),
     NamedPass("NarrowDataType", narrow_data_type, _ANY),
     NamedPass("Simplify", simplify, _ANY),
     NamedPass("InjectDMAIntrin", inject_dma_intrin, _ACCELERATOR),

@@ -5,6 +5,7 @@ Tests: tests/vta/passes/dma/test_skip_and_annotate.py.
 
 from dataclasses import replace
 
+from vta.tir.deep import deep
 from vta.tir.expr import StringImm
 from vta.tir.stmt import PRAGMA_PREFIX, AttrStmt
 
@@ -33,6 +34,7 @@ def is_pragma(stmt: object, name: str) -> bool:
     return pragma_name(stmt) == name
 
 
+@deep
 def sync_outside(pragma: AttrStmt) -> tuple[AttrStmt | None, AttrStmt]:
     """Split a pragma that stands around ``coproc_sync`` on the same loop: (the sync, the pragma around the loop alone).
 

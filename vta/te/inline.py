@@ -25,11 +25,19 @@ def inlined_bodies(schedule: Schedule) -> dict[Stage, tuple[Expr, ...]]:
     ready: dict[Tensor, tuple[ComputeOp, Expr]] = {}
     result: dict[Stage, tuple[Expr, ...]] = {}
 
+    elements: dict[tuple[Tensor, tuple[Expr, ...]], Expr] = {}
+    """An element that is read in several places is one object: else stages inside of each other grow exponentially."""
+
     def redirect(expr: Expr) -> Expr:
         if not isinstance(expr, ProducerLoad) or load_tensor(expr) not in ready:
             return expr
-        op, body = ready[load_tensor(expr)]
-        return substitute(body, {axis.var: index for axis, index in zip(op.axis, expr.indices, strict=True)})
+        tensor = load_tensor(expr)
+        key = (tensor, expr.indices)
+        if key not in elements:
+            op, body = ready[tensor]
+            places = {axis.var: index for axis, index in zip(op.axis, expr.indices, strict=True)}
+            elements[key] = substitute(body, places)
+        return elements[key]
 
     for stage in schedule.stages:
         op = stage.op

@@ -50,7 +50,7 @@ _Json: TypeAlias = "bool | int | float | str | list[_Json] | dict[str, _Json] | 
 
 
 def _names(kind: type) -> list[str]:
-    return [field.name for field in fields(kind)]
+    return [field.name for field in fields(kind) if field.init]  # others follow from these
 
 
 def save_json(node: Program) -> str:
@@ -171,6 +171,8 @@ class _Reader:
             raise JsonError(f"{place}: {name} has the fields {', '.join(names)}")
         values = {}
         for field in fields(kind):
+            if not field.init:
+                continue
             where = f"{place} ({name}.{field.name})"
             values[field.name] = self.value(entry[field.name], where)
             _check(values[field.name], field.type if isinstance(field.type, str) else field.type.__name__, where)

@@ -6,10 +6,11 @@ The text depends on the program alone, so it can be compared with golden files. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import assert_never
 
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.dtype import BOOL, INT32, Kind
 from vta.tir.expr import (
     EQ,
@@ -80,6 +81,9 @@ _LOOP_KIND = {
     ForKind.UNROLLED: ' "unroll"',
 }
 
+_MOST_NODES = 1 << 22
+"""So much of a statement is printed. Where an expression shares its parts, its text may be far larger than itself."""
+
 
 def to_text(node: PrimFunc | IRModule | Stmt | Expr) -> str:
     """Return the text of a function, a module (its functions one after the other), a statement or an expression.
@@ -90,12 +94,12 @@ def to_text(node: PrimFunc | IRModule | Stmt | Expr) -> str:
         case IRModule():
             return "\n".join(to_text(func) for func in node.functions.values())
         case PrimFunc():
-            return "\n".join(_Printer().function(node)) + "\n"
+            return _Printer().function(node)
         case (
             BufferStore() | Evaluate() | For() | SeqStmt() | AttrStmt() | Allocate() | BufferRealize() | LetStmt()
             | IfThenElse() | AssertStmt() | Block()
         ):  # fmt: skip
-            return "\n".join(_Printer().statement(node, "")) + "\n"
+            return _Printer().text(node)
         case _:
             return _Printer(typed=False).expr(node)
 
@@ -108,12 +112,16 @@ class _Printer:
         self._vars: dict[Var, str] = {}
         self._buffers: dict[Buffer, str] = {}
         self._taken: set[str] = set()
+        self._numbers: dict[str, int] = {}
+        self._nodes_left = _MOST_NODES
+        self.lines: list[str] = []
 
     def _unique(self, wanted: str) -> str:
-        name, number = wanted, 0
+        name, number = wanted, self._numbers.get(wanted, 0)
         while name in self._taken:
             number += 1
             name = f"{wanted}_{number}"
+        self._numbers[wanted] = number
         self._taken.add(name)
         return name
 
@@ -161,8 +169,15 @@ class _Printer:
         """Return expressions with commas between them."""
         return ", ".join([self.expr(item) for item in items])
 
+    @deep
     def expr(self, expr: Expr) -> str:
-        """Return the text of an expression."""
+        """Return the text of an expression; what is beyond ``_MOST_NODES`` is cut."""
+        if not self._nodes_left:
+            return "..."
+        self._nodes_left -= 1
+        return self._operation(expr)
+
+    def _operation(self, expr: Expr) -> str:
         match expr:
             case Var():
                 return self.var(expr)
@@ -235,72 +250,80 @@ class _Printer:
 
     # Statements
 
-    def statement(self, stmt: Stmt, indent: str) -> Iterator[str]:
-        """Yield the lines of a statement."""
+    def text(self, stmt: Stmt) -> str:
+        """Return the text of a statement."""
+        self.statement(stmt, "")
+        return "\n".join(self.lines) + "\n"
+
+    @deep
+    def statement(self, stmt: Stmt, indent: str) -> None:
+        """Write the lines of a statement."""
+        self._nodes_left = _MOST_NODES
         match stmt:
             case SeqStmt():
                 for item in stmt.stmts:
-                    yield from self.statement(item, indent)
+                    self.statement(item, indent)
             case For():
                 loop = f"{self.var(stmt.loop_var)}, {self.expr(stmt.min)}, {self.expr(stmt.extent)}"
-                yield f"{indent}for ({loop}){_LOOP_KIND[stmt.kind]} {{"
-                yield from self.statement(stmt.body, indent + "  ")
-                yield f"{indent}}}"
+                self.lines.append(f"{indent}for ({loop}){_LOOP_KIND[stmt.kind]} {{")
+                self.statement(stmt.body, indent + "  ")
+                self.lines.append(f"{indent}}}")
             case BufferStore():
                 target = f"{self.buffer(stmt.buffer)}[{self.exprs(stmt.indices)}]"
-                yield f"{indent}{target} = {self.expr(stmt.value)}"
+                self.lines.append(f"{indent}{target} = {self.expr(stmt.value)}")
             case Evaluate():
-                yield f"{indent}{self.expr(stmt.value)}"
+                self.lines.append(f"{indent}{self.expr(stmt.value)}")
             case IfThenElse():
-                yield from self._branches(stmt, indent)
+                self._branches(stmt, indent)
             case BufferRealize():
                 bounds = ", ".join([self._range(bound) for bound in stmt.bounds])
-                yield f"{indent}realize({self.buffer(stmt.buffer)}, [{bounds}], {self.expr(stmt.condition)} {{"
-                yield from self.statement(stmt.body, indent + "  ")
-                yield f"{indent}}})"
+                self.lines.append(
+                    f"{indent}realize({self.buffer(stmt.buffer)}, [{bounds}], {self.expr(stmt.condition)} {{"
+                )
+                self.statement(stmt.body, indent + "  ")
+                self.lines.append(f"{indent}}})")
             case AttrStmt() | Allocate():
                 header = self._attribute(stmt) if isinstance(stmt, AttrStmt) else self._allocation(stmt)
-                yield from self._body(indent + header, ";", stmt.body, indent)
+                self._body(indent + header, ";", stmt.body, indent)
             case LetStmt():
                 value = self.expr(stmt.value)
-                yield from self._body(f"{indent}let {self.var(stmt.var)} = {value}", "", stmt.body, indent)
+                self._body(f"{indent}let {self.var(stmt.var)} = {value}", "", stmt.body, indent)
             case AssertStmt():
                 header = f"{indent}assert({self.expr(stmt.condition)}, {_quoted(stmt.message)})"
-                yield from self._body(header, "", stmt.body, indent)
+                self._body(header, "", stmt.body, indent)
             case Block():
-                yield from self._block(stmt, indent)
+                self._block(stmt, indent)
             case _:
                 assert_never(stmt)
 
-    def _block(self, block: Block, indent: str) -> Iterator[str]:
-        yield f"{indent}block {_quoted(block.name)} {{"
+    def _block(self, block: Block, indent: str) -> None:
+        self.lines.append(f"{indent}block {_quoted(block.name)} {{")
         inner = indent + "  "
-        for buffer in block.alloc_buffers:
-            yield f"{inner}alloc {self.buffer(buffer)}"
+        self.lines += [f"{inner}alloc {self.buffer(buffer)}" for buffer in block.alloc_buffers]
         for axis, value in zip(block.iter_vars, block.values, strict=True):
-            yield f"{inner}{self.axis(axis)} = {self.expr(value)}"
+            self.lines.append(f"{inner}{self.axis(axis)} = {self.expr(value)}")
         if not (isinstance(block.predicate, IntImm) and block.predicate.value):
-            yield f"{inner}where {self.expr(block.predicate)}"
+            self.lines.append(f"{inner}where {self.expr(block.predicate)}")
         if block.init is not None:
-            yield f"{inner}init {{"
-            yield from self.statement(block.init, inner + "  ")
-            yield f"{inner}}}"
-        yield from self.statement(block.body, inner)
-        yield f"{indent}}}"
+            self.lines.append(f"{inner}init {{")
+            self.statement(block.init, inner + "  ")
+            self.lines.append(f"{inner}}}")
+        self.statement(block.body, inner)
+        self.lines.append(f"{indent}}}")
 
-    def _body(self, header: str, separator: str, body: Stmt, indent: str) -> Iterator[str]:
-        """Yield a header and what it is about: a sequence in braces, one statement on the next line."""
+    def _body(self, header: str, separator: str, body: Stmt, indent: str) -> None:
+        """Write a header and what it is about: a sequence in braces, one statement on the next line."""
         if not isinstance(body, SeqStmt):
-            yield header + separator
-            yield from self.statement(body, indent)
+            self.lines.append(header + separator)
+            self.statement(body, indent)
             return
         if separator:
-            yield f"{header} {{"
+            self.lines.append(f"{header} {{")
         else:
-            yield header
-            yield f"{indent} {{"
-        yield from self.statement(body, indent + "  ")
-        yield f"{indent}}}"
+            self.lines.append(header)
+            self.lines.append(f"{indent} {{")
+        self.statement(body, indent + "  ")
+        self.lines.append(f"{indent}}}")
 
     def _attribute(self, stmt: AttrStmt) -> str:
         match stmt.node:
@@ -322,18 +345,18 @@ class _Printer:
         condition = "" if certain else f" if {self.expr(stmt.condition)}"
         return f"allocate({memory}), storage_scope = {stmt.scope}{condition}"
 
-    def _branches(self, stmt: IfThenElse, indent: str) -> Iterator[str]:
-        yield f"{indent}if {self.expr(stmt.condition)} {{"
-        yield from self.statement(stmt.then_case, indent + "  ")
+    def _branches(self, stmt: IfThenElse, indent: str) -> None:
+        self.lines.append(f"{indent}if {self.expr(stmt.condition)} {{")
+        self.statement(stmt.then_case, indent + "  ")
         if stmt.else_case is not None:
-            yield f"{indent}}} else {{"
-            yield from self.statement(stmt.else_case, indent + "  ")
-        yield f"{indent}}}"
+            self.lines.append(f"{indent}}} else {{")
+            self.statement(stmt.else_case, indent + "  ")
+        self.lines.append(f"{indent}}}")
 
     # Functions
 
-    def function(self, func: PrimFunc) -> Iterator[str]:
-        """Yield the lines of a function."""
+    def function(self, func: PrimFunc) -> str:
+        """Return the text of a function."""
         mapped = [(param, func.buffer_map[param]) for param in func.params if param in func.buffer_map]
         for _, buffer in mapped:
             self._buffers[buffer] = self._unique(buffer.name)
@@ -352,9 +375,10 @@ class _Printer:
             pairs = ", ".join(f"{self._vars[param]}: {self.buffer(buffer)}" for param, buffer in declared)
             header.append(f"  preflattened_buffer_map = {{{pairs}}}")
         header[-1] += " {"
-        yield from header
-        yield from self.statement(func.body, "  ")
-        yield "}"
+        self.lines += header
+        self.statement(func.body, "  ")
+        self.lines.append("}")
+        return "\n".join(self.lines) + "\n"
 
 
 def _integer(value: IntImm) -> str:

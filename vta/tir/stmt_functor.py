@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar, overload
 
 from isa.errors import VTAError
 from vta.tir import traverse
+from vta.tir.deep import deep
 from vta.tir.expr import Expr, ExprLike, Node, Var, convert
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import Stmt
@@ -83,6 +84,7 @@ def ir_transform(
             raise VisitError(f"ir_transform: {type(result).__name__} cannot stand for {type(node).__name__}")
         return result  # type: ignore[return-value]  # of the same family
 
+    @deep
     def on_expr(expr: Expr) -> Expr:
         early = offered(preorder, expr)
         if early is not None:
@@ -91,6 +93,7 @@ def ir_transform(
         late = offered(postorder, mapped)
         return mapped if late is None else late
 
+    @deep
     def on_stmt(inner: Stmt) -> Stmt:
         early = offered(preorder, inner)
         if early is not None:

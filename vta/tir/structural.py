@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from hashlib import blake2b
-from itertools import zip_longest
 from math import copysign, isnan
 from typing import TypeAlias
 
 from isa.errors import VTAError
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.expr import Expr, IterVar, Node, Var
 from vta.tir.func import IRModule, PrimFunc
 from vta.tir.printer import to_text
@@ -27,6 +27,9 @@ __all__ = [
 ]  # fmt: skip
 
 Program: TypeAlias = "IRModule | PrimFunc | Stmt | Expr | Buffer | IterVar | Sequence[Program]"
+
+_Path: TypeAlias = "tuple[_Path | None, str]"
+"""Where a comparison is: the way to the parent, and the step from there. It is written out for a difference alone."""
 
 
 class StructuralDifferenceError(VTAError, AssertionError, ValueError):
@@ -58,7 +61,7 @@ def first_difference(a: Program, b: Program, *, map_free_vars: bool = False) -> 
     function is its own.
     """
     a, b = (tuple(x) if isinstance(x, list) else x for x in (a, b))
-    return next(_Comparison(map_free_vars=map_free_vars).compare(a, b, type(a).__name__), None)
+    return _Comparison(map_free_vars=map_free_vars).compare(a, b, (None, type(a).__name__))
 
 
 def structural_hash(node: Program, map_free_vars: bool = False) -> int:
@@ -67,68 +70,79 @@ def structural_hash(node: Program, map_free_vars: bool = False) -> int:
     Without ``map_free_vars`` it depends on which variables are free, so it is for this process alone; with it, and for
     functions and modules, it is the same in every process.
     """
-    digest = blake2b(digest_size=8)
-    for part in _Signature(map_free_vars=map_free_vars).parts(tuple(node) if isinstance(node, list) else node):
-        digest.update(part.encode())
-        digest.update(b"\0")
-    return int.from_bytes(digest.digest(), "little")
+    digest = _Signature(map_free_vars=map_free_vars).of(tuple(node) if isinstance(node, list) else node)
+    return int.from_bytes(digest, "little")
 
 
 @dataclass(slots=True)
 class _Signature:
-    """Writes what ``_Comparison`` compares: variables and buffers by the order in which they come."""
+    """Digests what ``_Comparison`` compares: variables and buffers by the order in which they come."""
 
     map_free_vars: bool = False
     numbers: dict[object, int] = field(default_factory=dict)
+    done: dict[int, bytes] = field(default_factory=dict)
+    """The digests of expressions that define nothing, by identity: a definition counts anew in each place."""
+
+    definitions: int = 0
 
     def define(self, item: object) -> None:
         """Give ``item`` the next number."""
+        if item in self.numbers:
+            self.done.clear()
         self.numbers[item] = len(self.numbers)
+        self.definitions += 1
 
-    def parts(self, value: object) -> Iterator[str]:
-        """Yield the words of a value."""
+    @deep
+    def of(self, value: object) -> bytes:
+        """Return the digest of a value."""
+        if id(value) in self.done:
+            return self.done[id(value)]
+        before = self.definitions
+        digest = blake2b(digest_size=8)
+        for part in self._parts(value):
+            digest.update(len(part).to_bytes(8, "little") + part)
+        result = digest.digest()
+        if isinstance(value, Node) and self.definitions == before:
+            self.done[id(value)] = result
+        return result
+
+    def _parts(self, value: object) -> list[bytes]:
         match value:
             case Var():
                 if value not in self.numbers and self.map_free_vars:
-                    self.define(value)
-                yield f"{value.dtype} {self.numbers.get(value, f'free {id(value)}')}"
+                    self.numbers[value] = len(self.numbers)
+                return [f"{value.dtype} {self.numbers.get(value, f'free {id(value)}')}".encode()]
             case Buffer():
-                yield from self._buffer(value)
+                return self._buffer(value)
             case PrimFunc():
-                yield from self._function(value)
+                return self._function(value)
             case IRModule():
-                for name in sorted(value.functions):
-                    yield name
-                    yield from self.parts(value.functions[name])
+                return [
+                    part for name in sorted(value.functions) for part in (name.encode(), self.of(value.functions[name]))
+                ]
             case IterVar():
-                yield from self._fields(value, ("kind", "thread_tag", "dom", "var"))
+                return self._fields(value, ("kind", "thread_tag", "dom", "var"))
             case tuple():
-                yield f"({len(value)}"
-                for item in value:
-                    yield from self.parts(item)
+                return [b"tuple", *map(self.of, value)]
             case _ if is_dataclass(value) and not isinstance(value, Enum):
-                yield type(value).__name__
                 for var in _definitions(value):
                     self.define(var)
-                yield from self._fields(value, _ordered_fields(value))
+                return [type(value).__name__.encode(), *self._fields(value, _ordered_fields(value))]
             case _:
-                yield f"{type(value).__name__} {value!r}"
+                return [f"{type(value).__name__} {value!r}".encode()]
 
-    def _fields(self, value: object, names: Sequence[str]) -> Iterator[str]:
-        for name in names:
-            yield from self.parts(getattr(value, name))
+    def _fields(self, value: object, names: Sequence[str]) -> list[bytes]:
+        return [self.of(getattr(value, name)) for name in names]
 
-    def _buffer(self, buffer: Buffer) -> Iterator[str]:
+    def _buffer(self, buffer: Buffer) -> list[bytes]:
         if buffer in self.numbers:
-            yield f"buffer {self.numbers[buffer]}"
-            return
+            return [f"buffer {self.numbers[buffer]}".encode()]
         self.define(buffer)
-        yield "buffer"
-        yield from self._fields(buffer, _BUFFER_FIELDS)
+        return [b"buffer", *self._fields(buffer, _BUFFER_FIELDS)]
 
-    def _function(self, func: PrimFunc) -> Iterator[str]:
+    def _function(self, func: PrimFunc) -> list[bytes]:
         signature = self if self.map_free_vars else _Signature()
-        yield f"function {len(func.params)}"
+        parts = [f"function {len(func.params)}".encode()]
         for param in func.params:
             signature.define(param)
             buffer = func.buffer_map.get(param)
@@ -137,11 +151,8 @@ class _Signature:
                 for extent in buffer.shape:
                     if isinstance(extent, Var):
                         signature.define(extent)
-            yield from signature.parts(param)
-            yield from signature.parts(buffer)
-            yield from signature.parts(func.declared.get(param))
-        yield from signature.parts(tuple(sorted(func.attrs.items())))
-        yield from signature.parts(func.body)
+            parts += map(signature.of, (param, buffer, func.declared.get(param)))
+        return [*parts, signature.of(tuple(sorted(func.attrs.items()))), signature.of(func.body)]
 
 
 _BUFFER_FIELDS = ("data", "dtype", "shape", "strides", "elem_offset", "scope", "data_alignment", "offset_factor")
@@ -154,95 +165,113 @@ class _Comparison:
     map_free_vars: bool = False
     left: dict[object, object] = field(default_factory=dict)
     right: dict[object, object] = field(default_factory=dict)
+    equal: set[tuple[int, int]] = field(default_factory=set)
 
     def define(self, a: object, b: object) -> None:
         """Let ``a`` and ``b`` stand for each other from now on."""
         self.left[a], self.right[b] = b, a
 
-    def compare(self, a: object, b: object, path: str) -> Iterator[str]:
-        """Yield differences, the first one first."""
+    @deep
+    def compare(self, a: object, b: object, path: _Path) -> str | None:
+        """Return the first difference."""
         if type(a) is not type(b):
-            yield f"{path}: {_shown(a)} is not {_shown(b)}"
-            return
+            return f"{_text(path)}: {_shown(a)} is not {_shown(b)}"
         match a, b:
             case Var(), Var():
-                yield from self._identity(a, b, path)
+                return self._identity(a, b, path)
             case Buffer(), Buffer():
-                yield from self._buffer(a, b, path)
+                return self._buffer(a, b, path)
             case PrimFunc(), PrimFunc():
-                yield from self._function(a, b, path)
+                return self._function(a, b, path)
             case IRModule(), IRModule():
-                yield from self._module(a, b, path)
+                return self._module(a, b, path)
             case IterVar(), IterVar():
-                yield from self._fields(a, b, path, ("kind", "thread_tag", "dom", "var"))
+                return self._fields(a, b, path, ("kind", "thread_tag", "dom", "var"))
             case tuple(), tuple():
-                yield from self._sequence(a, b, path)
+                return self._sequence(a, b, path)
             case _ if is_dataclass(a) and not isinstance(a, Enum):
-                self._define_inside(a, b)
-                yield from self._fields(a, b, path, _ordered_fields(a))
-            case float(), float() if _same_number(a, b):
-                return
-            case _ if a != b or isinstance(a, float):
-                yield f"{path}: {_shown(a)} is not {_shown(b)}"
+                return self._node(a, b, path)
+            case float(), float():
+                return None if _same_number(a, b) else f"{_text(path)}: {_shown(a)} is not {_shown(b)}"
             case _:
-                return
+                return f"{_text(path)}: {_shown(a)} is not {_shown(b)}" if a != b else None
 
-    def _identity(self, a: Var, b: Var, path: str) -> Iterator[str]:
+    def _node(self, a: object, b: object, path: _Path) -> str | None:
+        """Compare two nodes of one kind; two expressions that were found equal are not looked at again."""
+        pair = (id(a), id(b))
+        if pair in self.equal:
+            return None
+        self._define_inside(a, b)
+        difference = self._fields(a, b, path, _ordered_fields(a))
+        if difference is None and isinstance(a, Node):
+            self.equal.add(pair)
+        return difference
+
+    def _identity(self, a: Var, b: Var, path: _Path) -> str | None:
         if a.dtype != b.dtype:
-            yield f"{path}: {a.name!r} is {a.dtype}, {b.name!r} is {b.dtype}"
-        elif self.map_free_vars and a not in self.left and b not in self.right:
+            return f"{_text(path)}: {a.name!r} is {a.dtype}, {b.name!r} is {b.dtype}"
+        if self.map_free_vars and a not in self.left and b not in self.right:
             self.define(a, b)
         elif self.left.get(a, a) is not b or self.right.get(b, b) is not a:
-            yield f"{path}: {a.name!r} does not correspond to {b.name!r}"
+            return f"{_text(path)}: {a.name!r} does not correspond to {b.name!r}"
+        return None
 
-    def _buffer(self, a: Buffer, b: Buffer, path: str) -> Iterator[str]:
+    def _buffer(self, a: Buffer, b: Buffer, path: _Path) -> str | None:
         if self.left.get(a) is b:
-            return
+            return None
         if a in self.left or b in self.right:
-            yield f"{path}: buffer {a.name!r} does not correspond to {b.name!r}"
-            return
+            return f"{_text(path)}: buffer {a.name!r} does not correspond to {b.name!r}"
         self.define(a, b)
         if a is b:
-            return
-        yield from self._fields(a, b, f"{path} (buffers {a.name!r}, {b.name!r})", _BUFFER_FIELDS)
+            return None
+        return self._fields(a, b, (path, f" (buffers {a.name!r}, {b.name!r})"), _BUFFER_FIELDS)
 
-    def _module(self, a: IRModule, b: IRModule, path: str) -> Iterator[str]:
+    def _module(self, a: IRModule, b: IRModule, path: _Path) -> str | None:
         for name in a.functions.keys() ^ b.functions.keys():
-            yield f"{path}: function {name!r} is in one of the modules alone"
-            return
+            return f"{_text(path)}: function {name!r} is in one of the modules alone"
         for name, func in a.functions.items():
-            yield from self.compare(func, b.functions[name], f"{path}[{name}]")
+            difference = self.compare(func, b.functions[name], (path, f"[{name}]"))
+            if difference is not None:
+                return difference
+        return None
 
-    def _function(self, a: PrimFunc, b: PrimFunc, path: str) -> Iterator[str]:
+    def _function(self, a: PrimFunc, b: PrimFunc, path: _Path) -> str | None:
         if len(a.params) != len(b.params):
-            yield f"{path}: {len(a.params)} parameters are not {len(b.params)}"
-            return
+            return f"{_text(path)}: {len(a.params)} parameters are not {len(b.params)}"
         for p, q in zip(a.params, b.params, strict=True):
             self.define(p, q)
-            yield from self._identity(p, q, f"{path}.params")
             x, y = a.buffer_map.get(p), b.buffer_map.get(q)
             if x is not None and y is not None:
                 self.define(x.data, y.data)
                 for e, f in zip(x.shape, y.shape, strict=False):
                     if isinstance(e, Var) and isinstance(f, Var):
                         self.define(e, f)
-            yield from self.compare(x, y, f"{path}.buffer_map[{p.name}]")
-            yield from self.compare(a.declared.get(p), b.declared.get(q), f"{path}.declared[{p.name}]")
-        yield from self.compare(tuple(sorted(a.attrs.items())), tuple(sorted(b.attrs.items())), f"{path}.attrs")
-        yield from self.compare(a.body, b.body, f"{path}.body")
+            difference = (
+                self._identity(p, q, (path, ".params"))
+                or self.compare(x, y, (path, f".buffer_map[{p.name}]"))
+                or self.compare(a.declared.get(p), b.declared.get(q), (path, f".declared[{p.name}]"))
+            )
+            if difference is not None:
+                return difference
+        attrs = self.compare(tuple(sorted(a.attrs.items())), tuple(sorted(b.attrs.items())), (path, ".attrs"))
+        return attrs or self.compare(a.body, b.body, (path, ".body"))
 
-    def _sequence(self, a: Sequence[object], b: Sequence[object], path: str) -> Iterator[str]:
-        missing = object()
-        for i, (x, y) in enumerate(zip_longest(a, b, fillvalue=missing)):
-            if x is missing or y is missing:
-                extra = _shown(y if x is missing else x)
-                yield f"{path}: {len(a)} items are not {len(b)}; the first one more is {extra}"
-                return
-            yield from self.compare(x, y, f"{path}[{i}]")
+    def _sequence(self, a: Sequence[object], b: Sequence[object], path: _Path) -> str | None:
+        for i, (x, y) in enumerate(zip(a, b, strict=False)):
+            difference = self.compare(x, y, (path, f"[{i}]"))
+            if difference is not None:
+                return difference
+        if len(a) == len(b):
+            return None
+        extra = _shown((a if len(a) > len(b) else b)[min(len(a), len(b))])
+        return f"{_text(path)}: {len(a)} items are not {len(b)}; the first one more is {extra}"
 
-    def _fields(self, a: object, b: object, path: str, names: Sequence[str]) -> Iterator[str]:
+    def _fields(self, a: object, b: object, path: _Path, names: Sequence[str]) -> str | None:
         for name in names:
-            yield from self.compare(getattr(a, name), getattr(b, name), f"{path}.{name}")
+            difference = self.compare(getattr(a, name), getattr(b, name), (path, f".{name}"))
+            if difference is not None:
+                return difference
+        return None
 
     def _define_inside(self, a: object, b: object) -> None:
         """Let the variables that these two nodes define stand for each other."""
@@ -253,6 +282,14 @@ class _Comparison:
 def _same_number(a: float, b: float) -> bool:
     """Whether two floats are one number: 0.0 and -0.0 are two, a NaN is the same as itself."""
     return (a == b and copysign(1, a) == copysign(1, b)) or (isnan(a) and isnan(b))
+
+
+def _text(path: _Path | None) -> str:
+    steps = []
+    while path is not None:
+        path, step = path
+        steps.append(step)
+    return "".join(reversed(steps))
 
 
 def _definitions(node: object) -> Iterator[Var]:
@@ -282,7 +319,7 @@ def _definitions(node: object) -> Iterator[Var]:
 
 def _ordered_fields(node: object) -> list[str]:
     """Return the fields that take part: what is small first, bodies last, no origin."""
-    names = [f.name for f in fields(node) if f.name != "origin"]  # type: ignore[arg-type]  # a dataclass
+    names = [f.name for f in fields(node) if f.init and f.name != "origin"]  # type: ignore[arg-type]  # a dataclass
     return sorted(names, key=lambda name: name in ("init", "body", "then_case", "else_case"))
 
 

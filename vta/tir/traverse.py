@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeAlias, TypeVar, assert_never, overload
 
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.expr import (
     Binary,
     Broadcast,
@@ -25,6 +26,7 @@ from vta.tir.expr import (
     IntImm,
     IterVar,
     Let,
+    Node,
     Not,
     ProducerLoad,
     Ramp,
@@ -127,14 +129,31 @@ def children(node: TirNode) -> tuple[TirNode, ...]:
 
 
 def walk(node: TirNode) -> Iterator[TirNode]:
-    """Yield ``node`` and everything below it, parents first, in the order in which it is printed."""
+    """Yield ``node`` and everything below it, parents first, in the order in which it is printed.
+
+    What an expression has in several places, as one object, is yielded once for each whole expression.
+    """
     stack: list[TirNode] = [node]
     while stack:
         top = stack.pop()
+        if isinstance(top, Node):
+            yield from _walk_expr(top.asexpr())
+            continue
         yield top
-        below = children(top)
+        stack.extend(reversed(children(top)))
+
+
+def _walk_expr(expr: Expr) -> Iterator[Expr]:
+    stack, seen = [expr], set[int]()
+    while stack:
+        top = stack.pop()
+        below = expr_children(top)
         if below:
+            if id(top) in seen:
+                continue
+            seen.add(id(top))
             stack.extend(reversed(below))
+        yield top
 
 
 def _map_tuple(fn: OnExpr, items: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -193,12 +212,34 @@ def _map_reduce(fn: OnExpr, expr: Reduce) -> Expr:
 
 
 def map_expr(fn: OnExpr, expr: Expr) -> Expr:
-    """Rebuild ``expr`` from the leaves up: ``fn`` gets every node with its operands already mapped."""
+    """Rebuild ``expr`` from the leaves up: ``fn`` gets every node with its operands already mapped.
 
-    def visit(node: Expr) -> Expr:
-        return fn(map_children(visit, node))
+    An object that stands in several places is mapped once, and shared again.
+    """
 
-    return visit(expr)
+    done: dict[int, Expr] = {}
+
+    def mapped(node: Expr) -> Expr:
+        return done[id(node)]
+
+    stack: list[tuple[Expr, bool]] = [(expr, False)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            done[id(node)] = fn(map_children(mapped, node))
+        elif id(node) not in done:
+            below = _mapped_operands(node)
+            if below:
+                stack.append((node, True))
+                stack += [(child, False) for child in reversed(below)]
+            else:
+                done[id(node)] = fn(node)
+    return done[id(expr)]
+
+
+def _mapped_operands(expr: Expr) -> tuple[Expr, ...]:
+    """Return the operands that ``map_children`` maps: of a reduction, all but the domains of its axes."""
+    return (*expr.source, *expr.init, expr.condition) if isinstance(expr, Reduce) else expr_children(expr)
 
 
 def map_stmt_children(stmt: _S, on_stmt: OnStmt, on_expr: OnExpr) -> _S | Stmt:
@@ -265,6 +306,7 @@ def map_stmt(stmt: Stmt, on_stmt: OnStmt | None = None, on_expr: OnExpr | None =
     """
     expr_fn: OnExpr = on_expr if on_expr is not None else lambda expr: expr
 
+    @deep
     def visit(node: Stmt) -> Stmt:
         mapped: Stmt = map_stmt_children(node, visit, expr_fn)
         return mapped if on_stmt is None else _with_origin(on_stmt(mapped), node)

@@ -17,6 +17,7 @@ from typing import NoReturn, assert_never
 
 from isa.errors import VTAError
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.dtype import DType, Kind
 from vta.tir.expr import (
     And,
@@ -85,6 +86,7 @@ class _Checker:
         self.defined = set(params)
         self._name = name
         self._stmt: Stmt | None = None
+        self._checked: set[int] = set()
 
     def _fail(self, message: str) -> NoReturn:
         where = "" if self._stmt is None else f", in: {to_text(self._stmt).splitlines()[0].strip()}"
@@ -100,9 +102,11 @@ class _Checker:
         self.defined.update(new)
         yield
         self.defined.difference_update(new)
+        self._checked.clear()
 
     # Statements
 
+    @deep
     def statement(self, stmt: Stmt) -> None:
         """Check a statement and everything in it."""
         outer, self._stmt = self._stmt, stmt
@@ -201,8 +205,11 @@ class _Checker:
 
     # Expressions
 
+    @deep
     def expr(self, expr: Expr) -> None:
-        """Check an expression and everything in it."""
+        """Check an expression and everything in it; one that stands in several places once."""
+        if id(expr) in self._checked:
+            return
         match expr:
             case Var():
                 if expr not in self.defined:
@@ -223,29 +230,30 @@ class _Checker:
                 for operand in expr_children(expr):
                     self._is_bool(operand)
             case Binary() | Compare():
-                self._same_type(expr.a.dtype, expr.b.dtype, f"left of {expr}", "right")
+                self._same_type(expr.a.dtype, expr.b.dtype, "left of ", "right", expr)
             case Select():
                 self._is_bool(expr.condition)
-                self._same_type(expr.true_value.dtype, expr.false_value.dtype, f"true value of {expr}", "false value")
+                self._same_type(expr.true_value.dtype, expr.false_value.dtype, "true value of ", "false value", expr)
             case Ramp():
-                self._same_type(expr.base.dtype, expr.stride.dtype, f"base of {expr}", "stride")
+                self._same_type(expr.base.dtype, expr.stride.dtype, "base of ", "stride", expr)
             case Call():
                 self._call(expr)
             case _:
                 pass
         for operand in expr_children(expr):
             self.expr(operand)
+        self._checked.add(id(expr))
 
     def _call(self, call: Call) -> None:
         match call.op, call.args:
             case Builtin.IF_THEN_ELSE, (condition, first, second):
                 self._is_bool(condition)
-                self._same_type(first.dtype, second.dtype, f"true value of {call}", "false value")
+                self._same_type(first.dtype, second.dtype, "true value of ", "false value", call)
             case Builtin.LIKELY, (condition,):
                 self._is_bool(condition)
-                self._same_type(call.dtype, condition.dtype, str(call), "its condition")
+                self._same_type(call.dtype, condition.dtype, "", "its condition", call)
             case op, (a, b) if op in _SHIFTS:
-                self._same_type(a.dtype, b.dtype, f"left of {call}", "right")
+                self._same_type(a.dtype, b.dtype, "left of ", "right", call)
             case _:
                 pass
 
@@ -270,6 +278,6 @@ class _Checker:
         if expr.dtype.kind is not Kind.BOOL:
             self._fail(f"condition {expr} is {expr.dtype}; expected bool")
 
-    def _same_type(self, a: DType, b: DType, what: str, other: str) -> None:
+    def _same_type(self, a: DType, b: DType, what: str, other: str, expr: Expr | None = None) -> None:
         if a != b:
-            self._fail(f"{what} is {a}, but {other} is {b}")
+            self._fail(f"{what}{'' if expr is None else expr} is {a}, but {other} is {b}")

@@ -15,6 +15,7 @@ from isa.origin import Origin
 from vta.passes.alu.kinds import AluKind, operands
 from vta.passes.errors import PassError
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.dtype import DType, Kind
 from vta.tir.expr import (
     BufferLoad,
@@ -105,16 +106,19 @@ AluTree: TypeAlias = Tile | Scalar | Operation | Wrapped
 
 def leaves(tree: AluTree) -> Iterator[Tile | Scalar]:
     """Yield the operands of ``tree`` from left to right."""
-    match tree:
-        case Operation():
-            yield from leaves(tree.a)
-            yield from leaves(tree.b)
-        case Wrapped():
-            yield from leaves(tree.value)
-        case _:
-            yield tree
+    work = [tree]
+    while work:
+        part = work.pop()
+        match part:
+            case Operation():
+                work += (part.b, part.a)
+            case Wrapped():
+                work.append(part.value)
+            case _:
+                yield part
 
 
+@deep
 def map_leaves(fn: Callable[[Tile | Scalar], AluTree], tree: AluTree) -> AluTree:
     """Return ``tree`` with ``fn`` applied to its operands."""
     match tree:
@@ -153,6 +157,7 @@ class _Parser:
     config: VTAConfig
     origin: Origin | None
 
+    @deep
     def parse(self, expr: Expr) -> AluTree:
         if not any(isinstance(node, BufferLoad) for node in walk(expr)):
             return self._scalar(expr)

@@ -27,6 +27,7 @@ from vta.passes.alu.expression import (
     map_leaves,
 )
 from vta.passes.alu.nest import AluNest
+from vta.tir.deep import deep
 from vta.tir.expr import Add, Expr, IntImm, Min, Range, Var
 from vta.tir.traverse import substitute
 
@@ -145,6 +146,7 @@ def _ends(place: Location, nest: AluNest) -> Iterator[tuple[Expr, Expr]]:
         yield first, last
 
 
+@deep
 def _alternatives(extent: Expr) -> list[Expr]:
     """Return expressions none of which is smaller than ``extent``."""
     match extent:

@@ -46,6 +46,7 @@ from vta.passes.generic.remove_no_op import is_index_arithmetic
 from vta.passes.memory_info import memory_info
 from vta.passes.storage.reuse import constant_bits
 from vta.passes.storage.tagged_merge import CapacityError
+from vta.tir.deep import deep
 from vta.tir.expr import And, IterVar, Range, StringImm, Var, binary, const, same
 from vta.tir.func import PrimFunc
 from vta.tir.scopes import ACC_SCOPE, ALU_SYMBOL
@@ -127,6 +128,7 @@ class _AluInjector:
         self._temporaries = temporaries
         self._analyzer = analyzer
 
+    @deep
     def visit(self, stmt: Stmt) -> Stmt:
         match stmt:
             case AttrStmt(node=IterVar() as axis) if is_uop_scope(stmt) and same(stmt.value, StringImm(ALU_SYMBOL)):
@@ -141,6 +143,7 @@ class _AluInjector:
 
     # --- the statements of a stage -----------------------------------------------------------------------------------
 
+    @deep
     def _stage(self, stmt: Stmt, levels: list[Level], axis: IterVar, origin: Origin | None) -> Stmt:
         """Return the kernels for ``stmt``, which stands under ``levels`` of loops and conditions."""
         origin = stmt.origin or origin

@@ -35,6 +35,7 @@ from vta.passes.alu.expression import (
 )
 from vta.passes.alu.immediate import IMMEDIATES, filling_steps, immediate_steps
 from vta.passes.alu.kinds import AluKind
+from vta.tir.deep import deep
 from vta.tir.expr import Expr, IntImm, Min, binary, const
 
 __all__ = ["AluOp", "Selector", "Temporaries"]
@@ -142,6 +143,7 @@ class Selector:
         """Whether ``tree`` is an operand that lies anywhere but in ``target``."""
         return isinstance(tree, Tile) and not self._is_at(tree, target)
 
+    @deep
     def _into(self, tree: AluTree, target: Location) -> None:
         """Compute ``tree`` into ``target``, which holds its old value until all operands that lie there are read."""
         match tree:

@@ -17,6 +17,7 @@ from vta.passes.dma.patterns import DmaDimension, DmaTransfer
 from vta.passes.index_sum import index_sum
 from vta.passes.sync.calls import command_handle
 from vta.tir.buffer import Access, Buffer
+from vta.tir.deep import deep
 from vta.tir.dtype import INT32
 from vta.tir.expr import And, Builtin, Call, Expr, IntImm, Range, StringImm, Var, binary
 from vta.tir.stmt import Evaluate, For, IfThenElse, Stmt
@@ -52,6 +53,7 @@ class TransferCalls:
             body = For(var, _ZERO, extent, body, origin=self.origin)
         return body
 
+    @deep
     def _nest(self, loops: Sequence[DmaDimension], dram: Expr, sram: Expr) -> Stmt:
         """Return the loops around the call that moves data."""
         if not loops:
@@ -80,6 +82,7 @@ class TransferCalls:
         some = self.analyzer.simplify(reduce(lambda a, b: binary(And, a, b), uncertain))
         return IfThenElse(some, call, without, origin=self.origin)
 
+    @deep
     def _clear(self, loops: Sequence[DmaDimension], sram: Expr) -> Stmt:
         """Return the loops around the call that writes zeros alone."""
         if loops:

@@ -28,6 +28,7 @@ from vta.passes.errors import PassError
 from vta.passes.index_sum import index_sum
 from vta.passes.pragma import SYNC_PRAGMA, is_pragma
 from vta.tir.buffer import Buffer, is_global
+from vta.tir.deep import deep
 from vta.tir.dtype import BOOL, DType
 from vta.tir.expr import (
     And,
@@ -147,6 +148,7 @@ class _Nest:
         """Return the error that names the place."""
         return DmaError(f"dma_copy: {subject}", expected=expected, got=got, hint=hint, origin=self.place)
 
+    @deep
     def peel(self, stmt: Stmt) -> BufferStore:
         """Collect loops and guards down to the store."""
         match stmt:
@@ -182,6 +184,7 @@ class _Nest:
         self.loops.append((var, self.analyzer.simplify(extent)))
         return self.peel(body)
 
+    @deep
     def peel_value(self, value: Expr) -> BufferLoad:
         """Collect conversions and padding conditions down to the load."""
         match value:

@@ -46,6 +46,7 @@ from vta.passes.dma.patterns import plan_transfer
 from vta.passes.memory_info import MemoryInfo, memory_info, output_memory
 from vta.passes.pragma import is_pragma, sync_outside
 from vta.tir.buffer import Buffer, is_global
+from vta.tir.deep import deep
 from vta.tir.dtype import DType
 from vta.tir.expr import IntImm, IterVar, Range
 from vta.tir.func import PrimFunc
@@ -78,6 +79,7 @@ class _DmaInjector:
     unread: Buffer | None
     origin: Origin | None = None
 
+    @deep
     def visit(self, stmt: Stmt) -> Stmt:
         """Return ``stmt`` with its copies replaced."""
         here = self if stmt.origin is None or stmt.origin == self.origin else replace(self, origin=stmt.origin)

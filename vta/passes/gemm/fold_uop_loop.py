@@ -39,6 +39,7 @@ from vta.arith.simplify import Analyzer
 from vta.passes.coproc_axis import is_uop_scope
 from vta.passes.errors import PassError
 from vta.passes.gemm.micro_op_nest import loop_nest, most_micro_ops
+from vta.tir.deep import deep
 from vta.tir.dtype import INT32
 from vta.tir.expr import And, Builtin, Call, Expr, IntImm, Range, StringImm, binary, same
 from vta.tir.func import PrimFunc
@@ -73,6 +74,7 @@ def fold_uop_loop(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     return replace(func, body=_fold_kernels(func.body, Analyzer(), config.uop_depth))
 
 
+@deep
 def _fold_kernels(stmt: Stmt, analyzer: Analyzer, most: int) -> Stmt:
     if isinstance(stmt, AttrStmt) and is_uop_scope(stmt) and same(stmt.value, StringImm(GEMM_SYMBOL)):
         _check_calls(stmt)

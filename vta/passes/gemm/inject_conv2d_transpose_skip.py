@@ -34,6 +34,7 @@ from vta.passes.errors import PassError
 from vta.passes.gemm.micro_op import GemmViews, gemm_views, reset_micro_op, update_micro_op
 from vta.passes.pragma import is_pragma
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.dtype import HANDLE
 from vta.tir.expr import Add, BufferLoad, Builtin, Call, Cast, Expr, IntImm, Mul, Range, Select, Var, same
 from vta.tir.func import PrimFunc
@@ -63,6 +64,7 @@ def inject_conv2d_transpose_skip(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     return replace(func, body=_visit(func.body, config, None))
 
 
+@deep
 def _visit(stmt: Stmt, config: VTAConfig, origin: Origin | None) -> Stmt:
     origin = stmt.origin or origin
     if isinstance(stmt, AttrStmt) and is_pragma(stmt, TRANSPOSE_PRAGMA):
@@ -131,6 +133,7 @@ class _NestReader:
             raise self._error("the product of two loads", to_text(added))
         return product
 
+    @deep
     def _product(self, expr: Expr) -> _Product:
         match expr:
             case Mul():
@@ -212,6 +215,7 @@ class _Lanes:
         return body
 
 
+@deep
 def _is_zero(expr: Expr) -> bool:
     match expr:
         case Cast():

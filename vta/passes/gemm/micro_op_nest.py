@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from vta.arith.facts import conjuncts
 from vta.arith.linear import detect_clip_bound
 from vta.arith.simplify import Analyzer
+from vta.tir.deep import deep
 from vta.tir.expr import Builtin, Call, Expr, IntImm, Max, Min, Range, binary
 from vta.tir.stmt import AttrStmt, Evaluate, For, IfThenElse, LetStmt, SeqStmt, Stmt
 from vta.tir.traverse import uses_var
@@ -19,6 +20,7 @@ from vta.tir.traverse import uses_var
 __all__ = ["LoopNest", "loop_nest", "most_micro_ops"]
 
 
+@deep
 def most_micro_ops(stmt: Stmt, analyzer: Analyzer) -> float:
     """Return how many micro-ops ``stmt`` pushes at most; infinity for a loop whose extent has no bound."""
     match stmt:

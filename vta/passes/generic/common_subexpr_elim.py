@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 
 from isa.config import VTAConfig
 from vta.passes.coproc_axis import is_uop_scope
+from vta.tir.deep import deep
 from vta.tir.expr import (
     Add,
     Cast,
@@ -81,6 +82,7 @@ class _Table:
     nodes: list[_Node] = field(default_factory=list)
     scopes: dict[Var, int] = field(default_factory=dict)
 
+    @deep
     def count(self, expr: Expr) -> Expr:
         """Note an occurrence of ``expr``, which is not part of a larger one that could be shared."""
         number = self.number(expr)
@@ -91,6 +93,7 @@ class _Table:
             self.nodes[number].uses += 1
         return expr
 
+    @deep
     def number(self, expr: Expr) -> int | None:
         """Return the number of ``expr``, a new one at its first occurrence; None if it cannot be shared."""
         match expr:
@@ -127,6 +130,7 @@ class _Table:
             node.var = Var(f"cse_var_{count}", node.expr.dtype)
         return chosen
 
+    @deep
     def replaced(self, expr: Expr) -> Expr:
         """Return ``expr`` with chosen expressions replaced by their variables."""
         number = self.number(expr)
@@ -147,6 +151,7 @@ class _Walk:
     chosen: Mapping[int, Sequence[_Node]]
     scopes: int = _FUNCTION
 
+    @deep
     def enter(self, body: Stmt) -> Stmt:
         """Return the body of the scope whose number is the current one, inside of its lets."""
         nodes = self.chosen.get(self.scopes, ())
@@ -161,6 +166,7 @@ class _Walk:
         self.table.scopes[var] = self.scopes
         return self.enter(body)
 
+    @deep
     def _visit(self, stmt: Stmt) -> Stmt:
         match stmt:
             case For():

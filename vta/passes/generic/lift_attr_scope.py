@@ -35,6 +35,7 @@ from typing import assert_never
 from isa.config import VTAConfig
 from vta.passes.pragma import SYNC_PRAGMA, is_pragma
 from vta.tir.blocks import unlowered_block
+from vta.tir.deep import deep
 from vta.tir.effects import reads_memory
 from vta.tir.expr import Builtin, Call, Expr, IntImm, StringImm
 from vta.tir.func import Pass, PrimFunc
@@ -85,6 +86,7 @@ def _settle(stmt: Stmt, lifted: _Lifted | None) -> Stmt:
     return stmt if lifted is None else lifted.wrap(stmt)
 
 
+@deep
 def _lift(stmt: Stmt, key: str) -> tuple[Stmt, _Lifted | None]:
     """Return ``stmt`` without the attribute that all of it shares, and that attribute."""
     match stmt:

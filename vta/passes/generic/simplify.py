@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from isa.config import VTAConfig
 from vta.arith.simplify import Analyzer
+from vta.tir.deep import deep
 from vta.tir.expr import Expr, IntImm, IterVar, Range, Var
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import AttrKey, AttrStmt, Evaluate, For, IfThenElse, LetStmt, Stmt
@@ -31,6 +32,7 @@ def simplify(func: PrimFunc, config: VTAConfig) -> PrimFunc:  # noqa: ARG001  # 
     return replace(func, body=simplify_stmt(func.body, Analyzer()))
 
 
+@deep
 def simplify_stmt(stmt: Stmt, analyzer: Analyzer) -> Stmt:
     """Return ``stmt`` with its expressions in normal form; ``analyzer`` knows what is around it."""
     match stmt:

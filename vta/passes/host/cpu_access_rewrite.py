@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from isa.config import VTAConfig
 from vta.passes.host.set_debug_mode import command_context
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.dtype import HANDLE
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, StringImm, Var
 from vta.tir.func import PrimFunc
@@ -57,6 +58,7 @@ class _Pointers:
         value = Call(HANDLE, Builtin.CALL_EXTERN, (StringImm("VTABufferCPUPtr"), command_context(), data))
         return LetStmt(self.pointer[data], value, body)
 
+    @deep
     def rewrite(self, stmt: Stmt) -> Stmt:
         match stmt:
             case Allocate():

@@ -16,6 +16,7 @@ from vta.passes.errors import PassError
 from vta.passes.memory_info import find_memory
 from vta.passes.pragma import pragma_name
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.expr import BufferLoad, Expr, Var
 from vta.tir.stmt import AttrStmt, BufferStore, Stmt
 from vta.tir.traverse import children, walk
@@ -54,6 +55,7 @@ class _AccessCheck:
     origin: Origin | None = None
     pragmas: tuple[str, ...] = ()
 
+    @deep
     def visit(self, stmt: Stmt) -> None:
         """Check ``stmt`` and what is in it."""
         if is_coproc_scope(stmt):

@@ -38,6 +38,7 @@ from vta.passes.fresh_definitions import with_fresh_definitions
 from vta.passes.generic.simplify import simplify_stmt
 from vta.passes.host.host_only import is_accelerator_scope, is_host_only
 from vta.passes.host.partition_bounds import Bound, bounds_of_loop
+from vta.tir.deep import deep
 from vta.tir.dtype import BOOL
 from vta.tir.expr import And, Builtin, Call, Expr, IntImm, Max, Min, Range, Select, binary
 from vta.tir.func import PrimFunc
@@ -69,6 +70,7 @@ class _Limits:
         return _Limits(self.depth - 1, self.unknown_ends and all(map(_has_constant_ends, parts)))
 
 
+@deep
 def _partition(stmt: Stmt, analyzer: Analyzer, limits: _Limits) -> Stmt:
     if is_accelerator_scope(stmt) or limits.depth == 0:
         return stmt

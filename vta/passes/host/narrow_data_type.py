@@ -28,6 +28,7 @@ from typing import cast
 from isa.config import VTAConfig
 from vta.arith.const_interval import ConstInterval
 from vta.arith.simplify import Analyzer
+from vta.tir.deep import deep
 from vta.tir.dtype import INT32, INT64
 from vta.tir.expr import (
     Add,
@@ -62,6 +63,7 @@ def narrow_data_type(func: PrimFunc, config: VTAConfig) -> PrimFunc:  # noqa: AR
     return replace(func, body=_narrow(func.body, Analyzer()))
 
 
+@deep
 def _narrow(stmt: Stmt, analyzer: Analyzer) -> Stmt:
     match stmt:
         case For(loop_var=Var(dtype=dtype)) if dtype == INT64 and _ends_fit(stmt, analyzer):

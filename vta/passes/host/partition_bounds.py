@@ -12,6 +12,7 @@ from vta.arith.const_bounds import is_index
 from vta.arith.const_interval import ConstInterval, union
 from vta.arith.linear import detect_linear_equation
 from vta.arith.simplify import Analyzer
+from vta.tir.deep import deep
 from vta.tir.expr import (
     GE,
     GT,
@@ -69,6 +70,7 @@ class _Inside:
     lets: set[Var] = field(default_factory=set)
     conditions: list[tuple[Expr, bool]] = field(default_factory=list)
 
+    @deep
     def enter(self, node: TirNode) -> None:
         """Take in ``node`` and what is below it."""
         match node:
@@ -125,16 +127,18 @@ class _Inside:
 
 def _comparisons(condition: Expr, *, likely: bool) -> Iterator[tuple[Expr, bool]]:
     """Yield the comparisons that all hold where ``condition`` does, and whether they are marked as likely."""
-    match condition:
-        case And():
-            yield from _comparisons(condition.a, likely=likely)
-            yield from _comparisons(condition.b, likely=likely)
-        case Call(op=Builtin.LIKELY, args=(inner,)):
-            yield from _comparisons(inner, likely=True)
-        case LT() | LE() | GT() | GE() if condition.a.dtype.is_int and condition.a.dtype.lanes == 1:
-            yield condition, likely
-        case _:
-            return
+    work = [(condition, likely)]
+    while work:
+        part, marked = work.pop()
+        match part:
+            case And():
+                work += ((part.b, marked), (part.a, marked))
+            case Call(op=Builtin.LIKELY, args=(inner,)):
+                work.append((inner, True))
+            case LT() | LE() | GT() | GE() if part.a.dtype.is_int and part.a.dtype.lanes == 1:
+                yield part, marked
+            case _:
+                continue
 
 
 def _spare(condition: Expr) -> Expr | None:

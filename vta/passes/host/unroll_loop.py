@@ -26,6 +26,7 @@ from vta.passes.alu.annotate_alu_coproc_scope import ALU_PRAGMA
 from vta.passes.fresh_definitions import instances
 from vta.passes.host.host_only import is_accelerator_scope
 from vta.passes.pragma import is_pragma
+from vta.tir.deep import deep
 from vta.tir.expr import Expr, IntImm
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import AttrStmt, BufferStore, Evaluate, For, ForKind, Stmt, seq
@@ -51,6 +52,7 @@ class _Choice:
     explicit: bool = True
 
 
+@deep
 def _unroll(stmt: Stmt, choice: _Choice) -> Stmt:
     match stmt:
         case AttrStmt() if is_pragma(stmt, ALU_PRAGMA):

@@ -28,6 +28,7 @@ from vta.passes.fresh_definitions import with_fresh_definitions
 from vta.passes.host.host_only import is_accelerator_scope, is_host_only
 from vta.passes.host.lanes import lanes_are_private
 from vta.passes.host.vectors import NotVectorError, has_vectors, vectorized
+from vta.tir.deep import deep
 from vta.tir.expr import Expr, IntImm, Ramp, Range, Var, const
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import For, ForKind, Stmt, seq
@@ -43,6 +44,7 @@ def vectorize_loop(func: PrimFunc, config: VTAConfig) -> PrimFunc:  # noqa: ARG0
     return replace(func, body=_visit(func.body, Analyzer(), on_host=True))
 
 
+@deep
 def _visit(stmt: Stmt, analyzer: Analyzer, *, on_host: bool) -> Stmt:
     if isinstance(stmt, For):
         analyzer.bind(stmt.loop_var, Range(stmt.min, stmt.extent))

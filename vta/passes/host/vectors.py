@@ -13,6 +13,7 @@ from isa.errors import VTAError
 from vta.arith.const_bounds import is_index
 from vta.arith.const_interval import ConstInterval
 from vta.arith.simplify import Analyzer
+from vta.tir.deep import deep
 from vta.tir.expr import (
     Add,
     And,
@@ -80,6 +81,7 @@ class _Vectorizer:
     analyzer: Analyzer
     vectors: dict[Var, Expr] = field(default_factory=dict)
 
+    @deep
     def stmt(self, stmt: Stmt) -> Stmt:
         match stmt:
             case BufferStore():
@@ -131,6 +133,7 @@ class _Vectorizer:
 
     # --- expressions -------------------------------------------------------------------------------------------------
 
+    @deep
     def expr(self, expr: Expr) -> Expr:
         """Return ``expr`` for all lanes: a vector if it depends on one."""
         match expr:

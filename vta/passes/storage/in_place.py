@@ -49,14 +49,14 @@ def _loads(expr: Expr) -> bool:
 
 def _stores(stmt: Stmt, loops: tuple[For, ...]) -> Iterator[tuple[BufferStore, tuple[For, ...]]]:
     """Yield every store with the loops around it, outermost first."""
-    match stmt:
-        case BufferStore():
-            yield stmt, loops
-        case _:
-            inner = (*loops, stmt) if isinstance(stmt, For) else loops
-            for child in children(stmt):
-                if isinstance(child, Stmt):
-                    yield from _stores(child, inner)
+    work = [(stmt, loops)]
+    while work:
+        node, around = work.pop()
+        if isinstance(node, BufferStore):
+            yield node, around
+            continue
+        inside = (*around, node) if isinstance(node, For) else around
+        work += [(child, inside) for child in reversed(children(node)) if isinstance(child, Stmt)]
 
 
 def is_injective(indices: tuple[Expr, ...], loops: tuple[For, ...]) -> bool:

@@ -34,6 +34,7 @@ from dataclasses import replace
 
 from isa.config import VTAConfig
 from vta.tir.buffer import is_global
+from vta.tir.deep import deep
 from vta.tir.expr import Var
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import Allocate, AttrKey, AttrStmt, For, ForKind, LetStmt, Stmt
@@ -48,6 +49,7 @@ def lift_alloc_to_scope_begin(func: PrimFunc, config: VTAConfig) -> PrimFunc:  #
     return replace(func, body=_attach(allocations, body))
 
 
+@deep
 def _lift(stmt: Stmt) -> tuple[Stmt, list[Allocate]]:
     """Return ``stmt`` without the allocations that leave it, and those, in order."""
     match stmt:

@@ -12,6 +12,8 @@ from enum import Enum
 from typing import assert_never
 
 from vta.tir.blocks import unlowered_block
+from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, Var
 from vta.tir.stmt import (
     Allocate,
@@ -93,6 +95,7 @@ class _Walker:
     open_levels: list[dict[Var, None]]
     """What each open statement touched, outermost first."""
 
+    @deep
     def visit(self, stmt: Stmt) -> None:
         match stmt:
             case BufferStore() | Evaluate():
@@ -152,18 +155,25 @@ class _Walker:
 
 def _uses(expr: Expr) -> Iterator[tuple[Var, bool]]:
     """Yield (variable, whether it is used as a bare address) in the order of evaluation."""
-    match expr:
-        case Var():
-            yield expr, True
-        case Call(op=Builtin.ACCESS_PTR, args=(_, Var() as data, *rest)):
-            yield data, False
-            for arg in rest:
-                yield from _uses(arg)
-        case _:
-            for child in expr_children(expr):
-                yield from _uses(child)
-            if isinstance(expr, BufferLoad):
-                yield expr.buffer.data, False
+    work: list[Expr | Buffer] = [expr]
+    seen: set[int] = set()
+    while work:
+        item = work.pop()
+        match item:
+            case Buffer():
+                yield item.data, False
+            case Var():
+                yield item, True
+            case _ if id(item) in seen:
+                continue
+            case Call(op=Builtin.ACCESS_PTR, args=(_, Var() as data, *rest)):
+                yield data, False
+                work += reversed(rest)
+            case _:
+                seen.add(id(item))
+                if isinstance(item, BufferLoad):
+                    work.append(item.buffer)
+                work += reversed(expr_children(item))
 
 
 def _mark_first_and_last(points: list[Point]) -> None:

@@ -27,6 +27,7 @@ from vta.passes.generic.remove_no_op import is_index_arithmetic
 from vta.passes.memory_info import MemoryInfo, memory_info
 from vta.passes.storage.reuse import is_tagged
 from vta.tir.buffer import decl_buffer
+from vta.tir.deep import deep
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, Range, Var
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import Allocate, BufferStore, For, LetStmt, Stmt
@@ -54,6 +55,7 @@ class _AccessLowering:
         self._analyzer = Analyzer()
         self._origin: Origin | None = None
 
+    @deep
     def lower(self, stmt: Stmt) -> Stmt:
         outer = self._origin
         self._origin = stmt.origin or outer

@@ -45,6 +45,7 @@ from vta.passes.index_sum import index_sum
 from vta.passes.storage.buffer_views import bind_view
 from vta.passes.storage.flat_buffer import FlatBuffer, FlattenError, flat_argument, flat_region
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, IterVar, PointerType, Range, Var
 from vta.tir.func import PrimFunc
 from vta.tir.printer import to_text
@@ -122,6 +123,7 @@ class _Flattener:
     arguments: frozenset[Buffer]
     origin: Origin | None = None
 
+    @deep
     def visit(self, stmt: Stmt) -> Stmt:
         """Return ``stmt`` with one-dimensional buffers."""
         here = self if stmt.origin is None or stmt.origin == self.origin else replace(self, origin=stmt.origin)

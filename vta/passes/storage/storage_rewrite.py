@@ -36,6 +36,7 @@ from vta.passes.storage.reuse import ROOT, Sharing, constant_bits, is_tagged, pl
 from vta.passes.storage.tagged_merge import StorageBlock, check_capacity, index_constant, lay_out
 from vta.passes.vthread.inject_virtual_thread import VIRTUAL_THREADS
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, Var
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import Allocate, AttrStmt, BufferStore, For, Stmt
@@ -71,7 +72,7 @@ def rewrite_storage(body: Stmt, config: VTAConfig, sharing: Sharing) -> tuple[St
     for attach in dict.fromkeys(place.attach for place in places):
         attached[attach] = lay_out([p for p in places if p.attach == attach], config)
     blocks = [block for group in attached.values() for block in group]
-    unused = {var for var in live.allocations if not any(var in point.touched for point in live.points)}
+    unused = set(live.allocations).difference(*(point.touched for point in live.points))
     rewriter = _Rewriter(_locations(blocks), attached, unused)
     return rewriter.rewrite_scope(body), blocks
 
@@ -120,6 +121,7 @@ class _Rewriter:
     scope_count: int = ROOT
     buffers: dict[Buffer, Buffer] = field(default_factory=dict)
 
+    @deep
     def rewrite_scope(self, body: Stmt) -> Stmt:
         """Return the body of an attach scope inside of the allocations that belong there."""
         blocks = self.attached.get(self.scope_count, ())
@@ -128,6 +130,7 @@ class _Rewriter:
             body = _allocate(block, body)
         return body
 
+    @deep
     def _rewrite(self, stmt: Stmt) -> Stmt:
         match stmt:
             case Allocate() if stmt.buffer_var in self.locations or stmt.buffer_var in self.unused:

@@ -24,6 +24,7 @@ from vta.passes.sync.access import Extent, MemoryAccess, accesses, relaxed
 from vta.passes.sync.calls import is_sync, read_barrier, write_barrier
 from vta.passes.sync.insertions import Insertions
 from vta.tir.blocks import unlowered_block
+from vta.tir.deep import deep
 from vta.tir.expr import Expr, IntImm, IterVar, Max, Min, Range, Var, binary
 from vta.tir.stmt import (
     Allocate,
@@ -59,15 +60,18 @@ def plan_barriers(
 
 def _host_memory(stmt: Stmt, config: VTAConfig) -> Iterator[Var]:
     """Yield the memory that the host touches."""
-    if is_coproc_scope(stmt):
-        return
-    for child in children(stmt):
-        if isinstance(child, Stmt):
-            yield from _host_memory(child, config)
-        else:
-            yield from (access.data for access in accesses(child, config, coproc=False))
-    if isinstance(stmt, BufferStore):
-        yield stmt.buffer.data
+    work = [stmt]
+    while work:
+        part = work.pop()
+        if is_coproc_scope(part):
+            continue
+        for child in reversed(children(part)):
+            if isinstance(child, Stmt):
+                work.append(child)
+            else:
+                yield from (access.data for access in accesses(child, config, coproc=False))
+        if isinstance(part, BufferStore):
+            yield part.buffer.data
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,7 @@ class _BarrierPlanner:
     shared: frozenset[Var]
     analyzer: Analyzer
 
+    @deep
     def visit(self, stmt: Stmt) -> _Touches:
         """Plan inside of ``stmt`` and return what it touches."""
         touches = self._inside(stmt)
@@ -154,6 +159,7 @@ class _BarrierPlanner:
         """Return the touches of a statement that first computes ``exprs``."""
         return replace(touches, reads=_union(self._host(*exprs).reads, touches.reads))
 
+    @deep
     def _scope(self, stmt: Stmt) -> _Touches:
         """Return what a statement of the accelerator touches."""
         match stmt:

@@ -31,6 +31,7 @@ from vta.passes.errors import PassError
 from vta.passes.sync.calls import dep_pop, dep_push, is_sync
 from vta.passes.sync.insertions import Insertions
 from vta.tir.blocks import unlowered_block
+from vta.tir.deep import deep
 from vta.tir.expr import IntImm
 from vta.tir.stmt import (
     Allocate,
@@ -88,6 +89,7 @@ class _TokenPlanner:
     synced: Collection[int]
     plan: Insertions
 
+    @deep
     def steps(self, stmt: Stmt) -> list[_QueueStep | None]:
         """Return the steps of ``stmt`` in program order; None stands for a synchronise."""
         found = self._own_steps(stmt)
@@ -224,12 +226,13 @@ class _TokenPlanner:
 
 def _origins(stmt: Stmt) -> Iterator[Origin]:
     """Yield the origin of ``stmt`` or, if it has none of its own, those of what it consists of."""
-    if stmt.origin is not None:
-        yield stmt.origin
-        return
-    for child in children(stmt):
-        if isinstance(child, Stmt):
-            yield from _origins(child)
+    work = [stmt]
+    while work:
+        part = work.pop()
+        if part.origin is not None:
+            yield part.origin
+        else:
+            work += [child for child in reversed(children(part)) if isinstance(child, Stmt)]
 
 
 def _edges(sources: Iterable[int], targets: Iterable[int]) -> tuple[list[Edge], list[Edge]]:

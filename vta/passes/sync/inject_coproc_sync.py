@@ -52,6 +52,7 @@ from vta.passes.sync.insertions import Insertions, distinct
 from vta.passes.sync.sync_plan import plan_syncs
 from vta.passes.vthread.inject_virtual_thread import ROTATE_TAG
 from vta.tir.blocks import unlowered_block
+from vta.tir.deep import deep
 from vta.tir.expr import Builtin, Call, IterVar, Min, binary
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import (
@@ -116,6 +117,7 @@ def _rotates(body: Stmt) -> bool:
     return any(isinstance(axis, IterVar) and axis.thread_tag == ROTATE_TAG for axis in nodes)
 
 
+@deep
 def _may_leave_pushes(stmt: Stmt, *, queued: bool) -> bool:
     """Whether pushes may be queued after ``stmt`` that no synchronise launches; ``queued``: some were before it.
 

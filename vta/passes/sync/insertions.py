@@ -6,6 +6,7 @@ Tests: tests/vta/passes/sync/test_insertions.py.
 
 from dataclasses import dataclass, field, replace
 
+from vta.tir.deep import deep
 from vta.tir.stmt import IfThenElse, Stmt, seq
 from vta.tir.traverse import map_stmt_children
 
@@ -16,6 +17,7 @@ def distinct(stmt: Stmt) -> Stmt:
     """Return ``stmt`` with no statement object at two places (copies where there was one)."""
     seen: dict[int, Stmt] = {}
 
+    @deep
     def visit(node: Stmt) -> Stmt:
         node = map_stmt_children(node, visit, lambda expr: expr)
         if id(node) in seen:
@@ -53,6 +55,7 @@ class Insertions:
         self._places[id(place)] = place
         self._otherwise.setdefault(id(place), []).extend(stmts)
 
+    @deep
     def apply(self, stmt: Stmt) -> Stmt:
         """Return ``stmt`` with everything inserted."""
         inner = map_stmt_children(stmt, self.apply, lambda expr: expr)

@@ -23,6 +23,7 @@ from vta.passes.sync.access import MemoryAccess, accesses
 from vta.passes.sync.calls import is_sync
 from vta.tir.blocks import unlowered_block
 from vta.tir.buffer import is_global
+from vta.tir.deep import deep
 from vta.tir.expr import Expr, IntImm
 from vta.tir.stmt import (
     Allocate,
@@ -96,6 +97,7 @@ class _SyncPlanner:
     config: VTAConfig
     places: list[Stmt] = field(default_factory=list)
 
+    @deep
     def visit(self, stmt: Stmt) -> _Summary:
         """Plan inside of ``stmt`` and return its summary."""
         match stmt:

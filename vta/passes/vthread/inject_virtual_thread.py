@@ -64,6 +64,7 @@ from vta.passes.fresh_definitions import instances
 from vta.passes.plain_pointers import PlainPointer, plain_pointers
 from vta.passes.vthread.thread_touched import touched_variables
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, IterVar, Var, const
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import (
@@ -124,6 +125,7 @@ def inject_virtual_thread(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     return replace(func, body=body, attrs={**func.attrs, VIRTUAL_THREADS: True})
 
 
+@deep
 def _expand_all(stmt: Stmt, config: VTAConfig, rotated: set[Var]) -> Stmt:
     """Return ``stmt`` without thread axes; memory that rotates is added to ``rotated``."""
     stmt = map_stmt_children(stmt, lambda child: _expand_all(child, config, rotated), lambda expr: expr)
@@ -161,6 +163,7 @@ def _thread_count(stmt: AttrStmt, axis: IterVar) -> int:
     return stmt.value.value
 
 
+@deep
 def _expand(stmt: Stmt, threads: _Threads) -> Stmt:
     """Return ``stmt`` with its memory divided, and repeated where its parts need it."""
     match stmt:
@@ -274,6 +277,7 @@ def _own_part(stmt: Stmt, threads: _Threads) -> Stmt:
     def on_expr(expr: Expr) -> Expr:
         return map_expr(lambda node: _move_access(node, threads, stmt.origin), expr)
 
+    @deep
     def on_stmt(child: Stmt) -> Stmt:
         match child:
             case Allocate() if _is_divided(child, threads):

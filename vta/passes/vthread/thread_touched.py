@@ -10,6 +10,7 @@ from isa.config import VTAConfig
 from vta.passes.plain_pointers import written_memory
 from vta.tir.blocks import unlowered_block
 from vta.tir.buffer import Access
+from vta.tir.deep import deep
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, Var
 from vta.tir.stmt import (
     Allocate,
@@ -44,6 +45,7 @@ def touched_variables(stmt: Stmt, thread: Var, config: VTAConfig) -> set[Var]:
     return touched
 
 
+@deep
 def _collect(stmt: Stmt, control: tuple[Var, ...], affects: dict[Var, list[Var]], config: VTAConfig) -> None:
     """Record what each variable of ``stmt`` affects; ``control`` decides whether the statement runs."""
     match stmt:

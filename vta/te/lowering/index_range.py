@@ -11,7 +11,7 @@ from vta.arith.linear import detect_linear_equation
 from vta.te.tensor import Tensor, TensorError
 from vta.tir.expr import Builtin, Call, Expr, IntImm, IterVar, Let, ProducerLoad, Range, Reduce, Select
 from vta.tir.printer import to_text
-from vta.tir.traverse import children
+from vta.tir.traverse import expr_children
 
 __all__ = ["check_indices"]
 
@@ -25,23 +25,26 @@ def check_indices(body: Sequence[Expr], axes: Sequence[IterVar], stage: str) -> 
 
 def _certain_reads(expr: Expr, axes: tuple[IterVar, ...]) -> Iterator[tuple[ProducerLoad, tuple[IterVar, ...]]]:
     """Yield the reads that happen for every value of the axes, and these axes, those of a reduction among them."""
-    match expr:
-        case Call(op=Builtin.IF_THEN_ELSE) | Select() | Let():
-            return
-        case Reduce():
-            if isinstance(expr.condition, IntImm) and expr.condition.value:
-                for source in expr.source:
-                    yield from _certain_reads(source, (*axes, *expr.axis))
-            for start in expr.init:
-                yield from _certain_reads(start, axes)
-            return
-        case ProducerLoad():
-            yield expr, axes
-        case _:
-            pass
-    for child in children(expr):
-        if isinstance(child, Expr):
-            yield from _certain_reads(child, axes)
+    work = [(expr, axes)]
+    seen: set[tuple[int, int]] = set()
+    while work:
+        part, around = work.pop()
+        match part:
+            case Call(op=Builtin.IF_THEN_ELSE) | Select() | Let():
+                continue
+            case Reduce():
+                work += [(start, around) for start in reversed(part.init)]
+                if isinstance(part.condition, IntImm) and part.condition.value:
+                    work += [(source, (*around, *part.axis)) for source in reversed(part.source)]
+                continue
+            case ProducerLoad():
+                yield part, around
+            case _:
+                pass
+        below = expr_children(part)
+        if below and (id(part), len(around)) not in seen:
+            seen.add((id(part), len(around)))
+            work += [(child, around) for child in reversed(below)]
 
 
 def _check(load: ProducerLoad, axes: tuple[IterVar, ...], stage: str) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vta.arith.simplify import Analyzer
 from vta.te.iteration import Loop
+from vta.tir.deep import deep
 from vta.tir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Max, Min, Mul, Sub, Var, const
 from vta.tir.traverse import walk
 
@@ -46,6 +47,7 @@ def largest_value(expr: Expr, around: Sequence[Loop], analyzer: Analyzer) -> Exp
     return expr if bound is None or bound >= _UNKNOWN else const(bound)
 
 
+@deep
 def _evaluate(expr: Expr, values: Mapping[Var, NDArray[np.int64]]) -> NDArray[np.int64] | None:
     """Return the values of ``expr`` for arrays of values, or None if it has other nodes than index arithmetic."""
     match expr:

@@ -29,6 +29,7 @@ from vta.te.stage import ScheduleError, Stage
 from vta.te.tensor import Tensor
 from vta.te.tensorize.replace import tensorized
 from vta.tir.buffer import Buffer, is_global
+from vta.tir.deep import deep
 from vta.tir.dtype import HANDLE
 from vta.tir.expr import BufferLoad, Builtin, Call, IntImm, IterVar, PointerType, Range, Var, const, same
 from vta.tir.func import PrimFunc
@@ -248,6 +249,7 @@ class _ScheduleLowering:
             body = wrap_loop(loop, body, placed.op.origin)
         return body
 
+    @deep
     def _stage(self, placed: Placed) -> Stmt:
         loops = placed.iteration.loops
         inside = [i for i, loop in enumerate(loops) if _is_tensorized(loop)]

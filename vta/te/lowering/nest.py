@@ -15,6 +15,7 @@ from vta.te.lowering.predicates import Guard
 from vta.te.relations import Role, Split, children_of, parents_of, values_up
 from vta.te.stage import ScheduleError
 from vta.tir import ops
+from vta.tir.deep import deep
 from vta.tir.expr import Expr, IntImm, IterKind, IterVar, Var, const
 from vta.tir.stmt import PRAGMA_PREFIX, AttrKey, AttrStmt, For, ForKind, IfThenElse, Stmt
 
@@ -97,6 +98,7 @@ def init_nest(placed: Placed, common: int, end: int) -> InitNest:
     return InitNest(loops, values, positions)
 
 
+@deep
 def _output_axes(axis: IterVar, placed: Placed, roles: Mapping[IterVar, Role]) -> list[IterVar]:
     """Return the axes over outputs alone that ``axis`` is, or was made of."""
     if Role.REDUCE not in roles[axis]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from vta.arith.bounds import Interval, eval_interval
 from vta.arith.simplify import Analyzer
+from vta.tir.deep import deep
 from vta.tir.expr import Expr, ProducerLoad, Var
 from vta.tir.traverse import map_children, walk
 
@@ -23,6 +24,7 @@ def index_interval(index: Expr, environment: Mapping[Var, Interval], analyzer: A
         return eval_interval(index, environment, analyzer)
     known = dict(environment)
 
+    @deep
     def unknown(expr: Expr) -> Expr:
         if not isinstance(expr, ProducerLoad):
             return map_children(unknown, expr)

@@ -10,6 +10,7 @@ from dataclasses import fields
 
 from vta.arith.simplify import Analyzer
 from vta.tir import ops
+from vta.tir.deep import deep
 from vta.tir.expr import (
     EQ,
     LE,
@@ -81,6 +82,7 @@ def _all_equal(pairs: Iterable[tuple[Expr, Expr]], analyzer: Analyzer) -> bool:
     return all(_equal(_canonical(a, analyzer), _canonical(b, analyzer), analyzer) for a, b in pairs)
 
 
+@deep
 def _equal(a: Expr, b: Expr, analyzer: Analyzer) -> bool:
     """Whether two simplified expressions agree: by structure, operands of a sum or product in any order."""
     if same(a, b):

@@ -25,6 +25,7 @@ from vta.te.relations import children_of, ends, parents_of
 from vta.te.tensor import Tensor
 from vta.te.tensorize.compare import same_bodies, same_values, starts
 from vta.te.tensorize.intrin import TensorIntrin
+from vta.tir.deep import deep
 from vta.tir.expr import Expr, IntImm, IterVar, ProducerLoad, Range, Reduce, Var, const
 from vta.tir.traverse import map_children, substitute, uses_var, walk
 
@@ -285,6 +286,7 @@ class _Matching:
         analyzer = self._bound_analyzer(renaming)
         reads = iter(pairing)
 
+        @deep
         def rename(expr: Expr) -> Expr:
             if isinstance(expr, Var):
                 return renaming.places.get(expr, expr)

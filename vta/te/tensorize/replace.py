@@ -84,9 +84,15 @@ def _without_outer_condition(body: StageBody, inside: Sequence[Var]) -> tuple[St
 
 
 def _conjuncts(condition: Expr) -> list[Expr]:
-    if isinstance(condition, And):
-        return [*_conjuncts(condition.a), *_conjuncts(condition.b)]
-    return [condition]
+    found: list[Expr] = []
+    work = [condition]
+    while work:
+        part = work.pop()
+        if isinstance(part, And):
+            work += (part.b, part.a)
+        else:
+            found.append(part)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

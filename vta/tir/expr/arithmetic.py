@@ -5,7 +5,7 @@ Tests: tests/vta/tir/test_expr.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vta.tir import expr as expr_package
@@ -27,34 +27,35 @@ class Pair(Node):
 
     a: Expr
     b: Expr
+    dtype: DType = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not (isinstance(self.a, Node) and isinstance(self.b, Node)):
             a, b = expr_package.match_types(self.a, self.b)
             object.__setattr__(self, "a", a)
             object.__setattr__(self, "b", b)
+        object.__setattr__(self, "dtype", self._type_of(self.a.dtype))
+
+    @staticmethod
+    def _type_of(operands: DType) -> DType:
+        """Return the type of the value. The node keeps it: asking operands would walk down the whole expression."""
+        return operands
 
 
 class Binary(Pair):
-    """Arithmetic on two operands of one type."""
+    """Arithmetic on two operands of one type; ``dtype`` is theirs."""
 
     __slots__ = ()
-
-    @property
-    def dtype(self) -> DType:
-        """The type of the operands."""
-        return self.a.dtype
 
 
 class Compare(Pair):
-    """A comparison of two operands of one type."""
+    """A comparison of two operands of one type; ``dtype`` is bool, with their lanes."""
 
     __slots__ = ()
 
-    @property
-    def dtype(self) -> DType:
-        """bool, with the operands' lanes."""
-        return BOOL if self.a.dtype.lanes == 1 else BOOL.with_lanes(self.a.dtype.lanes)
+    @staticmethod
+    def _type_of(operands: DType) -> DType:
+        return BOOL if operands.lanes == 1 else BOOL.with_lanes(operands.lanes)
 
 
 class Add(Binary):

@@ -6,7 +6,7 @@ Nodes compare by structure (``same``); ``Var`` and ``IterVar`` by identity. Test
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from vta.tir import expr as expr_package
@@ -28,7 +28,6 @@ from vta.tir.expr.arithmetic import (
     Mod,
     Mul,
     Or,
-    Pair,
     Sub,
 )  # fmt: skip
 from vta.tir.expr.builtin import Builtin
@@ -167,14 +166,11 @@ class Not(Node):
     """The operand (bool) does not hold."""
 
     a: Expr
+    dtype: DType = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         _settle(self, "a")
-
-    @property
-    def dtype(self) -> DType:
-        """The type of the operand."""
-        return self.a.dtype
+        object.__setattr__(self, "dtype", self.a.dtype)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,6 +180,7 @@ class Select(Node):
     condition: Expr
     true_value: Expr
     false_value: Expr
+    dtype: DType = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         _settle(self, "condition")
@@ -191,11 +188,7 @@ class Select(Node):
             x, y = expr_package.match_types(self.true_value, self.false_value)
             object.__setattr__(self, "true_value", x)
             object.__setattr__(self, "false_value", y)
-
-    @property
-    def dtype(self) -> DType:
-        """The type of the values."""
-        return self.true_value.dtype
+        object.__setattr__(self, "dtype", self.true_value.dtype)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -290,15 +283,12 @@ class Let(Node):
     var: Var
     value: Expr
     body: Expr
+    dtype: DType = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         _settle(self, "value")
         _settle(self, "body")
-
-    @property
-    def dtype(self) -> DType:
-        """The body's type."""
-        return self.body.dtype
+        object.__setattr__(self, "dtype", self.body.dtype)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -343,14 +333,29 @@ def same(a: object, b: object) -> bool:
     """Whether two expressions (or tuples of them) are equal by structure; variables by identity."""
     if a is b:
         return True
-    if isinstance(a, Node):
-        if type(a) is not type(b) or isinstance(a, Var):
+    pairs = [(a, b)]
+    shared: set[tuple[int, int]] = set()
+    while pairs:
+        x, y = pairs.pop()
+        if x is y:
+            continue
+        if isinstance(x, Node):
+            if type(x) is not type(y) or isinstance(x, Var):
+                return False
+            if (id(x), id(y)) in shared:  # found on another way down, and equal or still to be compared
+                continue
+            shared.add((id(x), id(y)))
+            pairs += [(getattr(x, f), getattr(y, f)) for f in reversed(x.__match_args__)]
+        elif isinstance(x, tuple):
+            if not isinstance(y, tuple) or len(x) != len(y):
+                return False
+            pairs += zip(reversed(x), reversed(y), strict=True)
+        elif not _same_leaf(x, y):
             return False
-        if isinstance(a, Pair):
-            return same(a.a, b.a) and same(a.b, b.b)  # type: ignore[attr-defined]  # b is of the same type
-        return all(same(getattr(a, f), getattr(b, f)) for f in a.__match_args__)
-    if isinstance(a, tuple):
-        return isinstance(b, tuple) and len(a) == len(b) and all(map(same, a, b))
+    return True
+
+
+def _same_leaf(a: object, b: object) -> bool:
     if isinstance(a, Operators) or isinstance(b, Operators):
         return False
     if isinstance(a, float) and isinstance(b, float):  # 0.0 and -0.0 are two numbers, a NaN is the same as itself
@@ -360,6 +365,30 @@ def same(a: object, b: object) -> bool:
 
 def structural_hash(expr: Expr) -> int:
     """Return a hash that expressions of equal structure share."""
-    if isinstance(expr, Var):
-        return id(expr)
-    return hash((type(expr), *(getattr(expr, f) for f in expr.__match_args__)))
+    done: dict[int, int] = {}
+    stack: list[tuple[Node, bool]] = [(expr, False)]
+    while stack:
+        node, ready = stack.pop()
+        if id(node) in done:
+            continue
+        if isinstance(node, Var):
+            done[id(node)] = id(node)
+        elif ready:
+            done[id(node)] = hash((type(node), *(_hashable(getattr(node, f), done) for f in node.__match_args__)))
+        else:
+            stack.append((node, True))
+            stack += [(child, False) for f in node.__match_args__ for child in _nodes(getattr(node, f))]
+    return done[id(expr)]
+
+
+def _nodes(value: object) -> list[Node]:
+    """Return the expressions in a field."""
+    items = value if isinstance(value, tuple) else (value,)
+    return [item for item in items if isinstance(item, Node)]
+
+
+def _hashable(value: object, done: dict[int, int]) -> object:
+    """Return what stands for a field in a hash: the hashes of the expressions in it."""
+    if isinstance(value, Node):
+        return done[id(value)]
+    return tuple(_hashable(item, done) for item in value) if isinstance(value, tuple) else value

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from isa.errors import VTAError
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.dtype import BOOL, DType, Kind
 from vta.tir.expr import (
     EQ,
@@ -167,6 +168,7 @@ class ExprWriter:
     places: dict[Buffer, BufferLayout] = field(default_factory=dict)
     lets: int = 0
 
+    @deep
     def write(self, expr: Expr) -> Code:
         """Return the source of a scalar expression."""
         match expr:

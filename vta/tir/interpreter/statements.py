@@ -13,6 +13,7 @@ from typing import assert_never
 
 from vta.tir.blocks import block_as_loops
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.dtype import DType
 from vta.tir.expr import Expr, IntImm, IterVar, Range, Var
 from vta.tir.func import PrimFunc
@@ -191,6 +192,7 @@ class _StmtWriter:
 
     # Statements
 
+    @deep
     def statement(self, stmt: Stmt) -> None:
         """Write a statement."""
         match stmt:
