@@ -1,6 +1,7 @@
 """A trace as Chrome's trace event JSON, which https://ui.perfetto.dev opens: tracks, token arrows, counters.
 
-One process per launch. Tracks: each module's instructions (overlapping ones on further lanes) and what it waited for,
+One process per launch, and one for the graph that launches are for: a track per node, launches end to end. Tracks of a
+launch: each module's instructions (overlapping ones on further lanes) and what it waited for,
 the bursts of each memory client. Arrows lead from the instruction that pushed a token to the one that popped it.
 Counters: tokens in each queue, beats of memory that moved. The format has no unit but time: a cycle is a nanosecond, as
 it is at 1 GHz, and each launch's name says so. Tests: tests/vta/inspect/trace/test_perfetto.py.
@@ -26,6 +27,9 @@ __all__ = ["trace_events", "write_perfetto"]
 _BUCKET = 64
 """Cycles over which the bandwidth counter sums."""
 
+_GRAPH = 1_000_000
+"""The number of the process with the nodes of the graph: more than there are launches."""
+
 Event = dict[str, object]
 
 
@@ -33,13 +37,48 @@ def write_perfetto(launches: Iterable[Recorded], file: IO[str]) -> int:
     """Write the JSON of ``launches``; return the number of events."""
     count = 0
     file.write('{"displayTimeUnit":"ns","traceEvents":[\n')
-    for launch in launches:
-        for event in trace_events(launch):
-            file.write(",\n" if count else "")
-            file.write(json.dumps(event, separators=(",", ":")))
-            count += 1
+    for event in _all_events(launches):
+        file.write(",\n" if count else "")
+        file.write(json.dumps(event, separators=(",", ":")))
+        count += 1
     file.write("\n]}\n")
     return count
+
+
+def _all_events(launches: Iterable[Recorded]) -> Iterator[Event]:
+    """Yield the events of all launches, and at the end those of the graph that they are for, if there is one."""
+    nodes = _NodeTracks()
+    for launch in launches:
+        yield from trace_events(launch)
+        nodes.add(launch)
+    yield from nodes.events()
+
+
+class _NodeTracks:
+    """A track for every node of a graph; each launch begins where the one before it ended."""
+
+    def __init__(self) -> None:
+        self._tracks = _Tracks(_GRAPH)
+        self._events: list[Event] = []
+        self._time = 0
+
+    def add(self, launch: Recorded) -> None:
+        """Note a launch; those for no node take their time all the same."""
+        duration = launch.timeline.duration
+        if launch.node:
+            detail = {"launch": launch.number, "instructions": len(launch)}
+            name, length = f"launch {launch.number}", microseconds(duration)
+            self._events.append(self._tracks.event(launch.node, "X", name, self._time, dur=length, args=detail))
+        self._time += duration
+
+    def events(self) -> Iterator[Event]:
+        """Yield everything, if any launch was for a node."""
+        if self._events:
+            name = {"name": "graph nodes, launches end to end"}
+            yield {"ph": "M", "name": "process_name", "pid": _GRAPH, "args": name}
+            yield {"ph": "M", "name": "process_sort_index", "pid": _GRAPH, "args": {"sort_index": -1}}
+            yield from self._events
+            yield from self._tracks.names()
 
 
 def trace_events(launch: Recorded) -> Iterator[Event]:

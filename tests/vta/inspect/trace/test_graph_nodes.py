@@ -85,11 +85,34 @@ def test_perfetto_has_node_stage_and_call_of_every_instruction(launches: Launche
     device = launches[0].device
     unit = "cycle" if device == "tsim" else "step"
     wanted = [f"launch {n} on {device}" + (f": {node}" if node else "") for n, node in enumerate(NODES)]
-    assert names == [f"{name} (1 {unit} = 1 ns)" for name in wanted]
+    assert names == [*(f"{name} (1 {unit} = 1 ns)" for name in wanted), "graph nodes, launches end to end"]
     found = [event["args"] for event in events if event["ph"] == "X" and "index" in event.get("args", {})]
     assert len(found) == sum(len(launch) for launch in launches[1])
     assert {args["node"] for args in found if "node" in args} == {"block1/add", "block2/add"}
     assert {"VTALoadBuffer2D", "VTAPushALUOp"} <= {args["call"] for args in found}
+
+
+def test_perfetto_has_a_track_for_every_node_with_its_launches_end_to_end(launches: Launches) -> None:
+    file = io.StringIO()
+    write_perfetto(launches[1], file)
+    events = json.loads(file.getvalue())["traceEvents"]
+    graph = next(e["pid"] for e in events if e["name"] == "process_name" and "graph nodes" in e["args"]["name"])
+    mine = [event for event in events if event["pid"] == graph]
+    tracks = {e["tid"]: e["args"]["name"] for e in mine if e["name"] == "thread_name"}
+    slices = [
+        (tracks[e["tid"]], *e["args"].values(), round(1000 * e["ts"]), round(1000 * e["dur"]))
+        for e in mine
+        if e["ph"] == "X"
+    ]
+    lengths = [launch.timeline.duration for launch in launches[1]]
+    assert slices == [
+        (node, number, len(launches[1][number]), sum(lengths[:number]), lengths[number])
+        for number, node in enumerate(NODES)
+        if node
+    ]
+    plain = io.StringIO()
+    write_perfetto([launches[1][2]], plain)
+    assert "graph nodes" not in plain.getvalue()
 
 
 def test_a_capsule_keeps_the_nodes(trace: Path) -> None:
@@ -130,3 +153,31 @@ def test_the_page_shows_and_finds_the_node_and_the_call(launches: Launches, tmp_
         driver.execute_script("vtaTrace.search('block1')")
         assert driver.execute_script("return vtaTrace.state.matches.length") == len(launches[1][0])
         assert console_errors(driver) == []
+
+
+@pytest.mark.skipif(missing_browser() is not None, reason=str(missing_browser()))
+def test_the_page_shows_the_launches_of_one_node(launches: Launches, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(page_text(page_data(*launches)), encoding="utf-8")
+    cycles = launches[1][1].timeline.duration + launches[1][3].timeline.duration
+    unit = "cycles" if launches[0].device == "tsim" else "steps"
+    with chromium(file) as driver:
+
+        def texts(name: str) -> list[str]:
+            return [option.text for option in driver.find_elements(By.CSS_SELECTOR, f"#{name} option")]
+
+        assert texts("node")[0] == "all"
+        assert texts("node")[2] == f"block2/add ({cycles:,} {unit})"
+        driver.find_elements(By.CSS_SELECTOR, "#node option")[2].click()
+        assert texts("launch") == ["1: block2/add", "3: block2/add"]
+        assert driver.find_element(By.ID, "subtitle").text.startswith("launch 1 for block2/add on ")
+        driver.find_elements(By.CSS_SELECTOR, "#launch option")[1].click()
+        assert driver.find_element(By.ID, "subtitle").text.startswith("launch 3 for block2/add on ")
+        driver.execute_script("vtaTrace.open(2)")  # a launch of another node: all are shown again
+        assert len(texts("launch")) == 4
+        driver.execute_script("vtaTrace.filterByNode('')")
+        assert driver.find_element(By.ID, "subtitle").text.startswith("launch 2 on ")
+        assert console_errors(driver) == []
+    file.write_text(page_text(page_data(launches[0], [launches[1][2]])), encoding="utf-8")
+    with chromium(file) as driver:
+        assert not driver.find_element(By.ID, "nodes").is_displayed()

@@ -5,6 +5,7 @@ function open(number) {
   launch = DATA.launches[number];
   launch.colours ??= launch.instructions.text.map(colour);
   Object.assign(state, { begin: 0, end: duration(), selected: -1, query: "", matches: [] });
+  if (by("node").value && launch.node !== by("node").value) listLaunches("");
   by("launch").value = number;
   by("search").value = by("found").textContent = "";
   const length = `${count(launch.duration)} ${launch.clock ? "cycles" : "instructions executed"}`;
@@ -26,6 +27,32 @@ function open(number) {
   fillTable();
 }
 
+/** Offer the launches of a node, or of all for an empty name. */
+function listLaunches(node) {
+  by("node").value = node;
+  by("launch").replaceChildren();
+  DATA.launches.forEach((one, number) => {
+    if (node && one.node !== node) return;
+    by("launch").append(element("option", one.node ? `${one.number}: ${one.node}` : one.number, { value: number }));
+  });
+}
+
+/** Show the launches of a node alone, the first of them at once. */
+function filterByNode(node) {
+  listLaunches(node);
+  open(node ? DATA.launches.findIndex((one) => one.node === node) : state.launch);
+}
+
+/** Offer the nodes of the graph that launches are for, each with how long its launches took. */
+function listNodes() {
+  const times = new Map();
+  for (const one of DATA.launches) if (one.node) times.set(one.node, (times.get(one.node) || 0) + one.duration);
+  by("nodes").hidden = !times.size;
+  by("node").append(element("option", "all", { value: "" }));
+  const length = DATA.launches[0].clock ? "cycles" : "steps";
+  for (const [node, time] of times) by("node").append(element("option", `${node} (${count(time)} ${length})`, { value: node }));
+}
+
 function start() {
   document.title = by("title").title = by("title").textContent = `VTA trace${DATA.program ? `: ${DATA.program}` : ""}`;
   if (!DATA.launches.length) {
@@ -33,9 +60,8 @@ function start() {
     for (const part of document.querySelectorAll("nav, main")) part.hidden = true;
     return;
   }
-  DATA.launches.forEach((one, number) => {
-    by("launch").append(element("option", one.node ? `${one.number}: ${one.node}` : one.number, { value: number }));
-  });
+  listNodes();
+  listLaunches("");
   listenToTimeline();
   listenToOverview();
   listenToButtons();
@@ -45,6 +71,6 @@ function start() {
   open(0);
 }
 
-window.vtaTrace = { data: DATA, state, view, zoom, fit, select, search, step, open, boxes: () => boxes, tracks: () => tracks,
+window.vtaTrace = { data: DATA, state, view, zoom, fit, select, search, step, open, filterByNode, boxes: () => boxes, tracks: () => tracks,
   colours: () => ({ causes: CAUSES, store: KINDS.store, fetch: stateColour("fetch", "hazard"), idle: causeColour("idle") }) };
 start();

@@ -79,6 +79,7 @@ function listenToButtons() {
     "zoom-in": () => zoom(2), "zoom-out": () => zoom(0.5), fit, "zoom-selection": zoomToSelection,
   };
   for (const [name, act] of Object.entries(clicks)) by(name).addEventListener("click", act);
+  by("node").addEventListener("change", (event) => filterByNode(event.target.value));
   by("launch").addEventListener("change", (event) => open(Number(event.target.value)));
   by("search").addEventListener("input", (event) => search(event.target.value));
   by("search").addEventListener("keydown", (event) => {
