@@ -158,13 +158,30 @@ class Network:
                 raise NetworkError(f"{where} name tensor {name!r}, which the network does not have")
         return names
 
+    def _is_made_of(self, name: str, made: set[str]) -> bool:
+        """Return whether a tensor of the arena consists of others that have been made, as a concatenation does."""
+        whole = self.tensors[name]
+        if whole.home is not Home.ARENA:
+            return False
+        at, end = whole.offset, whole.offset + whole.nbytes
+        parts = sorted(
+            (part.offset, part.offset + part.nbytes)
+            for part in (self.tensors[other] for other in made)
+            if part.home is Home.ARENA and part.offset < end and part.offset + part.nbytes > at
+        )
+        for begin, beyond in parts:
+            if begin > at:
+                return False
+            at = max(at, beyond)
+        return at >= end
+
     def _check_step(self, step: Step, made: set[str]) -> tuple[str, ...]:
         """Check one step; return the tensors that it makes."""
         where = f"step {step.node!r}"
         match step:
             case HostStep():
                 for name in self._known(where, step.inputs):
-                    if name not in made:
+                    if name not in made and not self._is_made_of(name, made):
                         raise NetworkError(f"{where} reads tensor {name!r} before a step has made it")
                 for name in self._known(where, step.outputs):
                     if self.tensors[name].home not in (Home.HOST, Home.ARENA):

@@ -16,16 +16,16 @@ from runtime.executor.operators.attribute_values import Plain, plain_values
 from runtime.executor.operators.names import Op
 from runtime.executor.operators.types import Array, TensorType
 from vta.environment import Environment
-from vta.relay.backend.kernel import HostCall, Item, Kernel
+from vta.relay.backend.arena import Arena
+from vta.relay.backend.joins import VIEWS
+from vta.relay.backend.kernel import HostCall, Item, Join, Kernel, Stacked
 from vta.relay.backend.lower import Lowered
-from vta.relay.backend.memory import ALIGNMENT, Lifetime, planned
+from vta.relay.backend.memory import ALIGNMENT
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleGetItem, tensor_type
 from vta.topi.conv.conv2d_operator import Conv2d
+from vta.topi.core.layout import blocks
 
 __all__ = ["Assembled", "assembled"]
-
-_VIEWS = (Op.RESHAPE, Op.SQUEEZE, Op.EXPAND_DIMS, Op.BATCH_FLATTEN, Op.COPY)
-"""Operators that may leave an activation as it lies on the device."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +51,8 @@ def assembled(
         match item:
             case Kernel():
                 maker.kernel(item, made[item])
+            case Join():
+                maker.join(item)
             case HostCall():
                 maker.host_call(item)
     return Assembled(maker.network(origin, outputs), maker.results)
@@ -66,6 +68,7 @@ class _Assembler:
     constants: list[npt.NDArray[np.uint8]] = field(default_factory=list)
     constant_bytes: int = 0
     results: dict[str, Call] = field(default_factory=dict)
+    arena: Arena = field(default_factory=Arena)
     _host: dict[tuple[Expr, int], str] = field(default_factory=dict)
     """Name of a value (of a tuple: of its part) with the host."""
     _device: dict[Expr, str] = field(default_factory=dict)
@@ -121,9 +124,11 @@ class _Assembler:
         self.steps.append(HostStep(name, str(Op.RESHAPE), (between,), (name,), reshape))
         return kind.shape
 
-    def on_device(self, expr: Expr, shape: tuple[int, ...], dtype: str, kernel: Kernel) -> str:
+    def on_device(self, expr: Expr | Stacked, shape: tuple[int, ...], dtype: str, kernel: Kernel) -> str:
         """Return the name of an activation on the device, as an argument of ``shape`` of ``kernel``."""
         operator = kernel.operator
+        if isinstance(expr, Stacked):
+            return self._stacked(f"{kernel.name}.parts", expr.parts)
         if isinstance(operator, Conv2d) and kernel.activations.get(0) is expr:
             folded = operator.folded(self.env)
             if folded.factors != (1, 1):
@@ -139,12 +144,17 @@ class _Assembler:
         found = self._device.get(expr)
         if found is not None and _same_bytes(self.tensors[found].shape, shape):
             return found
-        source = self.on_host(expr)
+        name = self._packed(self.on_host(expr), shape, dtype)
+        self._device[expr] = name
+        return name
+
+    def _packed(self, source: str, shape: tuple[int, ...], dtype: str) -> str:
+        """Append the step that packs a tensor of the host; return the name of what it makes."""
+        shape = _merged(shape, self.tensors[source].shape)
         name = self._add(f"{source}.packed", shape, dtype, Home.ARENA)
         self.steps.append(
             HostStep(name, "pack", (source,), (name,), {"batch": self.env.BATCH, "block": int(shape[-1])})
         )
-        self._device[expr] = name
         return name
 
     # --- items --------------------------------------------------------------------------------------------------------
@@ -165,7 +175,7 @@ class _Assembler:
         result = self._add(item.name, _merged(shape, tensor_type(item.root).shape), dtype, Home.ARENA)
         self._device[item.root] = result
         self.results[result] = item.root
-        self.steps.append(DeviceStep(item.name, made.launches, (*names, result), item.operator.macs))
+        self.steps.append(DeviceStep(item.name, made.launches, (*names, result), item.macs))
 
     def _constant(self, name: str, array: Array) -> str:
         raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
@@ -174,6 +184,31 @@ class _Assembler:
         self.constants += [raw, np.zeros(padding, np.uint8)]
         self.constant_bytes += len(raw) + padding
         return added
+
+    def join(self, item: Join) -> None:
+        """Put the parts of a concatenation in their places."""
+        name = self._stacked(item.name, item.root.args)
+        self._device[item.root] = name
+        self.results[name] = item.root
+
+    def _stacked(self, name: str, parts: Sequence[Expr]) -> str:
+        """Return the name of a tensor on the device in which the parts lie one behind the other."""
+        env, rest = self.env, tensor_type(parts[0]).shape[2:]
+        counts = [blocks(tensor_type(part).shape[1], env.BLOCK_OUT) for part in parts]
+        whole = self._add(name, (1, sum(counts), *rest, env.BATCH, env.BLOCK_OUT), "int8", Home.ARENA)
+        at = 0
+        for part, count in zip(parts, counts, strict=True):
+            shape = (1, count, *rest, env.BATCH, env.BLOCK_OUT)
+            found = self._device.get(part)
+            if found is None or found in self.arena.within or not _same_bytes(self.tensors[found].shape, shape):
+                source = self.on_host(part)
+                made = self._packed(source, shape, "int8")
+                if found is None:
+                    self._device[part] = made
+                found = made
+            self.arena.put(found, whole, at)
+            at += self.tensors[found].nbytes
+        return whole
 
     def host_call(self, item: HostCall) -> None:
         """Append a call of the host, unless its result lies on the device as its operand does."""
@@ -196,7 +231,7 @@ class _Assembler:
 
     def _is_view(self, call: Call) -> bool:
         """Return whether a call gives other names to axes of size 1, and its operand is on the device."""
-        if call.callee not in _VIEWS or not isinstance(call.type, TensorType) or call.args[0] not in self._device:
+        if call.callee not in VIEWS or not isinstance(call.type, TensorType) or call.args[0] not in self._device:
             return False
         old, new = tensor_type(call.args[0]).shape, call.type.shape
         return len(old) > 1 and len(new) > 1 and old[:2] == new[:2] and prod(old[2:]) == prod(new[2:]) == 1
@@ -208,7 +243,7 @@ class _Assembler:
         body = self.function.body
         outputs = tuple(self.on_host(expr) for expr in (body.fields if isinstance(body, Tuple) else (body,)))
         outputs = self._named_outputs(outputs, names)
-        arena_bytes = self._plan()
+        arena_bytes = self.arena.plan(self.steps, self.tensors)
         return Network(
             config=self.env.config,
             tensors=self.tensors,
@@ -253,6 +288,7 @@ class _Assembler:
         self.tensors[new] = replace(self.tensors.pop(old), name=new)
         if old in self.results:
             self.results[new] = self.results.pop(old)
+        self.arena.rename(old, new)
         if old in self.host_constants:
             self.host_constants[new] = self.host_constants.pop(old)
 
@@ -271,20 +307,6 @@ class _Assembler:
     @property
     def _inputs(self) -> tuple[str, ...]:
         return tuple(param.name for param in self.function.params)
-
-    def _plan(self) -> int:
-        spans: dict[str, tuple[int, int]] = {}
-        for number, step in enumerate(self.steps):
-            touched = step.tensors if isinstance(step, DeviceStep) else (*step.inputs, *step.outputs)
-            for name in touched:
-                if self.tensors[name].home is Home.ARENA:
-                    spans[name] = (spans.get(name, (number, number))[0], number)
-        names = list(spans)
-        offsets, total = planned([Lifetime(self.tensors[name].nbytes, *spans[name]) for name in names])
-        for name, offset in zip(names, offsets, strict=True):
-            old = self.tensors[name]
-            self.tensors[name] = Tensor(old.name, old.shape, old.dtype, old.home, offset)
-        return total
 
 
 def _merged(packed: tuple[int, ...], plain: tuple[int, ...]) -> tuple[int, ...]:

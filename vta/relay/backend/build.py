@@ -8,6 +8,7 @@ from typing import TypeAlias
 from runtime.executor.network import Network
 from vta.environment import Environment
 from vta.relay.backend.assemble import assembled
+from vta.relay.backend.joins import with_parts_apart
 from vta.relay.backend.kernel import HostCall, Item, Kernel
 from vta.relay.backend.lower import Lowered, lowered
 from vta.relay.backend.recognise import Refusals, placed
@@ -37,7 +38,7 @@ class Built:
     @property
     def macs(self) -> int:
         """Multiplications with an addition that the accelerator does."""
-        return sum(item.operator.macs for item in self.items if isinstance(item, Kernel))
+        return sum(item.macs for item in self.items if isinstance(item, Kernel))
 
 
 def build_network(
@@ -59,6 +60,8 @@ def build_network(
     ``accelerator``, the host computes everything.
     """
     integers = integer_network(function, passes=passes)
+    if accelerator:
+        integers = with_parts_apart(integers, env)
     refusals = Refusals()
     while True:
         items = placed(integers, env, refusals) if accelerator else _on_the_host(integers)

@@ -16,6 +16,7 @@ from runtime.executor.operators.qnn.products import QnnConv2dAttrs, QnnConv2dTra
 from runtime.executor.operators.qnn.tables import QnnPool2dAttrs
 from runtime.executor.operators.resize import Coordinates, Resize2dAttrs, ResizeMethod, UpsamplingAttrs, nearest_indices
 from runtime.executor.operators.types import Array
+from vta.relay.backend.kernel import Stacked
 from vta.relay.backend.steps import CallSteps, add_steps, lookup_steps, requantize_steps
 from vta.relay.integer.weights import known
 from vta.relay.ir.nodes import Call, Expr, tensor_type
@@ -39,7 +40,7 @@ class Layer:
     """How the operator is made for an epilogue, its own inputs, and whether residuals may follow."""
 
     make: Make
-    reads: tuple[Array | Expr, ...]
+    reads: tuple[Array | Expr | Stacked, ...]
     takes_residuals: bool = True
 
 
@@ -213,6 +214,7 @@ LAYERS: Mapping[Op, Callable[[Call], Layer]] = {
 """What gives int32 sums: it comes first, so that what follows becomes its epilogue."""
 
 ALONE: Mapping[Op, Callable[[Call], Layer]] = {
+    Op.COPY: _elementwise,
     Op.GLOBAL_MAX_POOL2D: _global_max_pool,
     Op.MAX_POOL2D: _max_pool,
     Op.PAD: _pad,

@@ -7,12 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from runtime.executor.operators.names import Op
 from runtime.executor.operators.types import Array
 from vta.relay.ir.nodes import Call, Expr
 from vta.relay.ir.origin import Origin, merged
 from vta.topi.core.operator import Operator
 
-__all__ = ["HostCall", "Item", "Kernel"]
+__all__ = ["HostCall", "Item", "Join", "Kernel", "Stacked"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stacked:
+    """Tensors one behind the other along channels, each of which begins with a block of its own."""
+
+    parts: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,13 +33,26 @@ class Kernel:
 
     operator: Operator
     calls: tuple[Call, ...]
-    activations: Mapping[int, Expr]
+    activations: Mapping[int, Expr | Stacked]
     constants: Mapping[int, Array]
 
     @property
     def root(self) -> Call:
         """The call whose result the operator gives."""
         return self.calls[-1]
+
+    @property
+    def macs(self) -> int:
+        """Multiplications with an addition that the network needs: none where ones only move channels."""
+        return 0 if self.calls[0].callee is Op.CONCATENATE else self.operator.macs
+
+    @property
+    def rule(self) -> str:
+        """Why the accelerator does it, and how."""
+        what = type(self.operator).__name__
+        if self.calls[0].callee is Op.CONCATENATE:
+            what += " of ones, which moves channels together,"
+        return f"{what} with {len(self.calls) - 1} calls in its epilogue"
 
     @property
     def origins(self) -> tuple[Origin, ...]:
@@ -57,4 +78,16 @@ class HostCall:
         return self.root.origins[0].name if self.root.origins else str(self.root.callee)
 
 
-Item: TypeAlias = Kernel | HostCall
+@dataclass(frozen=True, slots=True, eq=False)
+class Join:
+    """A concatenation whose parts are made in their places on the device."""
+
+    root: Call
+
+    @property
+    def name(self) -> str:
+        """What it is called in reports."""
+        return self.root.origins[0].name if self.root.origins else str(self.root.callee)
+
+
+Item: TypeAlias = Kernel | Join | HostCall

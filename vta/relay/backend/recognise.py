@@ -15,7 +15,8 @@ from isa.errors import VTAError
 from runtime.executor.operators.names import Op
 from vta.environment import Environment
 from vta.relay.backend.heads import ALONE, FIRST_STEPS, LAYERS, Layer, RefusedError
-from vta.relay.backend.kernel import HostCall, Item, Kernel
+from vta.relay.backend.joins import join_of
+from vta.relay.backend.kernel import HostCall, Item, Join, Kernel
 from vta.relay.backend.steps import CallSteps, add_steps, lookup_steps, requantize_steps
 from vta.relay.ir.nodes import Call, Constant, Function, tensor_type
 from vta.relay.ir.traverse import calls, use_counts, users
@@ -58,7 +59,7 @@ def placed(function: Function, env: Environment, refusals: Refusals | None = Non
         if call.callee in LAYERS:
             placement.try_layer(call)
     for call in order:
-        if call.callee in ALONE:
+        if call.callee in ALONE or call.callee is Op.CONCATENATE:
             placement.try_layer(call)
     return list(placement.items(order))
 
@@ -83,6 +84,8 @@ class _Placement:
         self._kernels: dict[Call, Kernel] = {}
         self._reasons: dict[Call, str] = dict(refusals.reasons)
         self._longest = refusals.longest
+        self._joins: dict[Call, Join] = {}
+        self._env = env
         self.taken: set[Call] = set()
 
     def try_layer(self, call: Call) -> None:
@@ -90,7 +93,11 @@ class _Placement:
         if call in self.taken or call in self._reasons:
             return
         try:
-            kernel = self._kernel(call)
+            layer = self._layer(call)
+            if isinstance(layer, Join):
+                self._joins[call] = layer
+                return
+            kernel = self._kernel(call, layer)
         except VTAError as error:
             self._reasons[call] = str(error)
             return
@@ -102,12 +109,17 @@ class _Placement:
         for call in order:
             if call in self._kernels:
                 yield self._kernels[call]
+            elif call in self._joins:
+                yield self._joins[call]
             elif call not in self.taken:
                 yield HostCall(call, self._reasons.get(call, f"the accelerator has no operator for {call.callee}"))
 
-    def _kernel(self, call: Call) -> Kernel:
+    def _layer(self, call: Call) -> Layer | Join:
         assert isinstance(call.callee, Op)
-        layer = {**LAYERS, **ALONE}[call.callee](call)
+        return join_of(call, self._env) if call.callee is Op.CONCATENATE else {**LAYERS, **ALONE}[call.callee](call)
+
+    def _kernel(self, call: Call, layer: Layer) -> Kernel:
+        assert isinstance(call.callee, Op)
         chain, tail = [call], list[CallSteps]()
         if call.callee in FIRST_STEPS:
             tail.append(FIRST_STEPS[call.callee](call))

@@ -12,7 +12,7 @@ from runtime.executor.operators.foreign import OnnxNodeAttrs
 from runtime.executor.operators.names import Op
 from runtime.executor.runner import NodeRun
 from vta.relay.backend.build import Built
-from vta.relay.backend.kernel import HostCall, Kernel
+from vta.relay.backend.kernel import HostCall, Join, Kernel
 from vta.relay.ir.nodes import Call, tensor_type
 
 __all__ = ["NodeReport", "macs_of", "reports"]
@@ -72,13 +72,13 @@ def reports(built: Built, runs: Sequence[NodeRun] = ()) -> list[NodeReport]:
             case Kernel():
                 run = ran.get(item.name)
                 cycles = None if run is None else run.cycles
-                macs = item.operator.macs
+                macs = item.macs
                 found.append(
                     NodeReport(
                         item.name,
                         tuple(origin.name for origin in item.origins),
                         "accelerator",
-                        f"{type(item.operator).__name__} with {len(item.calls) - 1} calls in its epilogue",
+                        item.rule,
                         "",
                         macs,
                         sum(len(launch) for launch in launches.get(item.name, ())),
@@ -87,6 +87,10 @@ def reports(built: Built, runs: Sequence[NodeRun] = ()) -> list[NodeReport]:
                         None if not cycles else macs / (cycles * peak),
                     )
                 )
+            case Join():
+                nodes = tuple(origin.name for origin in item.root.origins)
+                rule = "its parts are whole blocks of channels and are made in their places"
+                found.append(NodeReport(item.name, nodes, "accelerator", rule, "", 0, 0))
             case HostCall():
                 call = item.root
                 change = _CHANGES.get(call.callee, "") if isinstance(call.callee, Op) else ""
