@@ -1,4 +1,7 @@
-"""Random quantised networks as exporters write them: branches, residuals, concatenations, unequal scales, odd sizes."""
+"""Random quantised networks as exporters write them.
+
+They have branches, residuals, concatenations, resizes, pools, functions, unequal scales, odd sizes, several outputs.
+"""
 
 from dataclasses import dataclass
 
@@ -79,21 +82,68 @@ class _Builder:
 
     def pool(self) -> None:
         x = self.any()
-        kind = "MaxPool" if self.rng.random() < 0.6 else "AveragePool"
-        size = int(self.rng.integers(1, min(x.shape[2:]) + 1))
-        size = min(size, 3)
-        made = self.q.op(kind, [x.name], kernel_shape=[size, size], strides=[1, 1])
-        self.quantised(made, (*x.shape[:2], x.shape[2] - size + 1, x.shape[3] - size + 1), 127 * x.scale)
+        kind = "MaxPool" if self.rng.random() < 0.5 else "AveragePool"
+        size = [int(self.rng.integers(1, min(extent, 3) + 1)) for extent in x.shape[2:]]
+        stride = [int(self.rng.integers(1, 3)) for _ in size]
+        pads = [int(self.rng.integers(0, extent)) for extent in (*size, *size)]
+        more: dict[str, object] = {}
+        if kind == "AveragePool":
+            more["count_include_pad"] = int(self.rng.integers(0, 2))
+        made = self.q.op(kind, [x.name], kernel_shape=size, strides=stride, pads=pads, ceil_mode=0, **more)
+        rows, columns = (
+            (extent + pads[axis] + pads[axis + 2] - size[axis]) // stride[axis] + 1
+            for axis, extent in enumerate(x.shape[2:])
+        )
+        self.quantised(made, (*x.shape[:2], rows, columns), 127 * x.scale)
+
+    def last_windows_that_are_not_whole(self) -> None:
+        """A pool with ``ceil_mode``, without pads: where ONNX's shape rule and onnxruntime agree."""
+        x = self.any()
+        kind = "MaxPool" if self.rng.random() < 0.5 else "AveragePool"
+        size = [int(self.rng.integers(1, min(extent, 3) + 1)) for extent in x.shape[2:]]
+        made = self.q.op(kind, [x.name], kernel_shape=size, strides=size, ceil_mode=1)
+        rows, columns = (-(-extent // side) for extent, side in zip(x.shape[2:], size, strict=True))
+        self.quantised(made, (*x.shape[:2], rows, columns), 127 * x.scale)
+
+    def resize(self) -> None:
+        x = self.any()
+        if max(x.shape[2:]) > 16:
+            return
+        factors = [int(self.rng.integers(1, 3)) for _ in range(2)]
+        scales = self.q.constant([1, 1, *factors], "float32")
+        rule = [("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")][self.rng.integers(2)]
+        made = self.q.op(
+            "Resize", [x.name, "", scales], mode="nearest", coordinate_transformation_mode=rule[0], nearest_mode=rule[1]
+        )
+        shape = (*x.shape[:2], *(extent * factor for extent, factor in zip(x.shape[2:], factors, strict=True)))
+        if self.rng.random() < 0.5:  # as exporters do, at one scale
+            self.there.append(_Real(self.q.both(made, x.scale, x.zero), shape, x.scale, x.zero))
+        else:
+            self.quantised(made, shape, 127 * x.scale)
 
     def activation(self) -> None:
         x = self.any()
-        kind = self.rng.choice(["Sigmoid", "HardSwish", "LeakyRelu", "Tanh"])
-        self.quantised(self.q.op(str(kind), [x.name]), x.shape, 1.0 if kind in ("Sigmoid", "Tanh") else 127 * x.scale)
+        kind = str(self.rng.choice(["Sigmoid", "HardSwish", "HardSigmoid", "LeakyRelu", "PRelu", "Tanh", "Elu"]))
+        inputs = [x.name]
+        if kind == "PRelu":
+            inputs.append(self.q.constant(self.rng.uniform(-0.3, 1.5, (x.shape[1], 1, 1)), "float32"))
+        made = self.q.op(kind, inputs)
+        self.quantised(made, x.shape, 1.0 if kind in ("Sigmoid", "Tanh", "HardSigmoid") else 127 * x.scale)
 
     def grow(self) -> None:
         """Append one random step."""
-        steps = (self.conv, self.conv, self.conv, self.add, self.add, self.concat, self.pool, self.activation)
+        steps = (
+            self.conv, self.conv, self.conv, self.add, self.add, self.concat, self.concat, self.pool, self.activation,
+            self.activation, self.resize, self.last_windows_that_are_not_whole,
+        )  # fmt: skip
         steps[self.rng.integers(len(steps))]()
+
+    def outputs(self) -> list[str]:
+        """Return the quantised tensors that nothing reads, the last one among them."""
+        read = {name for node in self.q.nodes for name in node.input}
+        unread = [real.name for real in self.there if real.name not in read]
+        made = {node.output[0]: node.input[0] for node in self.q.nodes if node.op_type == "DequantizeLinear"}
+        return [made[name] for name in unread if name in made]
 
 
 def random_network(seed: int, *, steps: int = 8) -> tuple[onnx.ModelProto, np.ndarray]:
@@ -105,6 +155,7 @@ def random_network(seed: int, *, steps: int = 8) -> tuple[onnx.ModelProto, np.nd
     for _ in range(steps):
         builder.grow()
     last = builder.there[-1]
-    builder.q.quantize(builder.q.op("Relu", [last.name]), last.scale, last.zero)
-    model = model_of(builder.q.nodes, {"x": ("float32", shape)}, weights=builder.q.weights)
+    end = builder.q.quantize(builder.q.op("Relu", [last.name]), last.scale, last.zero)
+    outputs = [end, *(name for name in builder.outputs() if name != end)]
+    model = model_of(builder.q.nodes, {"x": ("float32", shape)}, weights=builder.q.weights, outputs=outputs)
     return model, builder.rng.standard_normal(shape).astype(np.float32)
