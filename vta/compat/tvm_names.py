@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from isa.errors import VTAError
 from vta import build_module, instrument, nd, pass_objects, rpc, target, te, tir_passes, topi, transform
+from vta.arith import deduce, int_set, modular, tvm_analyzer
 from vta.codegen import Module
 from vta.compat.answer import Tree
 from vta.compat.convert import convert
@@ -67,6 +68,7 @@ def tvm_names() -> Tree:
         "target": {**_public(target), "create": target.Target},
         "transform": _transform_names(),
         "instrument": _public(instrument),
+        "arith": _arith_names(),
         "runtime": _runtime(devices),
         "relay": relay_names(),
         "contrib": {
@@ -125,6 +127,16 @@ def _tir_names() -> Tree:
     nodes["schedule"] = _public(schedule)
     nodes.update({"indexdiv": te.indexdiv, "indexmod": te.indexmod, "SizeVar": te.size_var, "div": te.div})
     return nodes
+
+
+def _arith_names() -> Tree:
+    return {
+        **_public(int_set),
+        **_public(tvm_analyzer),
+        "Analyzer": tvm_analyzer.TvmAnalyzer,
+        "ModularSet": modular.ModularSet,
+        "deduce_bound": deduce.deduce_bound,
+    }
 
 
 def _te_names() -> Tree:

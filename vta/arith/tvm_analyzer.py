@@ -1,0 +1,127 @@
+"""The analyser under TVM's names: ``arith.Analyzer().const_int_bound(x + 1)``, ``modular_set``, ``constraint_scope``.
+
+Tests: tests/vta/arith/test_tvm_analyzer.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from isa.errors import VTAError
+from vta.arith import linear
+from vta.arith.const_interval import ConstInterval
+from vta.arith.facts import conjuncts
+from vta.arith.int_set import IntSet, int_set_of
+from vta.arith.modular import EVERY_INTEGER, ModularSet, modular_set
+from vta.arith.simplify import Analyzer
+from vta.tir.expr import EQ, Expr, ExprLike, FloorMod, IntImm, Range, Var, convert
+
+__all__ = [
+    "NEG_INF", "POS_INF", "AnalyzerError", "ConstIntBound", "TvmAnalyzer", "detect_clip_bound",
+    "detect_linear_equation",
+]  # fmt: skip
+
+POS_INF = (1 << 63) - 1
+NEG_INF = -POS_INF
+
+
+class AnalyzerError(VTAError, ValueError):
+    """Knowledge that an analyser cannot take."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConstIntBound:
+    """The integers from ``min_value`` to ``max_value``; ``NEG_INF`` and ``POS_INF`` are unbounded."""
+
+    min_value: int
+    max_value: int
+
+    POS_INF = POS_INF
+    NEG_INF = NEG_INF
+
+
+class TvmAnalyzer(Analyzer):
+    """An analyser with TVM's methods; what it assumes of overflow stands in ``vta.arith.simplify``."""
+
+    def __init__(self, env: Mapping[Var, Range | ConstInterval | Expr] | None = None) -> None:
+        self._residues: dict[Var, ModularSet] = {}
+        super().__init__(env)
+
+    def bind(self, var: Var, expr: Range | ConstInterval | ExprLike) -> None:
+        """Tell that ``var`` lies in a range, or is an expression."""
+        super().bind(var, expr)
+        self._residues.pop(var, None)
+        if not isinstance(expr, Range | ConstInterval):
+            self._residues[var] = modular_set(convert(expr), self._residues)
+
+    def rewrite_simplify(self, expr: ExprLike) -> Expr:
+        """Return the simplified expression; there is one normal form here."""
+        return self.simplify(expr)
+
+    def canonical_simplify(self, expr: ExprLike) -> Expr:
+        """Return the simplified expression; there is one normal form here."""
+        return self.simplify(expr)
+
+    def const_int_bound(self, expr: ExprLike) -> ConstIntBound:
+        """Return bounds of an integer expression."""
+        bounds = self.const_bounds(convert(expr))
+        low = NEG_INF if bounds.lo is None else max(bounds.lo, NEG_INF)
+        return ConstIntBound(low, POS_INF if bounds.hi is None else min(bounds.hi, POS_INF))
+
+    def modular_set(self, expr: ExprLike) -> ModularSet:
+        """Return the residues of an integer expression."""
+        return modular_set(convert(expr), self._residues)
+
+    def int_set(self, expr: ExprLike, dom_map: Mapping[Var, IntSet]) -> IntSet:
+        """Return a set with all values of an expression when variables are in sets."""
+        return int_set_of(convert(expr), dom_map, self)
+
+    def update(self, var: Var, info: ConstIntBound | ModularSet, override: bool = False) -> None:
+        """Tell bounds or residues of a variable, in addition to what is known, or (``override``) in its place."""
+        match info:
+            case ConstIntBound():
+                given = ConstInterval(
+                    None if info.min_value <= NEG_INF else info.min_value,
+                    None if info.max_value >= POS_INF else info.max_value,
+                )
+                known = self._bounds.get(var)
+                self._bounds[var] = given if override or known is None else known.intersect(given)
+            case ModularSet():
+                before = EVERY_INTEGER if override else self._residues.get(var, EVERY_INTEGER)
+                self._residues[var] = before.intersect(info)
+            case _:
+                raise AnalyzerError(f"update of {var.name!r}: expected a ConstIntBound or a ModularSet, got {info!r}")
+
+    def constraint_scope(self, constraint: ExprLike) -> AbstractContextManager[None]:
+        """Take ``constraint`` for true inside a ``with`` block."""
+        return self._constrained(convert(constraint))
+
+    @contextmanager
+    def _constrained(self, condition: Expr) -> Iterator[None]:
+        residues = dict(self._residues)
+        for part in conjuncts(condition):
+            match part:
+                case EQ(a=FloorMod(a=Var() as var, b=IntImm(value=step)), b=IntImm(value=base)) if step > 0:
+                    known = self._residues.get(var, EVERY_INTEGER)
+                    self._residues[var] = known.intersect(ModularSet(step, base))
+                case _:
+                    continue
+        try:
+            with self.constraint(condition):
+                yield
+        finally:
+            self._residues = residues
+
+
+def detect_linear_equation(expr: ExprLike, var_list: Sequence[Var]) -> list[Expr]:
+    """Return the coefficient of each variable and the base; the empty list if there is no such form."""
+    form = linear.detect_linear_equation(convert(expr), list(var_list))
+    return [] if form is None else list(form)
+
+
+def detect_clip_bound(expr: ExprLike, var_list: Sequence[Var]) -> list[Expr | None]:
+    """Return the least and the largest value of each variable; the empty list if the condition is no such bound."""
+    found = linear.detect_clip_bound(convert(expr), list(var_list))
+    return [] if found is None else [end for pair in found for end in pair]
