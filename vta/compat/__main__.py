@@ -4,7 +4,7 @@ It is ``vta run`` with all its options, but what follows the script belongs to t
 Tests: tests/vta/compat/test_scripts.py.
 """
 
-from vta.cli.app import run_scripts
+from vta.cli import run_script_command
 
 if __name__ == "__main__":
-    run_scripts("python -m vta.compat")
+    run_script_command("python -m vta.compat")
