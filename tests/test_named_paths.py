@@ -33,6 +33,7 @@ PAGES = (
     "docs/hardware.md",
     "docs/hw-sim.md",
     "docs/operators.md",
+    "docs/remote.md",
 )
 FILES = sorted(
     [

@@ -6,13 +6,12 @@ Tests: tests/vta/front/test_nd.py.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from isa.errors import VTAError
-from runtime.memory.array import ArrayError, DeviceArray, HostArray
+from runtime.memory.array import ArrayError, DeviceArray, HostArray, StoredArray
 from runtime.session import Session
 from vta.environment import get_env
 from vta.tir.expr import ExprLike, IntImm
@@ -27,7 +26,25 @@ class DeviceError(VTAError, ValueError):
     """A device that is not there."""
 
 
-class HostNDArray(HostArray):
+class NDArray(StoredArray):
+    """An array on a device: in host memory, in an accelerator's, or in that of a remote session."""
+
+    @property
+    def device(self) -> "Device":
+        """Where it is."""
+        raise NotImplementedError
+
+    @property
+    def ctx(self) -> "Device":
+        """Where it is (the old name of ``device``)."""
+        return self.device
+
+    def asnumpy(self) -> npt.NDArray[np.generic]:
+        """Return the contents, a copy (the old name of ``numpy``)."""
+        return self.numpy()
+
+
+class HostNDArray(HostArray, NDArray):
     """An array in host memory."""
 
     @property
@@ -35,14 +52,8 @@ class HostNDArray(HostArray):
         """Where it is."""
         return cpu(0)
 
-    ctx = device
 
-    def asnumpy(self) -> npt.NDArray[np.generic]:
-        """Return the contents, a copy (the old name of ``numpy``)."""
-        return self.numpy()
-
-
-class DeviceNDArray(DeviceArray):
+class DeviceNDArray(DeviceArray, NDArray):
     """An array in device memory."""
 
     @property
@@ -50,19 +61,10 @@ class DeviceNDArray(DeviceArray):
         """Where it is."""
         return Device(EXT_DEV, 0, self.session)
 
-    ctx = device
 
-    def asnumpy(self) -> npt.NDArray[np.generic]:
-        """Return the contents, a copy (the old name of ``numpy``)."""
-        return self.numpy()
-
-
-NDArray: TypeAlias = HostNDArray | DeviceNDArray
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Device:
-    """A place for arrays: host memory, or the accelerator of ``session``."""
+    """A place for arrays: host memory, or the accelerator of ``session``. A remote session derives its own."""
 
     device_type: int
     device_id: int = 0
@@ -80,6 +82,10 @@ class Device:
     def exist(self) -> bool:
         """Whether it can be used."""
         return True
+
+    def empty(self, shape: Sequence[int], dtype: str) -> NDArray:
+        """Return a new array here."""
+        return HostNDArray(shape, dtype) if self.session is None else DeviceNDArray(self.session, shape, dtype)
 
     def sync(self) -> None:
         """Wait until it is idle, which it always is: a function returns when its work is done."""
@@ -112,10 +118,7 @@ def device(dev_type: str | int, dev_id: int = 0) -> Device:
 def empty(shape: ExprLike | Sequence[ExprLike], dtype: str = "float32", device: Device | None = None) -> NDArray:
     """Return a new array on ``device`` (host memory if left out), filled with whatever lay there."""
     extents = [_extent(e) for e in (shape if isinstance(shape, Sequence) and not isinstance(shape, str) else [shape])]
-    place = device or cpu()
-    if place.session is None:
-        return HostNDArray(extents, str(dtype))
-    return DeviceNDArray(place.session, extents, str(dtype))
+    return (device or cpu()).empty(extents, str(dtype))
 
 
 def array(arr: npt.ArrayLike | NDArray, device: Device | None = None, *, dtype: str | None = None) -> NDArray:
@@ -123,7 +126,7 @@ def array(arr: npt.ArrayLike | NDArray, device: Device | None = None, *, dtype: 
 
     ``dtype`` names a type that numpy does not have ("int4"); the values must fit it.
     """
-    if isinstance(arr, HostArray | DeviceArray):
+    if isinstance(arr, StoredArray):
         result = empty(arr.shape, dtype or arr.dtype, device)
         result.copyfrom(arr)
         return result

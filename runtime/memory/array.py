@@ -20,7 +20,7 @@ from isa.errors import VTAError
 from runtime.memory.device_memory import Allocation
 from runtime.session import Session
 
-__all__ = ["ArrayError", "DeviceArray", "ElementType", "HostArray"]
+__all__ = ["ArrayError", "DeviceArray", "ElementType", "HostArray", "MappedArray", "StoredArray"]
 
 Array = npt.NDArray[np.generic]
 Bytes = npt.NDArray[np.uint8]
@@ -81,8 +81,8 @@ class ElementType:
         return numbers.astype(self.host).reshape(shape)
 
 
-class _Array:
-    """What arrays of both kinds share: shape, type and copies through ``_raw``, their bytes in memory."""
+class StoredArray:
+    """What arrays share wherever they are: shape, type and copies. ``_load`` and ``_store`` move their bytes."""
 
     def __init__(self, shape: Sequence[int], dtype: str) -> None:
         self.shape = tuple(int(extent) for extent in shape)
@@ -100,21 +100,26 @@ class _Array:
         """Bytes that it takes in memory."""
         return self._type.nbytes(self.shape)
 
-    def _raw(self) -> Bytes:
+    def _load(self) -> Bytes:
+        """Return the bytes in memory, which may be the memory itself."""
+        raise NotImplementedError
+
+    def _store(self, packed: Bytes) -> None:
+        """Put bytes into memory, as many as there are."""
         raise NotImplementedError
 
     def numpy(self) -> Array:
         """Return the contents, a copy."""
-        return self._type.unpack(self._raw(), self.shape)
+        return self._type.unpack(self._load(), self.shape)
 
-    def copyfrom(self, source: "npt.ArrayLike | _Array") -> Self:
+    def copyfrom(self, source: "npt.ArrayLike | StoredArray") -> Self:
         """Take over the contents of another array, or of anything numpy makes one of; return this array.
 
         Shapes must be equal. Types must be equal too, unless every value survives the conversion.
         """
-        if isinstance(source, _Array):
+        if isinstance(source, StoredArray):
             if (source.shape, source.dtype) == (self.shape, self.dtype):
-                self._raw()[:] = source._raw()
+                self._store(source._load())
                 return self
             source = source.numpy()
         array = np.asarray(source)
@@ -129,15 +134,36 @@ class _Array:
             if wrong.size and self._type.host.kind != "f":
                 value = array.reshape(-1)[wrong[0]]
                 raise ArrayError(f"array of {self.dtype}: it cannot hold the value {value}; convert the data first")
-        self._raw()[:] = packed
+        self._store(packed)
         return self
 
-    def copyto(self, target: "_Array") -> "_Array":
+    def copyto(self, target: "StoredArray") -> "StoredArray":
         """Give the contents to another array of the same shape; return it."""
         return target.copyfrom(self)
 
 
-class HostArray(_Array):
+class MappedArray(StoredArray):
+    """An array whose bytes this process can reach: ``_raw`` is a view of them."""
+
+    def _raw(self) -> Bytes:
+        raise NotImplementedError
+
+    def span(self, offset: int, nbytes: int) -> Bytes:
+        """Return some of its bytes, which share the memory; raises ``ArrayError`` outside of the array."""
+        if offset < 0 or nbytes < 0 or offset + nbytes > self.nbytes:
+            raise ArrayError(
+                f"array of shape {self.shape}: bytes {offset} to {offset + nbytes} are not within its {self.nbytes}"
+            )
+        return self._raw()[offset : offset + nbytes]
+
+    def _load(self) -> Bytes:
+        return self._raw()
+
+    def _store(self, packed: Bytes) -> None:
+        self._raw()[:] = packed
+
+
+class HostArray(MappedArray):
     """An array in host memory; ``pointer`` is its address."""
 
     def __init__(self, shape: Sequence[int], dtype: str = "float32") -> None:
@@ -155,7 +181,7 @@ class HostArray(_Array):
         return self._raw().view(self._type.host).reshape(self.shape)
 
 
-class DeviceArray(_Array):
+class DeviceArray(MappedArray):
     """An array in a session's device memory, in a buffer of its own that is freed with the array.
 
     ``allocation`` is the buffer and ``handle`` what compiled code knows it by.

@@ -26,7 +26,9 @@ from vta.cli.commands.operators import operators
 from vta.cli.commands.quantize import quantize
 from vta.cli.commands.reduce import reduce
 from vta.cli.commands.run import run
+from vta.cli.commands.serve import serve
 from vta.cli.commands.trace import trace
+from vta.cli.commands.tracker import tracker
 from vta.cli.commands.verilog import verilog
 from vta.cli.progress import shown_progress
 from vta.cli.style import plain
@@ -73,6 +75,8 @@ app.command()(examples)
 app.command()(operators)
 app.command()(doctor)
 app.command()(reduce)
+app.command()(serve)
+app.command()(tracker)
 app.command()(verilog)
 app.add_typer(config_app, name="config")
 

@@ -5,18 +5,19 @@ Tests: tests/vta/front/test_rpc.py.
 
 from vta.environment import get_env
 from vta.rpc.local import LocalSession
+from vta.rpc.remote import RemoteSession
 
 __all__ = ["program_fpga", "reconfig_runtime"]
 
 
-def reconfig_runtime(remote: LocalSession) -> None:
-    """Check that the session's device has the configuration of the current environment.
+def reconfig_runtime(remote: LocalSession | RemoteSession) -> None:
+    """See that the session's device has the configuration of the current environment.
 
-    A simulator is made for its configuration, so there is nothing to change; ``SessionError`` names both if they
-    differ.
+    A remote simulator takes it at the beginning of a session. The device of this process is made for its configuration
+    and shared, so there is nothing to change: ``SessionError`` names both if they differ.
     """
-    remote.session.require_config(get_env().config, "the current environment")
+    remote.reconfigure(get_env().config)
 
 
-def program_fpga(remote: LocalSession, bitstream: str | None = None) -> None:  # upstream's signature
+def program_fpga(remote: LocalSession | RemoteSession, bitstream: str | None = None) -> None:  # upstream's signature
     """Do nothing: a simulator has no FPGA, and ``bitstream`` is not looked for."""

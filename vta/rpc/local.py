@@ -4,25 +4,18 @@ Tests: tests/vta/front/test_rpc.py.
 """
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
-from isa.errors import VTAError
+from isa.config import VTAConfig
 from runtime.session import Session
 from vta.codegen.module import Module, load_module
 from vta.environment import Environment, get_env
 from vta.nd import CPU, EXT_DEV, Device
-from vta.temporary_folder import TemporaryFolder
+from vta.rpc.errors import RpcError
+from vta.rpc.work_folder import WorkFolder
 
-__all__ = ["LocalSession", "RpcError"]
-
-_LONGEST_NAME = 255
-"""Bytes of a file's name, on every system that there is."""
-
-
-class RpcError(VTAError, ValueError):
-    """Something that a session does not have: a file, a function."""
+__all__ = ["LocalSession", "function_of", "uploaded"]
 
 
 class LocalSession:
@@ -35,33 +28,33 @@ class LocalSession:
     def __init__(self, env: Environment | None = None) -> None:
         self.env = env or get_env()
         self.session: Session = self.env.session
-        self._folder = TemporaryFolder("vta-session-")
+        self._folder = WorkFolder()
+
+    @property
+    def config(self) -> VTAConfig:
+        """The configuration of the device."""
+        return self.session.config
+
+    def reconfigure(self, config: VTAConfig) -> None:
+        """Check that the device has this configuration: what is shared is not changed. Raises ``SessionError``."""
+        self.session.require_config(config, "the current environment")
 
     def upload(self, data: str | Path | bytes | bytearray, target: str | None = None) -> None:
         """Copy a file (or bytes, then with a ``target`` name) into the session's folder."""
-        if isinstance(data, bytes | bytearray):
-            if target is None:
-                raise RpcError("upload of bytes: give the file a name with target=")
-            content = bytes(data)
-        else:
-            source = Path(data)
-            if not source.is_file():
-                raise RpcError(f"upload: {source} is not a file")
-            content = source.read_bytes()
-            target = target or source.name
-        self._path(target).write_bytes(content)
+        name, content = uploaded(data, target)
+        self._folder.write(name, content)
 
     def download(self, path: str) -> bytearray:
         """Return the bytes of an uploaded file."""
-        return bytearray(self._existing(path).read_bytes())
+        return bytearray(self._folder.read(path))
 
     def remove(self, path: str) -> None:
         """Delete an uploaded file."""
-        self._existing(path).unlink()
+        self._folder.remove(path)
 
     def load_module(self, path: str) -> Module:
         """Load an uploaded object file; its configuration must be that of the device."""
-        module = load_module(self._existing(path))
+        module = load_module(self._folder.existing(path))
         self.session.require_config(module.config, f"module {path!r}")
         return module
 
@@ -84,34 +77,30 @@ class LocalSession:
 
         Both act on the session's device, whichever it is; the status is JSON, as in TVM.
         """
-        device = self.session.device
-        profiler: dict[str, Callable[..., object]] = {
-            "profiler_clear": device.clear_stats,
-            "profiler_status": lambda: json.dumps(device.stats.as_dict()),
-            "profiler_debug_mode": device.debug_mode,
-        }
-        functions = {f"vta.{module}.{key}": call for module in ("simulator", "tsim") for key, call in profiler.items()}
-        if name not in functions:
-            raise RpcError(f"the session has no function {name!r}; it has {', '.join(functions)}")
-        return functions[name]
-
-    def _path(self, name: str) -> Path:
-        if not _is_plain(name):
-            raise RpcError(f"{name!r}: files of a session have plain names, without folders")
-        return self._folder.path / name
-
-    def _existing(self, name: str) -> Path:
-        path = self._path(name)
-        if not path.is_file():
-            uploaded = ", ".join(sorted(p.name for p in path.parent.iterdir())) or "nothing"
-            raise RpcError(f"no file {name!r} was uploaded to this session; there is {uploaded}")
-        return path
+        return function_of(self.session, name)
 
 
-def _is_plain(name: str) -> bool:
-    """Whether ``name`` can be that of a file, and of nothing but a file in a folder."""
-    try:
-        encoded = os.fsencode(name)
-    except (TypeError, UnicodeEncodeError):
-        return False
-    return Path(name).name == name and name not in ("", "..") and b"\0" not in encoded and len(encoded) <= _LONGEST_NAME
+def uploaded(data: str | Path | bytes | bytearray, target: str | None) -> tuple[str, bytes]:
+    """Return name and contents of what ``upload`` was given."""
+    if isinstance(data, bytes | bytearray):
+        if target is None:
+            raise RpcError("upload of bytes: give the file a name with target=")
+        return target, bytes(data)
+    source = Path(data)
+    if not source.is_file():
+        raise RpcError(f"upload: {source} is not a file")
+    return source.name if target is None else target, source.read_bytes()
+
+
+def function_of(session: Session, name: str) -> Callable[..., object]:
+    """Return what TVM's global name stands for on ``session``; raises ``RpcError``, which lists them."""
+    device = session.device
+    profiler: dict[str, Callable[..., object]] = {
+        "profiler_clear": device.clear_stats,
+        "profiler_status": lambda: json.dumps(device.stats.as_dict()),
+        "profiler_debug_mode": device.debug_mode,
+    }
+    functions = {f"vta.{module}.{key}": call for module in ("simulator", "tsim") for key, call in profiler.items()}
+    if name not in functions:
+        raise RpcError(f"the session has no function {name!r}; it has {', '.join(functions)}")
+    return functions[name]

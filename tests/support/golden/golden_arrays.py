@@ -1,5 +1,6 @@
 """The arrays of a recorded case, at the addresses that they had."""
 
+from runtime.memory.array import DeviceArray
 from runtime.session import Session
 from tests.support.golden.golden import Case
 from vta.nd import EXT_DEV, Device, NDArray, empty
@@ -25,6 +26,7 @@ def place_arrays(case: Case, session: Session) -> dict[str, NDArray]:
             continue
         shape, dtype = kinds[names[address]]
         array = empty(shape, dtype, Device(EXT_DEV, 0, session))
+        assert isinstance(array, DeviceArray)
         assert array.allocation.address == address
         placed[names[address]] = array
     return {name: placed[name] for name, _, _ in case.record["args"]}

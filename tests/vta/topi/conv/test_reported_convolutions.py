@@ -6,6 +6,7 @@ import pytest
 import vta
 from isa.config import ConfigError, VTAConfig
 from isa.instructions import Store
+from runtime.memory.array import DeviceArray
 from runtime.session import Session
 from tests.support.compiler.random_operators import check
 from tests.support.configs import CONFIGS
@@ -107,6 +108,7 @@ def test_case_06_stores_of_32_channels_from_inputs_of_16_go_to_the_right_place(o
     with env:
         module = vta.build(s, [x, w, out], target=env.target)
     arrays = [vta.nd.array(a, device), vta.nd.array(b, device), empty((1, 3, 1, 32), "int8", device)]
+    assert isinstance(arrays[2], DeviceArray)
     area = session.memory.view(arrays[2].allocation.address, 96 + 64)
     area[:] = 0x55
     module(*arrays)

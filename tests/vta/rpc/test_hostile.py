@@ -1,0 +1,332 @@
+"""Strangers and the careless: no stranger is served, nobody is kept waiting, nothing breaks."""
+
+import random
+import ssl
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import msgpack
+import numpy as np
+import pytest
+
+import vta
+from isa.errors import VTAError
+from tests.support.remote.clients import RawClient, session_on, until
+from tests.support.remote.servers import KEY, Running, running_server
+from vta import rpc
+from vta.rpc.caller import Caller
+from vta.rpc.channel import Address, is_loopback
+from vta.rpc.messages.fields import Fields
+from vta.rpc.messages.handshake import ClientSide, HandshakeError
+from vta.rpc.messages.key import Key
+from vta.rpc.messages.wire import MESSAGE_BYTES, Frame, body_of, packed
+from vta.rpc.remote import RemoteSession
+from vta.rpc.serving.limits import ServerLimits
+from vta.rpc.serving.listener import ListenerLimits
+from vta.rpc.serving.metrics import serve_metrics
+
+QUICK = ServerLimits(connections=ListenerLimits(connections=300, greeting_seconds=1.0, frame_seconds=1.0))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Running]:
+    with running_server(limits=QUICK) as running:
+        yield running
+
+
+def still_serves(server: Running) -> bool:
+    """Whether an honest client is served."""
+    with session_on(server.port) as session:
+        session.upload(b"x", "x")
+        return session.download("x") == b"x"
+
+
+def test_a_wrong_key_is_refused(server: Running) -> None:
+    before = server.server.metrics.value("handshakes_refused")
+    with pytest.raises(HandshakeError) as error:
+        Caller(Address("127.0.0.1", server.port, Key(bytes(32))), {"target": ""}, reconnect_seconds=0)
+    assert str(error.value) == (
+        f"127.0.0.1:{server.port}: refused: the key is not the one of this server; give both the same key file"
+    )
+    assert server.server.metrics.value("handshakes_refused") == before + 1
+    assert not server.server.sessions
+
+
+def test_a_replayed_handshake_is_refused(server: Running) -> None:
+    with RawClient(server.port) as first:
+        greeting = first.frame()
+        assert greeting is not None
+        reply = packed(Frame(0, ClientSide(KEY, safe=True).reply(greeting.body), b""))
+        first.send(reply)
+        answer = first.frame()
+        assert answer is not None
+        assert Fields.of(answer.body).has("proof")
+    with RawClient(server.port) as second:
+        assert second.frame() is not None
+        second.send(reply)
+        answer = second.frame()
+        assert answer is not None
+        assert Fields.of(answer.body).text("error") == "HandshakeError"
+        assert second.ends()
+
+
+def test_a_replayed_message_ends_the_connection(server: Running) -> None:
+    with RawClient(server.port) as client:
+        seal = client.shake_hands()
+        message = packed(seal.close(body_of({"op": "open", "target": ""})))
+        client.send(message)
+        assert client.frame() is not None
+        client.send(message)
+        assert client.ends()
+    assert until(lambda: any("where number 2 was due" in str(event.get("reason")) for event in server.events()))
+
+
+def test_nothing_is_answered_before_the_key_is_proved(server: Running) -> None:
+    for body in (body_of({"op": "open", "target": ""}), body_of({"op": "upload", "call": 1}), b"\x80"):
+        with RawClient(server.port) as client:
+            client.frame()
+            client.send(packed(Frame(1, body, b"")))
+            answer = client.frame()
+            assert answer is None or Fields.of(answer.body).has("error")
+            assert client.ends()
+    assert until(lambda: not server.server.sessions)
+
+
+@pytest.mark.parametrize("data", [b"GET / HTTP/1.1\r\n\r\n" * 3, bytes(100_000), b"\xff" * 5000, b"\x93" * 300])
+def test_other_protocols_are_turned_away(server: Running, data: bytes) -> None:
+    with RawClient(server.port) as client:
+        with suppress(ConnectionError):  # it may be turned away before it has said all
+            client.send(data)
+        assert client.ends()
+    assert still_serves(server)
+
+
+def test_oversized_messages_end_the_connection_before_they_are_kept(server: Running) -> None:
+    with RawClient(server.port) as client:
+        client.shake_hands()
+        try:
+            client.send(b"\x93\x01\xc6\xff\xff\xff\x00")
+            for _ in range(64):
+                client.send(bytes(MESSAGE_BYTES // 8))
+        except ConnectionError:
+            pass
+        assert client.ends()
+    assert still_serves(server)
+
+
+def test_slow_clients_are_turned_away(server: Running) -> None:
+    begin = time.monotonic()
+    with RawClient(server.port) as silent, RawClient(server.port) as slow, RawClient(server.port) as halfway:
+        halfway.shake_hands()
+        halfway.send(b"\x93\x01")
+        slow.send(b"\x93")
+        assert still_serves(server)
+        assert silent.ends()
+        assert slow.ends()
+        assert halfway.ends()
+    assert time.monotonic() - begin < 60
+
+
+def test_a_client_that_takes_no_answers_is_turned_away(server: Running) -> None:
+    with RawClient(server.port, seconds=30) as client:
+        seal = client.shake_hands()
+
+        def say(**content: object) -> None:
+            client.send(packed(seal.close(body_of(content))))
+
+        say(op="open", target="")
+        assert client.frame() is not None
+        say(op="upload", call=1, name="x", offset=0, data=bytes(1 << 20), last=True)
+        assert client.frame() is not None
+        try:
+            for number in range(2, 200):
+                say(op="download", call=number, name="x", offset=0)
+        except (ConnectionError, TimeoutError):
+            pass
+        assert until(lambda: not server.server.sessions)
+    assert still_serves(server)
+
+
+def random_value(rng: random.Random, depth: int = 0) -> object:
+    match rng.randrange(9 if depth < 3 else 6):
+        case 0:
+            return rng.choice((0, 1, -1, 2**31, 2**63 - 1, -(2**63), rng.randrange(1000)))
+        case 1:
+            return rng.choice(("", "a", "../x", "/etc/passwd", "x" * 300, "\x00", "\x1b[2J", "int8", "sim"))
+        case 2:
+            return rng.randbytes(rng.randrange(50))
+        case 3:
+            return rng.choice((None, True, False, 1.5, float("nan"), float("inf")))
+        case 4 | 5:
+            return rng.randrange(8)
+        case 6 | 7:
+            return [random_value(rng, depth + 1) for _ in range(rng.randrange(4))]
+        case _:
+            return {str(rng.randrange(3)): random_value(rng, depth + 1) for _ in range(rng.randrange(4))}
+
+
+NAMES = (
+    "name", "offset", "data", "last", "array", "nbytes", "shape", "dtype", "device", "module", "function", "arguments",
+    "number", "repeat", "min_repeat_ms", "network", "inputs", "config", "released", "session", "target",
+)  # fmt: skip
+OPERATIONS = (
+    "upload", "download", "remove", "configure", "empty", "write", "read", "load_module", "call", "time", "function",
+    "load_network", "run_network", "run_program", "x",
+)  # fmt: skip
+
+
+def random_messages(seed: int, count: int) -> Iterator[dict[str, object]]:
+    rng = random.Random(seed)
+    for _ in range(count):
+        content: dict[str, object] = {"op": rng.choice(OPERATIONS)}
+        for name in rng.sample(NAMES, rng.randrange(len(NAMES))):
+            content[name] = rng.randrange(4) if rng.random() < 0.4 else random_value(rng)
+        if rng.random() < 0.5:
+            content |= {"device": rng.choice((1, 12)), "shape": [rng.randrange(9)], "dtype": "int8"}
+        if content.get("session") is not None and content["op"] != "open":
+            del content["session"]
+        yield content
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_messages_that_mean_nothing_are_answered_with_a_sentence(server: Running, seed: int) -> None:
+    with session_on(server.port) as session:
+        vta.nd.empty((4,), "int8", session.cpu(0))
+        kinds: list[str] = []
+        for content in random_messages(seed, 300):
+            operation = str(content.pop("op"))
+            content.pop("call", None)
+            try:
+                session.caller.call(operation, **{k: v for k, v in content.items() if k != "operation"})
+            except rpc.RemoteError as error:
+                kinds.append(error.kind)
+            except rpc.LostError:
+                raise
+            except VTAError as error:
+                kinds.append(type(error).__name__)
+        assert len(kinds) > 200
+        assert "InternalError" not in kinds
+        session.upload(b"fine", "fine")
+        assert session.download("fine") == b"fine"
+
+
+def test_mutated_bytes_on_an_authenticated_connection_break_that_connection_alone(server: Running) -> None:
+    rng = random.Random(5)
+    for content in random_messages(6, 40):
+        with RawClient(server.port, seconds=10) as client:
+            seal = client.shake_hands()
+            frame = bytearray(packed(seal.close(msgpack.packb(content))))
+            for _ in range(rng.choice((1, 2, 8))):
+                frame[rng.randrange(len(frame))] = rng.randrange(256)
+            client.send(bytes(frame))
+    assert until(lambda: still_serves(server))
+
+
+def test_more_connections_than_there_may_be_are_closed() -> None:
+    limits = ServerLimits(connections=ListenerLimits(connections=3, greeting_seconds=20.0))
+    with running_server(limits=limits) as server:
+        clients = [RawClient(server.port) for _ in range(3)]
+        for client in clients:
+            assert client.frame() is not None
+        with RawClient(server.port) as more:
+            assert more.ends()
+        assert server.server.metrics.value("connections_refused") == 1
+        for client in clients:
+            client.socket.close()
+        assert until(lambda: server.server.metrics.value("connections_open") == 0)
+        assert still_serves(server)
+
+
+def test_two_hundred_clients_at_once_are_served_one_after_the_other() -> None:
+    results: list[int] = []
+    errors: list[BaseException] = []
+    with running_server(targets=["reference", "reference"]) as server:
+
+        def one(number: int) -> None:
+            try:
+                with session_on(server.port) as session:
+                    array = vta.nd.array(np.full(3, number, np.int32), session.ext_dev(0))
+                    results.append(int(array.numpy()[1]))
+            except BaseException as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=one, args=(number,)) for number in range(200)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert errors == []
+        assert sorted(results) == list(range(200))
+        assert server.server.pool.free == 2
+        assert server.server.metrics.value("sessions") == 200
+
+
+def test_loopback_is_what_no_network_reaches() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1")))
+    assert not any(map(is_loopback, ("0.0.0.0", "10.0.0.1", "::", "localhost", "fe80::1%eth0", "")))
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tls")
+    made = folder / "server.pem"
+    command = [
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+        "-subj", "/CN=device", "-keyout", str(folder / "key.pem"), "-out", str(made),
+    ]  # fmt: skip
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("openssl makes no certificate here")
+    return made
+
+
+def test_tls_with_the_servers_own_certificate(certificate: Path) -> None:
+    key = str(certificate.parent / "key.pem")
+    with running_server(certificate=str(certificate), private_key=key) as server:
+        address = Address("127.0.0.1", server.port, KEY, str(certificate))
+        with RemoteSession(Caller(address, {"target": ""}, reconnect_seconds=0)) as session:
+            assert isinstance(session.caller._line._channel._socket, ssl.SSLSocket)
+            data = np.random.default_rng(1).bytes(3 << 20)
+            session.upload(data, "x")
+            assert session.download("x") == data
+        with RawClient(server.port) as plain:
+            plain.send(b"\x93\x00\xc4\x00\xc4\x00")
+            assert plain.ends()
+
+
+def test_another_certificate_is_refused(certificate: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
+         "/CN=device", "-keyout", str(tmp_path / "k.pem"), "-out", str(other)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    key = str(certificate.parent / "key.pem")
+    with (
+        running_server(certificate=str(certificate), private_key=key) as server,
+        pytest.raises(HandshakeError, match="TLS failed"),
+    ):
+        Caller(Address("127.0.0.1", server.port, KEY, str(other)), {"target": ""}, reconnect_seconds=0)
+
+
+def test_metrics_are_text_for_prometheus(server: Running) -> None:
+    page = serve_metrics(server.server.metrics, 0)
+    try:
+        base = f"http://127.0.0.1:{page.server_address[1]}"
+        with urllib.request.urlopen(f"{base}/metrics", timeout=20) as answer:
+            assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+            text = answer.read().decode()
+        assert "# TYPE vta_server_sessions_total counter\nvta_server_sessions_total " in text
+        assert "# TYPE vta_server_devices gauge\nvta_server_devices 1\n" in text
+        with pytest.raises(urllib.error.HTTPError):
+            urllib.request.urlopen(f"{base}/../etc/passwd", timeout=20)
+    finally:
+        page.shutdown()
+        page.server_close()

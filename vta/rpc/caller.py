@@ -1,0 +1,201 @@
+"""Calls of a session over connections that may break: each is made once, and told apart from its repetition.
+
+Tests: tests/vta/rpc/test_server.py.
+"""
+
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Iterator, Mapping
+
+from isa.errors import VTAError
+from runtime.memory.array import ArrayError
+from runtime.session import SessionError
+from vta.codegen.arguments import ArgumentError
+from vta.codegen.module import HostCodeError, ModuleError
+from vta.rpc.channel import Address, Channel
+from vta.rpc.errors import LostError, RemoteError, RpcError
+from vta.rpc.messages.fields import Fields
+from vta.rpc.messages.handshake import HandshakeError
+from vta.rpc.messages.wire import body_of
+
+__all__ = ["Caller", "error_of"]
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+_AHEAD = 8
+"""Calls that are sent before the first of them is answered; a server keeps more answers (``KEPT_ANSWERS``)."""
+
+_KINDS: Mapping[str, type[VTAError]] = {
+    kind.__name__: kind for kind in (ArgumentError, ArrayError, HostCodeError, ModuleError, RpcError, SessionError)
+}
+"""Errors of the other side that are raised as what they were there; others are ``RemoteError``."""
+
+
+class Caller:
+    """Makes the calls of one session, which is closed when this is forgotten, or with the process.
+
+    Everything that is of the session holds it. Threads take turns.
+    """
+
+    def __init__(self, address: Address, opening: Mapping[str, object], *, reconnect_seconds: float) -> None:
+        self.address = address
+        self._line = _Line(address, opening, reconnect_seconds)
+        self.opened = self._line.opened
+        """What the server said of the session."""
+        self.close = weakref.finalize(self, self._line.close)
+
+    def call(self, operation: str, **content: object) -> Fields:
+        """Return the answer to a call; raises what went wrong there, or ``LostError`` if the session is gone."""
+        return self._line.calls(operation, iter((content,)))[0]
+
+    def calls(self, operation: str, contents: Iterator[Mapping[str, object]]) -> list[Fields]:
+        """Return the answers to many calls, of which the next are sent before the first is answered.
+
+        The first that fails is the last that is sent anew, and its error is raised.
+        """
+        return self._line.calls(operation, contents)
+
+    def release(self, array: int) -> None:
+        """Let the other side free an array, with the next call: finalizers may run in the middle of one."""
+        self._line.released.append(array)
+
+
+class _Line:
+    """The connection of a session, and the number of its last call.
+
+    A connection that breaks is made again for ``reconnect_seconds``, and the call that was under way is sent again
+    under its number, so that the server does not do it twice.
+    """
+
+    def __init__(self, address: Address, opening: Mapping[str, object], reconnect_seconds: float) -> None:
+        self.address = address
+        self._reconnect_seconds = reconnect_seconds
+        self._lock = threading.RLock()
+        self._number = 0
+        self.released: deque[int] = deque()
+        self._channel: Channel | None = Channel(address)
+        try:
+            self.opened = self._exchange(body_of({"op": "open", **opening}))
+        except BaseException:
+            self._channel.close()
+            raise
+        self.session = self.opened.text("session", most=64)
+        self.closed = ""
+
+    def calls(self, operation: str, contents: Iterator[Mapping[str, object]]) -> list[Fields]:
+        """Make calls, ``_AHEAD`` of them under way at most."""
+        with self._lock:
+            if self.closed:
+                raise LostError(self.closed)
+            answers: list[Fields] = []
+            error: VTAError | None = None
+            waiting: deque[bytes] = deque()
+            while True:
+                while error is None and len(waiting) < _AHEAD and (content := next(contents, None)) is not None:
+                    self._send(self._numbered(operation, content), waiting)
+                if not waiting:
+                    break
+                answers.append(self._receive(waiting))
+                if answers[-1].has("error"):
+                    error = error or error_of(answers[-1])
+            if isinstance(error, LostError):
+                self._give_up(str(error))
+            if error is not None:
+                raise error
+            return answers
+
+    def _numbered(self, operation: str, content: Mapping[str, object]) -> bytes:
+        self._number += 1
+        released = [self.released.popleft() for _ in range(len(self.released))]
+        more = {"released": released} if released else {}
+        return body_of({"op": operation, "call": self._number, **content, **more})
+
+    def _send(self, body: bytes, waiting: deque[bytes]) -> None:
+        waiting.append(body)
+        try:
+            if self._channel is None:
+                raise LostError(f"{self.address}: no connection")
+            self._channel.send(body)
+        except ConnectionError as error:
+            self._again(waiting, error)
+
+    def _receive(self, waiting: deque[bytes]) -> Fields:
+        """Return the answer to the first that waits."""
+        while True:
+            try:
+                if self._channel is None:
+                    raise LostError(f"{self.address}: no connection")
+                answer = Fields.of(self._channel.receive())
+                waiting.popleft()
+                return answer
+            except ConnectionError as error:
+                self._again(waiting, error)
+
+    def close(self) -> None:
+        """End the session; a second time does nothing."""
+        with self._lock:
+            if self.closed:
+                return
+            self.closed = "the session was closed"
+            if self._channel is None:
+                return
+            try:
+                self._channel.wait_seconds(5.0)
+                self._exchange(body_of({"op": "close"}))
+            except (VTAError, OSError):
+                pass  # the server ends it by itself
+            self._channel.close()
+
+    def _exchange(self, body: bytes) -> Fields:
+        if self._channel is None:
+            raise LostError(f"{self.address}: no connection")
+        self._channel.send(body)
+        answer = Fields.of(self._channel.receive())
+        if answer.has("error"):
+            raise error_of(answer)
+        return answer
+
+    def _drop(self) -> None:
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    def _give_up(self, reason: str) -> None:
+        self.closed = reason
+        self._drop()
+
+    def _again(self, waiting: deque[bytes], error: ConnectionError) -> None:
+        """Connect again, take the session up again, and send again what was not answered."""
+        until, pause = time.monotonic() + self._reconnect_seconds, _FIRST_PAUSE
+        while True:
+            self._drop()
+            try:
+                self._channel = Channel(self.address)
+                self._exchange(body_of({"op": "open", "session": self.session}))
+                for body in waiting:
+                    self._channel.send(body)
+                return
+            except HandshakeError:
+                self._drop()
+                raise
+            except LostError as lost:
+                if lost.final:
+                    self._give_up(f"{lost}; whether the last call ran is not known")
+                    raise LostError(self.closed) from None
+                error = lost
+            except ConnectionError as broken:
+                error = broken
+            self._drop()
+            if time.monotonic() + pause > until:
+                raise LostError(f"{error}; tried to connect again for {self._reconnect_seconds:g} s") from None
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def error_of(answer: Fields) -> VTAError:
+    """Return the error that an answer tells of."""
+    kind, text = answer.text("error", most=256), answer.text("text")
+    if kind == "LostError":
+        return LostError(text, final=True)
+    return _KINDS[kind](text) if kind in _KINDS else RemoteError(text, kind)

@@ -1,0 +1,215 @@
+"""Accepting connections, for servers and trackers: handshake, limits of time and size, one answer after the other.
+
+A stranger gets ``greeting_seconds`` and 4 KiB to prove the key. Whoever did may be silent for as long as it likes, but
+a message that has begun must end in ``frame_seconds``, and an answer must be taken as fast.
+Tests: tests/vta/rpc/test_hostile.py.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from isa.errors import VTAError
+from vta.rpc.channel import is_loopback
+from vta.rpc.errors import RpcError
+from vta.rpc.messages.fields import Fields, MessageError
+from vta.rpc.messages.handshake import HandshakeError, ServerSide
+from vta.rpc.messages.key import Key
+from vta.rpc.messages.seal import Seal
+from vta.rpc.messages.wire import GREETING_BYTES, MESSAGE_BYTES, READ_BYTES, Frame, Frames, WireError, body_of, packed
+from vta.rpc.serving.journal import Journal
+from vta.rpc.serving.metrics import Metrics
+
+__all__ = ["Listener", "ListenerLimits", "Peer"]
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerLimits:
+    """What connections may take."""
+
+    connections: int = 512
+    greeting_seconds: float = 10.0
+    frame_seconds: float = 30.0
+
+
+@dataclass(slots=True, eq=False)
+class Peer:
+    """An authenticated connection; ``state`` is whatever its server keeps with it."""
+
+    name: str
+    reader: asyncio.StreamReader
+    state: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def gone(self) -> bool:
+        """Whether the other side has ended the connection."""
+        return self.reader.at_eof() or self.reader.exception() is not None
+
+
+Answer = Callable[[Peer, Fields], Awaitable[bytes]]
+"""Returns the body of the answer to a message; a ``VTAError`` becomes an answer too."""
+
+
+class Listener:
+    """Serves ``answer`` to everybody who has ``key``. ``gone`` is told when a connection has ended."""
+
+    def __init__(
+        self,
+        name: str,
+        key: Key,
+        answer: Answer,
+        gone: Callable[[Peer], Awaitable[None]],
+        *,
+        journal: Journal,
+        metrics: Metrics,
+        limits: ListenerLimits,
+        certificate: str | None = None,
+        private_key: str | None = None,
+    ) -> None:
+        self._name, self._key, self._answer, self._gone = name, key, answer, gone
+        self._journal, self._metrics, self._limits = journal, metrics, limits
+        self._tls = None if certificate is None else tls_of_server(certificate, private_key)
+        self._open: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self, host: str, port: int) -> tuple[str, int]:
+        """Listen; return where (port 0 becomes a free one). Raises ``RpcError``."""
+        try:
+            self._server = await asyncio.start_server(
+                self._accept, host, port, limit=MESSAGE_BYTES, ssl=self._tls,
+                ssl_handshake_timeout=self._limits.greeting_seconds if self._tls else None,
+            )  # fmt: skip
+        except (OSError, OverflowError) as error:
+            raise RpcError(f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}") from None
+        address = self._server.sockets[0].getsockname()
+        return str(address[0]), int(address[1])
+
+    def stop(self) -> None:
+        """Accept nobody any more."""
+        if self._server is not None:
+            self._server.close()
+
+    async def close(self) -> None:
+        """End all connections."""
+        self.stop()
+        for task in list(self._open):
+            task.cancel()
+        if self._open:
+            await asyncio.wait(self._open, timeout=5)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._metrics.count("connections")
+        if len(self._open) >= self._limits.connections:
+            self._metrics.count("connections_refused")
+            writer.close()
+            return
+        self._open.add(task)
+        self._metrics.set("connections_open", len(self._open))
+        peer = Peer(_peer_name(writer), reader)
+        try:
+            await self._serve(peer, reader, writer)
+        except (OSError, TimeoutError, WireError) as error:
+            self._journal.note("connection broken", peer=peer.name, reason=str(error) or type(error).__name__)
+        except asyncio.CancelledError:
+            pass  # the server stops
+        finally:
+            self._open.discard(task)
+            self._metrics.set("connections_open", len(self._open))
+            with suppress(OSError, RuntimeError):
+                writer.close()
+            await self._gone(peer)
+
+    async def _serve(self, peer: Peer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        _tune(writer)
+        try:
+            async with asyncio.timeout(self._limits.greeting_seconds):
+                seal = await self._shake_hands(peer, reader, writer)
+        except (HandshakeError, MessageError, WireError, TimeoutError) as error:
+            self._metrics.count("handshakes_refused")
+            self._journal.note("refused", peer=peer.name, reason=str(error) or "no proof of the key in time")
+            with suppress(OSError, TimeoutError):
+                refusal = body_of({"error": "HandshakeError", "text": str(error) or "no proof of the key in time"})
+                await self._write(writer, Frame(0, refusal, b""))
+            return
+        frames = Frames(MESSAGE_BYTES)
+        while (frame := await self._next(frames, reader, self._limits.frame_seconds)) is not None:
+            body = seal.open(frame)
+            try:
+                answer = await self._answer(peer, Fields.of(body))
+            except VTAError as error:
+                answer = failure(error)
+            await self._write(writer, seal.close(answer))
+
+    async def _shake_hands(self, peer: Peer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Seal:
+        safe = self._tls is not None or is_loopback(peer.name.rpartition(":")[0].strip("[]"))
+        side = ServerSide(self._key, self._name, sealed=not safe)
+        await self._write(writer, Frame(0, side.greeting(), b""))
+        frame = await self._next(Frames(GREETING_BYTES), reader, self._limits.greeting_seconds, most=GREETING_BYTES)
+        if frame is None:
+            raise WireError("the connection ended before the key was proved")
+        proof, seal = side.answer(frame.body)
+        await self._write(writer, Frame(0, proof, b""))
+        return seal
+
+    async def _next(
+        self, frames: Frames, reader: asyncio.StreamReader, seconds: float, *, most: int = READ_BYTES
+    ) -> Frame | None:
+        """Return the next frame, None at the end of the connection. One that has begun must end in ``seconds``."""
+        if (frame := frames.next()) is not None:
+            return frame
+        if not frames.partial:
+            data = await reader.read(most)
+            if not data:
+                return None
+            frames.feed(data)
+        async with asyncio.timeout(seconds):
+            while (frame := frames.next()) is None:
+                data = await reader.read(most)
+                if not data:
+                    raise WireError("the connection ended in the middle of a message")
+                frames.feed(data)
+        return frame
+
+    async def _write(self, writer: asyncio.StreamWriter, frame: Frame) -> None:
+        data = packed(frame)
+        writer.write(data)
+        self._metrics.count("bytes_sent", len(data))
+        async with asyncio.timeout(self._limits.frame_seconds):
+            await writer.drain()
+
+
+def failure(error: Exception) -> bytes:
+    """Return the answer that tells of an error."""
+    return body_of({"error": type(error).__name__, "text": str(error)[:4096]})
+
+
+def success(**content: object) -> bytes:
+    """Return the answer that tells of what was done."""
+    return body_of(content)
+
+
+def tls_of_server(certificate: str, private_key: str | None) -> ssl.SSLContext:
+    """Return what shows a certificate to clients."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(certificate, private_key)
+    except OSError as error:
+        raise RpcError(f"{certificate}: no certificate with its key can be read: {error.strerror or error}") from None
+    return context
+
+
+def _tune(writer: asyncio.StreamWriter) -> None:
+    made = writer.get_extra_info("socket")
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+
+def _peer_name(writer: asyncio.StreamWriter) -> str:
+    address: Mapping[int, object] | None = writer.get_extra_info("peername")
+    return "unknown" if not address else f"{address[0]}:{address[1]}"
