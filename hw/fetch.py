@@ -6,7 +6,7 @@ Tests: ``tests/hw/test_fetch.py``.
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
@@ -14,7 +14,9 @@ from amaranth.utils import bits_for, exact_log2
 from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader
 from hw.instruction_check import InstructionCheck
-from hw.interfaces import ReadClient
+from hw.interfaces import ReadClient, burst_layout
+from hw.layouts import INSTRUCTION_WIDTH
+from hw.stream_register import StreamRegister
 from isa.config import VTAConfig
 from isa.encoding import INSTRUCTION_BYTES
 from isa.machine.causes import Cause
@@ -27,12 +29,20 @@ __all__ = ["InstructionFetch"]
 _BURSTS = 8
 """Bursts that fill the buffer."""
 
+_FLAGS = ("to_load", "to_compute", "to_store", "finish")
+"""What the check says of a legal word."""
+
+
+def _checked_layout() -> data.StructLayout:
+    """Return the layout of a word that was looked at."""
+    return data.StructLayout({"word": INSTRUCTION_WIDTH, "error": ErrorCode, **dict.fromkeys(_FLAGS, 1)})
+
 
 class InstructionFetch(wiring.Component):
     """Reads the instructions of a launch as long as there is room for them, and dispatches one a cycle.
 
-    The first burst is asked for in the cycle after ``start``. An instruction is offered to its queue two cycles after
-    its last beat came. After FINISH nothing more is dispatched.
+    The first burst is asked for two cycles after ``start``. An instruction is offered to its queue three cycles after
+    its last beat came: it is looked at in a cycle of its own. After FINISH nothing more is dispatched.
 
     Parameters
     ----------
@@ -99,7 +109,8 @@ class InstructionFetch(wiring.Component):
         valid = Signal()
         taken = Signal()
         self._assemble(m, reader.parts, word=word, valid=valid, free=~valid | taken)
-        self._dispatch(m, word=word, valid=valid, taken=taken)
+        checked = self._check(m, word=word, valid=valid, taken=taken)
+        self._dispatch(m, checked)
         return m
 
     def _elaborate_prefetch(self, m: Module, beats: Any) -> None:
@@ -118,14 +129,16 @@ class InstructionFetch(wiring.Component):
         room = Signal(bits_for(depth), init=depth)
         command = self.mem.cmd.valid & self.mem.cmd.ready
         may_ask = self._pace(m, command=command, arrived=self.mem.data.valid & self.mem.data.p.last)
+        m.submodules.command = asked = StreamRegister(burst_layout(hardware.addr_width))
+        wiring.connect(m, walker.cmd, asked.source)
         m.d.comb += [
             walker.request.valid.eq(self.start & (self.count != 0)),
             walker.request.p.addr.eq(self.address),
             walker.request.p.row_bytes.eq(self.count << exact_log2(INSTRUCTION_BYTES)),
             walker.request.p.rows.eq(1),
-            self.mem.cmd.payload.eq(walker.cmd.payload),
-            self.mem.cmd.valid.eq(walker.cmd.valid & (room >= walker.cmd.p.beats) & may_ask),
-            walker.cmd.ready.eq(command),
+            self.mem.cmd.payload.eq(asked.sink.payload),
+            self.mem.cmd.valid.eq(asked.sink.valid & (room >= asked.sink.p.beats) & may_ask),
+            asked.sink.ready.eq(command),
             buffer.w_data.eq(self.mem.data.p.data),
             buffer.w_en.eq(self.mem.data.valid),
             self.mem.data.ready.eq(1),
@@ -133,7 +146,7 @@ class InstructionFetch(wiring.Component):
             beats.p.data.eq(buffer.r_data),
             buffer.r_en.eq(beats.ready),
         ]
-        m.d.sync += room.eq(room + (beats.valid & beats.ready) - Mux(command, walker.cmd.p.beats, 0))
+        m.d.sync += room.eq(room + (beats.valid & beats.ready) - Mux(command, asked.sink.p.beats, 0))
 
     def _pace(self, m: Module, *, command: Value, arrived: Value) -> Value:
         """Return whether one more burst may be on its way: one at first, and one more for each that has come.
@@ -159,30 +172,46 @@ class InstructionFetch(wiring.Component):
             else:
                 m.d.sync += word.eq(Cat(word[width:], parts.p.data[:width]))
 
-    def _dispatch(self, m: Module, *, word: Any, valid: Any, taken: Any) -> None:
-        """Check the word and offer it to the queue of its module."""
+    def _check(self, m: Module, *, word: Any, valid: Any, taken: Any) -> Any:
+        """Check the word, and take it into a register with what was found; return that stream."""
         m.submodules.check = check = InstructionCheck(self.vta)
+        m.submodules.checked = checked = StreamRegister(_checked_layout())
+        found = checked.source.p
+        m.d.comb += [
+            check.word.eq(word),
+            found.word.eq(word),
+            found.error.eq(check.error),
+            *(found[name].eq(getattr(check, name)) for name in _FLAGS),
+            checked.source.valid.eq(valid),
+            taken.eq(checked.source.ready),
+        ]
+        return checked.sink
+
+    def _dispatch(self, m: Module, checked: Any) -> None:
+        """Offer the word to the queue of its module."""
         active = Signal()
         finished = Signal()
         ended = Signal()
         offered = Signal()
+        taken = Signal(name="dispatches")
+        found = checked.p
         m.d.comb += [
-            check.word.eq(word),
             ended.eq(active & ~finished & (self.dispatched == self.count)),
-            offered.eq(valid & ~finished & (check.error == ErrorCode.NONE)),
+            offered.eq(checked.valid & ~finished & (found.error == ErrorCode.NONE)),
             taken.eq(finished),
+            checked.ready.eq(taken),
         ]
-        with m.If(valid & ~finished):
-            m.d.comb += self.error.eq(check.error)
+        with m.If(checked.valid & ~finished):
+            m.d.comb += self.error.eq(found.error)
         with m.Elif(ended):
             m.d.comb += self.error.eq(ErrorCode.NO_FINISH)
-        queues = ((self.load, check.to_load), (self.compute, check.to_compute), (self.store, check.to_store))
+        queues = ((self.load, found.to_load), (self.compute, found.to_compute), (self.store, found.to_store))
         for queue, chosen in queues:
-            m.d.comb += [queue.payload.eq(word), queue.valid.eq(offered & chosen)]
+            m.d.comb += [queue.payload.eq(found.word), queue.valid.eq(offered & chosen)]
             with m.If(queue.valid & queue.ready):
                 m.d.comb += taken.eq(1)
                 m.d.sync += self.dispatched.eq(self.dispatched + 1)
-        with m.If(offered & taken & check.finish):
+        with m.If(offered & taken & found.finish):
             m.d.sync += finished.eq(1)
         with m.If(self.start):
             m.d.sync += active.eq(1)
@@ -190,7 +219,7 @@ class InstructionFetch(wiring.Component):
             m.d.comb += self.cause.eq(Cause.IDLE)
         with m.Elif(offered & taken):
             m.d.comb += self.cause.eq(Cause.WORK)
-        with m.Elif(valid):
+        with m.Elif(checked.valid):
             m.d.comb += self.cause.eq(Cause.HAZARD)
         with m.Else():
             m.d.comb += self.cause.eq(Cause.MEMORY)

@@ -95,6 +95,7 @@ class LoadStage(wiring.Component):
             addr_width=hardware.addr_width,
             data_width=hardware.data_width,
             burst_beats=hardware.burst_beats,
+            ahead=True,
             size_width=16 + exact_log2(max(self.element_bytes)),
             aligned=min(self.element_bytes) >= hardware.beat_bytes,
         )

@@ -7,7 +7,6 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
@@ -16,6 +15,7 @@ from hw.dma.packer import Packer, packer_job_layout
 from hw.interfaces import ElementStream, WriteClient
 from hw.job_queue import queue_jobs
 from hw.layouts import instruction_struct
+from hw.registered_fifo import RegisteredFIFO
 from isa.config import VTAConfig
 from isa.machine.causes import Cause
 from isa.machine.hardware_config import HardwareConfig
@@ -184,7 +184,7 @@ class StoreStage(wiring.Component):
 
         Returns whether there is room for an instruction without a burst, and whether the list has an entry.
         """
-        m.submodules.bursts = bursts = SyncFIFO(width=3, depth=self.hardware.write_bursts + 2)
+        m.submodules.bursts = bursts = RegisteredFIFO(width=3, depth=self.hardware.write_bursts + 2)
         job_push = Signal()
         done = Signal(bits_for(self.hardware.write_bursts + 2))
         has_done = Signal()

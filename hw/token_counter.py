@@ -47,18 +47,19 @@ class TokenCounter(wiring.Component):
         super().__init__({"push": In(1), "pop": In(1), "clear": In(1), "available": Out(1)})
 
     def elaborate(self, platform: Any) -> Module:
-        """Build the counter; ``available`` is a register of its own, so that it drives no comparator."""
+        """Build the counter, and registers for one token and for two.
+
+        So a push, which comes late in a cycle, is neither counted nor compared before it is seen.
+        """
         m = Module()
-        count = Signal(self.width)
-        following = Signal(self.width)
-        pop = self.pop & self.available
-        m.d.comb += following.eq(count)
+        self.count = count = Signal(self.width)
+        self.two = two = Signal()
+        pop = Signal(name="popped")
+        m.d.comb += pop.eq(self.pop & self.available)
         with m.If(self.clear):
-            m.d.comb += following.eq(0)
+            m.d.sync += [count.eq(0), self.available.eq(0), two.eq(0)]
         with m.Elif(self.push & ~pop):
-            m.d.comb += following.eq(count + 1)
+            m.d.sync += [count.eq(count + 1), self.available.eq(1), two.eq(self.available)]
         with m.Elif(pop & ~self.push):
-            m.d.comb += following.eq(count - 1)
-        m.d.sync += count.eq(following)
-        m.d.sync += self.available.eq(following != 0)
+            m.d.sync += [count.eq(count - 1), self.available.eq(two), two.eq(two & (count != 2))]
         return m

@@ -16,6 +16,7 @@ from hw.compute.binder import Binder
 from hw.compute.gemm import GemmCore
 from hw.compute.loop_nest import LoopNest
 from hw.compute.mac_row import MacRow
+from hw.compute.packed_product import PackedProduct
 from hw.compute.reset_walk import ResetWalk
 from hw.compute.stage import ComputeStage
 from hw.compute.uop_loader import UopLoader
@@ -43,7 +44,8 @@ COMPONENTS: tuple[type[wiring.Component], ...] = (
     Top, ControlRegisters, CauseCounters, Core, LaunchControl, InstructionFetch, InstructionCheck, TokenCounter,
     MemoryEngine,
     LoadStage, StoreStage, BurstWalker, Reader, TileWriter, Packer, Scratchpad, ComputeStage, Window, Binder,
-    UopLoader, UopMemory, AccLoader, ResetWalk, GemmCore, LoopNest, MacRow, TensorAlu, AluLane, Accumulator,
+    UopLoader, UopMemory, AccLoader, ResetWalk, GemmCore, LoopNest, MacRow, PackedProduct, TensorAlu, AluLane,
+    Accumulator,
 )  # fmt: skip
 """From the outside in."""
 

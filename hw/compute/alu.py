@@ -17,6 +17,7 @@ from hw.compute.gemm import WRITE_DELAY
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.compute.loop_nest import LoopNest
 from hw.layouts import instruction_struct, uop_struct
+from hw.skid import Skid
 from isa.config import VTAConfig
 from isa.layout import ALU_OPCODE, IMMEDIATE
 
@@ -188,7 +189,6 @@ class TensorAlu(wiring.Component):
         fetched = Signal(nest.steps.payload.shape(), reset_less=True)
         leaves = Signal(name="fetched_leaves")
         m.d.comb += [
-            leaves.eq(~x.valid | x_leaves),
             nest.steps.ready.eq(~valid | leaves),
             self.uop_enable.eq(nest.steps.valid & nest.steps.ready),
             self.uop_address.eq(step.uop),
@@ -196,13 +196,26 @@ class TensorAlu(wiring.Component):
         with m.If(nest.steps.ready):
             m.d.sync += [valid.eq(nest.steps.valid), fetched.eq(step)]
         uop = data.View(uop_struct(config), self.uop_data)
-        with m.If(leaves):
+        shape = data.StructLayout({"dst": acc, "src": acc, "meta": _meta_layout(), "last": 1})
+        # Keeps a step while X is taken, so that the loops do not wait for a grant of the same cycle.
+        m.submodules.ahead = ahead = Skid(shape)
+        m.d.comb += [
+            ahead.source.valid.eq(valid),
+            leaves.eq(ahead.source.ready),
+            ahead.source.p.dst.eq(uop.dst + fetched.offsets.dst),
+            ahead.source.p.src.eq(uop.src + fetched.offsets.src),
+            ahead.source.p.meta.eq(fetched.meta),
+            ahead.source.p.last.eq(fetched.last),
+            ahead.sink.ready.eq(~x.valid | x_leaves),
+        ]
+        following = ahead.sink.p
+        with m.If(ahead.sink.ready):
             m.d.sync += [
-                x.valid.eq(valid),
-                x.dst.eq(uop.dst + fetched.offsets.dst),
-                src.eq(uop.src + fetched.offsets.src),
-                x.meta.eq(fetched.meta),
-                x.last.eq(fetched.last),
+                x.valid.eq(ahead.sink.valid),
+                x.dst.eq(following.dst),
+                src.eq(following.src),
+                x.meta.eq(following.meta),
+                x.last.eq(following.last),
             ]
 
     def _source_register(self, m: Module, fresh: Signal) -> Signal:

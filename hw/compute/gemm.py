@@ -46,6 +46,8 @@ class GemmCore(wiring.Component):
     ----------
     config : VTAConfig
         Sizes.
+    share_multipliers : bool
+        Two weight rows share their multipliers.
     ahead : int
         How many cycles before its read an operation shows at ``ahead``.
 
@@ -71,8 +73,9 @@ class GemmCore(wiring.Component):
         A step begins.
     """
 
-    def __init__(self, config: VTAConfig, *, ahead: int) -> None:
+    def __init__(self, config: VTAConfig, *, ahead: int, share_multipliers: bool = False) -> None:
         self.config = config
+        self.share_multipliers = share_multipliers
         self.latency = dot_latency(config.block_in)
         if not 0 <= ahead <= self.latency + 2:
             raise ComponentError(f"GemmCore knows a destination up to {self.latency + 2} cycles ahead, not {ahead}")
@@ -189,16 +192,17 @@ class GemmCore(wiring.Component):
         inp_bits = config.block_in * config.inp_width
         wgt_bits = config.block_in * config.wgt_width
         dots: list[list[Value]] = []
+        rows = 2 if self.share_multipliers and config.block_out > 1 else 1
         for batch in range(config.batch):
             dots.append([])
-            for lane in range(config.block_out):
-                row = MacRow(lanes=config.block_in, inp_width=config.inp_width, wgt_width=config.wgt_width)
+            for lane in range(0, config.block_out, rows):
+                row = MacRow(lanes=config.block_in, inp_width=config.inp_width, wgt_width=config.wgt_width, rows=rows)
                 m.submodules[f"row_{batch}_{lane}"] = row
                 m.d.comb += [
                     row.inp.eq(inp.word_select(batch, inp_bits)),
-                    row.wgt.eq(wgt.word_select(lane, wgt_bits)),
+                    row.wgt.eq(wgt[lane * wgt_bits : (lane + rows) * wgt_bits]),
                 ]
-                dots[-1].append(row.dot)
+                dots[-1] += [row.dots[index] for index in range(rows)]
         return dots
 
     def _accumulate(

@@ -1,4 +1,4 @@
-"""One row of the GEMM core: the dot product of an input vector and a weight vector.
+"""One row of the GEMM core, or two: the dot products of an input vector and weight vectors.
 
 Tests: ``tests/hw/compute/test_mac_row.py``.
 """
@@ -10,6 +10,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from hw.compute.packed_product import PackedProduct
 from hw.errors import ComponentError
 
 __all__ = ["MacRow", "dot_latency", "dot_width"]
@@ -28,10 +29,11 @@ def dot_width(*, lanes: int, inp_width: int, wgt_width: int) -> int:
 
 
 class MacRow(wiring.Component):
-    """The exact dot product of one input vector and one weight row, ``dot_latency(lanes)`` cycles after its operands.
+    """The exact dot products of one input vector with weight rows, ``dot_latency(lanes)`` cycles after the operands.
 
     It takes operands every cycle and never stalls. The first two registers (products, sums of pairs) fit those of a DSP
-    block, so that the first level of the adder tree costs no logic there.
+    block, so that the first level of the adder tree costs no logic there. Two rows share their multipliers
+    (``PackedProduct``), and their sums are logic.
 
     Parameters
     ----------
@@ -39,57 +41,87 @@ class MacRow(wiring.Component):
         Elements of a vector: a power of two.
     inp_width, wgt_width : int
         Bits of an input and of a weight (two's complement).
+    rows : int
+        Weight rows, 1 or 2.
 
     Members
     -------
-    inp, wgt : In(lanes elements)
+    inp, wgt : In(lanes elements), In(rows of lanes elements)
         The operands.
-    dot : Out(signed)
-        Their product, of as many bits as it needs.
+    dots : Out(rows of signed numbers)
+        Their products, of as many bits as they need.
     """
 
-    def __init__(self, *, lanes: int, inp_width: int, wgt_width: int) -> None:
+    def __init__(self, *, lanes: int, inp_width: int, wgt_width: int, rows: int = 1) -> None:
         if lanes < 1 or lanes & (lanes - 1):
             raise ComponentError(f"MacRow needs a power of two of lanes, not {lanes}")
+        if rows not in (1, 2):
+            raise ComponentError(f"MacRow has one row or two, not {rows}")
         self.lanes = lanes
         self.inp_width = inp_width
         self.wgt_width = wgt_width
+        self.rows = rows
+        dot = signed(dot_width(lanes=lanes, inp_width=inp_width, wgt_width=wgt_width))
         super().__init__(
             {
                 "inp": In(data.ArrayLayout(signed(inp_width), lanes)),
-                "wgt": In(data.ArrayLayout(signed(wgt_width), lanes)),
-                "dot": Out(signed(dot_width(lanes=lanes, inp_width=inp_width, wgt_width=wgt_width))),
+                "wgt": In(data.ArrayLayout(data.ArrayLayout(signed(wgt_width), lanes), rows)),
+                "dots": Out(data.ArrayLayout(dot, rows)),
             }
         )
 
     def elaborate(self, platform: Any) -> Module:
-        """Build multipliers and adder tree."""
+        """Build multipliers and adder trees."""
         m = Module()
-        width = self.inp_width + self.wgt_width
+        products = self._shared_products(m) if self.rows == 2 else [self._products(m)]
+        for row, level in enumerate(products):
+            m.d.comb += self.dots[row].eq(self._tree(m, level, f"{row}"))
+        return m
+
+    def _products(self, m: Module) -> list[Any]:
+        """Return the products of the only row, one multiplier each."""
         level = []
         for lane in range(self.lanes):
-            product = Signal(signed(width), name=f"product_{lane}", reset_less=True)
-            m.d.sync += product.eq(self.inp[lane] * self.wgt[lane])
+            product = Signal(signed(self.inp_width + self.wgt_width), name=f"product_{lane}", reset_less=True)
+            m.d.sync += product.eq(self.inp[lane] * self.wgt[0][lane])
             level.append(product)
-        level = self._sums(m, level, depth=0, registered=True)
+        return level
+
+    def _shared_products(self, m: Module) -> list[list[Any]]:
+        """Return the products of both rows, one multiplier for two."""
+        levels: list[list[Any]] = [[], []]
+        for lane in range(self.lanes):
+            cell = PackedProduct(factor_width=self.inp_width, other_width=self.wgt_width)
+            m.submodules[f"product_{lane}"] = cell
+            m.d.comb += [
+                cell.factor.eq(self.inp[lane]),
+                cell.low.eq(self.wgt[0][lane]),
+                cell.high.eq(self.wgt[1][lane]),
+            ]
+            levels[0].append(cell.low_product)
+            levels[1].append(cell.high_product)
+        return levels
+
+    def _tree(self, m: Module, level: list[Any], row: str) -> Any:
+        """Return the sum: pairs in a cycle of their own, then two levels a cycle."""
+        level = self._sums(m, level, name=f"{row}_0", registered=True)
         depth = 1
         while len(level) > 1:
             several = len(level) > 2
-            level = self._sums(m, level, depth=depth, registered=not several)
+            level = self._sums(m, level, name=f"{row}_{depth}", registered=not several)
             if several:
-                level = self._sums(m, level, depth=depth + 1, registered=True)
+                level = self._sums(m, level, name=f"{row}_{depth + 1}", registered=True)
             depth += 2
-        m.d.comb += self.dot.eq(level[0])
-        return m
+        return level[0]
 
-    def _sums(self, m: Module, level: list[Any], *, depth: int, registered: bool) -> list[Any]:
+    def _sums(self, m: Module, level: list[Any], *, name: str, registered: bool) -> list[Any]:
         """Return the sums of neighbouring pairs (a single value is passed on)."""
         domain = m.d.sync if registered else m.d.comb
         sums = []
         for index in range(0, len(level), 2):
             terms = level[index : index + 2]
             width = len(terms[0]) + len(terms) - 1
-            total = Signal(signed(width), name=f"sum_{depth}_{index // 2}", reset_less=True)
+            total = Signal(signed(width), name=f"sum_{name}_{index // 2}", reset_less=True)
             domain += total.eq(sum(terms[1:], terms[0]))
             sums.append(total)
         return sums

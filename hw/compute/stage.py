@@ -104,7 +104,11 @@ class ComputeStage(wiring.Component):
         m.submodules.binder = binder = Binder(vta)
         m.submodules.uop_loader = uop_loader = UopLoader(vta, self.hardware)
         m.submodules.acc_loader = acc_loader = AccLoader(vta, self.hardware)
-        m.submodules.gemm = gemm = GemmCore(vta, ahead=ALU_WRITE_DELAY - WRITE_DELAY)
+        m.submodules.gemm = gemm = GemmCore(
+            vta,
+            ahead=ALU_WRITE_DELAY - WRITE_DELAY,
+            share_multipliers=bool(self.hardware.share_multipliers),
+        )
         m.submodules.alu = alu = TensorAlu(vta)
         m.submodules.reset = reset = ResetWalk(vta)
         m.submodules.uops = uops = UopMemory(address_width=uop_loader.address_width, readers=3)
@@ -138,7 +142,8 @@ class ComputeStage(wiring.Component):
             Unit.ALU: alu,
             Unit.RESET: reset,
         }
-        m.d.comb += [window.done[index].eq(units[unit].done) for index, unit in enumerate(UNITS)]
+        # A register between what a unit writes last and all that waits for it.
+        m.d.sync += [window.done[index].eq(units[unit].done) for index, unit in enumerate(UNITS)]
         self._account(m, window, units)
         return m
 

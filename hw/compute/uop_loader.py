@@ -74,6 +74,7 @@ class UopLoader(wiring.Component):
             addr_width=hardware.addr_width,
             data_width=hardware.data_width,
             burst_beats=hardware.burst_beats,
+            ahead=True,
             size_width=18,
             rows_width=1,
         )

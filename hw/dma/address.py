@@ -12,6 +12,7 @@ from amaranth.utils import exact_log2
 
 from hw.errors import ComponentError
 from hw.interfaces import burst_layout
+from hw.skid import Skid
 
 __all__ = ["BurstWalker", "rows_layout"]
 
@@ -42,6 +43,8 @@ class BurstWalker(wiring.Component):
         Bits of ``row_bytes`` and ``stride_bytes``, and of ``rows``.
     aligned : bool
         Every row begins and ends at a beat, which saves an adder.
+    ahead : bool
+        Keep the next request while one is being split: ``request.ready`` depends on no ``cmd.ready`` then.
 
     Members
     -------
@@ -64,6 +67,7 @@ class BurstWalker(wiring.Component):
         size_width: int,
         rows_width: int = 16,
         aligned: bool = False,
+        ahead: bool = False,
     ) -> None:
         beat_bytes = data_width // 8
         if burst_beats < 1 or burst_beats & (burst_beats - 1) or burst_beats * beat_bytes > 4096 or burst_beats > 256:
@@ -75,6 +79,7 @@ class BurstWalker(wiring.Component):
         self.beat_log = exact_log2(beat_bytes)
         self.burst_beats = burst_beats
         self.aligned = aligned
+        self.ahead = ahead
         rows = rows_layout(addr_width=addr_width, size_width=size_width, rows_width=rows_width)
         self.size_width = size_width
         self.rows_width = rows_width
@@ -98,7 +103,12 @@ class BurstWalker(wiring.Component):
         """Build the walker."""
         m = Module()
         low = self.beat_log
-        request = self.request.p
+        port = self.request
+        if self.ahead:
+            m.submodules.next = following = Skid(self.request.payload.shape())
+            wiring.connect(m, wiring.flipped(self.request), following.source)
+            port = following.sink
+        request = port.p
         row_bytes = Signal(self.size_width)
         stride_bytes = Signal(self.size_width)
         rows_left = Signal(self.rows_width)
@@ -116,15 +126,15 @@ class BurstWalker(wiring.Component):
             self.cmd.p.addr.eq(beat_addr << low),
             self.cmd.p.beats.eq(beats),
             self.last.eq(row_end & (rows_left == 1)),
-            self.request.ready.eq(~self.busy | (self.last & self.cmd.ready)),
+            port.ready.eq(~self.busy | (self.last & self.cmd.ready)),
         ]
         with m.If(row_end):
             m.d.comb += beats.eq(beats_left)
         next_row = Signal(self.addr_width)
         m.d.comb += next_row.eq(row_addr + stride_bytes)
-        with m.If(self.request.ready):
+        with m.If(port.ready):
             m.d.sync += [
-                self.busy.eq(self.request.valid),
+                self.busy.eq(port.valid),
                 row_addr.eq(request.addr),
                 row_bytes.eq(request.row_bytes),
                 stride_bytes.eq(request.stride_bytes),

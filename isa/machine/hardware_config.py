@@ -53,6 +53,8 @@ class HardwareConfig:
     """Instructions whose data the load module may wait for at a time."""
     store_jobs: int = 4
     """Instructions that the store module may have begun and not completed."""
+    share_multipliers: int = 0
+    """1: two products of the GEMM core come from one multiplier of 25 by 18 bits, as a DSP48 has; 0: one each."""
     axi3: int = 0
     """1: the memory port is one of AXI3, whose bursts have 16 beats at most; 0: of AXI4."""
     axi_cache: int = 3
@@ -80,6 +82,7 @@ class HardwareConfig:
             "write_bursts": (1, 256),
             "load_jobs": (2, 64),
             "store_jobs": (2, 64),
+            "share_multipliers": (0, 1),
             "axi3": (0, 1),
             "axi_cache": (0, 15),
             "axi_prot": (0, 7),

@@ -21,6 +21,7 @@ from vta.cli.commands.diff import diff
 from vta.cli.commands.doctor import doctor
 from vta.cli.commands.examples import examples
 from vta.cli.commands.explain import explain_trace
+from vta.cli.commands.fpga import fpga_app
 from vta.cli.commands.lower import lower
 from vta.cli.commands.operators import operators
 from vta.cli.commands.quantize import quantize
@@ -79,6 +80,7 @@ app.command()(serve)
 app.command()(tracker)
 app.command()(verilog)
 app.add_typer(config_app, name="config")
+app.add_typer(fpga_app, name="fpga")
 
 
 def _writable(stream: TextIO | None) -> TextIO:

@@ -52,6 +52,7 @@ def test_the_digest_tells_every_field_apart() -> None:
         "write_bursts": 8,
         "load_jobs": 2,
         "store_jobs": 2,
+        "share_multipliers": 1,
         "axi3": 1,
         "axi_cache": 15,
         "axi_prot": 2,

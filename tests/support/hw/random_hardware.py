@@ -50,6 +50,7 @@ def random_hardware(rng: np.random.Generator) -> HardwareConfig:
                 write_bursts=int(rng.integers(1, 65)),
                 load_jobs=int(rng.integers(2, 9)),
                 store_jobs=int(rng.integers(2, 9)),
+                share_multipliers=int(rng.integers(0, 2)),
             )
         except HardwareConfigError:  # a fetch buffer of less than two beats: draw again
             continue

@@ -77,6 +77,7 @@ def test_every_size_of_the_hardware_can_be_set(
         "write_bursts": 8,
         "load_jobs": 2,
         "store_jobs": 2,
+        "share_multipliers": 1,
         "axi3": 1,
         "axi_cache": 15,
         "axi_prot": 2,

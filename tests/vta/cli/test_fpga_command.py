@@ -1,0 +1,71 @@
+"""``vta fpga``."""
+
+from pathlib import Path
+
+import pytest
+
+from hw.fpga.place import Placed
+from vta.cli import main
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(["fpga", "report", *arguments])
+    assert isinstance(caught.value.code, int)
+    return caught.value.code
+
+
+@pytest.mark.parametrize("tools", [(), ("nextpnr-ecp5: install it",)])
+def test_a_dry_run_names_what_is_missing(
+    tools: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("hw.fpga.place.missing_tools", lambda: tools)
+    assert run("--dry-run") == 0
+    assert capsys.readouterr().out == ("missing: nextpnr-ecp5: install it\n" if tools else "nothing is missing\n")
+
+
+def test_a_missing_tool_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("hw.fpga.place.missing_tools", lambda: ("nextpnr-ecp5: install it",))
+    assert run() == 1
+    assert capsys.readouterr().err == "error: missing: nextpnr-ecp5: install it\n"
+
+
+def test_the_report_is_of_what_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: dict[str, object] = {}
+
+    def placed(vta: object, hardware: object, **options: object) -> tuple[Placed, dict[str, int]]:
+        seen.update(options, vta=vta, hardware=hardware)
+        return Placed(50.0, {}, ()), {}
+
+    monkeypatch.setattr("hw.fpga.place.missing_tools", lambda: ())
+    monkeypatch.setattr("hw.fpga.report.place_accelerator", placed)
+    options = (
+        "--set",
+        "LOG_UOP_BUFF_SIZE=13",
+        "--set",
+        "axi_cache=15",
+        "--device",
+        "45k",
+        "--speed",
+        "8",
+        "--seed",
+        "4",
+    )
+    assert run(*options, "--keep", str(tmp_path)) == 0
+    assert (seen["device"], seen["speed"], seen["seed"], seen["folder"]) == ("45k", 8, 4, tmp_path)
+    assert getattr(seen["vta"], "log_uop_buff_size", None) == 13
+    assert getattr(seen["hardware"], "axi_cache", None) == 15
+    out = capsys.readouterr().out
+    assert " on ECP5-45k, speed grade 8\n" in out
+    assert "Fmax 50.0 MHz\n" in out
+
+
+def test_a_missing_folder_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("hw.fpga.place.missing_tools", lambda: ())
+    assert run("--keep", str(tmp_path / "none")) == 1
+    error = capsys.readouterr().err
+    assert error == f"error: {tmp_path}/none: there is no such folder; create it, or name another one\n"

@@ -1,0 +1,87 @@
+"""``vta fpga``: ``report``.
+
+Tests: tests/vta/cli/test_fpga_command.py.
+"""
+
+import tempfile
+from contextlib import ExitStack
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vta.cli.options import ConfigOption, chosen_config
+from vta.cli.reporting import UserError, reported
+from vta.cli.settings import DataWidthOption, HardwareOption, QueueDepthOption, SetOption, settings
+from vta.cli.style import plain
+
+__all__ = ["fpga_app"]
+
+fpga_app = typer.Typer(help="The hardware on an FPGA, with open tools.", no_args_is_help=True)
+
+
+class Ecp5(Enum):
+    """Sizes of ECP5."""
+
+    SMALL = "25k"
+    MIDDLE = "45k"
+    LARGE = "85k"
+
+
+@fpga_app.callback()
+def _fpga() -> None:
+    """Keep ``report`` a command of its own while it is the only one."""
+
+
+@fpga_app.command()
+def report(
+    config: ConfigOption = None,
+    sets: SetOption = None,
+    hardware_file: HardwareOption = None,
+    data_width: DataWidthOption = None,
+    queue_depth: QueueDepthOption = None,
+    device: Annotated[Ecp5, typer.Option("--device", help="Which ECP5.")] = Ecp5.LARGE,
+    speed: Annotated[int, typer.Option("--speed", min=6, max=8, help="Its speed grade; 8 is the fastest.")] = 6,
+    mhz: Annotated[float, typer.Option("--mhz", min=1, help="The clock to aim at.")] = 100.0,
+    seed: Annotated[int, typer.Option("--seed", help="Of the placement.")] = 1,
+    keep: Annotated[
+        Path | None, typer.Option("--keep", metavar="FOLDER", help="A folder for netlist, log and report of the tools.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only name what is missing.")] = False,
+) -> None:
+    """Place and route the accelerator for ECP5: LUT, FF, multipliers, RAM, Fmax, critical path by module.
+
+    Every port is behind a flip-flop. It takes minutes.
+    """
+    with reported(), ExitStack() as stack:
+        # Imported when it is asked for: Amaranth takes long to load.
+        from hw.fpga.place import missing_tools
+        from hw.fpga.report import place_accelerator, report_lines
+        from runtime.devices.hardware_settings import hardware_setup
+
+        missing = missing_tools()
+        if dry_run:
+            plain("\n".join(f"missing: {tool}" for tool in missing) or "nothing is missing")
+            return
+        if missing:
+            raise UserError(f"missing: {', '.join(missing)}")
+        changes = settings(sets, file=hardware_file, data_width=data_width, queue_depth=queue_depth)
+        chosen = changes.applied(chosen_config(config, None))
+        if keep is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=".", prefix=".vta-fpga-")))
+        elif keep.is_dir():
+            folder = keep
+        else:
+            raise UserError(f"{keep}: there is no such folder; create it, or name another one")
+        placed, levels = place_accelerator(
+            chosen,
+            hardware_setup(changes.hardware).hardware,
+            device=device.value,
+            speed=speed,
+            mhz=mhz,
+            seed=seed,
+            folder=folder,
+        )
+        plain(f"{chosen.bitstream} on ECP5-{device.value}, speed grade {speed}")
+        plain("\n".join(report_lines(placed, levels)))
