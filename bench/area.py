@@ -5,7 +5,7 @@
 The commands are those that upstream's figures were made with (docs/hardware.md), and figures compare only between equal
 versions of yosys: upstream's stand for 0.23. The micro-op buffer has 2048 entries (LOG_UOP_BUFF_SIZE 13). The ALU's
 multipliers, which upstream's hardware lacks, are counted among the DSPs, and
-apart: those with the ALU in their names.
+apart: those with the ALU in their names. ``bench/fmax.py`` measures the clock.
 """
 
 import argparse

@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 import sysconfig
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -116,10 +115,8 @@ def _critical(path: Sequence[Mapping[str, object]]) -> tuple[tuple[str, float], 
 
 def _nextpnr() -> str | None:
     """Return the tool that is installed: beside this Python, or anywhere."""
-    scripts = sysconfig.get_path("scripts")
-    beside = Path(sys.executable).parent
     for name in _NEXTPNR:
-        found = shutil.which(name, path=str(beside)) or shutil.which(name, path=scripts) or shutil.which(name)
+        found = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
         if found:
             return found
     return None

@@ -1,0 +1,61 @@
+"""The highest clock of the accelerator on an ECP5-85 in nextpnr, for block 4 and block 8, and what it waits for.
+
+    python -m bench.fmax --config "block 4" --speed 6 --seed 1
+
+Every AXI port is behind a flip-flop. It takes ten minutes a row or more, and needs the ``fpga`` extra. Clocks of
+different seeds differ by several per cent.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from hw.fpga.place import FpgaError, missing_tools
+from hw.fpga.report import place_accelerator, report_lines
+from isa.config import VTAConfig
+from isa.machine.hardware_config import HardwareConfig
+
+CONFIGS: Mapping[str, VTAConfig] = {
+    "block 4": VTAConfig(
+        log_block=2, log_uop_buff_size=11, log_inp_buff_size=12, log_wgt_buff_size=13, log_acc_buff_size=14
+    ),
+    "block 8": VTAConfig(
+        log_block=3, log_uop_buff_size=13, log_inp_buff_size=14, log_wgt_buff_size=16, log_acc_buff_size=16
+    ),
+}
+
+
+def main() -> int:
+    """Run the command line; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--config", action="append", choices=list(CONFIGS))
+    parser.add_argument("--speed", type=int, nargs="+", choices=(6, 7, 8), default=[6])
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    if missing_tools():
+        parser.error(f"missing: {', '.join(missing_tools())}")
+    for name in arguments.config or CONFIGS:
+        for speed in arguments.speed:
+            # Below the working directory: nextpnr as WebAssembly does not see every folder.
+            with tempfile.TemporaryDirectory(dir=".", prefix=".vta-fpga-") as folder:
+                try:
+                    placed, levels = place_accelerator(
+                        CONFIGS[name],
+                        HardwareConfig(),
+                        device="85k",
+                        speed=speed,
+                        mhz=100,
+                        seed=arguments.seed,
+                        folder=Path(folder),
+                    )
+                except FpgaError as error:
+                    raise SystemExit(str(error)) from None
+            print(f"{name}, ECP5-85, speed grade {speed}, seed {arguments.seed}:")
+            print("\n".join(f"  {line}" for line in report_lines(placed, levels)), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
