@@ -366,6 +366,8 @@ class Window(wiring.Component):
     def _resets(self, m: Module, bind_at: Signal) -> None:
         """Keep what the binder found out about resets."""
         width = self.config.log_acc_depth
+        if not width:  # of one accumulator: there is nothing to find out, and yosys fails on a memory without bits
+            return
         m.submodules.resets = resets = Memory(shape=2 * width, depth=WINDOW, init=[])
         write = resets.write_port()
         read = resets.read_port(domain="comb")

@@ -68,3 +68,14 @@ def test_four_tiles_a_cycle_where_some_loop_has_an_odd_step(order: tuple[int, ..
     cleared, cycles = _clear(job, grant=1.0, rng=rng)
     assert cleared == _expected(job)
     assert cycles == 16 * 2 * 3 / 4
+
+
+@pytest.mark.parametrize("odd", range(3))
+def test_four_turns_of_a_loop_with_an_odd_step_are_enough(odd: int) -> None:
+    rng = np.random.default_rng(9)
+    counts, steps = [2, 2, 2], [20, 40, 70]
+    counts[odd], steps[odd] = 4, 3
+    job: dict[str, Any] = {"first": 5, "counts": counts, "steps": steps}
+    cleared, cycles = _clear(job, grant=1.0, rng=rng)
+    assert cleared == _expected(job)
+    assert cycles == 2 * 2

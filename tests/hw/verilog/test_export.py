@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from hw.load import LoadStage
 from hw.token_counter import TokenCounter
 from hw.verilog import VerilogError, component_to_verilog, to_verilog
+from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 from tests.support.odd_configs import ODD_CONFIGS
 
@@ -28,6 +30,19 @@ def test_the_export_names_its_configuration_and_its_ports() -> None:
     assert f"32'd{int(VTA.digest[8:], 16)};" in text
     ports = set(re.findall(r"^  (?:input|output)(?: reg)?(?: \[\d+:0\])? (\w+);", text, re.MULTILINE))
     assert {"clk", "rst", "irq", "s_axil_awvalid", "m_axi_araddr", "m_axi_rlast"} <= ports
+
+
+def smallest(*names: str) -> VTAConfig:
+    """Return the configuration with one element in each of the named scratchpads."""
+    elements = {"uop": 32, "inp": VTA.inp_elem_bits, "wgt": VTA.wgt_elem_bits, "acc": VTA.acc_elem_bits}
+    return replace(VTA, **{f"log_{name}_buff_size": max(elements[name] // 8, 1).bit_length() - 1 for name in names})
+
+
+@pytest.mark.parametrize("names", [("acc",), ("uop", "inp", "wgt", "acc")])
+def test_scratchpads_of_one_element_can_be_exported(names: tuple[str, ...]) -> None:
+    config = smallest(*names)
+    assert config.acc_depth == 1
+    assert "module vta_core(" in to_verilog(config, HARDWARE, shell="core")
 
 
 def test_memories_are_arrays_without_initial_contents() -> None:

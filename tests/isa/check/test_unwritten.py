@@ -3,6 +3,7 @@
 import pytest
 
 from isa.check.checker import FindingKind, check, is_valid
+from isa.config import VTAConfig
 from isa.text.assembler import assemble
 
 HEAD = ".uop address=0x8000\ndst=2 src=6 wgt=1\ndst=0 src=0 wgt=0\n.text\nload.uop dram=uops x=2\n"
@@ -89,6 +90,15 @@ def test_an_output_that_nothing_stored_is_unwritten() -> None:
     ]
     store = "load.acc8 dram=0x100 x=4 push_next\nstore dram=0x200 x=4 pop_prev push_prev\n"
     assert _errors(f"{DRAM}{store}load.acc8 dram=0x202 x=2 pop_next\nfinish") == []
+
+
+def test_a_load_that_fills_its_scratchpad_is_looked_at_and_a_larger_one_is_refused() -> None:
+    depth = VTAConfig().inp_depth
+    found = check(assemble(f"{DRAM}load.inp dram=0x100 x={depth // 8} y=8 stride={depth // 8}\nfinish"))
+    assert [str(f) for f in found if f.kind == FindingKind.BOUNDS] == [
+        "error: instruction 0: LOAD INP reads DRAM bytes 0x1040 to 0x1fff and 28608 more, which are in no data and no "
+        "output of the program"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,10 @@ def evaluate(expr: Expr, env: Mapping[Var, Values]) -> Values:
             return _choose(condition, first, second, env)
         case tir.Call(op=tir.Builtin.LIKELY, args=(condition,)):
             return evaluate(condition, env)
-        case tir.Call(op=tir.Builtin.SHIFT_RIGHT, args=(a, b)):
-            return evaluate(a, env) >> evaluate(b, env)
+        case tir.Call(op=op, args=(a, b)) if op in _CALLS:
+            return wrap(_CALLS[op](evaluate(a, env), evaluate(b, env)), expr.dtype)
+        case tir.Call(op=tir.Builtin.BITWISE_NOT, args=(a,)):
+            return wrap(~evaluate(a, env), expr.dtype)
         case tir.Cast():
             return wrap(evaluate(expr.value, env), expr.dtype)
         case tir.Let():
@@ -81,6 +83,16 @@ _OPERATIONS: dict[type[Expr], Callable[[Values, Values], NDArray[Any]]] = {
     tir.And: lambda a, b: a & b,
     tir.Or: lambda a, b: a | b,
 }
+
+
+_CALLS: dict[tir.Builtin, Callable[[Values, Values], Values]] = {
+    tir.Builtin.SHIFT_LEFT: lambda a, b: a << b,
+    tir.Builtin.SHIFT_RIGHT: lambda a, b: a >> b,
+    tir.Builtin.BITWISE_AND: lambda a, b: a & b,
+    tir.Builtin.BITWISE_OR: lambda a, b: a | b,
+    tir.Builtin.BITWISE_XOR: lambda a, b: a ^ b,
+}
+"""Counts of shifts are not negative and below the bits of the type."""
 
 
 @dataclass(frozen=True)
