@@ -35,7 +35,8 @@ def test_the_export_names_its_configuration_and_its_ports() -> None:
 def smallest(*names: str) -> VTAConfig:
     """Return the configuration with one element in each of the named scratchpads."""
     elements = {"uop": 32, "inp": VTA.inp_elem_bits, "wgt": VTA.wgt_elem_bits, "acc": VTA.acc_elem_bits}
-    return replace(VTA, **{f"log_{name}_buff_size": max(elements[name] // 8, 1).bit_length() - 1 for name in names})
+    sizes = {f"log_{name}_buff_size": max(elements[name] // 8, 1).bit_length() - 1 for name in names}
+    return replace(VTA, **sizes)  # type: ignore[arg-type]  # fields of this type
 
 
 @pytest.mark.parametrize("names", [("acc",), ("uop", "inp", "wgt", "acc")])
