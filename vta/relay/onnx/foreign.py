@@ -15,8 +15,8 @@ from runtime.executor.operators.types import Array, RelayError, TensorType
 from vta.relay.interpreter import evaluate
 from vta.relay.ir.nodes import Constant, Expr, TupleGetItem, tensor_type
 from vta.relay.ir.origin import Origin
-from vta.relay.ir.traverse import free_vars
-from vta.relay.onnx.one_node import model_of_node
+from vta.relay.ir.traverse import calls, free_vars
+from vta.relay.onnx.one_node import model_of_node, nodes_within
 from vta.relay.ops.call import call
 
 __all__ = ["declared_type", "foreign_call", "has_onnxruntime"]
@@ -26,11 +26,17 @@ _RANDOM = (
 )  # fmt: skip
 """Draws other numbers every time, or does so when it is trained."""
 
+_ENDLESS = ("Loop",)
+"""May run for ever: one whose rounds are known is written out."""
+
 _OTHERWISE = ("DFT", "MaxUnpool", "Resize", "STFT")
 """What onnxruntime computes otherwise than ONNX's own cases say (``python -m bench.onnx_cases``)."""
 
 _BOUNDED = ("Compress", "NonMaxSuppression", "NonZero", "Unique")
 """Gives no more elements than its data times their rank, however many that are."""
+
+_LARGE = 1 << 28
+"""Bytes of a tensor from which on it is not computed while a model is read."""
 
 _SMALL = 4096
 """Bytes up to which a constant stands in the node's model."""
@@ -61,6 +67,8 @@ def foreign_call(
     """
     if node.op_type in (*_RANDOM, *_OTHERWISE):
         raise RelayError("onnxruntime's numbers are not those of the definition")
+    if node.op_type in _ENDLESS or any(inner.op_type in _ENDLESS for inner in nodes_within(node)):
+        raise RelayError("nobody knows how long a loop takes")
     known = {name for name, expr in reads.items() if not free_vars(expr)}
     small = {name for name in known if tensor_type(reads[name]).nbytes <= _SMALL} if len(known) < len(reads) else set()
     constants = {name: _value(reads[name]) for name in reads if name in small}
@@ -86,6 +94,8 @@ def foreign_call(
 
 
 def _value(expr: Expr) -> Array:
+    if any(tensor_type(each).nbytes > _LARGE for each in calls(expr) if isinstance(each.type, TensorType)):
+        raise RelayError("it reads constants that are too large to be computed here")
     value = expr.value if isinstance(expr, Constant) else evaluate(expr)
     assert not isinstance(value, tuple)
     return value

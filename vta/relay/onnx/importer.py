@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 import numpy as np
 import onnx
-import onnx.inliner
 
 from runtime.executor.operators.types import (
     AnyDim,
@@ -28,6 +27,7 @@ from vta.relay.onnx.errors import OnnxError
 from vta.relay.onnx.foreign import declared_type, foreign_call, has_onnxruntime
 from vta.relay.onnx.functions import function_of
 from vta.relay.onnx.loading import load_model, opset_of, tensor_value
+from vta.relay.onnx.local_functions import MOST_NODES, written_out
 from vta.relay.onnx.node import Node
 from vta.relay.onnx.one_node import captured_names
 
@@ -59,8 +59,7 @@ def from_onnx(
 
 
 def _imported(model: onnx.ModelProto, shapes: Shapes, constants: Mapping[str, Array]) -> Function:
-    if model.functions:
-        model = onnx.inliner.inline_local_functions(model)
+    model = written_out(model)
     graph = model.graph
     opsets = {entry.domain: entry.version for entry in model.opset_import} | {"": opset_of(model)}
     weights = {tensor.name for tensor in graph.initializer}
@@ -150,11 +149,14 @@ class _Walk:
         *,
         within: Origin | None = None,
         foreign: bool = True,
+        rest: list[int] | None = None,
     ) -> None:
         self._opsets = opsets
         self._declared = declared
         self._within = within
         self._foreign = foreign
+        self._rest = [MOST_NODES] if rest is None else rest
+        """How many nodes of graphs within nodes may still be written out, which inner walks share."""
 
     def graph(self, graph: onnx.GraphProto, values: dict[str, Expr]) -> list[Expr]:
         """Add what a graph computes to ``values``; return its outputs."""
@@ -199,6 +201,9 @@ class _Walk:
         """Return the outputs of a graph within ``node``, which sees the values around it."""
         if len(given) != len(graph.input):
             node.refuse(f"its graph takes {len(graph.input)} inputs, not {len(given)}")
+        self._rest[0] -= len(graph.node) + 1
+        if self._rest[0] < 0:
+            node.refuse(f"its graphs stand for more than {MOST_NODES:,} nodes, which are not written out")
         names = [value.name for value in graph.input]
         return self.graph(graph, {**outer, **dict(zip(names, given, strict=True))})
 
@@ -224,7 +229,9 @@ class _Walk:
             return None
         opsets = {**self._opsets, **{entry.domain: entry.version for entry in model.opset_import}}
         try:
-            found = _Walk(opsets, {}, within=node.origin, foreign=False).graph(model.graph, dict(reads))
+            found = _Walk(opsets, {}, within=node.origin, foreign=False, rest=self._rest).graph(
+                model.graph, dict(reads)
+            )
         except OnnxError:
             return None
         given = iter(found)

@@ -12,11 +12,11 @@ import onnx
 
 from runtime.executor.operators.attributes import Attrs
 from runtime.executor.operators.names import Op
-from runtime.executor.operators.types import Array, RelayError, TensorType
+from runtime.executor.operators.types import Array, RelayError, TensorType, Type
 from vta.relay.interpreter import evaluate
 from vta.relay.ir.nodes import Call, Constant, Expr, constant, tensor_type
 from vta.relay.ir.origin import Origin
-from vta.relay.ir.traverse import free_vars
+from vta.relay.ir.traverse import calls, free_vars
 from vta.relay.onnx.errors import OnnxError
 from vta.relay.onnx.loading import tensor_value
 from vta.relay.ops.call import call
@@ -26,6 +26,14 @@ __all__ = ["Node"]
 _T = TypeVar("_T")
 _FLOAT, _FLOATS = onnx.AttributeProto.FLOAT, onnx.AttributeProto.FLOATS
 _INT, _INTS = onnx.AttributeProto.INT, onnx.AttributeProto.INTS
+
+
+_MOST_BYTES = 1 << 28
+"""Bytes of a tensor that is computed while a model is read."""
+
+
+def _bytes(of: Type) -> int:
+    return of.nbytes if isinstance(of, TensorType) else sum(_bytes(each) for each in of.fields)
 
 
 @dataclass(slots=True, eq=False)
@@ -115,6 +123,9 @@ class Node:
             return expr.value
         if free_vars(expr):
             self.refuse(f"{what} depends on the model's inputs, and it must be constant here")
+        large = [each for each in calls(expr) if _bytes(each.type) > _MOST_BYTES]
+        if large:
+            self.refuse(f"{what} is made of {large[0].type}, which is too large to be computed here")
         value = evaluate(expr)
         assert isinstance(value, np.ndarray)
         return value

@@ -11,7 +11,7 @@ from onnx import helper, numpy_helper
 
 from runtime.executor.operators.types import Array, TensorType
 
-__all__ = ["captured_names", "model_of_node"]
+__all__ = ["captured_names", "model_of_node", "nodes_within"]
 
 
 def captured_names(node: onnx.NodeProto) -> list[str]:
@@ -24,6 +24,14 @@ def _graphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
         if attribute.type == onnx.AttributeProto.GRAPH:
             yield attribute.g
         yield from attribute.graphs
+
+
+def nodes_within(node: onnx.NodeProto) -> Iterator[onnx.NodeProto]:
+    """Yield the nodes of the graphs within a node, however deep."""
+    for graph in _graphs(node):
+        for inner in graph.node:
+            yield inner
+            yield from nodes_within(inner)
 
 
 def _unmade(graph: onnx.GraphProto) -> Iterator[str]:

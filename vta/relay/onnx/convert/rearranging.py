@@ -91,6 +91,8 @@ def _split(node: Node) -> Sequence[Expr]:
     sizes = node.maybe_wholes("split") or node.known_wholes(1)
     if sizes is None:
         parts = node.whole("num_outputs", len(node.outputs))
+        if parts != len(node.outputs):
+            node.refuse(f"num_outputs is {parts}, and the node has {len(node.outputs)} outputs")
         step = -(-shape[axis] // parts)
         sizes = tuple(max(min(step, shape[axis] - step * part), 0) for part in range(parts))
     if sum(sizes) != shape[axis]:
