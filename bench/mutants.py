@@ -9,8 +9,8 @@ again, and ``--keep`` leaves the file. Each goes through every command that read
 may take 10 seconds of processor time (with all that it starts) and 1 GB. A mutant may be accepted or refused; it is
 wrong if a process is killed by a signal, ends in an exception that is not the one sentence of an error, takes longer or
 takes more, or prints what a terminal would obey. How busy the computer is changes nothing; only what waits for two
-minutes without working is wrong, too. Printed are counts by format, the slowest and the largest, and every wrong one;
-the exit status says if there is.
+minutes without working is wrong, too. Printed are every wrong one, as soon as it is found, and counts by format with
+the slowest and the largest; the exit status says if one is wrong.
 
 Programs that a mutation has made long are not run, only checked: what they were asked to do takes its time. Tests:
 tests/bench/test_mutants.py.
@@ -278,6 +278,8 @@ def _round(name: str, arguments: argparse.Namespace, chosen: Sequence[int]) -> l
             path = Path(arguments.keep or folder, label.replace(":", "-") + made.suffix)
             path.write_bytes(data)
             verdicts.append(judge(label, path, _COMMANDS[name]))
+            for text in verdicts[-1].wrong:
+                print(f"  {label}: {text}", flush=True)
             if not arguments.keep:
                 path.unlink()
     return verdicts
@@ -291,9 +293,6 @@ def _report(name: str, verdicts: Sequence[Verdict]) -> None:
         f"command, {counts['wrong']:,} wrong; at most {slowest:.1f} s and {largest >> 20} MiB",
         flush=True,
     )
-    for verdict in verdicts:
-        for text in verdict.wrong:
-            print(f"  {verdict.name}: {text}")
 
 
 def main(words: Sequence[str] | None = None) -> int:

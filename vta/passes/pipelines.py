@@ -194,6 +194,6 @@ def _known_name(name: str) -> str:
             break
     if bare in known:
         return bare
-    close = get_close_matches(bare, known, n=1, cutoff=0.5)
+    close = get_close_matches(bare, known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"the passes are {', '.join(known)}"
     raise PassNameError(f"disabled pass {name!r}: there is no pass of that name; {hint}")

@@ -88,7 +88,7 @@ def _known_pass(name: str | None) -> str | None:
     short = name.rsplit(".", 1)[-1]
     known = pass_names()
     if short not in known:
-        close = difflib.get_close_matches(short, known, 1, 0.4)
+        close = difflib.get_close_matches(short, known, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise UserError(f"--after {name}: no such pass; {hint}passes are {', '.join(known)}, and 'all'")
     return short
