@@ -60,6 +60,14 @@ class GraphBuilder:
             self._weight(f"{name}.{part}", np.array(value))
         return self.node("Clip", [source, f"{name}.low", f"{name}.high"], name)
 
+    def resized(self, source: str, name: str, factor: int) -> str:
+        """Append a nearest resize of rows and columns by a whole factor."""
+        self._weight(f"{name}.scales", np.array([1, 1, factor, factor]))
+        return self.node(
+            "Resize", [source, "", f"{name}.scales"], name, mode="nearest",
+            coordinate_transformation_mode="asymmetric", nearest_mode="floor",
+        )  # fmt: skip
+
     def model(self, name: str, *, image: tuple[int, int, int], output: str, classes: int) -> onnx.ModelProto:
         """Return the model: ``image`` (n, c, h, w) to ``output`` (n, classes)."""
         given = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", *image])

@@ -1,4 +1,4 @@
-"""ResNet-18, ResNet-50 and EfficientNet-Lite0 in their published shapes, with seeded weights.
+"""ResNet-18, ResNet-50 and EfficientNet-Lite0 in their published shapes, and a small pyramid, with seeded weights.
 
 Tests: tests/integration/test_models.py.
 """
@@ -10,7 +10,7 @@ import onnx
 
 from bench.models.builder import GraphBuilder
 
-__all__ = ["NETWORKS", "efficientnet_lite0", "resnet18", "resnet50"]
+__all__ = ["NETWORKS", "efficientnet_lite0", "pyramid", "resnet18", "resnet50"]
 
 
 def resnet18(*, size: int = 224, classes: int = 1000, seed: int = 18) -> onnx.ModelProto:
@@ -53,7 +53,31 @@ def efficientnet_lite0(*, size: int = 224, classes: int = 1000, seed: int = 0) -
     return _classifier(net, out, "efficientnet_lite0", size, classes)
 
 
-NETWORKS = {"resnet18": resnet18, "resnet50": resnet50, "efficientnet-lite0": efficientnet_lite0}
+def pyramid(*, size: int = 224, classes: int = 1000, seed: int = 9) -> onnx.ModelProto:
+    """Return a small feature pyramid: hard swishes, residual sums, nearest resizes, concatenations of odd widths.
+
+    Its branches have ranges of their own, so sums and concatenations join different scales.
+    """
+    net = GraphBuilder(np.random.default_rng(seed), opset=14)
+    net.channels["image"] = 3
+    fine = _swished(net, "image", "stem", 24, stride=2)
+    middle = _swished(net, fine, "down1", 40, stride=2)
+    coarse = _swished(net, middle, "down2", 72, stride=2)
+    coarse = net.node("Add", [coarse, net.conv(coarse, "residual", 72, 3, gain=0.3)], "sum")
+    out = coarse
+    for number, beside in enumerate((middle, fine)):
+        larger = net.resized(out, f"up{number}", 2)
+        joined = net.channels[larger] + net.channels[beside]
+        both = net.node("Concat", [larger, beside], f"join{number}", joined, axis=1)
+        out = _swished(net, both, f"merge{number}", 32)
+    return _classifier(net, out, "pyramid", size, classes)
+
+
+def _swished(net: GraphBuilder, source: str, name: str, width: int, *, stride: int = 1) -> str:
+    return net.node("HardSwish", [net.conv(source, name, width, 3, stride=stride)], f"{name}.swish")
+
+
+NETWORKS = {"pyramid": pyramid, "resnet18": resnet18, "resnet50": resnet50, "efficientnet-lite0": efficientnet_lite0}
 """Name on a command line -> what builds the model."""
 
 

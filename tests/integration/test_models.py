@@ -11,7 +11,7 @@ PARAMETERS = {"resnet18": 11_689_512, "resnet50": 25_557_032, "efficientnet-lite
 """What the networks are published with: a channel's normalisation has two numbers, of which a bias here is one."""
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_a_network_has_its_published_size(name: str) -> None:
     model = NETWORKS[name](size=64)
     onnx.checker.check_model(model, full_check=True)

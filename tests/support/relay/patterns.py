@@ -128,6 +128,31 @@ def resized(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
     return nearest, (SX, 0, "int8")
 
 
+def function_without_quantisation_resized(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    swish = q.op("HardSwish", [q.both(conv(q, q.both(x, SX)), 0.09, 5)])
+    scales = q.constant([1, 1, 2, 1], "float32")
+    return q.op("Resize", [swish, "", scales], nearest_mode="floor"), (0.05, -12, "int8")
+
+
+def sums_without_quantisation_pooled(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    active = q.op("Relu", [conv(q, q.both(x, SX))])
+    turned = q.op("Transpose", [q.op("MaxPool", [active], kernel_shape=[3, 2], pads=[1, 0, 1, 1])], perm=[0, 1, 3, 2])
+    return turned, (0.07, -128, "int8")
+
+
+def split_apart(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    first, second = q.parts("Split", [q.both(x, SX, 4), q.constant([2, 4], "int64")], 2, axis=1)
+    return q.op("Concat", [second, q.op("Relu", [first])], axis=1), (0.0613, -100, "int8")
+
+
+def uneven_average_pool(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    return q.op("AveragePool", [q.both(x, SX, -9)], kernel_shape=[3, 2], strides=[2, 2], pads=[1, 1, 1, 0]), (
+        0.0313,
+        3,
+        "int8",
+    )
+
+
 def padded_with_a_zero_point(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
     pads = q.constant([0, 0, 1, 2, 0, 0, 0, 1], "int64")
     return q.op("Pad", [q.both(x, SX, -128), pads]), (SX, -128, "int8")
@@ -160,7 +185,8 @@ PATTERNS: tuple[Pattern, ...] = (
     residual_with_quantisation, uint8_with_zero_points, float_bias, clipped_weights, strided_in_groups, transposed,
     matmul_and_bias, gemm, global_average, mean_and_reshape_without_quantisation, average_pool, max_pool,
     concatenation_of_scales, product_of_activations, resized, padded_with_a_zero_point, hard_swish_of_its_parts,
-    sigmoid, prelu, gate_of_a_channel,
+    sigmoid, prelu, gate_of_a_channel, function_without_quantisation_resized, sums_without_quantisation_pooled,
+    split_apart, uneven_average_pool,
 )  # fmt: skip
 
 

@@ -37,6 +37,12 @@ class Quantised:
         self.nodes.append(node(kind, inputs, name, **attributes))
         return name
 
+    def parts(self, kind: str, inputs: Sequence[str], count: int, **attributes: object) -> list[str]:
+        """Append a node with several results."""
+        names = [self.name(kind.lower()) for _ in range(count)]
+        self.nodes.append(onnx.helper.make_node(kind, inputs, names, name=names[0], **attributes))
+        return names
+
     def quantize(self, source: str, scale: float, zero: int = 0, dtype: str = "int8") -> str:
         pair = self.constant(scale, "float32"), self.constant(zero, dtype)
         return self.op("QuantizeLinear", [source, *pair])

@@ -13,11 +13,11 @@ import onnx
 from runtime.executor.layouts import unpacked
 from runtime.executor.operators.names import Op
 from runtime.executor.operators.table import operator
-from runtime.executor.operators.types import Array, RelayError
+from runtime.executor.operators.types import Array, RelayError, TensorType
 from runtime.executor.runner import NetworkRunner
 from vta.relay.backend.build import Built
 from vta.relay.interpreter import run
-from vta.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var, tensor_type
+from vta.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var
 from vta.relay.ir.traverse import post_order
 
 __all__ = ["NodeDifference", "against_integers", "against_onnxruntime", "onnxruntime_tensors"]
@@ -139,7 +139,8 @@ def _compared(
 
 def _quantised_by(call: Call) -> str | None:
     """Return the name of the QuantizeLinear node whose result an int8 call computes: its last origin."""
-    if tensor_type(call).dtype != "int8" or not call.origins or call.origins[-1].operator != "QuantizeLinear":
+    is_cells = isinstance(call.type, TensorType) and call.type.dtype == "int8"
+    if not is_cells or not call.origins or call.origins[-1].operator != "QuantizeLinear":
         return None
     return call.origins[-1].name
 

@@ -14,14 +14,15 @@ from runtime.executor.operators.names import Op
 from runtime.executor.operators.padding import PadAttrs, PadMode
 from runtime.executor.operators.pooling import Pool2dAttrs
 from runtime.executor.operators.qnn.quantize import QuantizeAttrs
-from runtime.executor.operators.resize import Resize2dAttrs, ResizeMethod
+from runtime.executor.operators.resize import Coordinates, Resize2dAttrs, ResizeMethod
 from runtime.executor.operators.selection import ConcatenateAttrs
 from runtime.executor.operators.types import TensorType
 from vta.relay.integer import layers, pointwise
 from vta.relay.integer.scaling import Target, looked_up, rescaled
-from vta.relay.integer.values import Cells, Ints, Sums, Term, Value
+from vta.relay.integer.values import Cells, Ints, Moved, Sums, Term, Value
 from vta.relay.integer.weights import known, scalar
 from vta.relay.ir.nodes import Call, Expr, TupleGetItem, constant, tensor_type
+from vta.relay.ir.origin import Origin, merged
 from vta.relay.ops.call import call, with_args
 
 __all__ = ["RULES"]
@@ -61,6 +62,9 @@ def _cells_at(value: Value, target: Target) -> Expr | None:
         return made
     if value.table is not None:
         return looked_up(value.table, target)
+    if value.moved is not None:  # it is quantised before it is moved: the numbers are the same
+        source = _cells_at(value.moved.source, Target(target.scale, target.zero))
+        return None if source is None else value.moved.move(source, target.origins)
     if value.parts is not None and value.axis is not None:  # a concatenation of several scales
         inner = Target(target.scale, target.zero)  # a part is not yet what the model's node quantises
         parts = [_cells_at(part, inner) or _quantised_real(part, inner) for part in value.parts]
@@ -116,7 +120,7 @@ def _moving(expr: Call, arguments: list[Value]) -> Value | None:
     if value.ints is not None:
         return _tuple_of(expr, lambda made: _integer(Ints(made, value.ints.offset)), value.ints.expr, others)  # type: ignore[union-attr]
     if value.cells is None:
-        return _moved_sums(expr, value)
+        return _moved_sums(expr, value) or _moved_later(expr, value, others)
     cells = value.cells
     return _tuple_of(
         expr, lambda made: layers.of_cells(Cells(made, cells.scale, cells.zero), expr.origins), cells.expr, others
@@ -141,6 +145,19 @@ def _moved_sums(expr: Call, value: Value) -> Value | None:
     return layers.of_sums(moved, expr.origins)
 
 
+def _moved_later(expr: Call, value: Value, others: list[Expr]) -> Value | None:
+    """Return a value that will be moved once it is cells, at whichever scale: rounding is monotonous."""
+    known_in_integers = value.sums or value.table or value.moved or (value.parts and value.axis is not None)
+    if not known_in_integers or not isinstance(expr.type, TensorType):
+        return None
+
+    def move(cells: Expr, origins: tuple[Origin, ...]) -> Expr:
+        assert isinstance(expr.callee, Op)
+        return call(expr.callee, (cells, *others), expr.attrs, merged((expr.origins, origins)))
+
+    return Value(lambda: with_args(expr, [value.expr, *others]), moved=Moved(value, move))
+
+
 def _tuple_of(expr: Call, wrap: Callable[[Expr], Value], data: Expr, others: list[Expr]) -> Value:
     assert isinstance(expr.callee, Op)
     made = call(expr.callee, (data, *others), expr.attrs, expr.origins)
@@ -157,7 +174,10 @@ def _max_pool(expr: Call, arguments: list[Value]) -> Value | None:
 
 def _resize(expr: Call, arguments: list[Value]) -> Value | None:
     assert isinstance(expr.attrs, Resize2dAttrs)
-    return _moving(expr, arguments) if expr.attrs.method is ResizeMethod.NEAREST else None
+    is_movement = (
+        expr.attrs.method is ResizeMethod.NEAREST and expr.attrs.coordinates is not Coordinates.CROP_AND_RESIZE
+    )
+    return _moving(expr, arguments) if is_movement else None
 
 
 def _pad(expr: Call, arguments: list[Value]) -> Value | None:

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vta.relay.ir.nodes import Expr, Var
+from vta.relay.ir.origin import Origin
 
-__all__ = ["Cells", "Ints", "Sums", "Table", "Term", "Value"]
+__all__ = ["Cells", "Ints", "Moved", "Sums", "Table", "Term", "Value"]
 
 Reals = npt.NDArray[np.float64]
 
@@ -74,6 +75,17 @@ class Table:
     expr: Expr
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Moved:
+    """Another value whose elements have been moved, or the largest of them taken: cells of any scale may be as well.
+
+    ``move`` does that to cells; it gets the nodes of the model that ask for them.
+    """
+
+    source: "Value"
+    move: Callable[[Expr, tuple[Origin, ...]], Expr]
+
+
 @dataclass(eq=False)
 class Value:
     """A value of the graph: its expression, made when it is asked for, and what is known of it in integers."""
@@ -86,6 +98,7 @@ class Value:
     parts: tuple["Value", ...] | None = None
     """Of a tuple, or of a concatenation along ``axis``."""
     axis: int | None = None
+    moved: "Moved | None" = None
 
     @cached_property
     def expr(self) -> Expr:

@@ -48,3 +48,9 @@ def test_numbers_are_within_one_of_onnxruntimes_node_by_node() -> None:
         assert len(nodes) >= 2
         assert max(node.largest for node in nodes) <= (1 if fed else 2)
         assert all(node.elements == x.size for node in nodes)
+
+
+def test_operators_of_several_results_are_no_obstacle() -> None:
+    whole, model, x = built("split_apart")
+    nodes = against_onnxruntime(whole.function, model, {"x": x})  # type: ignore[arg-type]
+    assert max(node.largest for node in nodes) <= 1
