@@ -14,23 +14,23 @@ from vta.own_packages import require_own_packages
 
 if TYPE_CHECKING:
     from runtime.observe.graph_node import graph_node
-    from vta import nd, relay, rpc, target, te, testing, tir, topi, transform
+    from vta import nd, relay, rpc, target, te, testing, tir, top, topi, transform
     from vta.build_module import BuildError, build, build_config, lower
     from vta.codegen import Module, load_module
     from vta.environment import Environment, get_env
     from vta.relay.backend.session import InferenceSession
     from vta.relay.front import graph_executor
     from vta.relay.front import graph_executor as graph_runtime
-    from vta.rpc.hardware import program_fpga, reconfig_runtime
+    from vta.rpc.hardware import get_bitstream_path, program_fpga, reconfig_runtime
     from vta.transform import PassContext
 
 __all__ = [
-    "BuildError", "Environment", "InferenceSession", "Module", "PassContext", "build", "build_config", "get_env",
-    "graph_executor", "graph_node", "graph_runtime", "load_module", "lower", "nd", "program_fpga", "reconfig_runtime",
-    "relay", "rpc", "target", "te", "testing", "tir", "topi", "transform",
+    "BuildError", "Environment", "InferenceSession", "Module", "PassContext", "build", "build_config",
+    "get_bitstream_path", "get_env", "graph_executor", "graph_node", "graph_runtime", "load_module", "lower", "nd",
+    "program_fpga", "reconfig_runtime", "relay", "rpc", "target", "te", "testing", "tir", "top", "topi", "transform",
 ]  # fmt: skip
 
-_MODULES = ("nd", "relay", "rpc", "target", "te", "testing", "tir", "topi", "transform")
+_MODULES = ("nd", "relay", "rpc", "target", "te", "testing", "tir", "top", "topi", "transform")
 
 _GRAPHS = ("graph_executor", "graph_runtime")
 """TVM's new and old name for what runs a compiled graph."""
@@ -43,6 +43,7 @@ _HOME: Mapping[str, str] = {
     "PassContext": "vta.transform",
     "build": "vta.build_module",
     "build_config": "vta.build_module",
+    "get_bitstream_path": "vta.rpc.hardware",
     "get_env": "vta.environment",
     "graph_node": "runtime.observe.graph_node",
     "load_module": "vta.codegen",

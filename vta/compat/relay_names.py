@@ -14,9 +14,10 @@ from vta.compat.answer import Tree
 from vta.relay.front import build, graph_executor, operators, passes, values
 from vta.relay.ir import module as graphs
 from vta.relay.ir import nodes
+from vta.rpc import local
 from vta.tir import func
 
-__all__ = ["IRModule", "Sequential", "graph_executor_names", "load_module", "relay_names"]
+__all__ = ["IRModule", "LocalSession", "Sequential", "graph_executor_names", "load_module", "relay_names"]
 
 
 class _OfBoth(type):
@@ -47,6 +48,18 @@ def Sequential(  # noqa: N802  # TVM's name
     return pass_objects.Sequential(passes_, **options)  # type: ignore[arg-type]
 
 
+class LocalSession(local.LocalSession):
+    """``rpc.LocalSession``, which loads compiled graphs as well."""
+
+    def load_module(self, path: str) -> Module | build.Factory:  # type: ignore[override]  # graphs, too
+        """Load what was uploaded; its configuration must be that of the device."""
+        where = self.local_path(path)
+        module = load_module(where)
+        config = module.network.config if isinstance(module, build.Factory) else module.config
+        self.session.require_config(config, f"module {path!r}")
+        return module
+
+
 def load_module(path: str | os.PathLike[str], *args: object) -> Module | build.Factory:
     """Return what ``export_library`` wrote: a compiled graph, or compiled functions."""
     try:
@@ -62,6 +75,20 @@ def _from_onnx(*args: object, **options: object) -> object:
     from vta.relay.front.frontend import from_onnx
 
     return from_onnx(*args, **options)  # type: ignore[arg-type]
+
+
+def _qconfig(**settings: object) -> object:
+    """Return settings of ``quantize`` for use with ``with``."""
+    from vta.relay.front.quantize import qconfig
+
+    return qconfig(**settings)
+
+
+def _quantize(*args: object, **options: object) -> object:
+    """Return a graph with int8 numbers; ONNX is an extra, which quantising shares its code with."""
+    from vta.relay.front.quantize import quantize
+
+    return quantize(*args, **options)  # type: ignore[arg-type]
 
 
 def relay_names() -> Tree:
@@ -85,6 +112,7 @@ def relay_names() -> Tree:
         "build_module": built,
         "transform": of_passes,
         "frontend": {"from_onnx": _from_onnx},
+        "quantize": {"qconfig": _qconfig, "quantize": _quantize},
     }
 
 

@@ -4,6 +4,7 @@ Tests: tests/vta/compat/test_tvm_names.py.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 
 import numpy as np
@@ -15,7 +16,7 @@ from vta.arith import deduce, int_set, modular, tvm_analyzer
 from vta.codegen import Module
 from vta.compat.answer import Tree
 from vta.compat.convert import convert
-from vta.compat.relay_names import IRModule, Sequential, graph_executor_names, load_module, relay_names
+from vta.compat.relay_names import IRModule, LocalSession, Sequential, graph_executor_names, load_module, relay_names
 from vta.compat.tempdir import TempDirectory, tempdir
 from vta.te.lowering import lower
 from vta.tir import (
@@ -64,13 +65,14 @@ def tvm_names() -> Tree:
         "tir": _tir_names(),
         "topi": _public(topi),
         "nd": _public(nd),
-        "rpc": _public(rpc),
+        "rpc": {**_public(rpc), "LocalSession": LocalSession},
         "target": {**_public(target), "create": target.Target},
         "transform": _transform_names(),
         "instrument": _public(instrument),
         "arith": _arith_names(),
         "runtime": _runtime(devices),
         "relay": relay_names(),
+        "autotvm": {"tophub": {"context": _tuned}},
         "contrib": {
             "graph_executor": graph_executor_names(),
             "graph_runtime": graph_executor_names(),
@@ -172,6 +174,11 @@ def _runtime(devices: dict[str, Callable[..., nd.Device]]) -> Tree:
         "ndarray": _public(nd),
         **devices,
     }
+
+
+def _tuned(target: object, extra_files: object = None) -> AbstractContextManager[None]:  # noqa: ARG001  # TVM's
+    """Return a context that changes nothing: tiles come from a search here, and no records of tuning are loaded."""
+    return nullcontext()
 
 
 def _enabled(name: str) -> bool:

@@ -3,11 +3,19 @@
 Tests: tests/vta/front/test_rpc.py.
 """
 
+from pathlib import Path
+
 from vta.environment import get_env
 from vta.rpc.local import LocalSession
 from vta.rpc.remote import RemoteSession
 
-__all__ = ["program_fpga", "reconfig_runtime"]
+__all__ = ["get_bitstream_path", "program_fpga", "reconfig_runtime"]
+
+
+def get_bitstream_path() -> str:
+    """Return where the bitstream of the current environment lies, or would lie, in upstream's folder of them."""
+    env = get_env()
+    return str(Path.home() / ".vta_cache" / env.TARGET / f"{env.config.bitstream}.bit")
 
 
 def reconfig_runtime(remote: LocalSession | RemoteSession) -> None:

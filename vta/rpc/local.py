@@ -52,9 +52,13 @@ class LocalSession:
         """Delete an uploaded file."""
         self._folder.remove(path)
 
+    def local_path(self, path: str) -> Path:
+        """Return where an uploaded file lies; raises ``RpcError`` if there is none."""
+        return self._folder.existing(path)
+
     def load_module(self, path: str) -> Module:
         """Load an uploaded object file; its configuration must be that of the device."""
-        module = load_module(self._folder.existing(path))
+        module = load_module(self.local_path(path))
         self.session.require_config(module.config, f"module {path!r}")
         return module
 

@@ -4,7 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+
+from tests.support.relay.float_models import float_model, node
+from vta.relay.interpreter import run as interpret
+from vta.relay.onnx.importer import from_onnx
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -130,3 +136,41 @@ def test_vta_run_and_lower_recognise_a_script_for_tvm() -> None:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, done.stderr
         assert text in done.stdout
+
+
+def test_an_onnx_classifier_is_deployed_by_an_unmodified_script(tmp_path: Path) -> None:
+    """The founding flow: import, quantise, pack, build for two devices, run; the numbers are close to float."""
+    model, image = deployed_network(), np.random.default_rng(5).standard_normal((1, 3, 16, 16)).astype(np.float32)
+    onnx.save(model, tmp_path / "model.onnx")
+    np.save(tmp_path / "image.npy", image)
+    done = run(SCRIPTS / "deploy_onnx.py", tmp_path / "model.onnx", tmp_path / "image.npy", tmp_path / "out.npy")
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] == "Successful classification!"
+    found = np.load(tmp_path / "out.npy")
+    exact = np.asarray(interpret(from_onnx(model, {"image": (1, 3, 16, 16)}), [image]))
+    assert (found * exact).sum() / np.linalg.norm(found) / np.linalg.norm(exact) > 0.98
+
+
+def deployed_network() -> onnx.ModelProto:
+    """Return a residual network with the stem of a ResNet."""
+    rng = np.random.default_rng(2)
+
+    def weight(*shape: int) -> np.ndarray:
+        return (rng.standard_normal(shape) * np.sqrt(2 / np.prod(shape[1:]))).astype(np.float32)
+
+    weights = {
+        "w0": weight(16, 3, 7, 7), "b0": weight(16, 1)[:, 0], "w1": weight(16, 16, 3, 3), "b1": weight(16, 1)[:, 0],
+        "w2": weight(16, 16, 3, 3), "w3": weight(32, 16, 3, 3), "w4": weight(32, 16, 1, 1), "wd": weight(10, 32),
+        "bd": weight(10, 1)[:, 0],
+    }  # fmt: skip
+    nodes = [
+        node("Conv", ["image", "w0", "b0"], "c0", pads=[3] * 4, strides=[2, 2]), node("Relu", ["c0"], "r0"),
+        node("MaxPool", ["r0"], "pool", kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4),
+        node("Conv", ["pool", "w1", "b1"], "c1", pads=[1] * 4), node("Relu", ["c1"], "r1"),
+        node("Conv", ["r1", "w2"], "c2", pads=[1] * 4), node("Add", ["c2", "pool"], "s2"), node("Relu", ["s2"], "r2"),
+        node("Conv", ["r2", "w3"], "c3", pads=[1] * 4, strides=[2, 2]),
+        node("Conv", ["r2", "w4"], "c4", strides=[2, 2]),
+        node("Add", ["c3", "c4"], "s4"), node("Relu", ["s4"], "r4"), node("GlobalAveragePool", ["r4"], "average"),
+        node("Flatten", ["average"], "features"), node("Gemm", ["features", "wd", "bd"], "logits", transB=1),
+    ]  # fmt: skip
+    return float_model(nodes, weights, outputs=["logits"], image=("n", 3, 16, 16))
