@@ -94,6 +94,12 @@ def test_other_tiles_and_groups_are_refused() -> None:
     assert str(error.value) == "Conv2dTranspose: in_channels is a multiple of the 3 groups, not 16"
 
 
+def test_a_kernel_of_as_many_taps_as_the_weight_buffer_holds_is_the_largest() -> None:
+    check(Conv2dTranspose(1, 16, 2, 2, 16, (32, 32), epilogue=(ShiftRight(6), Clip(-128, 127))), vta.get_env())
+    with pytest.raises(TilingError, match="the weight buffer would need 1025 elements and has 1024"):
+        compile(Conv2dTranspose(1, 16, 2, 2, 16, (25, 41)), vta.get_env())
+
+
 def test_a_kernel_that_fits_nowhere_is_refused() -> None:
     operator = Conv2dTranspose(1, 16, 64, 64, 16, (40, 40))
     with pytest.raises(TilingError) as error:
