@@ -147,7 +147,7 @@ class MemoryEngine(wiring.Component):
         """Arbitrate the commands and route the beats; return whether no read is outstanding."""
         axi = self.axi
         beat = self._incoming(m)
-        m.submodules.order = order = RegisteredFIFO(width=self.reader_width, depth=max(2, self.read_bursts))
+        m.submodules.order = order = RegisteredFIFO(width=self.reader_width, depth=self.read_bursts)
         wants = Signal(self.reader_count)
         grant = Signal(self.reader_count)
         free = Signal()

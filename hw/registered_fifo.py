@@ -23,7 +23,7 @@ class RegisteredFIFO(wiring.Component):
     width : int
         Bits of an entry.
     depth : int
-        Entries that fit at least, two or more.
+        Entries that fit.
 
     Members
     -------
@@ -34,8 +34,8 @@ class RegisteredFIFO(wiring.Component):
     """
 
     def __init__(self, *, width: int, depth: int) -> None:
-        if depth < 2:
-            raise ComponentError(f"RegisteredFIFO needs a depth of at least 2, not {depth}")
+        if depth < 1:
+            raise ComponentError(f"RegisteredFIFO needs a depth of at least 1, not {depth}")
         self.width = width
         self.depth = depth
         super().__init__(
@@ -52,7 +52,14 @@ class RegisteredFIFO(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build the register, and a queue for what comes while it is taken."""
         m = Module()
-        m.submodules.rest = rest = SyncFIFO(width=self.width, depth=self.depth)
+        if self.depth == 1:
+            m.d.comb += self.w_rdy.eq(~self.r_rdy)
+            with m.If(~self.r_rdy):
+                m.d.sync += [self.r_rdy.eq(self.w_en), self.r_data.eq(self.w_data)]
+            with m.Elif(self.r_en):
+                m.d.sync += self.r_rdy.eq(0)
+            return m
+        m.submodules.rest = rest = SyncFIFO(width=self.width, depth=self.depth - 1)
         free = ~self.r_rdy | self.r_en
         m.d.comb += [
             self.w_rdy.eq(rest.w_rdy),
