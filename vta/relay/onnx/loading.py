@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
-from google.protobuf.message import DecodeError, EncodeError
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError, EncodeError, Message
 from onnx import numpy_helper
 
 from isa.limits import DEFAULT_LIMITS, LimitError, Limits, read_file
@@ -45,6 +46,8 @@ def load_model(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS)
         raise OnnxError(f"{where}: not an ONNX model, or a damaged one") from None
     if not model.HasField("graph") or not model.opset_import:
         raise OnnxError(f"{where}: not an ONNX model: it has no graph or no operator set")
+    if not all(isinstance(text, str) for text in _texts(model)):  # protobuf gives bytes that are no text as bytes
+        raise OnnxError(f"{where}: a name in it is no text in UTF-8; the model is damaged")
     budget = limits.budget(_bytes_with_files(model, where))
     for tensor in _external(model.graph):
         try:
@@ -65,6 +68,20 @@ def _bytes_with_files(model: onnx.ModelProto, path: Path) -> int:
         with contextlib.suppress(OSError, ValueError):
             size += (path.parent / name).stat().st_size
     return size
+
+
+def _texts(message: Message) -> Iterator[object]:
+    """Yield the texts in a message and in those within it."""
+    for field in message.DESCRIPTOR.fields:
+        if field.type == FieldDescriptor.TYPE_STRING:
+            value = getattr(message, field.name)
+            yield from value if field.is_repeated else [value]
+        elif field.type == FieldDescriptor.TYPE_MESSAGE:
+            if field.is_repeated:
+                for inner in getattr(message, field.name):
+                    yield from _texts(inner)
+            elif message.HasField(field.name):
+                yield from _texts(getattr(message, field.name))
 
 
 def loaded_bytes(model: onnx.ModelProto) -> int:

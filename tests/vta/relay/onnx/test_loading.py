@@ -139,3 +139,14 @@ def test_unknown_versions_are_refused() -> None:
             OnnxError, match=f"^the model uses version {version} of ONNX's operators, and 7 to {newest} are"
         ):
             opset_of(model)
+
+
+@pytest.mark.parametrize("name", [b"x", b"MatMul", b"w"])
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path, name: bytes) -> None:
+    path = tmp_path / "odd.onnx"
+    data = MODEL.SerializeToString()
+    field = bytes([len(name)]) + name
+    assert field in data
+    path.write_bytes(data.replace(field, bytes([len(name)]) + b"\xff" * len(name)))
+    with pytest.raises(OnnxError, match=says(f"{path}: a name in it is no text in UTF-8; the model is damaged")):
+        load_model(path)
