@@ -180,6 +180,47 @@ def gate_of_a_channel(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]
     return q.op("Mul", [real, gate]), (0.04, 0, "int8")
 
 
+def clip_after_its_own_quantisation(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    bounds = q.constant(0, "float32"), q.constant(6, "float32")
+    return q.op("Clip", [q.both(conv(q, q.both(x, SX)), 0.09), *bounds]), (0.09, 0, "int8")
+
+
+def nhwc_around_a_layer(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    turned = q.op("Transpose", [q.both(x, SX, -7)], perm=[0, 2, 3, 1])
+    back = q.op("Transpose", [turned], perm=[0, 3, 1, 2])
+    made = q.op("Relu", [conv(q, q.both(back, SX, -7))])
+    return q.op("Transpose", [q.both(made, 0.09, -128)], perm=[0, 2, 3, 1]), (0.09, -128, "int8")
+
+
+def integers_reshaped(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    cells = q.quantize(conv(q, q.both(x, SX)), 0.09, -3)
+    flat = q.op("Reshape", [cells, q.constant([1, 5, -1], "int64")])
+    return q.dequantize(flat, 0.09, -3), (0.09, -3, "int8")
+
+
+def flattened(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    return q.op("Flatten", [q.both(conv(q, q.both(x, SX)), 0.09)]), (0.09, 0, "int8")
+
+
+def hard_sigmoid(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    return q.op("HardSigmoid", [q.both(x, SX)], alpha=0.2, beta=0.5), (1 / 256, -128, "int8")
+
+
+def hard_swish(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    return q.op("HardSwish", [q.both(x, SX)]), (0.04, -20, "int8")
+
+
+def leaky_relu_of_one_scale(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    return q.op("LeakyRelu", [q.both(x, SX, -11)], alpha=0.13), (SX, -11, "int8")
+
+
+def constants_with_scales_of_their_own(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    half = q.dequantize(q.constant(127, "int8"), 0.5 / 127)
+    three = q.dequantize(q.constant(100, "int8"), 0.03)
+    shifted = q.op("Add", [q.both(x, SX), three])
+    return q.op("Mul", [q.both(shifted, 0.06), half]), (0.03, 0, "int8")
+
+
 PATTERNS: tuple[Pattern, ...] = (
     relu_folded, relu_after_its_own_quantisation, relu_between, clip_between, residual_without_quantisation,
     residual_with_quantisation, uint8_with_zero_points, float_bias, clipped_weights, strided_in_groups, transposed,
@@ -187,6 +228,8 @@ PATTERNS: tuple[Pattern, ...] = (
     concatenation_of_scales, product_of_activations, resized, padded_with_a_zero_point, hard_swish_of_its_parts,
     sigmoid, prelu, gate_of_a_channel, function_without_quantisation_resized, sums_without_quantisation_pooled,
     split_apart, uneven_average_pool,
+    clip_after_its_own_quantisation, nhwc_around_a_layer, integers_reshaped,
+    flattened, hard_sigmoid, hard_swish, leaky_relu_of_one_scale, constants_with_scales_of_their_own,
 )  # fmt: skip
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from runtime.executor.operators.names import Op
+from tests.support.relay.onnx_models import model_of
 from tests.support.relay.patterns import PATTERNS, Pattern, made
-from tests.support.relay.quantised_models import expected
+from tests.support.relay.quantised_models import Quantised, expected
 from vta.relay.integer import fold_limits, to_integers
 from vta.relay.interpreter import run
 from vta.relay.ir.traverse import calls
@@ -35,7 +36,23 @@ def test_a_pattern_becomes_integers_within_one_of_onnxruntime(pattern: Pattern, 
     assert (difference != 0).mean() <= 0.01
 
 
-EXACT = ("sigmoid", "prelu", "max_pool", "resized", "padded_with_a_zero_point")
+def test_a_softmax_stays_real_between_integers() -> None:
+    q = Quantised(3)
+    weights, scales = q.weight((10, 12), per_channel=False)
+    logits = q.op(
+        "Gemm", [q.both("x", 0.05), weights, q.bias(np.asarray(scales, np.float32) * np.float32(0.05), 10)], transB=1
+    )
+    q.quantize(q.op("Softmax", [q.both(logits, 0.1)], axis=1), 1 / 256, -128)
+    model = model_of(q.nodes, {"x": ("float32", (3, 12))}, weights=q.weights)
+    x = q.rng.standard_normal((3, 12)).astype(np.float32) * 3
+    function = fold_limits(to_integers(from_onnx(model)))
+    left = {each.callee for each in calls(function)} & (REAL | {Op.SOFTMAX})
+    assert left == {Op.SOFTMAX, Op.DEQUANTIZE}
+    difference = np.abs(run(function, [x]).astype(int) - expected(model, {"x": x})[0].astype(int))
+    assert difference.max() <= 1
+
+
+EXACT = ("sigmoid", "prelu", "max_pool", "resized", "padded_with_a_zero_point", "hard_sigmoid")
 
 
 @pytest.mark.parametrize("pattern", [p for p in PATTERNS if p.__name__ in EXACT], ids=lambda pattern: pattern.__name__)
