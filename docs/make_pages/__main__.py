@@ -10,6 +10,7 @@ from docs.make_pages.isa_page import reference_page
 from docs.make_pages.json_page import json_page
 from docs.make_pages.registers_page import register_page
 from docs.make_pages.reports_page import reports_page
+from docs.make_pages.tvm_names_page import tvm_names_page
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 
@@ -22,6 +23,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "isa.md": reference_page,
     "json.md": json_page,
     "reports.md": reports_page,
+    "tvm-names.md": tvm_names_page,
     "registers.md": lambda: register_page(VTAConfig(), HardwareConfig()),
 }
 """Page -> what makes its text."""

@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.errors import VTAError
-from vta import build_module, instrument, nd, pass_objects, rpc, target, te, tir_passes, topi, transform
+from vta import build_module, instrument, nd, pass_objects, rpc, target, te, tir_passes, transform
 from vta.arith import deduce, int_set, modular, tvm_analyzer
 from vta.codegen import Module
 from vta.compat.answer import Tree
 from vta.compat.convert import convert
 from vta.compat.relay_names import IRModule, LocalSession, Sequential, graph_executor_names, load_module, relay_names
 from vta.compat.tempdir import TempDirectory, tempdir
+from vta.compat.topi_names import topi_names
 from vta.te.lowering import lower
 from vta.tir import (
     analysis,
@@ -63,7 +64,7 @@ def tvm_names() -> Tree:
         "__version__": _VERSION,
         "te": _te_names(),
         "tir": _tir_names(),
-        "topi": _public(topi),
+        "topi": topi_names(),
         "nd": _public(nd),
         "rpc": {**_public(rpc), "LocalSession": LocalSession},
         "target": {**_public(target), "create": target.Target},

@@ -1,0 +1,176 @@
+"""The page of the documentation that says which of TVM's names scripts find here, and how they differ.
+
+``NAMES`` are what scripts and TVM's own tests of te, tir, arith and topi use. Whether a name is here is looked up in
+what ``import tvm`` gives a script. Tests: tests/docs/test_tvm_names_page.py.
+"""
+
+from collections.abc import Mapping
+
+from vta.compat.tvm_names import tvm_names
+
+__all__ = ["NAMES", "NOTES", "is_here", "tvm_names_page"]
+
+_INTRODUCTION = """\
+# TVM's names
+
+Generated (`python -m docs.make_pages`) from what `import tvm` gives to a script that `python -m vta.compat` runs. A
+name that is here computes what TVM 0.9 computes, unless the last column says how it differs; using one that is not here
+is refused in a sentence. The same objects without `tvm`: `vta.te`, `vta.tir`, `vta.arith`, `vta.topi`,
+`vta.transform`, `vta.pass_objects`, `vta.tir_passes`, `vta.instrument`.
+"""
+
+NAMES: Mapping[str, str] = {
+    "tvm": (
+        "lower build IRModule TVMError cpu ext_dev device DataType nd.array nd.empty register_func "
+        "get_global_func"
+    ),
+    "tvm.ir": (
+        "IRModule Range Op structural_equal assert_structural_equal structural_hash save_json load_json "
+        "Array Map transform.PassContext transform.Sequential"
+    ),
+    "tvm.transform": (
+        "PassContext Sequential module_pass PassInfo PrintIR"
+    ),
+    "tvm.instrument": (
+        "PassInstrument pass_instrument PassTimingInstrument"
+    ),
+    "tvm.driver": (
+        "lower build build_module.schedule_to_module"
+    ),
+    "tvm.runtime": (
+        "convert load_module Module enabled convert_to_object String"
+    ),
+    "tvm.te": (
+        "placeholder compute reduce_axis thread_axis create_schedule create_prim_func var size_var const "
+        "sum max min comm_reducer decl_tensor_intrin tag_scope if_then_else exp log sqrt tanh sigmoid erf "
+        "sin cos power floordiv floormod indexdiv indexmod truncdiv truncmod all any abs floor ceil round "
+        "trunc isnan popcount fmod extern scan hybrid schedule.InferBound schedule.ScheduleOps "
+        "schedule.SchedulePostProcToPrimFunc schedule.AutoInlineInjective schedule.AutoInlineElemWise "
+        "schedule.AutoInlineBroadcast tensor.Tensor"
+    ),
+    "tvm.tir": (
+        "Var SizeVar IntImm FloatImm StringImm Cast Add Sub Mul Div Mod FloorDiv FloorMod Min Max EQ NE "
+        "LT LE GT GE And Or Not Select BufferLoad ProducerLoad Ramp Broadcast Let Call Reduce CommReducer "
+        "IterVar Range Buffer decl_buffer BufferStore BufferRealize Evaluate For ForKind While SeqStmt "
+        "AttrStmt Allocate LetStmt IfThenElse AssertStmt Block BlockRealize MatchBufferRegion Prefetch "
+        "PrimFunc Schedule ScheduleError call_extern call_pure_extern call_intrin call_packed ret "
+        "indexdiv indexmod min_value max_value likely if_then_else const"
+    ),
+    "tvm.tir.ir_builder": (
+        "create IRBuilder BufferVar"
+    ),
+    "tvm.tir.stmt_functor": (
+        "post_order_visit pre_order_visit ir_transform substitute"
+    ),
+    "tvm.tir.analysis": (
+        "verify_ssa verify_memory expr_deep_equal calculate_workspace_bytes undefined_vars "
+        "verify_gpu_code"
+    ),
+    "tvm.tir.schedule": (
+        "Schedule BlockRV LoopRV Trace Instruction"
+    ),
+    "tvm.tir.Schedule": (
+        "mod trace copy get get_block get_loops get_child_blocks get_producers get_consumers "
+        "get_output_blocks split fuse reorder add_unit_loop parallel vectorize unroll bind compute_at "
+        "reverse_compute_at compute_inline reverse_compute_inline cache_read cache_write set_scope "
+        "decompose_reduction rfactor blockize tensorize storage_align annotate sample_perfect_tile"
+    ),
+    "tvm.tir.transform": (
+        "prim_func_pass Simplify StorageFlatten NarrowDataType LoopPartition VectorizeLoop "
+        "InjectVirtualThread StorageRewrite UnrollLoop RemoveNoOp HoistIfThenElse CommonSubexprElimTIR "
+        "SkipAssert ConvertForLoopsToSerial LiftAttrScope CoProcSync LowerDeviceStorageAccessInfo Apply "
+        "Filter AnnotateEntryFunc InjectPrefetch InjectDoubleBuffer LowerInitBlock MakePackedAPI "
+        "SplitHostDevice ThreadSync LowerWarpMemory"
+    ),
+    "tvm.arith": (
+        "Analyzer ConstIntBound ModularSet IntSet IntervalSet detect_linear_equation detect_clip_bound "
+        "deduce_bound estimate_region_upper_bound detect_iter_map solve_linear_equations"
+    ),
+    "tvm.topi": (
+        "add subtract multiply divide mod floor_divide floor_mod power maximum minimum equal not_equal "
+        "less less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and "
+        "bitwise_or bitwise_xor bitwise_not left_shift right_shift broadcast_to exp log sqrt rsqrt tanh "
+        "sigmoid erf sin cos tan floor ceil round trunc abs negative sign isnan isinf isfinite clip cast "
+        "identity full full_like zeros_like ones_like sum max min prod all any mean argmax argmin reshape "
+        "transpose expand_dims squeeze concatenate stack split strided_slice take gather where repeat "
+        "tile flip one_hot arange matmul sort topk scatter cumsum sparse_to_dense"
+    ),
+    "tvm.topi.nn": (
+        "relu leaky_relu prelu softmax log_softmax dense batch_matmul flatten bias_add batch_norm "
+        "layer_norm scale_shift_nchw conv2d_nchw conv2d_nhwc depthwise_conv2d_nchw group_conv2d_nchw "
+        "conv2d_transpose_nchw pool2d global_pool upsampling pad dilate conv2d_NCHWc lrn"
+    ),
+    "tvm.topi.generic": (
+        "schedule_extern schedule_injective schedule_reduce"
+    ),
+    "tvm.script": (
+        "tir ir_module from_source"
+    ),
+}  # fmt: skip
+"""Module of TVM's -> the names in it that scripts use."""
+
+NOTES: Mapping[str, str] = {
+    "tvm.TVMError": "the base of all errors here; most are `ValueError` or `RuntimeError` as well",
+    "tvm.build": "for the CPU (`llvm`) or the accelerator; a module that is not lowered yet is lowered first",
+    "tvm.ir.save_json": "a format of this project's own",
+    "tvm.ir.load_json": "reads that format alone",
+    "tvm.ir.Array": "Python's list",
+    "tvm.ir.Map": "Python's dict",
+    "tvm.runtime.convert": "gives expressions, lists and dictionaries",
+    "tvm.te.schedule.SchedulePostProcToPrimFunc": "no bindings; tensors are found by name, shape and type",
+    "tvm.te.thread_axis": "virtual threads and `rotate`; no GPU threads",
+    "tvm.tir.Block": "one node, with the values of its axes and its predicate (TVM: `BlockRealize` of `Block`)",
+    "tvm.tir.BlockRealize": "part of `Block`",
+    "tvm.tir.SizeVar": "gives a variable; that it is not negative is not known",
+    "tvm.tir.While": "loops have a known number of iterations",
+    "tvm.tir.call_packed": "host code calls C functions: `call_extern`",
+    "tvm.tir.PrimFunc": "also has a name; prints in the style of TVM 0.8",
+    "tvm.tir.Schedule.bind": "always refused: there are no GPU threads",
+    "tvm.tir.Schedule.set_scope": "the memory is named as in te",
+    "tvm.tir.transform.StorageFlatten": "the size of cache lines decides nothing",
+    "tvm.tir.transform.NarrowDataType": "to 32 bits alone",
+    "tvm.tir.transform.LowerInitBlock": "a part of `LowerBlocks`",
+    "tvm.tir.transform.MakePackedAPI": "arguments are checked by the caller's side (`vta.codegen.arguments`)",
+    "tvm.tir.transform.SplitHostDevice": "there is one program, the host's",
+    "tvm.tir.transform.ThreadSync": "there are no GPU threads",
+    "tvm.tir.analysis.verify_gpu_code": "there is no GPU",
+    "tvm.arith.Analyzer": "one normal form: `rewrite_simplify` and `canonical_simplify` are `simplify`",
+    "tvm.arith.deduce_bound": "conditions linear in the variable, with a constant factor",
+    "tvm.topi.take": "`clip` and `wrap`; no unchecked reads",
+    "tvm.topi.mean": "of floats",
+    "tvm.topi.nn.pool2d": "averages of floats; packed images of the accelerator by `vta.topi.nn.pool2d`",
+    "tvm.topi.nn.upsampling": "nearest neighbours",
+    "tvm.topi.clip": "one stage; the accelerator's `vta.topi.clip` has two",
+}
+"""How a name differs, or why it is not here."""
+
+
+def is_here(path: str) -> bool:
+    """Whether ``import tvm`` gives a script what ``path`` names."""
+    value: object = tvm_names()
+    for part in path.removeprefix("tvm.").split("."):
+        if isinstance(value, Mapping):
+            if part not in value:
+                return False
+            value = value[part]
+        elif not hasattr(value, part) and part not in getattr(value, "__annotations__", {}):
+            return part == "trace" and hasattr(value, "mod")
+        else:
+            value = getattr(value, part, None)
+    return True
+
+
+def tvm_names_page() -> str:
+    """Return the page, in Markdown."""
+    lines = [_INTRODUCTION]
+    found = missing = 0
+    for module, names in NAMES.items():
+        lines += [f"## {module}", "", "| name | here | how it differs |", "|---|---|---|"]
+        for name in names.split():
+            path = f"{module}.{name}"
+            here = is_here(path)
+            found, missing = found + here, missing + (not here)
+            lines.append(f"| `{name}` | {'yes' if here else 'no'} | {NOTES.get(path, '')} |")
+        lines.append("")
+    lines.insert(1, f"{found} of {found + missing} names are here.\n")
+    return "\n".join(lines).rstrip() + "\n"

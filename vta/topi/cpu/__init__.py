@@ -1,0 +1,9 @@
+"""Operators for the CPU under TVM's names: any types and shapes that ``te`` takes, for ``tvm.topi`` in scripts.
+
+What the host computes belongs here. What the accelerator does has its operators in the rooms beside (``conv``,
+``matmul``, ``alu``). Tests: tests/vta/topi/cpu.
+"""
+
+from vta.topi.cpu import convolution, elementwise, nn, pairs, pooling, rearrange, reductions, schedules
+
+__all__ = ["convolution", "elementwise", "nn", "pairs", "pooling", "rearrange", "reductions", "schedules"]
