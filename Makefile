@@ -10,6 +10,7 @@
 #   make lowest     the tests with the lowest versions of all dependencies, in .venv-lowest
 #   make coverage   the tests, and which lines none of them runs
 #   make bench      the functional simulator beside numpy and onnxruntime
+#   make fuzz       coverage-guided fuzzing of everything that is parsed, for SECONDS (600)
 #   make pictures   the pictures of docs/inspection.md and README.md anew, each from a real run
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
@@ -18,10 +19,11 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 LOWEST := .venv-lowest
 TESTS  ?= tests
+SECONDS ?= 600
 BENCH  := $(VENV)/.bench-ready
 JOBS   ?= $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -gt 4 ] && echo 4 || echo $$n)
 
-.PHONY: setup run quick test explore test-long lowest coverage check format bench pictures clean simulators
+.PHONY: setup run quick test explore test-long lowest coverage check format bench fuzz pictures clean simulators
 
 setup: $(STAMP)
 	@echo "$(VENV) is ready: $(BIN)/vta, $(BIN)/pytest"
@@ -81,6 +83,10 @@ format: $(STAMP)
 
 bench: $(BENCH)
 	@$(BIN)/python -m bench.functional
+
+fuzz: $(STAMP)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[fuzz]'
+	@$(BIN)/python -m bench.coverage_fuzz --seconds $(SECONDS) --keep
 
 pictures: $(STAMP) simulators
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[pictures]'

@@ -31,7 +31,7 @@ from vta.inspect.trace.columns import pack, unpack
 from vta.inspect.trace.format import LAUNCH, read_record, write_record
 from vta.inspect.trace.format import MAGIC as TRACE_MAGIC
 
-__all__ = ["FORMATS", "Format"]
+__all__ = ["FORMATS", "Format", "changed_bytes", "changed_json"]
 
 Json: TypeAlias = Any
 Mutate = Callable[[random.Random, bytes], bytes]
@@ -84,7 +84,7 @@ def _anything(rng: random.Random) -> Json:
 # ---- bytes
 
 
-def _bytes(rng: random.Random, data: bytes) -> bytes:
+def changed_bytes(rng: random.Random, data: bytes) -> bytes:
     """Return ``data`` with a few bytes changed, added, removed, repeated or cut off."""
     changed = bytearray(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4, 16))):
@@ -124,7 +124,7 @@ def _places(value: Json, path: tuple[str | int, ...] = ()) -> list[tuple[str | i
     return found
 
 
-def _json(rng: random.Random, value: Json) -> Json:
+def changed_json(rng: random.Random, value: Json) -> Json:
     """Return a JSON value with one part of it replaced, removed, repeated or renamed."""
     place = rng.choice(_places(value))
     return _at(value, place, lambda part: _other(rng, part))
@@ -173,10 +173,10 @@ def _configurations() -> list[bytes]:
 
 def _configuration(rng: random.Random, data: bytes) -> bytes:
     if rng.random() < 0.3:
-        return _bytes(rng, data)
+        return changed_bytes(rng, data)
     value = json.loads(data)
     for _ in range(rng.choice((1, 1, 2, 4))):
-        value = _json(rng, value)
+        value = changed_json(rng, value)
     return json.dumps(value).encode()
 
 
@@ -229,7 +229,7 @@ _WORDS = (
 def _assembly(rng: random.Random, data: bytes) -> bytes:
     """Return the text with words, lines or characters changed; numbers become extreme ones."""
     if rng.random() < 0.25:
-        return _bytes(rng, data)
+        return changed_bytes(rng, data)
     lines = data.decode().split("\n")
     for _ in range(rng.choice((1, 1, 2, 3))):
         at = rng.randrange(len(lines))
@@ -264,16 +264,16 @@ def _programs() -> list[bytes]:
 
 def _program(rng: random.Random, data: bytes) -> bytes:
     if rng.random() < 0.2:
-        return _bytes(rng, data)
+        return changed_bytes(rng, data)
     _, version, length = struct.unpack_from("<8sII", data)
     header, payload = data[16 : 16 + length], data[16 + length : -32]
     if rng.random() < 0.7:
         value = json.loads(header)
         for _ in range(rng.choice((1, 1, 2))):
-            value = _json(rng, value)
+            value = changed_json(rng, value)
         header = json.dumps(value).encode()
     if rng.random() < 0.5:
-        payload = _bytes(rng, payload)
+        payload = changed_bytes(rng, payload)
     body = struct.pack("<8sII", PROGRAM_MAGIC, version, len(header)) + header + payload
     return body + hashlib.sha256(body).digest()
 
@@ -296,7 +296,7 @@ def _kept(name: str, write: Callable[[Path], object]) -> bytes:
 def _trace(rng: random.Random, data: bytes) -> bytes:
     """Return the trace with something in one of its records changed, or a record removed, repeated or moved."""
     if rng.random() < 0.15:
-        return _bytes(rng, data)
+        return changed_bytes(rng, data)
     file = io.BytesIO(data)
     file.read(len(TRACE_MAGIC))
     records = []
@@ -306,7 +306,7 @@ def _trace(rng: random.Random, data: bytes) -> bytes:
     kind, payload = records[at]
     match rng.randrange(10):
         case 0:
-            records[at] = (kind, _bytes(rng, payload))
+            records[at] = (kind, changed_bytes(rng, payload))
         case 1:
             del records[at]
         case 2:
@@ -326,7 +326,7 @@ def _with_other_columns(rng: random.Random, payload: bytes) -> bytes:
     head, columns = unpack(payload)
     for _ in range(rng.choice((1, 1, 2, 3))):
         if not columns or rng.random() < 0.4:
-            changed = _json(rng, head)
+            changed = changed_json(rng, head)
             head = changed if isinstance(changed, dict) else {"is": changed}
             continue
         name = rng.choice(list(columns))
@@ -368,7 +368,7 @@ def _capsules() -> list[bytes]:
 
 def _capsule(rng: random.Random, data: bytes) -> bytes:
     if rng.random() < 0.2:
-        return _bytes(rng, data)
+        return changed_bytes(rng, data)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
     name = rng.choice(list(entries)) if rng.random() < 0.7 else "capsule.json"
@@ -378,7 +378,7 @@ def _capsule(rng: random.Random, data: bytes) -> bytes:
         case 1:
             entries[rng.choice(("a", "launch-9.vtab"))] = entries[name]
         case _ if name == "capsule.json":
-            entries[name] = json.dumps(_json(rng, json.loads(entries[name]))).encode()
+            entries[name] = json.dumps(changed_json(rng, json.loads(entries[name]))).encode()
         case _:
             entries[name] = _program(rng, entries[name])
     packed = io.BytesIO()
@@ -397,16 +397,16 @@ def _networks() -> list[bytes]:
 
 def _network(rng: random.Random, data: bytes) -> bytes:
     if rng.random() < 0.15:
-        return _bytes(rng, data)
+        return changed_bytes(rng, data)
     length = int.from_bytes(data[12:16], "little")
     header, blobs = data[48 : 48 + length], data[48 + length :]
     if rng.random() < 0.8:
         value = json.loads(header)
         for _ in range(rng.choice((1, 1, 2))):
-            value = _json(rng, value)
+            value = changed_json(rng, value)
         header = json.dumps(value).encode()
     if rng.random() < 0.4:
-        blobs = _bytes(rng, blobs)
+        blobs = changed_bytes(rng, blobs)
     body = header + blobs
     return data[:12] + struct.pack("<I", len(header)) + hashlib.sha256(body).digest() + body
 
@@ -428,7 +428,7 @@ def _model(rng: random.Random, data: bytes) -> bytes:
     import onnx
 
     if rng.random() < 0.15:
-        return _bytes(rng, data)
+        return changed_bytes(rng, data)
     model = onnx.ModelProto.FromString(data)
     for _ in range(rng.choice((1, 1, 2, 4))):
         _change_message(rng, rng.choice(_messages(model)))
@@ -484,7 +484,7 @@ def _scalar(rng: random.Random, field: FieldDescriptor, old: object) -> Json:
     """Return another value for a field of numbers, texts or bytes."""
     match field.cpp_type:
         case FieldDescriptor.CPPTYPE_STRING if field.type == FieldDescriptor.TYPE_BYTES:
-            return _bytes(rng, old) if isinstance(old, bytes) else rng.randbytes(rng.choice((0, 1, 8, 4096)))
+            return changed_bytes(rng, old) if isinstance(old, bytes) else rng.randbytes(rng.choice((0, 1, 8, 4096)))
         case FieldDescriptor.CPPTYPE_STRING:
             return rng.choice((*_TEXTS[:4], *_TEXTS[5:], *_WORDS_OF_MODELS))
         case FieldDescriptor.CPPTYPE_FLOAT | FieldDescriptor.CPPTYPE_DOUBLE:
@@ -525,13 +525,13 @@ def _module(rng: random.Random, data: bytes) -> bytes:
     Code that somebody changed and sealed anew is what they want to be run, and not damage: a module is native code.
     """
     if rng.random() < 0.5:
-        return _bytes(rng, data)
+        return changed_bytes(rng, data)
     begin = data.index(_MODULE) + len(_MODULE) + 32
     at = begin + 8
     length = int.from_bytes(data[begin:at], "little")
-    text = json.dumps(_json(rng, json.loads(data[at : at + length]))).encode()
+    text = json.dumps(changed_json(rng, json.loads(data[at : at + length]))).encode()
     if len(text) > length or _MODULE in text:  # there is no more room in the file
-        return _bytes(rng, data)
+        return changed_bytes(rng, data)
     return sealed(data[:at] + text.ljust(length) + data[at + length :])
 
 

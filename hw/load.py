@@ -116,7 +116,8 @@ class LoadStage(wiring.Component):
         wiring.connect(m, wiring.flipped(self.mem.data), reader.beats)
         wiring.connect(m, reader.parts, part_register.source)
         self._route(m, part_register.sink, writers)
-        kind, empty = Signal(), Signal()
+        kind = Signal()
+        empty = Signal()  # a statement each: Python 3.13 hides the names of signals that are made together
         room = self._ask(m, kind, empty, walker=walker, reader=reader)
         room &= self._hand_on(m, kind, empty, writers)
         ordered, waiting = self._complete(m, kind, writers)

@@ -34,6 +34,7 @@ PAGES = (
     "docs/hw-sim.md",
     "docs/operators.md",
     "docs/remote.md",
+    "docs/trust.md",
 )
 FILES = sorted(
     [

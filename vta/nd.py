@@ -13,6 +13,7 @@ import numpy.typing as npt
 from isa.errors import VTAError
 from runtime.memory.array import ArrayError, DeviceArray, HostArray, StoredArray
 from runtime.session import Session
+from vta.chosen_remote import chosen_remote
 from vta.environment import get_env
 from vta.tir.expr import ExprLike, IntImm
 
@@ -100,7 +101,10 @@ def cpu(dev_id: int = 0) -> Device:
 
 
 def ext_dev(dev_id: int = 0) -> Device:
-    """Return the accelerator of the current environment."""
+    """Return the accelerator of the current environment, or of the remote session that a script runs on."""
+    remote = chosen_remote()
+    if remote is not None:
+        return remote.ext_dev(dev_id)
     return Device(EXT_DEV, dev_id, get_env().session)
 
 

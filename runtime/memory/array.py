@@ -20,7 +20,7 @@ from isa.errors import VTAError
 from runtime.memory.device_memory import Allocation
 from runtime.session import Session
 
-__all__ = ["ArrayError", "DeviceArray", "ElementType", "HostArray", "MappedArray", "StoredArray"]
+__all__ = ["ArrayError", "DeviceArray", "ElementType", "ElsewhereArray", "HostArray", "MappedArray", "StoredArray"]
 
 Array = npt.NDArray[np.generic]
 Bytes = npt.NDArray[np.uint8]
@@ -140,6 +140,14 @@ class StoredArray:
     def copyto(self, target: "StoredArray") -> "StoredArray":
         """Give the contents to another array of the same shape; return it."""
         return target.copyfrom(self)
+
+
+class ElsewhereArray(StoredArray):
+    """An array that only another machine reaches: what is called on it is called there."""
+
+    def call_there(self, module: object, function: str, arguments: Sequence[object]) -> None:
+        """Call a function of a compiled module where the array is."""
+        raise NotImplementedError
 
 
 class MappedArray(StoredArray):

@@ -41,7 +41,7 @@ def run_network(
     """
     limits, hardware = wishes.limits, wishes.settings.setup
     session = loaded_session(file, config, wishes.target, shapes_of(wishes.shapes), hardware, limits=limits)
-    feed = feed_of(session, wishes.inputs, limits=limits)
+    feed = feed_of(session.get_inputs(), wishes.inputs, limits=limits)
     if not wishes.inputs:
         say("no --input: random numbers", err=True)
     with around(session.device):
@@ -103,7 +103,7 @@ def explain_network(
         raise UserError(f"{file}: this is a compiled network, which does not say why; explain the ONNX model")
     runs: Sequence[NodeRun] = ()
     if target is not None:
-        session.run(None, feed_of(session, inputs, limits=limits))
+        session.run(None, feed_of(session.get_inputs(), inputs, limits=limits))
         runs = session.nodes
     found = reports(session.built, runs)
     if as_json:
@@ -188,7 +188,7 @@ def diff_network(
     for engine in engines:
         session = loaded_session(file, config, engine, shapes_of(shapes), limits=limits)
         assert session.built is not None
-        nodes = against_integers(session.built, session.runner, feed_of(session, inputs, limits=limits))
+        nodes = against_integers(session.built, session.runner, feed_of(session.get_inputs(), inputs, limits=limits))
         first = next((node for node in nodes if node.different), None)
         what = (
             f"{len(nodes)} nodes have the bits of the integer graph"
@@ -199,7 +199,7 @@ def diff_network(
     assert session is not None
     assert session.built is not None
     nodes = against_onnxruntime(
-        session.built.function, load_model(file, limits=limits), feed_of(session, inputs, limits=limits)
+        session.built.function, load_model(file, limits=limits), feed_of(session.get_inputs(), inputs, limits=limits)
     )
     worst = max(nodes, key=lambda node: node.largest, default=None)
     first = next((node for node in nodes if node.largest > 1), None)

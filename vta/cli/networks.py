@@ -96,10 +96,10 @@ def _progress(text: str) -> Iterator[Callable[[str, int, int], object] | None]:
 
 
 def feed_of(
-    session: "InferenceSession", options: Sequence[str] | None, *, limits: Limits = DEFAULT_LIMITS
+    inputs: Sequence[Tensor], options: Sequence[str] | None, *, limits: Limits = DEFAULT_LIMITS
 ) -> dict[str, Array]:
-    """Return a network's inputs: what ``--input`` options name, random numbers of a seed for none at all."""
-    tensors = {tensor.name: tensor for tensor in session.get_inputs()}
+    """Return what a network gets: what ``--input`` options name, random numbers of a seed for none at all."""
+    tensors = {tensor.name: tensor for tensor in inputs}
     if not options:
         return {name: _random(tensor) for name, tensor in tensors.items()}
     feed: dict[str, Array] = {}

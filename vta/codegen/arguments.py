@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.errors import VTAError
-from runtime.memory.array import DeviceArray, HostArray, MappedArray, StoredArray
+from runtime.memory.array import DeviceArray, HostArray, StoredArray
 from runtime.memory.device_memory import Allocation
 from runtime.session import Session
 from vta.codegen.metadata import FunctionInfo, ParameterInfo
@@ -79,11 +79,6 @@ def bind_arguments(info: FunctionInfo, arguments: Sequence[Argument]) -> BoundAr
             scalars.append(_scalar(info, parameter, argument))
             values.append(scalars[-1])
             continue
-        if isinstance(argument, StoredArray) and not isinstance(argument, MappedArray):
-            raise ArgumentError(
-                f"{info.name}: argument {parameter} is on a remote session; save the module, upload the file and load "
-                "it there (remote.load_module)"
-            )
         if not isinstance(argument, DeviceArray | HostArray | np.ndarray):
             raise ArgumentError(f"{info.name}: argument {parameter} got {argument!r}, which is not an array")
         _check_array(info, parameter, argument)

@@ -20,6 +20,7 @@ from isa.limits import DEFAULT_LIMITS, LimitError, Limits, read_file
 from isa.origin import Origin
 from isa.whole_file import write_whole
 from runtime import c_api
+from runtime.memory.array import ElsewhereArray
 from runtime.native.compiling import assembly_of, compile_object
 from runtime.native.linking import LinkedObject, link
 from runtime.native.target import CodeTarget, host_triple
@@ -66,8 +67,12 @@ class Function:
         with the option ``tir.noalias`` switched off.
 
         A function of the accelerator runs on the device that its arrays are on; ``SessionError`` if that has another
-        configuration.
+        configuration. With an array of a remote session, it runs there: the module is sent to it, once.
         """
+        for argument in arguments:
+            if isinstance(argument, ElsewhereArray):
+                argument.call_there(self._module, self.name, arguments)
+                return
         bound = bind_arguments(self.info, arguments)
         if not self.info.uses_device:
             self._run_host_code(bound)

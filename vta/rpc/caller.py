@@ -8,12 +8,13 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping
+from weakref import WeakKeyDictionary
 
 from isa.errors import VTAError
 from runtime.memory.array import ArrayError
 from runtime.session import SessionError
 from vta.codegen.arguments import ArgumentError
-from vta.codegen.module import HostCodeError, ModuleError
+from vta.codegen.module import HostCodeError, Module, ModuleError
 from vta.rpc.channel import Address, Channel
 from vta.rpc.errors import LostError, RemoteError, RpcError
 from vta.rpc.messages.fields import Fields
@@ -41,6 +42,8 @@ class Caller:
     def __init__(self, address: Address, opening: Mapping[str, object], *, reconnect_seconds: float) -> None:
         self.address = address
         self._line = _Line(address, opening, reconnect_seconds)
+        self.sent: WeakKeyDictionary[Module, object] = WeakKeyDictionary()
+        """Modules of this process that were sent, and what they are there."""
         self.opened = self._line.opened
         """What the server said of the session."""
         self.close = weakref.finalize(self, self._line.close)

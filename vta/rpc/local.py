@@ -6,9 +6,11 @@ Tests: tests/vta/front/test_rpc.py.
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Self, cast
 
 from isa.config import VTAConfig
 from runtime.session import Session
+from vta.chosen_remote import chosen_remote
 from vta.codegen.module import Module, load_module
 from vta.environment import Environment, get_env
 from vta.nd import CPU, EXT_DEV, Device
@@ -22,8 +24,21 @@ class LocalSession:
     """A device in this process, with a folder of its own for uploaded files.
 
     ``session`` is the runtime's: that of ``env`` (the current environment if left out), shared with everybody who uses
-    this environment.
+    this environment. In a script that runs on a server (``vta run --remote``), it is the session there instead.
     """
+
+    def __new__(cls, env: Environment | None = None) -> Self:
+        """Return the remote session that was chosen, if one was and has the configuration of ``env``."""
+        remote = chosen_remote()
+        if remote is None:
+            return super().__new__(cls)
+        wanted = (env or get_env()).config
+        if wanted.digest != remote.config.digest:
+            raise RpcError(
+                f"the script asks for configuration {wanted.digest}, and the session of --remote has "
+                f"{remote.config.digest}; choose it with --config"
+            )
+        return cast(Self, remote)
 
     def __init__(self, env: Environment | None = None) -> None:
         self.env = env or get_env()

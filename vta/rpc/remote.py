@@ -21,7 +21,7 @@ from vta.rpc.local import uploaded
 from vta.rpc.messages.key import Key, read_key, users_key
 from vta.rpc.messages.wire import CHUNK
 from vta.rpc.remote_array import RemoteDevice, arrays_of
-from vta.rpc.remote_module import RemoteModule, RemoteNetwork
+from vta.rpc.remote_module import RemoteModule, RemoteNetwork, pieces_of
 
 __all__ = ["RemoteSession", "connect"]
 
@@ -63,14 +63,7 @@ class RemoteSession:
     def upload(self, data: str | Path | bytes | bytearray, target: str | None = None) -> None:
         """Copy a file (or bytes, then with a ``target`` name) into the session's folder."""
         name, content = uploaded(data, target)
-        pieces = (
-            {
-                "name": name, "offset": offset, "data": content[offset : offset + CHUNK],
-                "last": offset + CHUNK >= len(content),
-            }
-            for offset in range(0, max(len(content), 1), CHUNK)
-        )  # fmt: skip
-        self.caller.calls("upload", pieces)
+        self.caller.calls("upload", pieces_of(name, content))
 
     def download(self, path: str) -> bytearray:
         """Return the bytes of a file of the session's folder."""

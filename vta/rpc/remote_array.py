@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from runtime.memory.array import StoredArray
+from runtime.memory.array import ElsewhereArray, StoredArray
+from vta.codegen.module import Module
 from vta.nd import CPU, Device, NDArray
 from vta.rpc.caller import Caller
 from vta.rpc.messages.fields import Fields, MessageError
@@ -32,7 +33,7 @@ class RemoteDevice(Device):
         return RemoteArray(self, made.number("array"), wanted.shape, wanted.dtype)
 
 
-class RemoteArray(NDArray):
+class RemoteArray(ElsewhereArray, NDArray):
     """An array of a remote session; freed there when it is forgotten here."""
 
     def __init__(self, device: RemoteDevice, number: int, shape: Sequence[int], dtype: str) -> None:
@@ -48,6 +49,13 @@ class RemoteArray(NDArray):
     def device(self) -> RemoteDevice:
         """Where it is."""
         return self._device
+
+    def call_there(self, module: object, function: str, arguments: Sequence[object]) -> None:
+        """Call a function of a module of this process there, which is sent at its first call."""
+        from vta.rpc.remote_module import sent_module  # which knows arrays
+
+        assert isinstance(module, Module)
+        sent_module(self.caller, module)[function](*arguments)
 
     def _load(self) -> Bytes:
         offsets = range(0, self.nbytes, CHUNK)

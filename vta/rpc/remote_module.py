@@ -3,23 +3,26 @@
 Tests: tests/vta/rpc/test_remote.py.
 """
 
-from collections.abc import Callable, Mapping
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from runtime.executor.network import Tensor
 from vta.codegen.arguments import ArgumentError
-from vta.codegen.module import ModuleError
+from vta.codegen.module import Module, ModuleError
 from vta.codegen.timing import BenchmarkResult, TimingError
 from vta.nd import CPU, array
 from vta.rpc.caller import Caller
 from vta.rpc.messages.fields import Fields, MessageError
-from vta.rpc.messages.wire import Value
+from vta.rpc.messages.wire import CHUNK, Value
 from vta.rpc.remote_array import RemoteArray, RemoteDevice, arrays_of
 
-__all__ = ["RemoteFunction", "RemoteModule", "RemoteNetwork"]
+__all__ = ["RemoteFunction", "RemoteModule", "RemoteNetwork", "pieces_of", "sent_module"]
 
 Array = npt.NDArray[np.generic]
 
@@ -118,6 +121,28 @@ class RemoteNetwork:
         numbers = {name: made.number for name, made in there.items() if isinstance(made, RemoteArray)}
         answer = self.caller.call("run_network", network=self.number, inputs=numbers)
         return {name: made.numpy() for name, made in arrays_of(self.caller, answer).items()}
+
+
+def sent_module(caller: Caller, module: Module) -> RemoteModule:
+    """Return a module of this process as one of the session: saved, sent and loaded there the first time."""
+    known = caller.sent.get(module)
+    if isinstance(known, RemoteModule):
+        return known
+    with tempfile.TemporaryDirectory(prefix="vta-sent-") as folder:
+        path = Path(folder, "module.o")
+        module.save(path)
+        data = path.read_bytes()
+    name = f"{hashlib.sha256(data).hexdigest()}.o"
+    caller.calls("upload", pieces_of(name, data))
+    made = caller.sent[module] = RemoteModule(caller, caller.call("load_module", name=name))
+    return made
+
+
+def pieces_of(name: str, content: bytes) -> Iterator[Mapping[str, object]]:
+    """Yield what an upload says, piece by piece."""
+    for offset in range(0, max(len(content), 1), CHUNK):
+        data, last = content[offset : offset + CHUNK], offset + CHUNK >= len(content)
+        yield {"name": name, "offset": offset, "data": data, "last": last}
 
 
 def _argument(caller: Caller, function: str, argument: object) -> list[object]:

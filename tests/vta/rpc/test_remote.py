@@ -150,15 +150,16 @@ def test_an_array_of_somewhere_else_is_no_argument(remote: RemoteSession, tmp_pa
         f(vta.nd.empty((1, 1, 1, 16), "int32"), 3)
 
 
-def test_a_local_module_says_what_to_do_with_a_remote_array(remote: RemoteSession) -> None:
+def test_a_module_of_this_process_is_sent_to_where_its_arrays_are(remote: RemoteSession) -> None:
     module = copy_program(vta.get_env())
-    array = vta.nd.empty((1, 1, 1, 16), "int32", remote.ext_dev(0))
-    with pytest.raises(ArgumentError) as error:
-        module(array, array)
-    assert str(error.value) == (
-        "copy: argument A: int32[1, 1, 1, 16] is on a remote session; save the module, upload the file and load it "
-        "there (remote.load_module)"
-    )
+    values = np.arange(16, dtype=np.int32).reshape(1, 1, 1, 16)
+    for _ in range(2):
+        a, c = vta.nd.array(values, remote.ext_dev(0)), vta.nd.empty(values.shape, "int8", remote.ext_dev(0))
+        module(a, c)
+        np.testing.assert_array_equal(c.numpy(), values.astype(np.int8))
+    assert len(remote.caller.sent) == 1
+    with pytest.raises(ArgumentError, match="is not on this session"):
+        module(a, vta.nd.empty(values.shape, "int8"))
 
 
 def test_a_session_takes_another_configuration_at_its_beginning(remote: RemoteSession, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from vta.cli.reporting import reported, require_file
 from vta.cli.runs.capsules import run_capsule
 from vta.cli.runs.networks import run_network_file
 from vta.cli.runs.programs import run_program
+from vta.cli.runs.remotely import RemoteOption, run_remotely
 from vta.cli.runs.scripts import run_python
 from vta.cli.runs.wishes import Wishes
 from vta.cli.settings import (
@@ -81,6 +82,7 @@ def run(
     bgr: BgrOption = False,
     as_json: JsonOption = False,
     max_memory: LimitsOption = DEFAULT_LIMITS,
+    remote: RemoteOption = None,
     set_keys: SetOption = None,
     hardware: HardwareOption = None,
     latency: LatencyOption = None,
@@ -114,6 +116,9 @@ def run(
             settings=settings(set_keys, file=hardware, latency=latency, data_width=data_width, queue_depth=queue_depth),
         )
         wishes.require_places(file)
+        if remote is not None:
+            run_remotely(remote, file, wishes)
+            return
         kind, runner = _runner_of(file)
         if data is not None and kind != "network":
             raise typer.BadParameter(f"--data quantises a float ONNX model, and {file} is a {kind}")

@@ -30,7 +30,7 @@ from vta.cli.runs.wishes import Wishes, save_outputs, trace_file, watched
 from vta.cli.sanitizing import sanitized
 from vta.cli.style import plain, say
 
-__all__ = ["run_program"]
+__all__ = ["print_outputs", "run_program"]
 
 Array = npt.NDArray[np.generic]
 
@@ -63,7 +63,7 @@ def run_program(file: Path, wishes: Wishes) -> dict[str, object]:
         _note(file, found)
     statistics = session.device.stats
     if not wishes.as_json:
-        _print_outputs(file, outputs)
+        print_outputs(file, outputs)
         if wishes.stats:
             print_statistics(statistics)
     saved = wishes.save is not None
@@ -88,7 +88,8 @@ def _note(file: Path, found: Sequence[Finding]) -> None:
         )
 
 
-def _print_outputs(file: Path, outputs: Mapping[str, Array]) -> None:
+def print_outputs(file: Path, outputs: Mapping[str, Array]) -> None:
+    """Print what a program computed."""
     for name, array in outputs.items():
         text = np.array2string(array, max_line_width=100, threshold=256)
         plain(f"{in_one_line(name)}: {array.dtype}{list(array.shape)}\n{text}")
