@@ -70,7 +70,8 @@ class CauseCounters(wiring.Component):
     def _count(self, m: Module, name: str, *, cause: Any, counts: Any, first: Any, index: Any) -> Signal:
         """Count the causes of one module; return the counter at ``index``."""
         m.submodules[name] = memory = Memory(shape=COUNTER_WIDTH, depth=CAUSE_STRIDE, init=[])
-        before, shown_port = memory.read_port(domain="comb"), memory.read_port(domain="comb")
+        before = memory.read_port(domain="comb")
+        shown_port = memory.read_port(domain="comb")
         write = memory.write_port()
         held = Signal(Cause, name=f"{name}_held", reset_less=True)
         seen = Signal(CAUSE_STRIDE, name=f"{name}_seen")
