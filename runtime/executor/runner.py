@@ -129,11 +129,18 @@ class NetworkRunner:
                 read = [self._value(self.network.tensor(name), values) for name in step.inputs]
                 run = self._host_steps[number]
                 assert run is not None
+                device = [array for name, array in zip(step.inputs, read, strict=True) if self._lives_there(name)]
                 for name, array in zip(step.outputs, run(read), strict=True):
-                    self._keep(self.network.tensor(name), array, values)
+                    # An operator may return what it read, or a view: memory of the device is others' later.
+                    is_theirs = any(np.may_share_memory(array, each) for each in device)
+                    self._keep(self.network.tensor(name), array.copy() if is_theirs else array, values)
                 return ()
             case _:
                 assert_never(step)
+
+    def _lives_there(self, name: str) -> bool:
+        """Return whether a tensor is in the device's memory."""
+        return self.network.tensor(name).on_device
 
     def _submit(self, launch: Launch) -> LaunchStats:
         return self.session.queue.launcher.submit(launch)

@@ -127,3 +127,22 @@ def test_a_host_step_can_write_into_the_arena() -> None:
     network = host_network(HostStep("move", "copy", ("x",), ("y",)), tensors=tensors)
     runner = NetworkRunner(network, Session(VTAConfig(), "reference"))
     np.testing.assert_array_equal(runner.run({"x": np.arange(4, dtype=np.int8)})["y"], np.arange(4))
+
+
+def test_what_the_host_took_from_the_arena_stays_when_others_use_that_memory() -> None:
+    """The first tensor's page is given to another one, and then the host reads what it unpacked before."""
+    plain = [Tensor(name, (1, 4, 1, 1), "int8") for name in ("x", "a", "y")]
+    packed = [Tensor(name, (1, 1, 1, 1, 1, 16), "int8", Home.ARENA, 0) for name in ("first", "second")]
+    layout = {"batch": 1, "block": 16}
+    steps = (
+        HostStep("n1", "pack", ("x",), ("first",), layout),
+        HostStep("n2", "unpack", ("first",), ("a",), {"images": 1, "channels": 4}),
+        HostStep("n3", "negative", ("a",), ("y",)),
+        HostStep("n4", "pack", ("y",), ("second",), layout),
+    )
+    network = host_network(*steps, tensors=(*plain, *packed), outputs=("a", "y"))
+    runner = NetworkRunner(network, Session(VTAConfig(), "reference"))
+    x = np.arange(1, 5, dtype=np.int8).reshape(1, 4, 1, 1)
+    found = runner.run({"x": x})
+    np.testing.assert_array_equal(found["a"], x)
+    np.testing.assert_array_equal(found["y"], -x)
