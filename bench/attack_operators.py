@@ -17,7 +17,7 @@ from vta.topi.alu.resize import Upsample2d
 from vta.topi.conv.conv2d_operator import Conv2d
 from vta.topi.core import epilogue_steps as steps
 from vta.topi.core.operator import Operator
-from vta.topi.matmul.batch_matmul import Matmul
+from vta.topi.matmul.batch_matmul import BatchMatmul, Matmul
 from vta.topi.matmul.dense import Dense
 
 __all__ = ["KINDS", "expected", "known"]
@@ -82,9 +82,10 @@ def _head(operator: Operator, arrays: Iterator[Array]) -> Array:
             return _windows(first - operator.zero_point, operator, 0).sum(axis=(4, 5))
         case Dense():
             return (first - operator.zero_point) @ next(arrays).astype(np.int64).T
-        case Matmul():
+        case Matmul() | BatchMatmul():
             second = next(arrays).astype(np.int64)
-            return (first.T if operator.transpose_a else first) @ (second.T if operator.transpose_b else second)
+            a = first.swapaxes(-1, -2) if operator.transpose_a else first
+            return a @ (second.swapaxes(-1, -2) if operator.transpose_b else second)
         case Conv2d():
             return _convolution(operator, first - operator.zero_point, next(arrays).astype(np.int64))
         case _:
