@@ -51,7 +51,7 @@ def expected(operator: Operator, arrays: list[Array]) -> Array:
     rest = iter(arrays)
     value = wrap(_head(operator, rest))
     for step in operator.epilogue:  # type: ignore[attr-defined]  # all have one
-        value = wrap(_step(step, value, rest))
+        value = wrap(_step(step, value, rest, second=not isinstance(operator, BatchMatmul)))
     result: Array = (
         value.astype(np.int8) if getattr(operator, "out_dtype", "int8") == "int8" else value.astype(np.int32)
     )
@@ -161,18 +161,18 @@ def _convolution(operator: Conv2d, x: Array, kernel: Array) -> Array:
     return np.concatenate(parts, axis=1).astype(np.int64)
 
 
-def _step(step: steps.Step, x: Array, arrays: Iterator[Array]) -> Array:
+def _step(step: steps.Step, x: Array, arrays: Iterator[Array], *, second: bool) -> Array:
     match step:
         case steps.Bias():
-            return x + _channels(next(arrays), x)
+            return x + _channels(next(arrays), x, channels_second=second)
         case steps.Scale():
-            return x * _channels(next(arrays), x)
+            return x * _channels(next(arrays), x, channels_second=second)
         case steps.ChannelShift():
-            return _shifted(x, -_channels(next(arrays), x))
+            return _shifted(x, -_channels(next(arrays), x, channels_second=second))
         case steps.ChannelMinimum():
-            return np.minimum(x, _channels(next(arrays), x))
+            return np.minimum(x, _channels(next(arrays), x, channels_second=second))
         case steps.ChannelMaximum():
-            return np.maximum(x, _channels(next(arrays), x))
+            return np.maximum(x, _channels(next(arrays), x, channels_second=second))
         case steps.Residual():
             return x + wrap(next(arrays).astype(np.int64) * step.multiplier)
         case steps.Add():
@@ -196,5 +196,5 @@ def _step(step: steps.Step, x: Array, arrays: Iterator[Array]) -> Array:
             raise NotImplementedError(type(step).__name__)
 
 
-def _channels(values: Array, x: Array) -> Array:
-    return values.astype(np.int64).reshape(-1, *[1] * (x.ndim - 2))
+def _channels(values: Array, x: Array, *, channels_second: bool) -> Array:
+    return values.astype(np.int64).reshape(-1, *[1] * (x.ndim - 2 if channels_second else 0))
