@@ -157,6 +157,7 @@ def judge(name: str, path: Path, actions: Sequence[Action]) -> Verdict:
 def _watch(verdict: Verdict, action: Action, path: Path) -> None:
     said = path.with_suffix(".said")
     begin = time.monotonic()
+    shared = _resident()  # a child begins with the pages of its parent
     child = os.fork()
     if not child:
         os.setsid()  # what it starts is known by its session
@@ -166,17 +167,17 @@ def _watch(verdict: Verdict, action: Action, path: Path) -> None:
     while not ended:
         time.sleep(pause)
         pause = min(2 * pause, 0.05)
-        taken = _taken(child)
+        taken = _taken(child, shared)
         ended, status, usage = os.wait4(child, os.WNOHANG)
         verdict.nbytes = max(verdict.nbytes, taken.nbytes)
         if not ended and not limit:
             limit = _exceeded(taken, time.monotonic() - begin)
             if limit:
-                os.killpg(child, signal.SIGKILL)
+                _kill(child)
     assert usage is not None
     seconds = usage.ru_utime + usage.ru_stime
     verdict.seconds = max(verdict.seconds, seconds)
-    wrong = limit or _wrong(status, said) or _exceeded(_Taken(seconds, usage.ru_maxrss << 10), 0.0)
+    wrong = limit or _wrong(status, said) or _exceeded(_Taken(seconds, (usage.ru_maxrss << 10) - shared), 0.0)
     if wrong:
         verdict.wrong.append(f"{(action.__doc__ or '').strip()}: {wrong}")
     verdict.accepted |= status == 0
@@ -199,15 +200,29 @@ def _exceeded(taken: _Taken, elapsed: float) -> str:
     return f"hangs: {taken.seconds:.1f} s of processor time in {_PATIENCE:.0f} s" if elapsed > _PATIENCE else ""
 
 
-def _taken(session: int) -> _Taken:
-    """Return what the processes of a session have taken, each at its most, with those of theirs that have ended."""
+def _kill(session: int) -> None:
+    try:
+        os.killpg(session, signal.SIGKILL)
+    except ProcessLookupError:
+        os.kill(session, signal.SIGKILL)  # it is not yet the leader of its own
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _taken(session: int, shared: int) -> _Taken:
+    """Return what the processes of a session have taken, each at its most, with those of theirs that have ended.
+
+    Not counted is what its leader shares with this process, which it was forked from.
+    """
     seconds, nbytes = 0.0, 0
     for process in _processes(session):
         try:
             fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
             status = Path(f"/proc/{process}/status").read_text()
             seconds += sum(map(int, fields[11:15])) / _TICKS
-            nbytes += int(status.split("VmHWM:")[1].split()[0]) << 10
+            nbytes += max(0, (int(status.split("VmHWM:")[1].split()[0]) << 10) - (shared if process == session else 0))
         except (OSError, IndexError):
             continue  # it has ended
     return _Taken(seconds, nbytes)

@@ -17,6 +17,7 @@ from vta.passes.dma.inject_dma_intrin import inject_dma_intrin
 from vta.passes.dma.inject_skip_copy import inject_skip_copy
 from vta.passes.gemm.fold_uop_loop import fold_uop_loop
 from vta.passes.gemm.inject_conv2d_transpose_skip import inject_conv2d_transpose_skip
+from vta.passes.generic.bind_deep_expressions import bind_deep_expressions
 from vta.passes.generic.common_subexpr_elim import common_subexpr_elim
 from vta.passes.generic.lift_attr_scope import lift_attr_scope
 from vta.passes.generic.lower_blocks import lower_blocks
@@ -46,6 +47,7 @@ __all__ = [
     "AnnotateALUCoProcScope",
     "AnnotateEntryFunc",
     "Apply",
+    "BindDeepExpressions",
     "CPUAccessRewrite",
     "CoProcSync",
     "CommonSubexprElimTIR",
@@ -137,6 +139,11 @@ def StorageRewrite() -> FunctionPass:  # noqa: N802
 def UnrollLoop() -> FunctionPass:  # noqa: N802
     """Marked loops are written out."""
     return of_function(unroll_loop, "UnrollLoop")
+
+
+def BindDeepExpressions() -> FunctionPass:  # noqa: N802
+    """Deep expressions are computed in parts, and what stands in several places of one is computed once."""
+    return of_function(bind_deep_expressions, "BindDeepExpressions")
 
 
 def RemoveNoOp() -> FunctionPass:  # noqa: N802

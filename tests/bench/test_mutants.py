@@ -55,7 +55,7 @@ def busy_in_a_child(_: Path) -> None:
 
 def large(_: Path) -> None:
     """large"""
-    block = bytearray(b"x") * (1 << 29)
+    block = bytearray(b"x") * (5 << 27)
     time.sleep(5)
     print(len(block))
 
@@ -95,6 +95,13 @@ def test_processor_time_has_a_limit_also_that_of_children(
 def test_memory_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutants, "_BYTES", 1 << 29)
     assert wrong(tmp_path, large) == ["large: more than 512 MiB"]
+
+
+def test_what_the_watcher_has_itself_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutants, "_BYTES", 1 << 28)
+    own = bytearray(b"x") * (1 << 29)
+    assert wrong(tmp_path, fine) == []
+    assert len(own) == 1 << 29
 
 
 def test_a_process_that_waits_takes_no_processor_time_and_hangs_only_after_long(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from vta.arith.const_bounds import is_index
+from vta.tir.deep import deep
 from vta.tir.expr import (
     Add,
     Builtin,
@@ -86,6 +87,7 @@ class ModularSet:
 EVERY_INTEGER = ModularSet(1, 0)
 
 
+@deep
 def modular_set(expr: Expr, env: Mapping[Var, ModularSet]) -> ModularSet:
     """Return the residues of ``expr`` when each variable is in its set of ``env`` (others: any integer).
 

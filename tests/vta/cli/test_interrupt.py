@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("long")
     heavy = "    alu.add uop=0:1 iter=16383,16383 imm=3\n" * 500
     (made / "heavy.vta").write_text(LONG.format(body=heavy))
-    many = "    alu.add uop=0:1 iter=64,2 imm=3\n" * 40_000
+    many = "    alu.add uop=0:1 iter=64,2 imm=3\n" * 400_000
     (made / "many.vta").write_text(LONG.format(body=many))
     return made
+
+
+@pytest.fixture(scope="module", autouse=True)
+def signals() -> Iterator[None]:
+    """Signals as a terminal's commands have them: what a shell starts in the background ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 ENDED = (130, -signal.SIGINT)

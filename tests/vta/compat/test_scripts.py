@@ -60,7 +60,7 @@ def test_arguments_and_the_folder_of_the_script_are_its_own(tmp_path: Path) -> N
     ("line", "text"),
     [
         ("import tvm; tvm.te.compile", "tvm.te.compile is not among what vta.compat answers for TVM; did you mean "),
-        ("from tvm import autotvm", "tvm.autotvm is not among what vta.compat answers for TVM; there is tvm, "),
+        ("from tvm import micro", "tvm.micro is not among what vta.compat answers for TVM; there is tvm, "),
         ("from tvm.contrib import cublas", "tvm.contrib.cublas is not among what vta.compat answers "),
         ("import tvm.micro", "tvm.micro is not among what vta.compat answers for TVM; there is tvm, "),
         (
