@@ -1,6 +1,7 @@
 """Bytes that are messages, and bytes that are none."""
 
 import random
+import tracemalloc
 
 import msgpack
 import pytest
@@ -83,6 +84,19 @@ def test_more_than_a_frame_may_have_is_refused_before_it_is_kept() -> None:
 def test_bodies_that_say_nothing_known_are_refused(body: bytes) -> None:
     with pytest.raises(WireError, match="the message says nothing that is known"):
         content_of(body)
+
+
+def test_lists_that_claim_more_than_there_is_take_no_memory() -> None:
+    body = b"\x81\xa1a" + b"\xdc\xff\xff" * 1000  # 65535 entries, the first of which is such a list, and so on
+    assert len(body) < GREETING_BYTES
+    tracemalloc.start()
+    try:
+        with pytest.raises(WireError, match="the message says nothing that is known"):
+            content_of(body)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1 << 20
 
 
 def test_what_is_no_plain_value_is_not_sent() -> None:

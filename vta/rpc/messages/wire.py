@@ -113,9 +113,10 @@ def body_of(content: Mapping[str, object]) -> bytes:
 
 def content_of(body: bytes) -> dict[str, Value]:
     """Return what a body says; raises ``WireError``."""
+    most = min(_MOST_PARTS, len(body))  # what a list claims is taken at once, and lists nest: each entry is a byte here
     try:
         content = msgpack.unpackb(
-            body, raw=False, strict_map_key=True, max_array_len=_MOST_PARTS, max_map_len=_MOST_PARTS, max_ext_len=0
+            body, raw=False, strict_map_key=True, max_array_len=most, max_map_len=most, max_ext_len=0
         )
     except Exception as error:
         raise WireError(f"the message says nothing that is known ({_first_line(error)})") from None
