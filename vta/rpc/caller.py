@@ -19,13 +19,25 @@ from vta.rpc.channel import Address, Channel
 from vta.rpc.errors import LostError, RemoteError, RpcError
 from vta.rpc.messages.fields import Fields
 from vta.rpc.messages.handshake import HandshakeError
-from vta.rpc.messages.wire import body_of
+from vta.rpc.messages.wire import MESSAGE_BYTES, body_of
 
 __all__ = ["Caller", "error_of"]
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 _AHEAD = 8
 """Calls that are sent before the first of them is answered; a server keeps more answers (``KEPT_ANSWERS``)."""
+
+_MOST_BREAKS = 100
+"""Connections that may break one after the other while a call waits for its answer: what breaks each is the call."""
+
+_FRAME_BYTES = 64
+"""What a message has besides its body: number, seal, lengths."""
+
+_MOST_RELEASED = 1 << 12
+"""Arrays that one message frees."""
+
+_WITHOUT_DEVICE = frozenset({"upload", "download", "remove"})
+"""Calls that a server answers by itself, so that they free no arrays."""
 
 _KINDS: Mapping[str, type[VTAError]] = {
     kind.__name__: kind for kind in (ArgumentError, ArrayError, HostCodeError, ModuleError, RpcError, SessionError)
@@ -77,6 +89,8 @@ class _Line:
         self._lock = threading.RLock()
         self._number = 0
         self.released: deque[int] = deque()
+        self._waiting: deque[bytes] = deque()
+        """Calls without an answer; some are left when a call is interrupted (Ctrl-C), or the server not reached."""
         self._channel: Channel | None = Channel(address)
         try:
             self.opened = self._exchange(body_of({"op": "open", **opening}))
@@ -91,15 +105,15 @@ class _Line:
         with self._lock:
             if self.closed:
                 raise LostError(self.closed)
+            self._settle()
             answers: list[Fields] = []
             error: VTAError | None = None
-            waiting: deque[bytes] = deque()
             while True:
-                while error is None and len(waiting) < _AHEAD and (content := next(contents, None)) is not None:
-                    self._send(self._numbered(operation, content), waiting)
-                if not waiting:
+                while error is None and len(self._waiting) < _AHEAD and (content := next(contents, None)) is not None:
+                    self._send(self._numbered(operation, content))
+                if not self._waiting:
                     break
-                answers.append(self._receive(waiting))
+                answers.append(Fields.of(self._receive()))
                 if answers[-1].has("error"):
                     error = error or error_of(answers[-1])
             if isinstance(error, LostError):
@@ -108,32 +122,48 @@ class _Line:
                 raise error
             return answers
 
-    def _numbered(self, operation: str, content: Mapping[str, object]) -> bytes:
-        self._number += 1
-        released = [self.released.popleft() for _ in range(len(self.released))]
-        more = {"released": released} if released else {}
-        return body_of({"op": operation, "call": self._number, **content, **more})
+    def _settle(self) -> None:
+        """Wait for the answers that nobody waited for to the end, so that none is taken for that of another call."""
+        if self._waiting:
+            self._drop()
+        while self._waiting:
+            self._receive()
 
-    def _send(self, body: bytes, waiting: deque[bytes]) -> None:
-        waiting.append(body)
+    def _numbered(self, operation: str, content: Mapping[str, object]) -> bytes:
+        """Return the body of the next call, which has its number and frees arrays once it can be sent."""
+        many = 0 if operation in _WITHOUT_DEVICE else min(len(self.released), _MOST_RELEASED)
+        more = {"released": [self.released[at] for at in range(many)]} if many else {}
+        body = body_of({"op": operation, "call": self._number + 1, **content, **more})
+        if len(body) > MESSAGE_BYTES - _FRAME_BYTES:
+            raise RpcError(f"a message may have {MESSAGE_BYTES} bytes, and this call has {len(body)}")
+        self._number += 1
+        for _ in range(many):
+            self.released.popleft()
+        return body
+
+    def _send(self, body: bytes) -> None:
+        self._waiting.append(body)
         try:
             if self._channel is None:
                 raise LostError(f"{self.address}: no connection")
             self._channel.send(body)
         except ConnectionError as error:
-            self._again(waiting, error)
+            self._again(error)
 
-    def _receive(self, waiting: deque[bytes]) -> Fields:
+    def _receive(self) -> bytes:
         """Return the answer to the first that waits."""
-        while True:
+        for _ in range(_MOST_BREAKS):
             try:
                 if self._channel is None:
                     raise LostError(f"{self.address}: no connection")
-                answer = Fields.of(self._channel.receive())
-                waiting.popleft()
+                answer = self._channel.receive()
+                self._waiting.popleft()
                 return answer
             except ConnectionError as error:
-                self._again(waiting, error)
+                last = error
+                self._again(error)
+        self._give_up(f"{last}; the connection broke {_MOST_BREAKS} times before this call was answered")
+        raise LostError(self.closed)
 
     def close(self) -> None:
         """End the session; a second time does nothing."""
@@ -168,7 +198,7 @@ class _Line:
         self.closed = reason
         self._drop()
 
-    def _again(self, waiting: deque[bytes], error: ConnectionError) -> None:
+    def _again(self, error: ConnectionError) -> None:
         """Connect again, take the session up again, and send again what was not answered."""
         until, pause = time.monotonic() + self._reconnect_seconds, _FIRST_PAUSE
         while True:
@@ -176,7 +206,7 @@ class _Line:
             try:
                 self._channel = Channel(self.address)
                 self._exchange(body_of({"op": "open", "session": self.session}))
-                for body in waiting:
+                for body in self._waiting:
                     self._channel.send(body)
                 return
             except HandshakeError:

@@ -18,6 +18,10 @@ from tests.support.remote.clients import session_on, until
 from tests.support.remote.servers import STOP_AFTER, Running, process_of, running_server
 from tests.vta.front.test_rpc import copy_program
 from vta import rpc, te
+from vta.rpc import caller
+from vta.rpc.channel import Channel
+from vta.rpc.messages.fields import Fields
+from vta.rpc.messages.wire import MESSAGE_BYTES
 from vta.rpc.remote import RemoteSession
 from vta.rpc.remote_array import RemoteArray
 from vta.rpc.remote_module import RemoteModule
@@ -104,6 +108,65 @@ def test_a_repeated_call_does_not_run_again(tmp_path: Path) -> None:
             done += 1
         assert int(array.numpy()[0]) == done == 20
         assert server.server.metrics.value("calls_repeated") > 0
+
+
+def test_an_interrupted_call_leaves_no_answer_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running_server() as server, session_on(server.port) as session:
+        arrays = [vta.nd.array(np.full(4, value, np.int32), session.cpu(0)) for value in (1, 2, 3)]
+        receive = Channel.receive
+
+        def interrupted(channel: Channel) -> bytes:
+            monkeypatch.setattr(Channel, "receive", receive)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Channel, "receive", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            arrays[0].numpy()
+        assert [array.numpy().tolist() for array in arrays] == [[1] * 4, [2] * 4, [3] * 4]
+
+
+def test_a_call_that_cannot_be_sent_leaves_the_session_usable() -> None:
+    with running_server() as server, session_on(server.port) as session:
+        for argument in (object(), 1 << 70):
+            with pytest.raises(ConnectionError, match="this cannot be sent"):
+                session.get_function("vta.simulator.profiler_clear")(argument)
+        with pytest.raises(rpc.RpcError, match=f"a message may have {MESSAGE_BYTES} bytes, and this call has"):
+            session.remove("x" * MESSAGE_BYTES)
+        session.upload(b"x", "x")
+        assert session.download("x") == b"x"
+
+
+def test_a_call_that_breaks_every_connection_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running_server() as server:
+        session = session_on(server.port)
+        session.upload(b"x", "x")
+        opened = session.caller._line.session
+
+        def broken(channel: Channel) -> bytes:
+            body = receive(channel)
+            if Fields.of(body).has("session"):
+                return body
+            raise rpc.LostError("broken")
+
+        receive = Channel.receive
+        monkeypatch.setattr(Channel, "receive", broken)
+        monkeypatch.setattr(caller, "_MOST_BREAKS", 3)
+        with pytest.raises(rpc.LostError) as error:
+            session.download("x")
+        assert str(error.value) == "broken; the connection broke 3 times before this call was answered"
+        assert opened in server.server.sessions
+
+
+def test_arrays_are_freed_by_the_next_call_of_the_device() -> None:
+    with running_server() as server, session_on(server.port) as session:
+        array = vta.nd.empty((4,), "int8", session.cpu(0))
+        assert isinstance(array, RemoteArray)
+        number = array.number
+        del array
+        session.upload(b"x", "x")  # which the device hears nothing of
+        vta.nd.empty((4,), "int8", session.cpu(0))
+        with pytest.raises(rpc.RpcError, match=f"the session has no array number {number}"):
+            session.caller.call("read", array=number, offset=0, nbytes=1)
 
 
 def test_pieces_that_are_cut_off_arrive_once_and_in_order() -> None:
@@ -256,6 +319,16 @@ def test_another_configuration_is_refused_by_its_digest() -> None:
             assert session.config.digest == CONFIGS["b1k8"].digest
 
 
+def test_calls_that_end_with_an_error_are_counted() -> None:
+    with running_server() as server, session_on(server.port) as session:
+        session.upload(b"x", "x")
+        for name in ("y", "../x"):
+            with pytest.raises(rpc.RpcError):
+                session.download(name)
+        assert server.server.metrics.value("errors") == 2
+        assert server.server.metrics.value("calls") == 3
+
+
 def test_the_journal_has_events_and_no_contents() -> None:
     with running_server() as server:
         with session_on(server.port) as session:
@@ -298,11 +371,16 @@ def test_a_server_that_is_killed_and_restarted_says_that_the_session_is_gone(tmp
             restarted.close()
 
 
-def alive(pid: int) -> bool:
+def stat_of(pid: int | str) -> list[str]:
+    """Return state, parent and more of a process, nothing of one that is gone or is just going."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return False
+        return []
+
+
+def alive(pid: int) -> bool:
+    return stat_of(pid)[:1] not in ([], ["Z"])
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
@@ -312,7 +390,7 @@ def test_a_killed_server_leaves_no_process(tmp_path: Path) -> None:
         children = [
             int(path.parent.name)
             for path in Path("/proc").glob("[0-9]*/stat")
-            if path.exists() and path.read_text().rpartition(")")[2].split()[1] == str(server.process.pid)
+            if stat_of(path.parent.name)[1:2] == [str(server.process.pid)]
         ]
         assert len(children) == 2
         server.kill()

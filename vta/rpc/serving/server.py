@@ -131,8 +131,12 @@ class Server:
         if session.connection != peer.name:
             raise WireError("the session was taken up on another connection")
         number = message.number("call", low=1)
-        self.metrics.count("calls" if number > session.last_number else "calls_repeated")
-        return await session.answer(number, message)
+        is_new = number > session.last_number
+        self.metrics.count("calls" if is_new else "calls_repeated")
+        answer = await session.answer(number, message)
+        if is_new and Fields.of(answer).has("error"):
+            self.metrics.count("errors")
+        return answer
 
     async def _open(self, peer: Peer, message: Fields) -> bytes:
         if self._stopping:

@@ -35,6 +35,9 @@ _MOST_THINGS = 1 << 16
 _MOST_CALLS = 1_000_000
 """Calls of one measurement."""
 
+_MOST_ROWS = 1 << 15
+"""Rows of calls of one measurement: each is a number of the answer, which is one message."""
+
 Answer = dict[str, object]
 T = TypeVar("T")
 
@@ -116,7 +119,7 @@ class Workshop:
     def time(self, message: Fields) -> Answer:
         """Measure calls of a function here, where no network is in between."""
         number = message.number("number", low=1, high=_MOST_CALLS)
-        repeat = message.number("repeat", low=1, high=_MOST_CALLS)
+        repeat = message.number("repeat", low=1, high=_MOST_ROWS)
         least = message.number("min_repeat_ms", high=3_600_000)
         function = self._module(message).get_function(message.text("function"))
         evaluator = Evaluator(function, number=number, repeat=repeat, min_repeat_ms=least)
