@@ -1,8 +1,8 @@
 """A node of an ONNX model that the toolchain has no operator for: onnxruntime runs it, as one opaque call.
 
 The node stands in a model of its own, as its attribute, so that a compiled network's file brings it along. That model
-is checked before onnxruntime sees it: one node, and no numbers in other files. onnxruntime is an extra; where it is
-missing, that is said when the network is loaded. Tests: tests/runtime/executor/operators/test_foreign.py.
+is checked before onnxruntime sees it: one node, no loop, and no numbers in other files. onnxruntime is an extra; where
+it is missing, that is said when the network is loaded. Tests: tests/runtime/executor/operators/test_foreign.py.
 """
 
 import base64
@@ -58,6 +58,8 @@ def foreign_session(model: str) -> Any:  # what onnxruntime has no types for
         raise RelayError("its model is damaged") from None
     if len(found.graph.node) != 1 or found.functions:
         raise RelayError(f"its model has {len(found.graph.node)} nodes, and it is to be one")
+    if any(each.op_type == "Loop" for each in _nodes(found.graph)):
+        raise RelayError("its model has a loop, and nobody knows how long that takes")
     if any(tensor.data_location or tensor.external_data for tensor in _tensors(found.graph)):
         raise RelayError("its model has numbers in other files")
     options = onnxruntime.SessionOptions()
@@ -73,14 +75,30 @@ def foreign_session(model: str) -> Any:  # what onnxruntime has no types for
 def _tensors(graph: Any) -> Iterator[Any]:
     """Yield all tensors of a graph and of those within it, which protobuf does not read beyond a depth."""
     yield from graph.initializer
-    for tensor in graph.sparse_initializer:
-        yield from (tensor.values, tensor.indices)
+    sparse = [*graph.sparse_initializer]
     for node in graph.node:
         for attribute in node.attribute:
             yield from (attribute.t, *attribute.tensors)
-            for inner in (attribute.g, *attribute.graphs):
-                if inner.node or inner.initializer:
-                    yield from _tensors(inner)
+            sparse += [attribute.sparse_tensor, *attribute.sparse_tensors]
+            for inner in _graphs(attribute):
+                yield from _tensors(inner)
+    for tensor in sparse:
+        yield from (tensor.values, tensor.indices)
+
+
+def _nodes(graph: Any) -> Iterator[Any]:
+    """Yield all nodes of a graph and of those within it."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for inner in _graphs(attribute):
+                yield from _nodes(inner)
+
+
+def _graphs(attribute: Any) -> Iterator[Any]:
+    if attribute.HasField("g"):
+        yield attribute.g
+    yield from attribute.graphs
 
 
 def _first_line(error: Exception) -> str:

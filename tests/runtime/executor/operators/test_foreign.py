@@ -62,7 +62,31 @@ def test_damaged_and_hostile_models_are_refused() -> None:
     tensor.data_location = onnx.TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value="/etc/passwd")
     refused(outside, "its model has numbers in other files")
+    sparse = onnx.helper.make_sparse_tensor(tensor, onnx.numpy_helper.from_array(np.zeros(1, np.int64)), [1])
+    constant = onnx.helper.make_node("Constant", [], ["y"], sparse_value=sparse)
+    refused(model_of([constant], {}), "its model has numbers in other files")
     refused(model_of([node("Rellu", ["x"], "y")], {"x": ("float32", (1,))}), "onnxruntime cannot run it: .*")
+
+
+def test_loops_are_refused_however_deep() -> None:
+    body = onnx.helper.make_graph(
+        [node("Identity", ["go"], "on")],
+        "body",
+        [
+            onnx.helper.make_tensor_value_info("round", onnx.TensorProto.INT64, []),
+            onnx.helper.make_tensor_value_info("go", onnx.TensorProto.BOOL, []),
+        ],
+        [onnx.helper.make_tensor_value_info("on", onnx.TensorProto.BOOL, [])],
+    )
+    loop = onnx.helper.make_node("Loop", ["", "c"], [], body=body)
+    relu = node("Identity", ["c"], "z")
+    branch = onnx.helper.make_graph(
+        [loop, relu], "branch", [], [onnx.helper.make_tensor_value_info("z", onnx.TensorProto.BOOL, [])]
+    )
+    either = onnx.helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=branch)
+    for each in (loop, either):
+        made = model_of([each], {"c": ("bool", ())}, outputs=("y",))
+        refused(made, "its model has a loop, and nobody knows how long that takes")
 
 
 def test_without_onnxruntime_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
