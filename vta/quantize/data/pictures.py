@@ -59,7 +59,7 @@ def from_pictures(
 
 def _picture(path: Path, wanted: InputType, preprocessing: Preprocessing) -> npt.NDArray[np.float32]:
     try:
-        from PIL import Image, UnidentifiedImageError
+        from PIL import Image
     except ImportError:
         raise CalibrationError(
             "pictures need Pillow: pip install 'vta-toolchain[pictures]'; or give data as .npy"
@@ -70,7 +70,9 @@ def _picture(path: Path, wanted: InputType, preprocessing: Preprocessing) -> npt
     try:
         with Image.open(path) as opened:
             image = opened.convert("L" if channels == 1 else "RGB")
-    except (OSError, UnidentifiedImageError, Image.DecompressionBombError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged files: OSError, SyntaxError, ValueError and more, by their format
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "of no known kind, or damaged"
         raise CalibrationError(f"{path}: no picture that can be read: {reason}") from None
     if preprocessing.crop:

@@ -50,6 +50,12 @@ def test_what_is_no_picture_or_takes_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.png").write_bytes(b"nothing")
     with pytest.raises(CalibrationError, match=r"bad\.png: no picture that can be read: of no known kind, or damaged"):
         from_pictures(tmp_path, COLOUR, Preprocessing(), 1)
+    (tmp_path / "bad.png").unlink()
+    (tmp_path / "bad.ppm").write_bytes(b"P6 12x 12 255 " + bytes(12 * 12 * 3))
+    with pytest.raises(CalibrationError, match=r"bad\.ppm: no picture that can be read: of no known kind, or damaged"):
+        from_pictures(tmp_path, COLOUR, Preprocessing(), 1)
+    (tmp_path / "bad.ppm").unlink()
+    write(tmp_path / "bad.png", np.zeros((4, 6), np.uint8))
     flat = InputType("x", (None, 10), np.dtype(np.float32))
     with pytest.raises(CalibrationError, match=r"pictures need an input of 1 or 3 channels whose sizes are known"):
         from_pictures(tmp_path, flat, Preprocessing(), 1)
