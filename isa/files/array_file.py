@@ -102,7 +102,10 @@ def _array(stream: IO[bytes], budget: Budget, what: str) -> Array:
     content = _read(stream, nbytes)
     if len(content) < nbytes:
         raise ArrayFileError(f"{what} is cut off after {len(content):,} of its {nbytes:,} bytes")
-    array: Array = np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C")
+    try:
+        array: Array = np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C")
+    except ValueError:  # an extent of 0 beside one that no array has
+        raise ArrayFileError(f"{what} has an extent of {short(max(shape))}; no array has that") from None
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 
@@ -127,7 +130,7 @@ def _header(stream: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dty
         raise ArrayFileError(f"{what} has a header of {length:,} bytes, and {_MOST_OF_A_HEADER:,} at most are read")
     try:
         header = ast.literal_eval(stream.read(length).decode())
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         header = None
     match header:
         case {"descr": str(text), "fortran_order": bool(fortran), "shape": tuple(shape)} if all(

@@ -87,6 +87,7 @@ def test_nothing_but_numbers_is_read(tmp_path: Path) -> None:
         "{'descr': '|i1', 'fortran_order': False, 'shape': (1.0,)}",
         "((",
         "1",
+        "{[]: 1}",
     ):
         path.write_bytes(header(text))
         assert refusal(path) == "the array is damaged: its header says not what type and shape it has"
@@ -107,6 +108,8 @@ def test_a_header_cannot_ask_for_more_than_there_is(tmp_path: Path) -> None:
     assert refusal(path) == "the array is cut off after 3 of its 99 bytes"
     path.write_bytes(header("{'descr': '|i1', 'fortran_order': False, 'shape': (-1, 2), }\n") + b"abc")
     assert refusal(path) == "the array has 2 dimensions, the smallest -1; no array has those"
+    path.write_bytes(header(f"{{'descr': '|i1', 'fortran_order': False, 'shape': (0, {10**20}), }}\n"))
+    assert refusal(path) == f"the array has an extent of {10**20}; no array has that"
     path.write_bytes(header(f"{{'descr': '|i1', 'fortran_order': False, 'shape': ({'1,' * 70}), }}\n") + b"a")
     assert refusal(path) == "the array has 70 dimensions, the smallest 1; no array has those"
 
