@@ -64,7 +64,7 @@ def _bytes_with_files(model: onnx.ModelProto, path: Path) -> int:
         entry.value for tensor in _external(model.graph) for entry in tensor.external_data if entry.key == "location"
     }
     size: int = model.ByteSize()
-    for name in names:
+    for name in filter(_lies_beside, names):
         with contextlib.suppress(OSError, ValueError):
             size += (path.parent / name).stat().st_size
     return size
@@ -139,8 +139,12 @@ def _read_external(tensor: onnx.TensorProto, model: Path) -> None:
     about = {entry.key: entry.value for entry in tensor.external_data}
     location, folder = about.get("location", ""), model.parent.resolve()
     path = folder / location
-    inside = location and not Path(location).is_absolute() and ".." not in Path(location).parts and "\0" not in location
-    if not inside or path.is_symlink() or path.resolve() != path or not path.resolve().is_relative_to(folder):
+    if (
+        not _lies_beside(location)
+        or path.is_symlink()
+        or path.resolve() != path
+        or not path.resolve().is_relative_to(folder)
+    ):
         raise OnnxError(f"{where}: its data are said to lie in {location!r}, which is not a file beside the model")
     try:
         offset, length = int(about.get("offset", "0")), int(about.get("length", "-1"))
@@ -162,6 +166,12 @@ def _read_external(tensor: onnx.TensorProto, model: Path) -> None:
     tensor.raw_data = data
     tensor.data_location = onnx.TensorProto.DEFAULT
     del tensor.external_data[:]
+
+
+def _lies_beside(location: str) -> bool:
+    """Return whether a name can be that of a file in the model's folder or below it."""
+    parts = Path(location)
+    return bool(location) and not parts.is_absolute() and ".." not in parts.parts and "\0" not in location
 
 
 def _bytes_of(tensor: onnx.TensorProto, where: str) -> int:

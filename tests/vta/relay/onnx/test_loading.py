@@ -99,6 +99,26 @@ def test_missing_and_large_files_are_refused(tmp_path: Path, monkeypatch: pytest
         load_model(path)
 
 
+def test_files_elsewhere_allow_no_more_memory(external: Path) -> None:
+    large = external.parent / "large.bin"
+    with open(large, "wb") as file:
+        file.truncate(1 << 40)
+    inner = external.parent / "inner"
+    inner.mkdir()
+    (external.parent / "weights.bin").rename(inner / "weights.bin")
+    model = onnx.load(external, load_external_data=False)
+    tensor = model.graph.initializer[0]
+    del tensor.dims[:]
+    tensor.dims.append(1 << 34)
+    for location in ("../large.bin", str(large)):
+        other = onnx.TensorProto(name=location, data_type=onnx.TensorProto.INT8, dims=[1], data_location=1)
+        other.external_data.add(key="location", value=location)
+        model.graph.initializer.append(other)
+    (inner / "m.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(OnnxError, match=r"tensor 'w' would take 64 GiB of memory, and the limit is"):
+        load_model(inner / "m.onnx")
+
+
 def test_external_data_take_no_more_than_the_limit(external: Path) -> None:
     load_model(external, limits=Limits(memory=48))
     text = "tensor 'w' would take 48 bytes of memory, and the limit is 47 bytes (as was asked for)"
