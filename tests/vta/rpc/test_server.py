@@ -1,5 +1,6 @@
 """Servers: sessions in turn, limits, broken connections, killed processes, an orderly end."""
 
+import errno
 import json
 import os
 import signal
@@ -25,6 +26,7 @@ from vta.rpc.messages.wire import MESSAGE_BYTES
 from vta.rpc.remote import RemoteSession
 from vta.rpc.remote_array import RemoteArray
 from vta.rpc.remote_module import RemoteModule
+from vta.rpc.serving import device_pool
 from vta.rpc.serving.limits import ServerLimits
 
 VALUES = np.arange(-8, 8, dtype=np.int32).reshape(1, 1, 1, 16)
@@ -235,6 +237,25 @@ def test_a_device_process_that_dies_is_told_and_replaced(tmp_path: Path) -> None
             f, a, c = ready(other, tmp_path)
             f(a, c)
             np.testing.assert_array_equal(c.numpy(), VALUES.astype(np.int8))
+
+
+def test_a_process_that_cannot_be_started_loses_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    with running_server() as server:
+        session = session_on(server.port)
+        os.kill(pid_of(server), signal.SIGKILL)
+        with monkeypatch.context() as patched:
+            patched.setattr(device_pool, "DeviceLink", failing)
+            with pytest.raises(rpc.LostError):
+                vta.nd.empty((1,), "int8", session.cpu(0))
+            session.close()
+            assert until(lambda: server.server.pool.free == 1)
+            with pytest.raises(rpc.RpcError, match="no process for the device can be started: "):
+                session_on(server.port)
+        with session_on(server.port) as again:
+            again.upload(b"x", "x")
 
 
 def test_what_takes_too_much_memory_is_refused_and_the_session_goes_on(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Tests: tests/vta/rpc/test_server.py.
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from isa.config import VTAConfig
@@ -53,8 +54,16 @@ class DevicePool:
     def start(self) -> None:
         """Start a process for every device that has none."""
         for slot in self.slots:
-            if slot.link is None:
+            self.link_of(slot)
+
+    def link_of(self, slot: Slot) -> DeviceLink:
+        """Return the process of a device, started if there is none; raises ``RpcError`` if it cannot be started."""
+        if slot.link is None:
+            try:
                 slot.link = DeviceLink(self._limits.memory, self._limits.file_bytes)
+            except OSError as error:
+                raise RpcError(f"no process for the device can be started: {error.strerror or error}") from None
+        return slot.link
 
     async def take(self, target: str, gone: Callable[[], bool]) -> Slot:
         """Return a device of a kind (any kind for ""), after those who came before.
@@ -91,8 +100,8 @@ class DevicePool:
         if slot.link is not None and slot.link.used:
             slot.link.end()
             slot.link = None
-        if slot.link is None:
-            slot.link = DeviceLink(self._limits.memory, self._limits.file_bytes)
+        with suppress(RpcError):  # for now: who takes the device next starts its process, or is told
+            self.link_of(slot)
         slot.busy = False
         for waiter in self._waiters:
             if waiter.target in ("", slot.target) and not waiter.place.done():

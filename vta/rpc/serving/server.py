@@ -169,8 +169,7 @@ class Server:
             longest = min(longest, max(0.0, lease.ends - time.time()))
         session = ServedSession(slot, self.limits, seconds=longest, lease="" if lease is None else lease.number)
         try:
-            assert slot.link is not None
-            await slot.link.open(self.pool.config, slot.target, session.folder.path)
+            await self.pool.link_of(slot).open(self.pool.config, slot.target, session.folder.path)
         except BaseException:
             session.folder.remove_all()
             raise
