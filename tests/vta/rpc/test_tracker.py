@@ -158,7 +158,7 @@ def test_higher_priorities_come_first_and_then_who_came_first(tracked: tuple[Tra
 def test_a_lease_ends_with_its_time(tracked: tuple[Tracker, TrackerSession]) -> None:
     _, client = tracked
     with tracked_server(client) as server:
-        session = client.request(session_timeout=0.6)
+        session = client.request(session_timeout=3.0)  # long enough to come to the server on a busy machine
         with client.request(wait_seconds=20) as other:
             other.upload(b"x", "x")
         with pytest.raises(rpc.LostError, match="its time is over"):
@@ -241,6 +241,19 @@ def test_a_summary_says_what_there_is(tracked: tuple[Tracker, TrackerSession]) -
         assert client.text_summary() == (
             f"127.0.0.1:{server.port} {config.bitstream} ({config.digest}): {{'reference': 2}}, busy {{'reference': 1}}"
         )
+
+
+def test_a_report_that_is_refused_is_noted(tracked: tuple[Tracker, TrackerSession]) -> None:
+    tracker, client = tracked
+    with running_server(targets=("reference",), leases_only=True) as server:
+        reports = report_for_ever(server.server, client.address, host="x" * 300, port=server.port, seconds=QUICK)
+        task = asyncio.run_coroutine_threadsafe(reports, server.loop)
+        try:
+            reason = "the tracker refuses the report: 'host' of the message must be a text of at most 256 characters"
+            assert until(lambda: reason in [event.get("reason") for event in server.events()])
+        finally:
+            task.cancel()
+    assert not tracker.servers
 
 
 def test_what_a_tracker_does_not_know_is_refused(tracked: tuple[Tracker, TrackerSession]) -> None:

@@ -6,6 +6,8 @@ from contextlib import suppress
 
 from isa.errors import VTAError
 from vta.rpc.channel import Address, Channel
+from vta.rpc.errors import RpcError
+from vta.rpc.messages.fields import Fields
 from vta.rpc.messages.wire import body_of
 from vta.rpc.serving.server import Server
 
@@ -29,7 +31,9 @@ class _Reporter:
                 self._channel = Channel(self._tracker)
                 self._channel.wait_seconds(_ANSWER_SECONDS)
             self._channel.send(body)
-            self._channel.receive()
+            answer = Fields.of(self._channel.receive())
+            if answer.has("error"):
+                raise RpcError(f"the tracker refuses the report: {answer.text('text')}")
             if self._ended:
                 self.close()
         except BaseException:
