@@ -23,7 +23,7 @@ from vta.relay.backend.compare import NodeDifference, against_integers, against_
 from vta.relay.backend.report import NodeReport, reports
 from vta.relay.onnx.loading import load_model
 
-__all__ = ["diff_network", "explain_network", "run_network"]
+__all__ = ["described", "diff_network", "explain_network", "run_network"]
 
 Array = npt.NDArray[np.generic]
 
@@ -41,7 +41,7 @@ def run_network(
     """
     limits, hardware = wishes.limits, wishes.settings.setup
     session = loaded_session(file, config, wishes.target, shapes_of(wishes.shapes), hardware, limits=limits)
-    feed = feed_of(session.get_inputs(), wishes.inputs, limits=limits)
+    feed = feed_of(session.get_inputs(), wishes.inputs, limits=limits, preprocessing=wishes.preprocessing)
     if not wishes.inputs:
         say("no --input: random numbers", err=True)
     with around(session.device):
@@ -50,7 +50,7 @@ def run_network(
     save_outputs(wishes.save, outputs)
     if not wishes.as_json:
         for name, value in outputs.items():
-            say(_described(name, value))
+            say(described(name, value))
         if wishes.stats:
             Screen().print(_node_table(session.nodes))
     saved = wishes.save is not None
@@ -65,7 +65,7 @@ def run_network(
     }
 
 
-def _described(name: str, value: Array) -> str:
+def described(name: str, value: Array) -> str:
     """Return a line about an output; of a classifier's, the places of the largest numbers too."""
     text = f"{in_one_line(name)}: {value.dtype} of shape {value.shape}"
     if value.ndim == 2 and value.shape[1] > 1:

@@ -25,6 +25,7 @@ from vta.cli.reporting import UserError
 from vta.cli.style import Screen
 
 if TYPE_CHECKING:
+    from vta.quantize.data import Preprocessing
     from vta.relay.backend.session import InferenceSession
 
 __all__ = ["InputOption", "ShapeOption", "feed_of", "is_network", "loaded_session", "shapes_of"]
@@ -96,9 +97,16 @@ def _progress(text: str) -> Iterator[Callable[[str, int, int], object] | None]:
 
 
 def feed_of(
-    inputs: Sequence[Tensor], options: Sequence[str] | None, *, limits: Limits = DEFAULT_LIMITS
+    inputs: Sequence[Tensor],
+    options: Sequence[str] | None,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    preprocessing: "Preprocessing | None" = None,
 ) -> dict[str, Array]:
-    """Return what a network gets: what ``--input`` options name, random numbers of a seed for none at all."""
+    """Return what a network gets: what ``--input`` options name, random numbers of a seed for none at all.
+
+    ``preprocessing`` is done to pictures.
+    """
     tensors = {tensor.name: tensor for tensor in inputs}
     if not options:
         return {name: _random(tensor) for name, tensor in tensors.items()}
@@ -107,7 +115,7 @@ def feed_of(
         name, separator, path = option.partition("=")
         if not separator:
             name, path = "", option
-        feed |= _read(Path(path), name, tensors, limits)
+        feed |= _read(Path(path), name, tensors, limits, preprocessing)
     missing = [name for name in tensors if name not in feed]
     if missing:
         raise UserError(f"input {missing[0]!r} is missing; name a file with it, as --input {missing[0]}=FILE")
@@ -122,7 +130,9 @@ def _random(tensor: Tensor) -> Array:
     return rng.integers(limits.min, limits.max, tensor.shape, endpoint=True).astype(tensor.dtype)
 
 
-def _read(path: Path, name: str, tensors: Mapping[str, Tensor], limits: Limits) -> dict[str, Array]:
+def _read(
+    path: Path, name: str, tensors: Mapping[str, Tensor], limits: Limits, preprocessing: "Preprocessing | None"
+) -> dict[str, Array]:
     """Return the inputs that a file holds."""
     if name and name not in tensors:
         raise UserError(f"the network has inputs {', '.join(tensors)}, not {name!r}")
@@ -142,10 +152,10 @@ def _read(path: Path, name: str, tensors: Mapping[str, Tensor], limits: Limits) 
         if "" not in arrays:
             raise UserError(f"{path}: it holds several arrays, with names; call it .npz")
         return {key: arrays[""]}
-    return {key: _picture(path, tensors[key])}
+    return {key: _picture(path, tensors[key], preprocessing)}
 
 
-def _picture(path: Path, tensor: Tensor) -> Array:
+def _picture(path: Path, tensor: Tensor, preprocessing: "Preprocessing | None") -> Array:
     """Return a picture at the size of an input, its numbers from 0 to 1 where the input is real."""
     try:
         from PIL import Image, UnidentifiedImageError
@@ -155,6 +165,8 @@ def _picture(path: Path, tensor: Tensor) -> Array:
         ) from None
     if len(tensor.shape) != 4 or tensor.shape[1] not in (1, 3):
         raise UserError(f"{path}: input {tensor.name!r} has shape {tensor.shape}, which is no picture's; give an .npy")
+    if preprocessing is not None:
+        return _prepared(path, tensor, preprocessing)
     _, channels, height, width = tensor.shape
     try:
         with Image.open(path) as opened:
@@ -170,3 +182,17 @@ def _picture(path: Path, tensor: Tensor) -> Array:
     return (
         pixels.astype(tensor.dtype) if tensor.dtype == "uint8" else (pixels.astype(np.int16) - 128).astype(tensor.dtype)
     )
+
+
+def _prepared(path: Path, tensor: Tensor, preprocessing: "Preprocessing") -> Array:
+    """Return a picture as calibration took it: the network expects the same numbers when it runs."""
+    from vta.quantize.calibrate.samples import InputType
+    from vta.quantize.data.pictures import prepared_picture
+
+    dtype = np.dtype(tensor.dtype)
+    if dtype.kind != "f":
+        raise UserError(
+            f"{path}: --mean, --std, --crop and --bgr make real numbers of pictures, and input {tensor.name!r} is "
+            f"{tensor.dtype}; leave them out, or give an .npy"
+        )
+    return prepared_picture(path, InputType(tensor.name, tensor.shape, dtype), preprocessing)[None].astype(dtype)

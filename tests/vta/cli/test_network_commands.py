@@ -88,8 +88,8 @@ def test_a_script_takes_no_inputs_of_networks(tmp_path: Path) -> None:
     assert "leave out --save" in text
 
 
-def logits_of(network: Path, given: Path, out: Path) -> np.ndarray:
-    code, text = vta("run", network, "--input", given, "--save", out)
+def logits_of(network: Path, given: Path, out: Path, *options: str) -> np.ndarray:
+    code, text = vta("run", network, "--input", given, "--save", out, *options)
     assert code == 0, text
     with np.load(out) as data:
         return data["logits"]
@@ -104,6 +104,17 @@ def test_a_picture_of_any_kind_is_an_input(mode: str, compiled: Path, tmp_path: 
     np.save(tmp_path / "same.npy", (np.asarray(reread)[None, None] / 255).astype(np.float32))
     found = logits_of(compiled, tmp_path / "picture.png", tmp_path / "out.npz")
     assert np.array_equal(found, logits_of(compiled, tmp_path / "same.npy", tmp_path / "out.npz"))
+
+
+def test_mean_and_std_are_taken_off_a_picture_that_is_run(compiled: Path, tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    pixels = np.random.default_rng(2).integers(0, 256, (28, 28), dtype=np.uint8)
+    image.fromarray(pixels).save(tmp_path / "picture.png")
+    np.save(tmp_path / "same.npy", ((pixels[None, None].astype(np.float32) / 255 - 0.286) / 0.353).astype(np.float32))
+    found = logits_of(compiled, tmp_path / "picture.png", tmp_path / "out.npz", "--mean", "0.286", "--std", "0.353")
+    plain = logits_of(compiled, tmp_path / "picture.png", tmp_path / "out.npz")
+    np.testing.assert_allclose(found, logits_of(compiled, tmp_path / "same.npy", tmp_path / "out.npz"), atol=0.3)
+    assert not np.array_equal(found, plain)
 
 
 def test_without_pillow_a_picture_names_the_extra(

@@ -52,6 +52,7 @@ def test_a_network_runs_there(server: Running, tmp_path: Path) -> None:
     here = vta("run", tmp_path / "n.vtam", "--save", tmp_path / "here.npz")
     there = vta("run", tmp_path / "n.vtam", "--remote", f"127.0.0.1:{server.port}", "--save", tmp_path / "there.npz")
     assert here[0] == there[0] == 0
+    assert there[1] == here[1]
     import numpy as np
 
     with np.load(tmp_path / "here.npz") as mine, np.load(tmp_path / "there.npz") as theirs:

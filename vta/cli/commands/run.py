@@ -15,7 +15,16 @@ from vta.cli.as_json import JsonOption, print_json
 from vta.cli.capsule import is_capsule
 from vta.cli.networks import InputOption, ShapeOption, is_network
 from vta.cli.options import ConfigOption, LimitsOption, TargetOption
-from vta.cli.quantizing import BgrOption, Calibration, CountOption, CropOption, DataOption, MeanOption, StdOption
+from vta.cli.quantizing import (
+    BgrOption,
+    Calibration,
+    CountOption,
+    CropOption,
+    DataOption,
+    MeanOption,
+    StdOption,
+    preprocessing_of,
+)
 from vta.cli.reporting import reported, require_file
 from vta.cli.runs.capsules import run_capsule
 from vta.cli.runs.networks import run_network_file
@@ -111,6 +120,9 @@ def run(
             shapes=tuple(shape or ()),
             save=save,
             calibration=None if data is None else Calibration(data, count, mean, std, crop, bgr),
+            preprocessing=None
+            if (mean, std, crop, bgr) == ("0", "1", False, False)
+            else preprocessing_of(mean, std, crop=crop, bgr=bgr),
             as_json=as_json,
             limits=max_memory,
             settings=settings(set_keys, file=hardware, latency=latency, data_width=data_width, queue_depth=queue_depth),

@@ -9,14 +9,15 @@ from typing import Annotated
 
 import typer
 
-from isa.printable import in_one_line
 from runtime.executor.container import is_container, load_network, network_to_bytes
 from runtime.executor.network import Network
 from vta.chosen_remote import remote_chosen
 from vta.cli.capsule import is_capsule
+from vta.cli.network_run import described
 from vta.cli.networks import feed_of, is_network, loaded_session, shapes_of
 from vta.cli.options import chosen_config, given_config
 from vta.cli.program_file import read_program
+from vta.cli.quantizing import quantised_on_the_way
 from vta.cli.reporting import reported
 from vta.cli.runs.programs import print_outputs
 from vta.cli.runs.wishes import Wishes, save_outputs
@@ -62,7 +63,11 @@ def _refuse(file: Path, wishes: Wishes) -> None:
 
 
 def _script(session: RemoteSession, file: Path, wishes: Wishes) -> None:
-    wishes.refuse(file, "a script", {"--input": wishes.inputs, "--shape": wishes.shapes, "--save": wishes.save})
+    wishes.refuse(
+        file,
+        "a script",
+        {"--input": wishes.inputs, "--shape": wishes.shapes, "--save": wishes.save, "--data": wishes.calibration},
+    )
     config = replace(chosen_config(wishes.config, None), target=session.target)
     session.reconfigure(config)
     with remote_chosen(session):
@@ -70,7 +75,12 @@ def _script(session: RemoteSession, file: Path, wishes: Wishes) -> None:
 
 
 def _program(session: RemoteSession, file: Path, wishes: Wishes) -> None:
-    refused = {" ".join(wishes.arguments): wishes.arguments, "--shape": wishes.shapes, "--input": wishes.inputs}
+    refused = {
+        " ".join(wishes.arguments): wishes.arguments,
+        "--shape": wishes.shapes,
+        "--input": wishes.inputs,
+        "--data": wishes.calibration,
+    }
     wishes.refuse(file, "a program on a server", refused)
     program = read_program(file, config=given_config(wishes.config), limits=wishes.limits)
     session.reconfigure(program.config)
@@ -81,16 +91,19 @@ def _program(session: RemoteSession, file: Path, wishes: Wishes) -> None:
 
 
 def _network(session: RemoteSession, file: Path, wishes: Wishes) -> None:
-    network = _compiled(file, wishes)
+    with quantised_on_the_way(file, wishes.calibration, wishes.shapes) as model:
+        network = _compiled(model, wishes)
     session.reconfigure(network.config)
     session.upload(network_to_bytes(network), "network.vtam")
     loaded = session.load_network("network.vtam")
     if not wishes.inputs:
         say("no --input: random numbers", err=True)
-    results = loaded.run(feed_of(loaded.inputs, wishes.inputs, limits=wishes.limits))
+    results = loaded.run(
+        feed_of(loaded.inputs, wishes.inputs, limits=wishes.limits, preprocessing=wishes.preprocessing)
+    )
     save_outputs(wishes.save, results)
     for name, value in results.items():
-        say(f"{in_one_line(name)}: {value.dtype} of shape {value.shape}")
+        say(described(name, value))
 
 
 def _compiled(file: Path, wishes: Wishes) -> Network:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,9 @@ from vta.cli.sanitizing import LaunchSanitizer
 from vta.cli.settings import Settings
 from vta.cli.style import say
 from vta.inspect.trace import recording
+
+if TYPE_CHECKING:
+    from vta.quantize.data import Preprocessing
 
 __all__ = ["Listener", "Wishes", "around_launches", "listening", "save_outputs", "trace_file", "watched"]
 
@@ -54,6 +58,7 @@ class Wishes:
     shapes: tuple[str, ...]
     save: Path | None
     calibration: Calibration | None
+    preprocessing: "Preprocessing | None"
     as_json: bool
     limits: Limits
     settings: Settings

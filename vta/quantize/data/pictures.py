@@ -13,7 +13,7 @@ import numpy.typing as npt
 from vta.quantize.calibrate.samples import InputType
 from vta.quantize.errors import CalibrationError
 
-__all__ = ["Preprocessing", "from_pictures"]
+__all__ = ["Preprocessing", "from_pictures", "prepared_picture"]
 
 _ENDINGS = {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 
@@ -54,10 +54,11 @@ def from_pictures(
     if wanted.dtype.kind != "f":
         raise CalibrationError(f"pictures become real numbers, and the model takes {wanted.dtype}; give data as .npy")
     chosen = [files[at * len(files) // min(count, len(files))] for at in range(min(count, len(files)))]
-    return {wanted.name: np.stack([_picture(path, wanted, preprocessing) for path in chosen])}
+    return {wanted.name: np.stack([prepared_picture(path, wanted, preprocessing) for path in chosen])}
 
 
-def _picture(path: Path, wanted: InputType, preprocessing: Preprocessing) -> npt.NDArray[np.float32]:
+def prepared_picture(path: Path, wanted: InputType, preprocessing: Preprocessing) -> npt.NDArray[np.float32]:
+    """Return one picture as planes of an input of known sizes."""
     try:
         from PIL import Image
     except ImportError:
