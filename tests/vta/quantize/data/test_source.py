@@ -21,7 +21,10 @@ def test_arrays_and_folders_are_told_apart(tmp_path: Path) -> None:
         CalibrationError, match=r"a folder of pictures is for one input, and the model has a, b; give an"
     ):
         load(tmp_path, [A, B], Preprocessing(), 3)
-    with pytest.raises(CalibrationError, match=r"data are a folder of pictures, an \.npy or an \.npz file"):
+    with pytest.raises(CalibrationError, match=r"no such file or folder; data are a folder of pictures"):
+        load(tmp_path / "data.txt", [B], Preprocessing(), 3)
+    (tmp_path / "data.txt").touch()
+    with pytest.raises(CalibrationError, match=r"data.txt: data are a folder of pictures, an \.npy or an \.npz file"):
         load(tmp_path / "data.txt", [B], Preprocessing(), 3)
     with pytest.raises(CalibrationError, match=r"^at least one sample is needed, not 0$"):
         load(tmp_path / "data.npy", [B], Preprocessing(), 0)
