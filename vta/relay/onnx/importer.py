@@ -110,7 +110,8 @@ def _input_type(value: onnx.ValueInfoProto, shapes: Shapes) -> TensorType:
         name = open_dims[0].name
         key = repr(name) if name != "?" else repr(value.name)
         size = "1" if name != "?" else f"({', '.join(str(d) if isinstance(d, int) else '1' for d in dims)})"
-        raise OnnxError(f"{where}: dimension {name} is not known; give it a size, as shapes={{{key}: {size}}}")
+        option = f" (vta's option: --shape {name}=1)" if name != "?" else ""
+        raise OnnxError(f"{where}: dimension {name} is not known; give it a size, as shapes={{{key}: {size}}}{option}")
     assert isinstance(found, TensorType)
     return found
 
