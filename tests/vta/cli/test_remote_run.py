@@ -61,6 +61,13 @@ def test_a_network_runs_there(server: Running, tmp_path: Path) -> None:
             np.testing.assert_array_equal(mine[name], theirs[name])
 
 
+def test_data_are_not_for_programs_there_either(server: Running, tmp_path: Path) -> None:
+    given = ("--data", tmp_path, "--remote", f"127.0.0.1:{server.port}")
+    status, text = vta("run", ROOT / "examples/add_three.vta", *given)
+    assert status == 2
+    assert "--data" in text
+
+
 def test_a_script_with_another_environment_is_refused(server: Running, tmp_path: Path) -> None:
     script = tmp_path / "s.py"
     script.write_text("import vta\nvta.rpc.LocalSession(vta.Environment('b1k8'))\n")
