@@ -23,12 +23,12 @@ def load(path: Path, types: Sequence[InputType], preprocessing: Preprocessing, c
                 f"{path}: a folder of pictures is for one input, and the model has {names}; give an .npz"
             )
         return Samples(from_pictures(path, types[0], preprocessing, count), tuple(types))
+    if path.suffix in (".npy", ".npz"):
+        return Samples(from_arrays(path, types, count), tuple(types))
     if not path.exists():
         raise CalibrationError(
             f"{path}: no such file or folder; data are a folder of pictures, an .npy or an .npz file"
         )
-    if path.suffix in (".npy", ".npz"):
-        return Samples(from_arrays(path, types, count), tuple(types))
     raise CalibrationError(f"{path}: data are a folder of pictures, an .npy or an .npz file")
 
 

@@ -35,7 +35,9 @@ def test_calls_know_their_nodes() -> None:
 def test_open_dimensions_need_a_size_by_name_or_a_shape_by_input() -> None:
     model = model_of([node("Relu", ["x"], "y")], {"x": ("float32", ("n", 3))})
     assert from_onnx(model, {"n": 5}).params[0].type == from_onnx(model, {"x": (5, 3)}).params[0].type
-    refused(model, "input 'x': dimension n is not known; give it a size, as shapes={'n': 1} (vta's option: --shape n=1)")
+    refused(
+        model, "input 'x': dimension n is not known; give it a size, as shapes={'n': 1} (vta's option: --shape n=1)"
+    )
     refused(model, "input 'x': the model says (?n, 3), and shape (5, 4) was given", shapes={"x": (5, 4)})
     refused(
         model,
