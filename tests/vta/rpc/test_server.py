@@ -65,6 +65,8 @@ def cut(session: RemoteSession) -> None:
     channel = session.caller._line._channel
     assert channel is not None
     channel._socket.shutdown(socket.SHUT_RDWR)
+    while channel._socket.recv(1 << 16):
+        pass  # what had arrived is lost, too
 
 
 def pid_of(server: Running) -> int:
