@@ -9,7 +9,6 @@ Tests: tests/vta/codegen/test_module.py.
 import ctypes
 import os
 import threading
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -28,6 +27,7 @@ from runtime.program_run import ProgramRun
 from runtime.queue.stream_cache import StreamCache
 from runtime.session import Session
 from vta.codegen.arguments import Argument, BoundArguments, bind_arguments, c_signature
+from vta.codegen.function_table import FunctionTable, ModuleError
 from vta.codegen.host import HostProgram
 from vta.codegen.metadata import FunctionInfo, Metadata, MetadataError
 from vta.codegen.scope import ORIGIN_SYMBOL
@@ -35,10 +35,6 @@ from vta.codegen.sealed_object import opened, sealed
 from vta.codegen.timing import Evaluator
 
 __all__ = ["Function", "HostCodeError", "Module", "ModuleError", "load_module"]
-
-
-class ModuleError(VTAError, ValueError):
-    """A module that cannot be saved, loaded or called the way it was asked for."""
 
 
 class HostCodeError(VTAError, RuntimeError):
@@ -102,7 +98,7 @@ class Function:
         return f"<function {self.info}>"
 
 
-class Module:
+class Module(FunctionTable[Function]):
     """Functions compiled for one configuration.
 
     Made from a program (``Module.compile``) or a file (``load_module``). ``replays`` may be set to False to run host
@@ -114,12 +110,12 @@ class Module:
     """
 
     def __init__(self, metadata: Metadata, source: str | None, target: CodeTarget, data: bytes | None) -> None:
+        super().__init__({info.name: Function(self, info) for info in metadata.functions})
         self.metadata = metadata
         self.replays = True
         self._source = source
         self._target = target
         self._data = data
-        self._functions = {info.name: Function(self, info) for info in metadata.functions}
         self.host_code_lock = threading.RLock()
         self._lock = threading.Lock()
         self._linked: LinkedObject | None = None
@@ -138,34 +134,6 @@ class Module:
         """The configuration that it was compiled for."""
         return self.metadata.config
 
-    @property
-    def functions(self) -> Mapping[str, Function]:
-        """The functions by name, in the order of the program."""
-        return self._functions
-
-    @property
-    def entry_func(self) -> Function:
-        """The first function."""
-        return next(iter(self._functions.values()))
-
-    @property
-    def entry_name(self) -> str:
-        """The first function's name."""
-        return self.entry_func.name
-
-    def get_function(self, name: str) -> Function:
-        """Return the function called ``name``; raises ``ModuleError``, which lists what there is."""
-        if name not in self._functions:
-            raise ModuleError(f"the module has no function {name!r}; it has {', '.join(self._functions)}")
-        return self._functions[name]
-
-    def __getitem__(self, name: str) -> Function:
-        return self.get_function(name)
-
-    def __call__(self, *arguments: Argument) -> None:
-        """Call the first function."""
-        self.entry_func(*arguments)
-
     def __repr__(self) -> str:
         functions = "; ".join(str(info) for info in self.metadata.functions)
         return f"<module for {self.config.bitstream}: {functions}>"
@@ -181,7 +149,7 @@ class Module:
     def _link(self) -> LinkedObject:
         target = self._for_this_computer
         data = self._data if self._data is not None else compile_object(self._program, target)
-        exports = [*self._functions, ORIGIN_SYMBOL]
+        exports = [*self.functions, ORIGIN_SYMBOL]
         return link(data, c_api.symbols(), exports, where=f"module {self.entry_name!r}")
 
     def origin(self) -> Origin | None:

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from runtime.executor.network import Tensor
 from vta.codegen.arguments import ArgumentError
-from vta.codegen.module import Module, ModuleError
+from vta.codegen.function_table import FunctionTable
+from vta.codegen.module import Module
 from vta.codegen.timing import BenchmarkResult, TimingError
 from vta.nd import CPU, array
 from vta.rpc.caller import Caller
@@ -45,38 +46,14 @@ class RemoteFunction:
         return f"<remote function {self.text}>"
 
 
-class RemoteModule:
+class RemoteModule(FunctionTable[RemoteFunction]):
     """A module that a server has loaded. ``module(...)`` calls its first function, as a local one's does."""
 
     def __init__(self, caller: Caller, answer: Fields) -> None:
+        named = map(_function, answer.entries("functions"))
+        super().__init__({name: RemoteFunction(self, name, text) for name, text in named})
         self.caller = caller
         self.number = answer.number("module")
-        self.functions: Mapping[str, RemoteFunction] = {
-            name: RemoteFunction(self, name, text) for name, text in map(_function, answer.entries("functions"))
-        }
-
-    @property
-    def entry_func(self) -> RemoteFunction:
-        """The first function."""
-        return next(iter(self.functions.values()))
-
-    @property
-    def entry_name(self) -> str:
-        """The first function's name."""
-        return self.entry_func.name
-
-    def get_function(self, name: str) -> RemoteFunction:
-        """Return the function called ``name``; raises ``ModuleError``, which lists what there is."""
-        if name not in self.functions:
-            raise ModuleError(f"the module has no function {name!r}; it has {', '.join(self.functions)}")
-        return self.functions[name]
-
-    def __getitem__(self, name: str) -> RemoteFunction:
-        return self.get_function(name)
-
-    def __call__(self, *arguments: object) -> None:
-        """Call the first function."""
-        self.entry_func(*arguments)
 
     def time_evaluator(
         self,
