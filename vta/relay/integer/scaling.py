@@ -30,7 +30,9 @@ __all__ = ["Target", "looked_up", "moved", "rescaled"]
 _INT32 = (-(1 << 31), (1 << 31) - 1)
 _CELL = (-128, 127)
 _IMMEDIATE = (1 << 15) - 1
-"""The largest constant that is one operation of the ALU: 15 bits of a multiplier are within 2**-9 of a result."""
+"""The largest constant that is one operation of the ALU."""
+_FINE_SHIFT = 12
+"""A smaller one, which such constants need for a ratio above 8, loses more than 1/16: constants are larger then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def _of_two(lhs: Cells, rhs: Cells, sums: Sums, target: Target, low: int, high: 
     if shift < 1:
         return None
     multipliers = [round(math.ldexp(ratio, shift)) for ratio in ratios]
-    while shift > 1 and max(multipliers) > _IMMEDIATE:
+    while shift > _FINE_SHIFT and max(multipliers) > _IMMEDIATE:
         shift -= 1
         multipliers = [round(math.ldexp(ratio, shift)) for ratio in ratios]
     addend = (1 << (shift - 1)) + (target.zero << shift) - lhs.zero * multipliers[0] - rhs.zero * multipliers[1]

@@ -36,8 +36,9 @@ __all__ = ["FixedPoint", "FixedPointError", "OutputSteps", "ScaledResidual", "ou
 Ints = npt.NDArray[np.int32]
 Wide = npt.NDArray[np.int64]
 
-_LEAST_BITS = 13
-"""A multiplier of fewer bits is too coarse: the sums lose bits first then, so that it gets more."""
+_MOST_BITS = 14
+"""A multiplier of two bits fewer, or less, is too coarse: the sums lose bits first then, so that it gets these."""
+_LEAST_SHIFT = 8
 
 _CELL = (-128, 127)
 
@@ -62,20 +63,29 @@ class FixedPoint:
     def nearest(cls, scales: npt.ArrayLike, *, largest: int = 128) -> Self:
         """Return the numbers that are nearest to ``scales`` where results beyond ``largest`` do not matter.
 
-        Results are then at most 1/2 + 2**-6 from the exact product. Raises ``FixedPointError``.
+        Results up to 128 are then at most 1/2 + ``error`` from the exact product: 1/2 + 2**-6, unless ``largest`` and
+        the largest scale are more than 2046 together. Scales of more than that bring everything but zero beyond
+        ``largest``, and do so with ``largest + 1``. Raises ``FixedPointError``.
         """
         values = np.atleast_1d(np.asarray(scales, np.float64))
         if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values > 0)).all():
             raise FixedPointError(f"a fixed point takes positive scales, one or one for each channel, not {scales!r}")
+        values = np.minimum(values, largest + 1)
         # One more than matters, and the step from there to the number after it, must fit as well.
-        room = (1 << 31) / (largest + 2 + float(values.max()))
-        shift = min(31, math.floor(math.log2(room)) if room >= 1 else -1)
-        if shift < 0:
-            raise FixedPointError(f"a scale of {values.max()} makes numbers of more than 32 bits; give smaller scales")
+        shift = min(31, math.floor(math.log2((1 << 31) / (largest + 2 + float(values.max())))))
+        if shift < _LEAST_SHIFT:
+            raise FixedPointError(f"results up to {largest} leave 32 bits no room for fractions; ask for less")
         bits = np.floor(np.log2(values)).astype(np.int64) + 1 + shift
-        narrow = np.clip(_LEAST_BITS + 1 - bits, 0, 31) * (bits < _LEAST_BITS)
+        # Bits that a multiplier lacks and bits that sums lose cost equally much where it has half of the shift's and 4.
+        wanted = min(_MOST_BITS, shift // 2 + 4)
+        narrow = np.clip(wanted - bits, 0, 31) * (bits < wanted - 1)
         multiplier = np.rint(np.ldexp(values, (shift + narrow).astype(np.int32))).astype(np.int64)
         return cls(multiplier, narrow, shift)
+
+    @property
+    def error(self) -> float:
+        """How far from the exact product, beyond 1/2, results up to 128 are at most; that of ``nearest``."""
+        return float(2.0 ** max(-6, 4 - self.shift // 2))
 
     def of(self, numbers: npt.NDArray[np.integer], axis: int = 1) -> Wide:
         """Return the products of ``numbers``, whose channels lie along ``axis``."""

@@ -64,12 +64,16 @@ def _cheapest(wanted: tuple[int, ...], low: int) -> Epilogue:
 
 
 def _tried(wanted: npt.NDArray[np.int64], low: int, shift: int, margin: float, *, beyond: bool) -> Epilogue | None:
-    """Return the steps of one polyline, or None if they are not exact.
+    """Return the steps of one polyline, or None if they are not exact, or a slope is no constant of 32 bits.
 
-    With ``beyond``, it may leave the range of cells where the function is at an end of it: a limit follows.
+    With ``beyond``, it may leave the range of cells where the function is at an end of it: a limit follows. A line that
+    goes far beyond can need a steep one back.
     """
     corners = _corners(wanted, _Tube.of(wanted, margin, beyond=beyond))
-    steps = _summed(_pieces(corners, shift), low, shift)
+    start, pieces = _pieces(corners, shift)
+    if not all(WORD[0] <= piece.slope <= WORD[1] for piece in pieces):
+        return None
+    steps = _summed((start, pieces), low, shift)
     cells = np.arange(low, low + len(wanted), dtype=np.int32)
     made = applied(cells.reshape(1, 1, -1), steps, []).reshape(-1)
     least = _CELL[0] if made.min() < _CELL[0] else WORD[0]

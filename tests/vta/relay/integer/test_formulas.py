@@ -53,8 +53,14 @@ def test_other_functions_have_none(function: Callable[[np.ndarray], np.ndarray])
     assert formula is None or formula.name == "leaky_relu"  # of abs: a slope of -1
 
 
-def test_a_formula_that_32_bits_do_not_hold_is_none() -> None:
-    assert formula_of(REALS, np.maximum(REALS, 0)[None], SOURCE, (1e-9, 0)) is None
+def test_a_formula_holds_at_any_scale() -> None:
+    formula = formula_of(REALS, np.maximum(REALS, 0)[None], SOURCE, (1e-9, 0))
+    assert formula is not None
+    np.testing.assert_array_equal(formula.table, np.where(REALS > 0, 127, 0))
+
+
+def test_a_formula_with_parameters_that_float32_does_not_hold_is_none() -> None:
+    assert formula_of(REALS, np.maximum(REALS, 0)[None], SOURCE, (1e-60, 0)) is None
 
 
 def test_a_name_that_is_none_is_refused() -> None:

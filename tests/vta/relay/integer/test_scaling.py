@@ -7,7 +7,8 @@ from runtime.executor.operators.types import TensorType
 from vta.relay.backend.steps import requantize_steps
 from vta.relay.integer.scaling import Target, rescaled
 from vta.relay.integer.values import Cells, Sums, Term
-from vta.relay.ir.nodes import Call, Var
+from vta.relay.interpreter import run
+from vta.relay.ir.nodes import Call, Function, Var
 
 INF = float("inf")
 CELLS = Var("cells", TensorType((1, 4, 2, 2), "int8"))
@@ -48,3 +49,20 @@ def test_a_residual_as_wide_as_it_likes_has_steps_of_32_bits(ratio: float, zero:
     made = rescaled(Sums(Term(SUMS, scale), (residual,), 1, offset=np.array([0.5, -3, 7, 0])), Target(0.1, 3))
     assert isinstance(made, Call)
     assert requantize_steps(made).steps
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sum_of_two_tensors_is_near_for_every_pair_of_cells(seed: int) -> None:
+    """At scales up to a hundred times apart, and zero points at the ends: all 65,536 pairs, against real numbers."""
+    rng = np.random.default_rng(seed)
+    lhs, rhs = np.meshgrid(np.arange(-128, 128), np.arange(-128, 128))
+    for _ in range(25):
+        scales = 2.0 ** rng.uniform(-7, 7, 3)
+        zeros = [int(rng.choice([-128, 0, 127, rng.integers(-128, 128)])) for _ in range(3)]
+        params = [Var(name, TensorType((256, 256), "int8")) for name in "ab"]
+        cells = tuple(Cells(params[i], float(scales[i]), zeros[i]) for i in range(2))
+        made = rescaled(Sums(None, cells, 1), Target(float(scales[2]), zeros[2]))
+        assert isinstance(made, Call)
+        got = run(Function(tuple(params), made), [lhs.astype(np.int8), rhs.astype(np.int8)])
+        exact = ((lhs - zeros[0]) * scales[0] + (rhs - zeros[1]) * scales[1]) / scales[2] + zeros[2]
+        assert np.abs(got - np.clip(exact, -128, 127)).max() <= 0.5 + 1 / 16

@@ -1,5 +1,7 @@
 """Activations of int8 numbers against the exact functions, for every number, and on the accelerator."""
 
+import itertools
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -109,13 +111,55 @@ def test_what_activations_cost() -> None:
 def test_numbers_that_cannot_be_are_refused() -> None:
     with pytest.raises(FixedPointError) as caught:
         Quantisation(0.0)
-    assert str(caught.value) == "a quantisation has a positive scale, not 0.0"
+    assert str(caught.value) == "a quantisation has a positive scale that float32 holds, not 0.0"
     with pytest.raises(FixedPointError) as caught:
         Quantisation(0.1, 128)
     assert str(caught.value) == "a zero point is from -128 to 127, not 128"
     with pytest.raises(FixedPointError) as caught:
         prelu(SOURCE, TARGET, [])
     assert str(caught.value) == "prelu takes a slope for each channel, not []"
+    for make, name in ((leaky_relu, "leaky_relu"), (hard_sigmoid, "hard_sigmoid"), (hard_swish, "hard_swish")):
+        with pytest.raises(FixedPointError) as caught:
+            make(SOURCE, TARGET, slope=math.inf)
+        assert str(caught.value) == f"{name} takes slope as a number that float32 holds, not inf"
     with pytest.raises(FixedPointError) as caught:
-        leaky_relu(Quantisation(1e9), Quantisation(1.0), 0.1)
-    assert str(caught.value) == ("results go up to 128000000000 steps of the target's scale; give it a larger scale")
+        hard_swish(SOURCE, TARGET, offset=math.nan)
+    assert str(caught.value) == "hard_swish takes offset as a number that float32 holds, not nan"
+
+
+EXTREMES = (0.0, 1e-9, 0.3, 1.0, -1.0, 250.0, 1e9, -1e9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_activations_are_near_at_any_scales_and_parameters(seed: int) -> None:
+    """Scales of 2**-30 to 2**30, and slopes far beyond what a result can tell apart."""
+    rng = np.random.default_rng(seed)
+    for _ in range(12):
+        width = float(rng.choice([3, 9, 30]))
+        source, target = (
+            Quantisation(
+                float(2.0 ** rng.uniform(-width, width)), int(rng.choice([0, -128, 127, rng.integers(-128, 128)]))
+            )
+            for _ in range(2)
+        )
+        slope = float(rng.choice([*EXTREMES, rng.uniform(-4, 4), 2.0 ** rng.uniform(-20, 20)]))
+        offset = float(rng.choice([*EXTREMES, rng.uniform(-10, 10)]))
+        x = real(source)
+        leaky = np.where(x > 0, x, x * slope)
+        require_near(leaky_relu(source, target, slope), (), leaky, target)
+        made = prelu(source, target, [slope])
+        require_near(made.steps, made.arrays, leaky.reshape(1, 1, -1), target)
+        gate = np.clip(x * slope + offset, 0, 1)
+        require_near(hard_sigmoid(source, target, slope=slope, offset=offset), (), gate, target)
+        require_near(hard_swish(source, target, slope=slope, offset=offset), (), x * gate, target)
+
+
+def test_parameters_at_the_ends_of_float32_are_near() -> None:
+    for scale, other in itertools.product((2.0**-149, 1.0, 2.0**127), repeat=2):
+        source, target = Quantisation(scale, 5), Quantisation(other, -7)
+        x = real(source)
+        for slope in (-(2.0**127), 0.0, 2.0**127):
+            require_near(leaky_relu(source, target, slope), (), np.where(x > 0, x, x * slope), target)
+            exact = np.clip(x * slope - 2.0**127, 0, 1)
+            require_near(hard_sigmoid(source, target, slope=slope, offset=-(2.0**127)), (), exact, target)
+            require_near(hard_swish(source, target, slope=slope, offset=-(2.0**127)), (), x * exact, target)

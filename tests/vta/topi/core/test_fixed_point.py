@@ -1,5 +1,8 @@
 """Products with real scales in whole numbers: near enough, and the same on the accelerator as without limits."""
 
+import random
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -34,7 +37,36 @@ def test_results_are_near_the_exact_product(exponents: tuple[int, int]) -> None:
         fixed = FixedPoint.nearest(scales)
         reach = np.minimum(128 / scales, LARGEST)
         numbers = np.rint(rng.uniform(-1, 1, (200, 4)) * reach).astype(np.int64)
-        assert np.abs(fixed.of(numbers) - numbers * scales).max() <= 0.5 + 2**-6
+        exact = numbers * scales
+        assert np.abs(fixed.of(numbers) - exact)[np.abs(exact) <= 128].max() <= 0.5 + 2**-6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_results_are_near_the_exact_product_whatever_matters_and_whatever_the_scales(seed: int) -> None:
+    """Judged with fractions, at the ends of what gives a result as well; scales are chosen to round badly, too."""
+    rng = random.Random(seed)
+    for _ in range(150):
+        largest = rng.choice([128, 129, 388, 1000, 2000, 4000, 16384, 10**5, 10**6])
+        most = rng.choice([-10, 0, 3, 20, 126])
+        scales = [
+            rng.choice([2.0 ** rng.uniform(-60, most), 2.0 ** rng.randint(-40, most) * (1 + rng.choice([0, 1.22e-4]))])
+            for _ in range(rng.randint(1, 3))
+        ]
+        fixed = FixedPoint.nearest(scales, largest=largest)
+        if largest + min(max(scales), largest + 1) <= 2046:
+            assert fixed.error == 2**-6
+        for channel, scale in enumerate(scales):
+            reach = min(LARGEST, int(128 / Fraction(scale)))
+            numbers = [reach, -reach, reach // 2, *(rng.randint(-reach, reach) for _ in range(12))]
+            results = fixed.of(np.array([numbers]).T.repeat(len(scales), axis=1))[:, channel].tolist()
+            for number, result in zip(numbers, results, strict=True):
+                assert abs(result - Fraction(scale) * number) <= Fraction(1, 2) + Fraction(fixed.error)
+
+
+def test_a_scale_so_large_that_only_zero_matters_leaves_other_channels_precise() -> None:
+    fixed = FixedPoint.nearest([1e20, 0.003])
+    assert fixed.of(np.array([[0, 1000], [1, 0], [-1, 0]])).tolist() == [[0, 3], [129, 0], [-129, 0]]
+    assert fixed.error == 2**-6
 
 
 def test_a_power_of_two_is_exact_and_halves_go_upwards() -> None:
@@ -149,13 +181,18 @@ def unlimited_images(fixed: FixedPoint, sums: np.ndarray, residual: np.ndarray, 
         ([0.5, 0.0], "a fixed point takes positive scales, one or one for each channel, not [0.5, 0.0]"),
         ([], "a fixed point takes positive scales, one or one for each channel, not []"),
         (float("nan"), "a fixed point takes positive scales, one or one for each channel, not nan"),
-        (3e9, "a scale of 3000000000.0 makes numbers of more than 32 bits; give smaller scales"),
     ],
 )
 def test_scales_that_cannot_be_are_refused(scales: object, message: str) -> None:
     with pytest.raises(FixedPointError) as caught:
         FixedPoint.nearest(scales)  # what is refused
     assert str(caught.value) == message
+
+
+def test_results_too_large_for_fractions_are_refused() -> None:
+    with pytest.raises(FixedPointError) as caught:
+        FixedPoint.nearest(0.5, largest=1 << 24)
+    assert str(caught.value) == "results up to 16777216 leave 32 bits no room for fractions; ask for less"
 
 
 def test_outputs_that_32_bits_do_not_hold_are_refused() -> None:
