@@ -35,6 +35,7 @@ NAMES = (
 )  # fmt: skip
 
 _LONGEST = 1 << 16
+"""Bytes of an input; a seed that is longer would be cut off, and so damaged from the start."""
 _LONGEST_KEPT = 6000
 """Bytes of an input that is kept in the corpus."""
 _MOST_KEPT = 12
@@ -50,11 +51,12 @@ def _run(name: str, seconds: int, folder: Path) -> tuple[int, str, list[Path]]:
     artefacts.mkdir()
     kept = [path.read_bytes() for path in sorted((CORPUS / name).glob("*"))]
     for number, data in enumerate([*ALL_FORMATS[name].seeds(), *kept]):
+        assert len(data) <= _LONGEST, f"seed {number} of {name} has {len(data)} bytes"
         (corpus / f"seed{number}").write_bytes(data)
     command = [
         sys.executable, "-m", "bench.fuzz_child", name, str(corpus), f"-max_total_time={seconds}",
         "-timeout=10", "-rss_limit_mb=1024", f"-max_len={_LONGEST}", f"-artifact_prefix={artefacts}/", "-seed=1",
-        "-print_final_stats=1",
+        "-print_final_stats=1", "-len_control=0",
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     said = done.stderr + done.stdout

@@ -180,9 +180,13 @@ def _configuration(rng: random.Random, data: bytes) -> bytes:
     return json.dumps(value).encode()
 
 
+_ARENA_BYTES = 1 << 13
+"""Memory of the programs that are damaged: most of a file is then what describes it, and not its contents."""
+
+
 def _random_programs() -> list[Any]:
     return [
-        random_program(np.random.default_rng(seed), CONFIGS[name], length=12)
+        random_program(np.random.default_rng(seed), CONFIGS[name], length=12, arena_bytes=_ARENA_BYTES)
         for seed, name in enumerate(("default", "b1k8", "b2k16", "in16out32", "default", "default"))
     ]
 
@@ -350,13 +354,11 @@ def _with_other_columns(rng: random.Random, payload: bytes) -> bytes:
 
 def _capsules() -> list[bytes]:
     from runtime.session import Session
-    from tests.support.runtime.recorded_runs import some_program
     from vta.inspect.capsule import Capture
     from vta.inspect.capsule.file import capsule_to_bytes
 
     made = []
-    for seed in (1, 2):
-        program = some_program(seed)
+    for program in _random_programs()[:2]:
         capture = Capture(Session(program.config, "sim"), name="seed")
         capture.run_program(program)
         capture.run_program(program)
@@ -492,9 +494,10 @@ def _scalar(rng: random.Random, field: FieldDescriptor, old: object) -> Json:
         case FieldDescriptor.CPPTYPE_ENUM:
             return rng.choice([value.number for value in field.enum_type.values])
         case kind:
-            bits = 31 if kind == FieldDescriptor.CPPTYPE_INT32 else 63
+            bits = 31 if kind in (FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_UINT32) else 63
             number = _number(rng) if not isinstance(old, int) else rng.choice((_number(rng), old + 1, old - 1, -old))
-            return min(max(number, -(1 << bits)), (1 << bits) - 1)
+            unsigned = kind in (FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64)
+            return min(max(number, 0 if unsigned else -(1 << bits)), (1 << bits) - 1)
 
 
 _WORDS_OF_MODELS = (

@@ -1,121 +1,49 @@
-"""Mutation testing: small changes of a module's source, and whether the tests that its docstring names find them.
+"""Mutation testing: small changes of a package's source, and whether its tests notice them.
 
-    python -m bench.source_mutants isa/layout.py isa/encoding.py --count 20 --seed 1
-    python -m bench.source_mutants isa --count 3
+    python -m bench.source_mutants isa --count 150 --seed 1
+    python -m bench.source_mutants isa/layout.py isa/encoding.py --count 40
 
-A mutant has one change: another comparison, another operator, a constant that is one more, ``and`` for ``or``, a
-condition that is turned round, an error that is not raised. Its tests run in a copy of the tree, each mutant in a
-process of its own; it is killed if they fail or take five times as long. A folder stands for all of its modules.
-Printed are each survivor and the score of each module. Tests: tests/bench/test_source_mutants.py.
+``--count`` mutants are drawn from all that the modules have (``bench/source_mutation/changes.py`` says which), each with
+one change. First a process that has imported the tests of the folder tries them in forks of itself, each by the tests
+that call the changed function. What lives through that, and what is changed outside of functions, is written to a copy
+of the tree, and its tests run in a process of their own: those that call into it, and those that the module's docstring
+names. Only what passes these as well is a survivor. Printed are the survivors and the score of each module.
+Tests: tests/bench/test_source_mutants.py.
 """
 
 import argparse
 import ast
-import copy
+import json
 import os
-import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Mutant", "main", "mutants_of", "named_tests"]
+from bench.source_mutation.changes import drawn, mutant
+
+__all__ = ["main", "named_tests", "tests_of"]
 
 ROOT = Path(__file__).resolve().parent.parent
-_COPIED = ("isa", "runtime", "vta", "hw", "tests", "bench", "docs", "config", "examples", "pyproject.toml")
-
-_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-}  # fmt: skip
-_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.Mod: ast.FloorDiv,
-}  # fmt: skip
+_COPIED = (
+    "isa", "runtime", "vta", "hw", "tests", "bench", "docs", "config", "examples", "pyproject.toml", "README.md",
+    "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "hatch_build.py",
+)  # fmt: skip
+_MOST_SECONDS = 1200
+"""Of the tests of a mutant in a process of their own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mutant:
-    """A changed module: its whole ``source``, and the line with the statement that was changed, before and after."""
+class Outcome:
+    """What became of one mutant."""
 
-    line: int
-    before: str
-    after: str
-    source: str
-
-
-def _changed(node: ast.AST) -> ast.AST | None:
-    """Return what stands in place of a node in a mutant, None if it is left alone."""
-    match node:
-        case ast.Compare(ops=[only]) if type(only) in _COMPARISONS:
-            return ast.Compare(node.left, [_COMPARISONS[type(only)]()], node.comparators)
-        case ast.BinOp(op=operator) if type(operator) in _OPERATORS and not _of_types(node):
-            return ast.BinOp(node.left, _OPERATORS[type(operator)](), node.right)
-        case ast.BoolOp(op=ast.And()):
-            return ast.BoolOp(ast.Or(), node.values)
-        case ast.BoolOp(op=ast.Or()):
-            return ast.BoolOp(ast.And(), node.values)
-        case ast.UnaryOp(op=ast.Not()):
-            return node.operand
-        case ast.Constant(value=bool() as value):
-            return ast.Constant(not value)
-        case ast.Constant(value=int() as number):
-            return ast.Constant(number + 1)
-        case ast.Raise():
-            return ast.Pass()
-        case _:
-            return None
-
-
-def _of_types(node: ast.BinOp) -> bool:
-    """Whether an operator joins types or texts, as ``int | None`` does."""
-    return isinstance(node.op, ast.BitOr) and any(
-        isinstance(side, ast.Constant) and side.value is None for side in (node.left, node.right)
-    )
-
-
-def _places(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield every node of a module that may be changed: none in annotations, docstrings and ``__all__``."""
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        if _changed(node) is not None:
-            yield node
-        for name, value in ast.iter_fields(node):
-            if name in ("annotation", "returns", "decorator_list", "type_params"):
-                continue
-            waiting += [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, ast.AST)]
-
-
-def mutants_of(source: str, *, count: int, seed: int) -> list[Mutant]:
-    """Return at most ``count`` mutants of a module, drawn by ``seed``; every one compiles."""
-    tree = ast.parse(source)
-    numbers = list(range(sum(1 for _ in _places(tree))))
-    chosen = sorted(random.Random(seed).sample(numbers, min(count, len(numbers))))
-    return [_mutant(tree, number) for number in chosen]
-
-
-def _mutant(tree: ast.Module, number: int) -> Mutant:
-    """Return the mutant that changes the node of this number."""
-    changed = copy.deepcopy(tree)
-    target = next(node for index, node in enumerate(_places(changed)) if index == number)
-    replacement = _changed(target)
-    assert replacement is not None
-    made_of: ast.AST = replacement
-    line = getattr(target, "lineno", 0)
-    before, after = ast.unparse(target), ast.unparse(replacement)
-
-    class Replace(ast.NodeTransformer):
-        def visit(self, node: ast.AST) -> ast.AST:
-            return made_of if node is target else self.generic_visit(node)
-
-    made = ast.fix_missing_locations(Replace().visit(changed))
-    return Mutant(line, before, after, ast.unparse(made))
+    module: str
+    number: int
+    killed: bool
 
 
 def named_tests(module: Path) -> list[str]:
@@ -125,56 +53,91 @@ def named_tests(module: Path) -> list[str]:
     return [name for name in dict.fromkeys(named) if (ROOT / name).exists()]
 
 
+def tests_of(name: str) -> list[str]:
+    """Return the tests that try mutants of a folder or of a module first: its mirror, or those that are named."""
+    path = ROOT / name
+    if path.is_dir():
+        return [f"tests/{name.strip('/')}"]
+    return named_tests(path) or [f"tests/{Path(name).parent.as_posix()}"]
+
+
 def _modules(names: Sequence[str]) -> Iterator[Path]:
     for name in names:
         path = ROOT / name
         yield from (sorted(path.rglob("*.py")) if path.is_dir() else [path])
 
 
-def _passes(folder: Path, tests: Sequence[str], seconds: float) -> bool:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, timeout=seconds, check=False
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return False
+def _environment(folder: Path) -> dict[str, str]:
+    """Return the environment of tests in a copy of the tree: nothing of what they compile is kept elsewhere."""
+    return {
+        **os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1",
+        "XDG_CACHE_HOME": str(folder / "cache"), "XDG_STATE_HOME": str(folder / "state"),
+    }  # fmt: skip
+
+
+def _passes(folder: Path, tests: Sequence[str]) -> bool:
+    """Return whether tests pass in a copy of the tree, with a cache of their own."""
+    listed = folder / "tests-of-a-mutant"
+    listed.write_text("\n".join(tests))
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", f"@{listed}"]
+    with tempfile.TemporaryDirectory(dir=folder) as cache:
+        environment = {**_environment(folder), "XDG_CACHE_HOME": cache}
+        try:
+            done = subprocess.run(
+                command, cwd=folder, env=environment, capture_output=True, timeout=_MOST_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return False
     return done.returncode == 0
 
 
-def _score(module: Path, folder: Path, options: argparse.Namespace) -> tuple[int, int]:
-    """Judge the mutants of one module; return how many were killed, of how many."""
-    name, tests = module.relative_to(ROOT).as_posix(), named_tests(module)
-    source = module.read_text(encoding="utf-8")
-    mutants = mutants_of(source, count=options.count, seed=options.seed)
-    if not tests or not mutants:
-        print(f"{name:36} {'nothing to change' if tests else 'its docstring names no tests'}", flush=True)
-        return 0, 0
-    begin = time.monotonic()
-    if not _passes(folder, tests, 1200):
-        raise SystemExit(f"{name}: its tests fail before anything is changed: {' '.join(tests)}")
-    longest = 5 * (time.monotonic() - begin) + 5
-    killed = 0
-    for mutant in mutants:
-        (folder / name).write_text(mutant.source, encoding="utf-8")
-        if _passes(folder, tests, longest):
-            print(f"  {name}:{mutant.line}: {mutant.before!r} became {mutant.after!r}, and no test of it fails")
-        else:
-            killed += 1
-    (folder / name).write_text(source, encoding="utf-8")
-    print(f"{name:36} {killed} of {len(mutants)} killed ({100 * killed / len(mutants):.0f} %)", flush=True)
-    return killed, len(mutants)
+def _hatched(folder: Path, tests: Sequence[str], chosen: Sequence[tuple[str, int, int, object]]) -> Iterator[list[object]]:
+    """Let the nursery try the mutants; yield its answers."""
+    task, answer = folder / "task.json", folder / "answer.json"
+    task.write_text(json.dumps({"tests": tests, "mutants": chosen, "answer": str(answer)}))
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.source_mutation.nursery", str(task)],
+        cwd=folder, env=_environment(folder), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode or not answer.exists():
+        raise SystemExit(f"{' '.join(tests)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    yield from (json.loads(line) for line in answer.read_text().splitlines())
+
+
+def _survives(folder: Path, module: str, number: int, calling: Sequence[str]) -> bool:
+    """Return whether a mutant passes all tests that call into it or that its docstring names; print it if so."""
+    source = (ROOT / module).read_text(encoding="utf-8")
+    made = mutant(source, number)
+    (folder / module).write_text(made.source, encoding="utf-8")
+    try:
+        tests = [*calling, *named_tests(ROOT / module)]
+        lives = not tests or _passes(folder, tests)
+    finally:
+        (folder / module).write_text(source, encoding="utf-8")
+    if lives:
+        print(f"  {module}:{made.line}: {made.before!r} became {made.after!r} (#{number}), and no test of it fails", flush=True)
+    return lives
+
+
+def _judge(folder: Path, options: argparse.Namespace) -> Iterator[Outcome]:
+    """Try all mutants of a run."""
+    chosen = [
+        (path.relative_to(ROOT).as_posix(), place.number, place.line, place.function)
+        for path, place in drawn(list(_modules(options.modules)), count=options.count, seed=options.seed)
+    ]
+    tests = options.tests or list(dict.fromkeys(each for name in options.modules for each in tests_of(name)))
+    for module, number, _line, state, calling in _hatched(folder, tests, chosen):
+        yield Outcome(str(module), int(str(number)), state == "killed" or not _survives(folder, module, number, calling))
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Judge modules, and return the exit status: 1 if a mutant survived."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="+", help="files, or folders of them")
-    parser.add_argument("--count", type=int, default=10, help="mutants of each module")
+    parser.add_argument("--count", type=int, default=100, help="mutants, of all modules together")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tests", nargs="+", help="what tries them first, instead of the folder's own tests")
     options = parser.parse_args(words)
-    total = [0, 0]
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         for name in _COPIED:
@@ -183,12 +146,13 @@ def main(words: Sequence[str] | None = None) -> int:
                 shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(source, folder / name)
-        for module in _modules(options.modules):
-            killed, count = _score(module, folder, options)
-            total = [total[0] + killed, total[1] + count]
-    if total[1]:
-        print(f"{total[0]} of {total[1]} killed ({100 * total[0] / total[1]:.1f} %)")
-    return 0 if total[0] == total[1] else 1
+        outcomes = list(_judge(folder, options))
+    for module in sorted({each.module for each in outcomes}):
+        own = [each.killed for each in outcomes if each.module == module]
+        print(f"{module:52} {sum(own):3} of {len(own):3}")
+    killed = sum(each.killed for each in outcomes)
+    print(f"{killed} of {len(outcomes)} killed ({100 * killed / max(1, len(outcomes)):.1f} %), seed {options.seed}")
+    return 0 if killed == len(outcomes) else 1
 
 
 if __name__ == "__main__":

@@ -114,12 +114,27 @@ def uploaded(data: str | Path | bytes | bytearray, target: str | None) -> tuple[
 def function_of(session: Session, name: str) -> Callable[..., object]:
     """Return what TVM's global name stands for on ``session``; raises ``RpcError``, which lists them."""
     device = session.device
-    profiler: dict[str, Callable[..., object]] = {
-        "profiler_clear": device.clear_stats,
-        "profiler_status": lambda: json.dumps(device.stats.as_dict()),
-        "profiler_debug_mode": device.debug_mode,
+    profiler: dict[str, tuple[int, Callable[..., object]]] = {
+        "profiler_clear": (0, device.clear_stats),
+        "profiler_status": (0, lambda: json.dumps(device.stats.as_dict())),
+        "profiler_debug_mode": (1, device.debug_mode),
     }
-    functions = {f"vta.{module}.{key}": call for module in ("simulator", "tsim") for key, call in profiler.items()}
+    functions = {f"vta.{module}.{key}": entry for module in ("simulator", "tsim") for key, entry in profiler.items()}
     if name not in functions:
         raise RpcError(f"the session has no function {name!r}; it has {', '.join(functions)}")
-    return functions[name]
+    count, function = functions[name]
+
+    def call(*arguments: object) -> object:
+        numbers = [each for each in arguments if isinstance(each, int)]
+        if len(numbers) != len(arguments) or len(arguments) != count:
+            expected = "a number" if count else "no argument"
+            raise RpcError(f"{name} takes {expected}, not {', '.join(map(_said, arguments)) or 'nothing'}")
+        return function(*numbers)
+
+    return call
+
+
+def _said(argument: object) -> str:
+    """Return an argument as an error shows it."""
+    text = repr(argument)
+    return text if len(text) <= 40 else f"{text[:40]}..."

@@ -22,7 +22,7 @@ _PAUSE = 0.25
 class TrackerSession:
     """A tracker. Every request has a connection of its own, so that threads may wait side by side."""
 
-    def __init__(self, address: Address, certificate: str | None) -> None:
+    def __init__(self, address: Address, certificate: str | None = None) -> None:
         self.address = address
         self._certificate = certificate
 
@@ -94,10 +94,20 @@ class TrackerSession:
 
 
 def connect_tracker(
-    url: str, port: int, *, key_file: str | Path | None = None, certificate: str | Path | None = None
+    url: str,
+    port: int,
+    *,
+    key_file: str | Path | None = None,
+    certificate: str | Path | None = None,
+    tracker_certificate: str | Path | None = None,
 ) -> TrackerSession:
     """Return the tracker at ``url`` and ``port``, which has the key that its servers have.
 
-    ``certificate`` is what servers with TLS show.
+    ``certificate`` is what servers with TLS show, ``tracker_certificate`` what the tracker shows, if it has TLS.
     """
-    return TrackerSession(Address(url, port, key_of(key_file)), None if certificate is None else str(certificate))
+    address = Address(url, port, key_of(key_file), _text(tracker_certificate))
+    return TrackerSession(address, _text(certificate))
+
+
+def _text(path: str | Path | None) -> str | None:
+    return None if path is None else str(path)

@@ -37,9 +37,11 @@ STEPS_AT_MOST = 96
 """Tensor operations of one instruction, so that thousands of programs take seconds."""
 
 
-def random_program(rng: np.random.Generator, config: VTAConfig, *, length: int | None = None) -> Program:
-    """Return a valid program of about ``length`` instructions (a random number by default)."""
-    builder = _Builder(rng, config)
+def random_program(
+    rng: np.random.Generator, config: VTAConfig, *, length: int | None = None, arena_bytes: int = ARENA_BYTES
+) -> Program:
+    """Return a valid program of about ``length`` instructions (a random number by default) over an arena of DRAM."""
+    builder = _Builder(rng, config, arena_bytes)
     for _ in range(int(rng.integers(4, 48)) if length is None else length):
         builder.one_instruction()
         builder.random_tokens()
@@ -56,12 +58,13 @@ class _Kernel:
 
 
 class _Builder:
-    def __init__(self, rng: np.random.Generator, config: VTAConfig) -> None:
+    def __init__(self, rng: np.random.Generator, config: VTAConfig, arena_bytes: int) -> None:
         self.rng = rng
+        self.arena_bytes = arena_bytes
         self.config = config
         self.plan = TokenPlanner(self._nop)
         self.base = 4096 * int(rng.integers(1, 4))
-        self.uop_base = self.base + ARENA_BYTES
+        self.uop_base = self.base + self.arena_bytes
         self.uop_image: list[int] = []
         self.kernels: list[_Kernel] = []
         self.sram = {
@@ -69,7 +72,7 @@ class _Builder:
             MemoryId.WGT: Accesses(config.wgt_depth, ("write", "read")),
             MemoryId.ACC: Accesses(config.acc_depth, ("write", "read")),
         }
-        self.dram = Accesses(ARENA_BYTES, ("load", "compute", "store"))
+        self.dram = Accesses(self.arena_bytes, ("load", "compute", "store"))
 
     # --- choices -----------------------------------------------------------------------------------------------------
 
@@ -163,7 +166,7 @@ class _Builder:
     def _rows(self, elem_bytes: int, *, most: int) -> tuple[int, int, int, int, Indices]:
         """Choose dram_base, y_size, x_size and x_stride inside the arena; also return the byte offsets touched."""
         first = -(-self.base // elem_bytes)
-        count = (self.base + ARENA_BYTES) // elem_bytes - first
+        count = (self.base + self.arena_bytes) // elem_bytes - first
         x_size = self._int(1, min(8, most, count))
         y_size = self._int(1, min(4, most // x_size))
         stride = self._int(0, x_size) if self._chance(0.15) else x_size + self._int(0, 5)
@@ -365,7 +368,7 @@ class _Builder:
     def probe(self) -> None:
         """Store some accumulators whole: their low bits, then shifted, until all 32 bits have been seen."""
         config = self.config
-        count = min(8, config.acc_depth, ARENA_BYTES // (8 * config.out_elem_bytes))
+        count = min(8, config.acc_depth, self.arena_bytes // (8 * config.out_elem_bytes))
         for _ in range(2):
             self.store()
         first = -(-self.base // config.out_elem_bytes)
@@ -399,8 +402,8 @@ class _Builder:
             if self.plan.outstanding(queue) and self._chance(0.5):
                 self.plan.pop(queue)
         self.plan.emit(Finish())
-        segment = MemorySegment(address=self.base, data=random_bytes(self.rng, ARENA_BYTES), name="arena")
-        output = OutputRegion(name="arena", address=self.base, dtype="uint8", shape=(ARENA_BYTES,))
+        segment = MemorySegment(address=self.base, data=random_bytes(self.rng, self.arena_bytes), name="arena")
+        output = OutputRegion(name="arena", address=self.base, dtype="uint8", shape=(self.arena_bytes,))
         return Program(
             config=self.config,
             instructions=tuple(self.plan.instructions),

@@ -113,6 +113,23 @@ def test_functions_of_a_session() -> None:
         remote.get_function("x")
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "sentence"),
+    [
+        ("profiler_clear", (1,), "takes no argument, not 1"),
+        ("profiler_status", ([1] * 70,), "takes no argument, not [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ..."),
+        ("profiler_debug_mode", (), "takes a number, not nothing"),
+        ("profiler_debug_mode", (1, 2), "takes a number, not 1, 2"),
+        ("profiler_debug_mode", ("1",), "takes a number, not '1'"),
+    ],
+)
+def test_functions_of_a_session_say_what_they_take(name: str, arguments: tuple[object, ...], sentence: str) -> None:
+    remote = rpc.LocalSession(vta.Environment(CONFIGS["b1k8"]))
+    with pytest.raises(rpc.RpcError) as error:
+        remote.get_function(f"vta.simulator.{name}")(*arguments)
+    assert str(error.value) == f"vta.simulator.{name} {sentence}"
+
+
 def test_a_simulator_needs_no_preparation() -> None:
     env = vta.Environment(CONFIGS["b1k8"])
     remote = rpc.LocalSession(env)

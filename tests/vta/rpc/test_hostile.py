@@ -2,7 +2,6 @@
 
 import random
 import ssl
-import subprocess
 import threading
 import time
 import urllib.error
@@ -17,6 +16,7 @@ import pytest
 
 import vta
 from isa.errors import VTAError
+from tests.support.remote.certificates import made_certificate
 from tests.support.remote.clients import RawClient, session_on, until
 from tests.support.remote.servers import KEY, Running, running_server
 from vta import rpc
@@ -228,12 +228,14 @@ def test_mutated_bytes_on_an_authenticated_connection_break_that_connection_alon
     assert until(lambda: still_serves(server))
 
 
+FEW = ServerLimits(connections=ListenerLimits(connections=3, greeting_seconds=20.0))
+
+
 def test_more_connections_than_there_may_be_are_closed() -> None:
-    limits = ServerLimits(connections=ListenerLimits(connections=3, greeting_seconds=20.0))
-    with running_server(limits=limits) as server:
+    with running_server(limits=FEW) as server:
         clients = [RawClient(server.port) for _ in range(3)]
         for client in clients:
-            assert client.frame() is not None
+            client.shake_hands()
         with RawClient(server.port) as more:
             assert more.ends()
         assert server.server.metrics.value("connections_refused") == 1
@@ -241,6 +243,21 @@ def test_more_connections_than_there_may_be_are_closed() -> None:
             client.socket.close()
         assert until(lambda: server.server.metrics.value("connections_open") == 0)
         assert still_serves(server)
+
+
+def test_strangers_make_room_for_who_has_the_key() -> None:
+    with running_server(limits=FEW) as server:
+        strangers = [RawClient(server.port) for _ in range(3)]
+        for stranger in strangers:
+            assert stranger.frame() is not None
+        with RawClient(server.port) as friend:
+            friend.shake_hands()
+            assert strangers[0].ends()
+            assert still_serves(server)  # on a connection more: the second stranger's
+            assert strangers[1].ends()
+            for stranger in strangers:
+                stranger.socket.close()
+            assert until(lambda: server.server.metrics.value("connections_open") == 1)
 
 
 def test_two_hundred_clients_at_once_are_served_one_after_the_other() -> None:
@@ -273,24 +290,15 @@ def test_loopback_is_what_no_network_reaches() -> None:
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tls")
-    made = folder / "server.pem"
-    command = [
-        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-        "-subj", "/CN=device", "-keyout", str(folder / "key.pem"), "-out", str(made),
-    ]  # fmt: skip
-    try:
-        subprocess.run(command, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("openssl makes no certificate here")
-    return made
+def identity(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    certificate, key = made_certificate(tmp_path_factory.mktemp("tls"))
+    return str(certificate), str(key)
 
 
-def test_tls_with_the_servers_own_certificate(certificate: Path) -> None:
-    key = str(certificate.parent / "key.pem")
-    with running_server(certificate=str(certificate), private_key=key) as server:
-        address = Address("127.0.0.1", server.port, KEY, str(certificate))
+def test_tls_with_the_servers_own_certificate(identity: tuple[str, str]) -> None:
+    certificate, key = identity
+    with running_server(certificate=certificate, private_key=key) as server:
+        address = Address("127.0.0.1", server.port, KEY, certificate)
         with RemoteSession(Caller(address, {"target": ""}, reconnect_seconds=0)) as session:
             assert isinstance(session.caller._line._channel._socket, ssl.SSLSocket)
             data = np.random.default_rng(1).bytes(3 << 20)
@@ -301,16 +309,11 @@ def test_tls_with_the_servers_own_certificate(certificate: Path) -> None:
             assert plain.ends()
 
 
-def test_another_certificate_is_refused(certificate: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
-         "/CN=device", "-keyout", str(tmp_path / "k.pem"), "-out", str(other)],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    key = str(certificate.parent / "key.pem")
+def test_another_certificate_is_refused(identity: tuple[str, str], tmp_path: Path) -> None:
+    other, _ = made_certificate(tmp_path)
+    certificate, key = identity
     with (
-        running_server(certificate=str(certificate), private_key=key) as server,
+        running_server(certificate=certificate, private_key=key) as server,
         pytest.raises(HandshakeError, match="TLS failed"),
     ):
         Caller(Address("127.0.0.1", server.port, KEY, str(other)), {"target": ""}, reconnect_seconds=0)

@@ -5,17 +5,21 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import vta
 from tests.support.configs import CONFIGS
+from tests.support.remote.certificates import made_certificate
 from tests.support.remote.clients import session_on, until
 from tests.support.remote.servers import KEY, Running, process_of, running_server
 from vta import rpc
-from vta.rpc.channel import Address
+from vta.rpc.channel import Address, Channel
+from vta.rpc.messages.handshake import HandshakeError
 from vta.rpc.messages.key import Key
 from vta.rpc.messages.lease import Lease
 from vta.rpc.serving.reporting import report_for_ever
@@ -27,16 +31,18 @@ QUICK = 0.1
 
 
 @contextmanager
-def running_tracker(limits: TrackerLimits | None = None, port: int = 0) -> Iterator[tuple[Tracker, TrackerSession]]:
+def running_tracker(
+    limits: TrackerLimits | None = None, *, certificate: str | None = None, private_key: str | None = None
+) -> Iterator[tuple[Tracker, TrackerSession]]:
     """Run a tracker in a thread, and return it with its client."""
-    tracker = Tracker(KEY, limits=limits)
+    tracker = Tracker(KEY, limits=limits, certificate=certificate, private_key=private_key)
     ready, loops, found = threading.Event(), [], []
     stop: list[asyncio.Event] = []
 
     async def run() -> None:
         stop.append(asyncio.Event())
         loops.append(asyncio.get_running_loop())
-        _, taken = await tracker.start("127.0.0.1", port)
+        _, taken = await tracker.start("127.0.0.1", 0)
         tracker._ready = time.monotonic() + 3 * QUICK
         watching = asyncio.ensure_future(tracker.watch())
         found.append(taken)
@@ -52,7 +58,7 @@ def running_tracker(limits: TrackerLimits | None = None, port: int = 0) -> Itera
     thread.start()
     ready.wait()
     try:
-        yield tracker, TrackerSession(Address("127.0.0.1", found[0], KEY), None)
+        yield tracker, TrackerSession(Address("127.0.0.1", found[0], KEY, certificate), certificate)
     finally:
         loops[0].call_soon_threadsafe(stop[0].set)
         thread.join()
@@ -60,10 +66,10 @@ def running_tracker(limits: TrackerLimits | None = None, port: int = 0) -> Itera
 
 @contextmanager
 def tracked_server(
-    client: TrackerSession, config: str = "default", targets: tuple[str, ...] = ("reference",)
+    client: TrackerSession, config: str = "default", targets: tuple[str, ...] = ("reference",), **more: Any
 ) -> Iterator[Running]:
     """Run a server that reports to a tracker."""
-    with running_server(CONFIGS[config], targets, leases_only=True) as server:
+    with running_server(CONFIGS[config], targets, leases_only=True, **more) as server:
         reports = report_for_ever(server.server, client.address, host="127.0.0.1", port=server.port, seconds=QUICK)
         task = asyncio.run_coroutine_threadsafe(reports, server.loop)
         try:
@@ -112,6 +118,41 @@ def test_another_configuration_is_waited_for_and_named(tracked: tuple[Tracker, T
             f"no device {CONFIGS['default'].digest!r} was free in time; there are reference {config.digest} "
             f"({config.bitstream})"
         )
+
+
+def test_a_tracker_and_its_servers_may_have_tls(tmp_path: Path) -> None:
+    certificate, key = map(str, made_certificate(tmp_path))
+    (tmp_path / "other").mkdir()
+    other, _ = made_certificate(tmp_path / "other")
+    tls = {"certificate": certificate, "private_key": key}
+    with running_tracker(**tls) as (tracker, client), tracked_server(client, **tls) as server:
+        with client.request() as session:
+            session.upload(b"x", "x")
+            assert session.download("x") == b"x"
+            for address in (client.address, session.caller.address):
+                with pytest.raises(HandshakeError, match="TLS failed"):
+                    Channel(replace(address, certificate=str(other)))
+        with pytest.raises(HandshakeError, match="the key is not the one of this server"):
+            TrackerSession(replace(client.address, key=Key(bytes(32)))).request()
+        with pytest.raises(ConnectionError):  # a handshake that does not begin with TLS
+            TrackerSession(replace(client.address, certificate=None)).request(max_retry=0)
+        assert tracker.metrics.value("leases") == server.server.metrics.value("sessions") == 1
+
+
+def test_the_command_of_a_tracker_takes_a_certificate(tmp_path: Path) -> None:
+    (tmp_path / "tls").mkdir()
+    certificate, key = map(str, made_certificate(tmp_path / "tls"))
+    tls = ("--certificate", certificate, "--private-key", key)
+    with process_of(tmp_path, "tracker", *tls) as tracker:
+        reports = ("--tracker", f"127.0.0.1:{tracker.port}", "--tracker-certificate", certificate)
+        with process_of(tmp_path, "serve", "--devices", "reference", *reports, *tls):
+            farm = rpc.connect_tracker(
+                "127.0.0.1", tracker.port, key_file=tmp_path / "key", certificate=certificate,
+                tracker_certificate=certificate,
+            )  # fmt: skip
+            with farm.request() as session:
+                session.upload(b"x", "x")
+                assert session.download("x") == b"x"
 
 
 def test_nobody_uses_a_tracked_server_without_a_lease(tracked: tuple[Tracker, TrackerSession]) -> None:

@@ -27,8 +27,8 @@ from vta.rpc.serving.server import Server
 from vta.rpc.serving.tracker import REPORT_SECONDS
 
 __all__ = [
-    "CertificateOption", "KeyFileOption", "LogOption", "StopAfterOption", "address_of", "journal_file", "serve",
-    "until_stopped",
+    "CertificateOption", "KeyFileOption", "LogOption", "PrivateKeyOption", "StopAfterOption", "address_of",
+    "journal_file", "serve", "text_of", "until_stopped",
 ]  # fmt: skip
 
 DEFAULT_PORT = 9091
@@ -39,6 +39,9 @@ KeyFileOption = Annotated[
 ]
 CertificateOption = Annotated[
     Path | None, typer.Option("--certificate", metavar="FILE", help="TLS: the server's certificate (PEM).")
+]
+PrivateKeyOption = Annotated[
+    Path | None, typer.Option("--private-key", metavar="FILE", help="TLS: the certificate's key, if not in it.")
 ]
 LogOption = Annotated[
     Path | None, typer.Option("--log", metavar="FILE", help="Append events here, as JSON (default: stderr).")
@@ -71,9 +74,7 @@ def serve(
         Path | None, typer.Option("--new-key", metavar="FILE", help="Write a new key to a new file, and stop.")
     ] = None,
     certificate: CertificateOption = None,
-    private_key: Annotated[
-        Path | None, typer.Option("--private-key", metavar="FILE", help="TLS: the certificate's key, if not in it.")
-    ] = None,
+    private_key: PrivateKeyOption = None,
     metrics: Annotated[
         int | None, typer.Option("--metrics", metavar="PORT", help="Counters for Prometheus, on a port of loopback.")
     ] = None,
@@ -88,6 +89,9 @@ def serve(
     tracker: Annotated[
         str | None, typer.Option("--tracker", metavar="HOST:PORT", help="Serve those alone whom this tracker sends.")
     ] = None,
+    tracker_certificate: Annotated[
+        Path | None, typer.Option("--tracker-certificate", metavar="FILE", help="TLS: what the tracker must show.")
+    ] = None,
     stop_after: StopAfterOption = None,
 ) -> None:
     """Let others use devices of this machine: only with the key, and from this machine alone unless told otherwise."""
@@ -98,7 +102,7 @@ def serve(
             return
         kinds = _devices(devices)
         key = users_key() if key_file is None else read_key(key_file)
-        place = None if tracker is None else address_of(tracker, key)
+        place = None if tracker is None else address_of(tracker, key, text_of(tracker_certificate))
         limits = ServerLimits(
             memory=memory << 20, file_bytes=files << 20, call_seconds=call_seconds, session_seconds=session_seconds,
             linger_seconds=linger_seconds,
@@ -106,7 +110,7 @@ def serve(
         with journal_file(log) as file:
             server = Server(
                 chosen_config(config, None), kinds, key, limits=limits, journal=Journal(file, "server"),
-                certificate=_text(certificate), private_key=_text(private_key),
+                certificate=text_of(certificate), private_key=text_of(private_key),
                 leases_only=tracker is not None,
             )  # fmt: skip
             page = None if metrics is None else serve_metrics(server.metrics, metrics)
@@ -117,7 +121,8 @@ def serve(
                     page.shutdown()
 
 
-def _text(path: Path | None) -> str | None:
+def text_of(path: Path | None) -> str | None:
+    """Return a path as text, None for none."""
     return None if path is None else str(path)
 
 

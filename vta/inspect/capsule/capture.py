@@ -3,7 +3,6 @@
 Tests: tests/vta/inspect/capsule/test_capsule.py.
 """
 
-import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -82,7 +81,7 @@ class Capture:
             spec=DeviceSpec.of(self._session.device),
             programs=tuple(taken.program() for taken in done),
             outcomes=tuple(taken.outcome for taken in done if taken.outcome is not None),
-            versions={"vta-toolchain": version("vta-toolchain"), "python": platform.python_version()},
+            versions={"vta-toolchain": version("vta-toolchain")},
             name=self._name,
         )
 

@@ -4,7 +4,6 @@ Tests: tests/vta/inspect/trace/test_recorder.py.
 """
 
 import os
-import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -88,7 +87,7 @@ def _header(session: Session, program: str) -> TraceHeader:
         config=session.config,
         hardware=_hardware(session.device),
         program=program,
-        versions={"vta-toolchain": version("vta-toolchain"), "python": platform.python_version()},
+        versions={"vta-toolchain": version("vta-toolchain")},
     )
 
 

@@ -9,6 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from vta.rpc.messages.wire import MESSAGE_BYTES, READ_BYTES, Frame, Frames, Wire
 __all__ = ["DeviceLink"]
 
 _START_SECONDS = 60.0
+_FATE_SECONDS = 2.0
 
 
 class DeviceLink:
@@ -83,7 +86,7 @@ class DeviceLink:
             self.end()
             raise LostError(f"the call took longer than {seconds:g} s and was ended; the session is over") from None
         except (OSError, WireError):
-            raise LostError(f"the device's process {self._fate()}; the session is over") from None
+            raise LostError(f"the device's process {await self._fate()}; the session is over") from None
         return frame.body
 
     def end(self) -> None:
@@ -94,13 +97,17 @@ class DeviceLink:
             self._streams[1].close()
         else:
             self._socket.close()
-        self._process.wait()
+        if self._process.poll() is None:  # giving back its memory may take a while, in which others are served
+            threading.Thread(target=self._process.wait, name=f"end of {self._process.pid}").start()
 
-    def _fate(self) -> str:
-        with suppress(subprocess.TimeoutExpired):
-            code = self._process.wait(timeout=2)
-            return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-        return "does not answer"
+    async def _fate(self) -> str:
+        """Return how the process ended; it has a moment to do so."""
+        until = time.monotonic() + _FATE_SECONDS
+        while (code := self._process.poll()) is None and time.monotonic() < until:
+            await asyncio.sleep(0.02)
+        if code is None:
+            return "does not answer"
+        return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
 
 
 def _environment() -> dict[str, str]:

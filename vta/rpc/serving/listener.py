@@ -1,7 +1,9 @@
 """Accepting connections, for servers and trackers: handshake, limits of time and size, one answer after the other.
 
-A stranger gets ``greeting_seconds`` and 4 KiB to prove the key. Whoever did may be silent for as long as it likes, but
-a message that has begun must end in ``frame_seconds``, and an answer must be taken as fast.
+A stranger gets ``greeting_seconds`` and 4 KiB to prove the key, and less when all connections are taken: then the
+stranger who came first makes room, so that no number of them shuts out those who have the key. Whoever proved it may be
+silent for as long as it likes, but a message that has begun must end in ``frame_seconds``, and an answer must be taken
+as fast.
 Tests: tests/vta/rpc/test_hostile.py.
 """
 
@@ -73,6 +75,8 @@ class Listener:
         self._journal, self._metrics, self._limits = journal, metrics, limits
         self._tls = None if certificate is None else tls_of_server(certificate, private_key)
         self._open: set[asyncio.Task[None]] = set()
+        self._strangers: dict[asyncio.Task[None], None] = {}
+        """Those who have not proved the key, in the order in which they came."""
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
@@ -106,25 +110,36 @@ class Listener:
         self._metrics.count("connections")
         if len(self._open) >= self._limits.connections:
             self._metrics.count("connections_refused")
-            writer.close()
-            return
+            if not self._strangers:
+                writer.close()
+                return
+            first = next(iter(self._strangers))
+            self._forget(first)
+            first.cancel()
         self._open.add(task)
+        self._strangers[task] = None
         self._metrics.set("connections_open", len(self._open))
         peer = Peer(_peer_name(writer), reader)
         try:
-            await self._serve(peer, reader, writer)
+            await self._serve(task, peer, reader, writer)
         except (OSError, TimeoutError, WireError) as error:
             self._journal.note("connection broken", peer=peer.name, reason=str(error) or type(error).__name__)
         except asyncio.CancelledError:
-            pass  # the server stops
+            pass  # the server stops, or somebody else needs the place
         finally:
-            self._open.discard(task)
+            self._forget(task)
             self._metrics.set("connections_open", len(self._open))
             with suppress(OSError, RuntimeError):
                 writer.close()
             await self._gone(peer)
 
-    async def _serve(self, peer: Peer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._open.discard(task)
+        self._strangers.pop(task, None)
+
+    async def _serve(
+        self, task: asyncio.Task[None], peer: Peer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         _tune(writer)
         try:
             async with asyncio.timeout(self._limits.greeting_seconds):
@@ -136,6 +151,7 @@ class Listener:
                 refusal = body_of({"error": "HandshakeError", "text": str(error) or "no proof of the key in time"})
                 await self._write(writer, Frame(0, refusal, b""))
             return
+        self._strangers.pop(task, None)
         frames = Frames(MESSAGE_BYTES)
         while (frame := await self._next(frames, reader, self._limits.frame_seconds)) is not None:
             body = seal.open(frame)

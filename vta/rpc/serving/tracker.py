@@ -101,7 +101,15 @@ class _Waiter:
 class Tracker:
     """Shares out the devices of servers that have ``key``."""
 
-    def __init__(self, key: Key, *, limits: TrackerLimits | None = None, journal: Journal | None = None) -> None:
+    def __init__(
+        self,
+        key: Key,
+        *,
+        limits: TrackerLimits | None = None,
+        journal: Journal | None = None,
+        certificate: str | None = None,
+        private_key: str | None = None,
+    ) -> None:
         self.limits = limits or TrackerLimits()
         self.journal = journal or Journal(None, "tracker")
         self.metrics = Metrics("tracker", COUNTERS, GAUGES)
@@ -112,7 +120,7 @@ class Tracker:
         self._ready = -math.inf
         self.listener = Listener(
             "tracker", key, self._answer, self._gone, journal=self.journal, metrics=self.metrics,
-            limits=self.limits.connections,
+            limits=self.limits.connections, certificate=certificate, private_key=private_key,
         )  # fmt: skip
 
     async def start(self, host: str, port: int) -> tuple[str, int]:

@@ -127,8 +127,7 @@ class Workshop:
 
     def function(self, message: Fields) -> Answer:
         """Call a function of the session by TVM's name."""
-        arguments = [each for each in message.entries("arguments") if isinstance(each, int | str)]
-        value = function_of(self.session, message.text("name"))(*arguments)
+        value = function_of(self.session, message.text("name"))(*message.entries("arguments"))
         return {"value": value if isinstance(value, int | str | float | None) else None}
 
     def load_network(self, message: Fields) -> Answer:

@@ -1,0 +1,172 @@
+"""A process that has imported the tests once, and tries each mutant in a fork of itself.
+
+    python -m bench.source_mutation.nursery TASK
+
+``TASK`` is a file of JSON: ``tests`` (paths), ``mutants`` (lists of module, number, line and function, as in ``changes``)
+and ``answer``, the file that gets a line of JSON for each. First every test runs as the source is, in a fork, to see how
+long it takes and which functions of ours it calls; a mutant is then tried by those that call its function, the quickest
+first, until one fails. ``bench.source_mutants`` runs this in a copy of the tree. Tests: tests/bench/test_source_mutants.py.
+"""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from bench.source_mutation.changes import mutant
+from bench.source_mutation.swap import swap_in
+
+__all__ = ["Nursery"]
+
+_MEMORY = 12 << 30
+"""Bytes of addresses that a fork may have."""
+_PACKAGES = ("isa", "runtime", "vta", "hw")
+
+Calls = dict[str, set[tuple[str, int]]]
+"""For each test the functions that it calls, each as a file and the line on which its code begins."""
+
+
+@dataclass(slots=True)
+class Nursery:
+    """A plugin of pytest that takes the place of its loop over the tests."""
+
+    root: Path
+    mutants: Sequence[tuple[str, int, int, Sequence[Any] | None]]
+    answer: Path
+    failed: bool = False
+    seconds: dict[str, float] = field(default_factory=dict)
+    calls: Calls = field(default_factory=dict)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.failed |= report.failed
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run the tests as they are, then the mutants."""
+        if session.testsfailed:
+            raise session.Interrupted("the tests cannot be collected")
+        items = list(session.items)
+        measured = self.answer.with_suffix(".measured")
+        if (status := _in_fork(lambda: self._measure(items, measured), 7200)) != 0:
+            said = measured.read_text() if measured.exists() else ""
+            raise session.Interrupted(f"the tests fail before anything is changed ({status}): {said[-300:]}")
+        for line in measured.read_text().splitlines():
+            name, seconds, calls = json.loads(line)
+            self.seconds[name], self.calls[name] = seconds, {(file, first) for file, first in calls}
+        kept = Path(os.environ["XDG_CACHE_HOME"])
+        with self.answer.open("w") as answer:
+            for module, number, line, function in self.mutants:
+                tried = self._tried(items, kept, module, number, function)
+                answer.write(json.dumps([module, number, line, *tried]) + "\n")
+                answer.flush()
+        return True
+
+    def _measure(self, items: Sequence[pytest.Item], out: Path) -> int:
+        """Write how long each test takes and what it calls; return 1 if one fails."""
+        found = set[tuple[str, int]]()
+        watched = tuple(str(self.root / name) for name in _PACKAGES)
+
+        def watch(frame: FrameType, event: str, argument: object) -> None:
+            code = frame.f_code
+            if code.co_filename.startswith(watched):
+                found.add((code.co_filename, code.co_firstlineno))
+
+        with out.open("w") as lines:
+            for at, item in enumerate(items):
+                found.clear()
+                begin = time.monotonic()
+                threading.settrace(watch)
+                sys.settrace(watch)
+                self._run(item, items[at + 1 : at + 2])
+                sys.settrace(None)
+                lines.write(json.dumps([item.nodeid, time.monotonic() - begin, sorted(found)]) + "\n")
+                if self.failed:
+                    return 1
+        return 0
+
+    def _run(self, item: pytest.Item, following: Sequence[pytest.Item]) -> None:
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following[0] if following else None)
+
+    def _tried(
+        self, items: Sequence[pytest.Item], kept: Path, module: str, number: int, function: Sequence[Any] | None
+    ) -> tuple[str, list[str]]:
+        """Return what became of a mutant, and the tests that call its function, the quickest first."""
+        path = str(self.root / module)
+        if function is None:
+            calling = [item for item in items if any(file == path for file, _ in self.calls[item.nodeid])]
+        else:
+            calling = [item for item in items if (path, function[1]) in self.calls[item.nodeid]]
+        calling.sort(key=lambda item: self.seconds[item.nodeid])
+        names = [item.nodeid for item in calling]
+        if function is None or not names:
+            return ("at import" if function is None else "not called"), names
+        changed = mutant(Path(path).read_text(encoding="utf-8"), number)
+        cache = kept.with_name("cache-of-a-fork")
+        shutil.rmtree(cache, ignore_errors=True)
+        if kept.exists():
+            shutil.copytree(kept, cache, copy_function=os.link)
+
+        def grow() -> int:
+            os.environ["XDG_CACHE_HOME"] = str(cache)
+            if not swap_in(changed, path):
+                return 3
+            for at, item in enumerate(calling):
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.setitimer(signal.ITIMER_REAL, 10 * self.seconds[item.nodeid] + 10)
+                self._run(item, calling[at + 1 : at + 2])
+                if self.failed:
+                    return 1
+            return 0
+
+        status = _in_fork(grow, 10 * sum(self.seconds[name] for name in names) + 60)
+        return {0: "survived", 3: "not swapped"}.get(status, "killed"), names
+
+
+def _in_fork(action: Any, seconds: float) -> int:
+    """Return what an action returns in a fork of this process, 2 if it dies or takes too long."""
+    child = os.fork()
+    if child == 0:
+        status = 2
+        with suppress(BaseException):
+            os.setsid()
+            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+            silent = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silent, 1)
+            os.dup2(silent, 2)
+            status = action()
+        os._exit(status)
+    end = time.monotonic() + seconds
+    while True:
+        ended, how = os.waitpid(child, os.WNOHANG)
+        if ended or time.monotonic() > end:
+            break
+        time.sleep(0.02)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # and what it started
+    if not ended:
+        os.waitpid(child, 0)
+        return 2
+    return os.waitstatus_to_exitcode(how) if os.WIFEXITED(how) else 2
+
+
+def main(words: Iterable[str]) -> int:
+    """Try the mutants of a task."""
+    [name] = words
+    task = json.loads(Path(name).read_text())
+    nursery = Nursery(Path.cwd(), task["mutants"], Path(task["answer"]))
+    return pytest.main(["-q", "-s", "-n", "0", "-p", "no:cacheprovider", *task["tests"]], plugins=[nursery])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
