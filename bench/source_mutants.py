@@ -3,11 +3,11 @@
     python -m bench.source_mutants isa --count 150 --seed 1
     python -m bench.source_mutants isa/layout.py isa/encoding.py --count 40
 
-``--count`` mutants are drawn from all that the modules have (``bench/source_mutation/changes.py`` says which), each with
-one change. First a process that has imported the tests of the folder tries them in forks of itself, each by the tests
-that call the changed function. What lives through that, and what is changed outside of functions, is written to a copy
-of the tree, and its tests run in a process of their own: those that call into it, and those that the module's docstring
-names. Only what passes these as well is a survivor. Printed are the survivors and the score of each module.
+``--count`` mutants are drawn from all that the modules have (``bench/source_mutation/changes.py`` says which), each
+with one change. First a process that has imported the tests of the folder tries them in forks of itself, each by the
+tests that call the changed function. What lives through that, and what is changed outside of functions, is written to a
+copy of the tree, and its tests run in a process of their own: those that call into it, and those that the module's
+docstring names. Only what passes these as well is a survivor. Printed are survivors and the score of each module.
 Tests: tests/bench/test_source_mutants.py.
 """
 
@@ -26,13 +26,14 @@ from pathlib import Path
 
 from bench.source_mutation.changes import drawn, mutant
 
-__all__ = ["main", "named_tests", "tests_of"]
+__all__ = ["COPIED", "first_tests", "main", "named_tests"]
 
 ROOT = Path(__file__).resolve().parent.parent
-_COPIED = (
+COPIED = (
     "isa", "runtime", "vta", "hw", "tests", "bench", "docs", "config", "examples", "pyproject.toml", "README.md",
     "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "hatch_build.py",
 )  # fmt: skip
+"""What tests may look at."""
 _MOST_SECONDS = 1200
 """Of the tests of a mutant in a process of their own."""
 
@@ -53,7 +54,7 @@ def named_tests(module: Path) -> list[str]:
     return [name for name in dict.fromkeys(named) if (ROOT / name).exists()]
 
 
-def tests_of(name: str) -> list[str]:
+def first_tests(name: str) -> list[str]:
     """Return the tests that try mutants of a folder or of a module first: its mirror, or those that are named."""
     path = ROOT / name
     if path.is_dir():
@@ -91,7 +92,11 @@ def _passes(folder: Path, tests: Sequence[str]) -> bool:
     return done.returncode == 0
 
 
-def _hatched(folder: Path, tests: Sequence[str], chosen: Sequence[tuple[str, int, int, object]]) -> Iterator[list[object]]:
+_Tried = tuple[str, int, int, str, list[str]]
+"""A mutant's module, number and line, what became of it, and the tests that call it."""
+
+
+def _hatched(folder: Path, tests: Sequence[str], chosen: Sequence[tuple[str, int, int, object]]) -> Iterator[_Tried]:
     """Let the nursery try the mutants; yield its answers."""
     task, answer = folder / "task.json", folder / "answer.json"
     task.write_text(json.dumps({"tests": tests, "mutants": chosen, "answer": str(answer)}))
@@ -101,7 +106,9 @@ def _hatched(folder: Path, tests: Sequence[str], chosen: Sequence[tuple[str, int
     )  # fmt: skip
     if done.returncode or not answer.exists():
         raise SystemExit(f"{' '.join(tests)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-    yield from (json.loads(line) for line in answer.read_text().splitlines())
+    for line in answer.read_text().splitlines():
+        module, number, place, state, calling = json.loads(line)
+        yield module, number, place, state, calling
 
 
 def _survives(folder: Path, module: str, number: int, calling: Sequence[str]) -> bool:
@@ -115,7 +122,8 @@ def _survives(folder: Path, module: str, number: int, calling: Sequence[str]) ->
     finally:
         (folder / module).write_text(source, encoding="utf-8")
     if lives:
-        print(f"  {module}:{made.line}: {made.before!r} became {made.after!r} (#{number}), and no test of it fails", flush=True)
+        change = f"{made.before!r} became {made.after!r}"
+        print(f"  {module}:{made.line}: {change} (#{number}), and no test of it fails", flush=True)
     return lives
 
 
@@ -125,9 +133,9 @@ def _judge(folder: Path, options: argparse.Namespace) -> Iterator[Outcome]:
         (path.relative_to(ROOT).as_posix(), place.number, place.line, place.function)
         for path, place in drawn(list(_modules(options.modules)), count=options.count, seed=options.seed)
     ]
-    tests = options.tests or list(dict.fromkeys(each for name in options.modules for each in tests_of(name)))
-    for module, number, _line, state, calling in _hatched(folder, tests, chosen):
-        yield Outcome(str(module), int(str(number)), state == "killed" or not _survives(folder, module, number, calling))
+    tests = options.tests or list(dict.fromkeys(each for name in options.modules for each in first_tests(name)))
+    for module, number, _, state, calling in _hatched(folder, tests, chosen):
+        yield Outcome(module, number, state == "killed" or not _survives(folder, module, number, calling))
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -140,7 +148,7 @@ def main(words: Sequence[str] | None = None) -> int:
     options = parser.parse_args(words)
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        for name in _COPIED:
+        for name in COPIED:
             source = ROOT / name
             if source.is_dir():
                 shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))

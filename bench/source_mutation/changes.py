@@ -1,8 +1,8 @@
 """Mutants of source: a module's syntax tree with one thing changed, a thing that its tests should notice.
 
-Changed are comparisons, operators, integers, truth values, ``and`` and ``or``, ``not``, and ``raise``. Left alone is what
-says nothing of behaviour: annotations, decorators, docstrings, ``assert`` and ``raise AssertionError`` (what cannot
-happen), and ``strict=True`` of ``zip``, which is an assertion. Tests: tests/bench/test_source_mutants.py.
+Changed are comparisons, operators, integers, truth values, ``and`` and ``or``, ``not``, and ``raise``. Left alone is
+what says nothing of behaviour: annotations, decorators, docstrings, ``assert`` and ``raise AssertionError`` (what
+cannot happen), and ``strict=True`` of ``zip``, which is an assertion. Tests: tests/bench/test_source_mutants.py.
 """
 
 import ast

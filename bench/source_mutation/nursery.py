@@ -2,10 +2,11 @@
 
     python -m bench.source_mutation.nursery TASK
 
-``TASK`` is a file of JSON: ``tests`` (paths), ``mutants`` (lists of module, number, line and function, as in ``changes``)
-and ``answer``, the file that gets a line of JSON for each. First every test runs as the source is, in a fork, to see how
-long it takes and which functions of ours it calls; a mutant is then tried by those that call its function, the quickest
-first, until one fails. ``bench.source_mutants`` runs this in a copy of the tree. Tests: tests/bench/test_source_mutants.py.
+``TASK`` is a file of JSON: ``tests`` (paths), ``mutants`` (lists of module, number, line and function, as in
+``changes``) and ``answer``, the file that gets a line of JSON for each. First every test runs as the source is, in a
+fork, to see how long it takes and which functions of ours it calls; a mutant is then tried by those that call its
+function, the quickest first, until one fails. ``bench.source_mutants`` runs this in a copy of the tree.
+Tests: tests/bench/test_source_mutants.py.
 """
 
 import json
@@ -77,7 +78,7 @@ class Nursery:
         found = set[tuple[str, int]]()
         watched = tuple(str(self.root / name) for name in _PACKAGES)
 
-        def watch(frame: FrameType, event: str, argument: object) -> None:
+        def watch(frame: FrameType, _event: str, _argument: object) -> None:
             code = frame.f_code
             if code.co_filename.startswith(watched):
                 found.add((code.co_filename, code.co_firstlineno))

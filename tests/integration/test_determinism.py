@@ -16,7 +16,7 @@ import pytest
 from tests.support.artefacts import MAKERS
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDED = "import numpy, llvmlite, amaranth, vcd, typer, rich, msgpack, pyosys"
+NEEDED = "import numpy, llvmlite, amaranth, vcd, typer, rich, msgpack, pyosys, onnx, onnxruntime"
 VERSIONS = ("3.11", "3.12", "3.13")
 
 
@@ -52,7 +52,6 @@ def test_artefacts_are_the_same_with_every_hash_seed(hash_seed: str, tmp_path: P
     assert digests(sys.executable, tmp_path, hash_seed) == expected()
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("version", VERSIONS)
 def test_artefacts_are_the_same_on_every_python(version: str, tmp_path: Path) -> None:
     if sys.version.startswith(version):
