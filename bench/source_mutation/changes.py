@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 __all__ = ["Mutant", "Place", "drawn", "mutant", "places"]
 
@@ -140,10 +141,10 @@ def mutant(source: str, number: int) -> Mutant:
     before, after = ast.unparse(target), ast.unparse(replacement)
 
     class Replace(ast.NodeTransformer):
-        def visit(self, node: ast.AST) -> ast.AST:
+        def visit(self, node: ast.AST) -> Any:
             return made_of if node is target else self.generic_visit(node)
 
-    made = ast.fix_missing_locations(Replace().visit(changed))
+    made: ast.Module = ast.fix_missing_locations(Replace().visit(changed))
     return Mutant(getattr(target, "lineno", 0), before, after, made, _text(source, target, after, made))
 
 

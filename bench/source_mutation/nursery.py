@@ -63,8 +63,8 @@ class Nursery:
             said = measured.read_text() if measured.exists() else ""
             raise session.Interrupted(f"the tests fail before anything is changed ({status}): {said[-300:]}")
         for line in measured.read_text().splitlines():
-            name, seconds, calls = json.loads(line)
-            self.seconds[name], self.calls[name] = seconds, {(file, first) for file, first in calls}
+            name, taken, calls = json.loads(line)
+            self.seconds[name], self.calls[name] = taken, {(file, first) for file, first in calls}
         kept = Path(os.environ["XDG_CACHE_HOME"])
         with self.answer.open("w") as answer:
             for module, number, line, function in self.mutants:

@@ -58,7 +58,7 @@ class _Kernel:
 
 
 class _Builder:
-    def __init__(self, rng: np.random.Generator, config: VTAConfig, arena_bytes: int) -> None:
+    def __init__(self, rng: np.random.Generator, config: VTAConfig, arena_bytes: int = ARENA_BYTES) -> None:
         self.rng = rng
         self.arena_bytes = arena_bytes
         self.config = config
