@@ -7,7 +7,9 @@
 with one change. First a process that has imported the tests of the folder tries them in forks of itself, each by the
 tests that call the changed function. What lives through that, and what is changed outside of functions, is written to a
 copy of the tree, and its tests run in a process of their own: those that call into it, and those that the module's
-docstring names. Only what passes these as well is a survivor. Printed are survivors and the score of each module.
+docstring names. Only what passes these as well is a survivor. Tests that call a function and would together take more
+than half a minute of a processor are left out, the slowest first, so that a score is rather too low than too high.
+Printed are survivors and the score of each module. ``--measured`` keeps what was measured of the tests for another run.
 Tests: tests/bench/test_source_mutants.py.
 """
 
@@ -96,10 +98,13 @@ _Tried = tuple[str, int, int, str, list[str]]
 """A mutant's module, number and line, what became of it, and the tests that call it."""
 
 
-def _hatched(folder: Path, tests: Sequence[str], chosen: Sequence[tuple[str, int, int, object]]) -> Iterator[_Tried]:
+def _hatched(
+    folder: Path, tests: Sequence[str], chosen: Sequence[tuple[str, int, int, object]], measured: Path
+) -> Iterator[_Tried]:
     """Let the nursery try the mutants; yield its answers."""
     task, answer = folder / "task.json", folder / "answer.json"
-    task.write_text(json.dumps({"tests": tests, "mutants": chosen, "answer": str(answer)}))
+    told = {"tests": tests, "mutants": chosen, "answer": str(answer), "measured": str(measured)}
+    task.write_text(json.dumps(told))
     done = subprocess.run(
         [sys.executable, "-m", "bench.source_mutation.nursery", str(task)],
         cwd=folder, env=_environment(folder), capture_output=True, text=True, check=False,
@@ -134,7 +139,8 @@ def _judge(folder: Path, options: argparse.Namespace) -> Iterator[Outcome]:
         for path, place in drawn(list(_modules(options.modules)), count=options.count, seed=options.seed)
     ]
     tests = options.tests or list(dict.fromkeys(each for name in options.modules for each in first_tests(name)))
-    for module, number, _, state, calling in _hatched(folder, tests, chosen):
+    measured = Path(options.measured).resolve() if options.measured else folder / "measured"
+    for module, number, _, state, calling in _hatched(folder, tests, chosen, measured):
         yield Outcome(module, number, state == "killed" or not _survives(folder, module, number, calling))
 
 
@@ -144,6 +150,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("modules", nargs="+", help="files, or folders of them")
     parser.add_argument("--count", type=int, default=100, help="mutants, of all modules together")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--measured", metavar="FILE", help="what is known of the tests; written if it is not there")
     parser.add_argument("--tests", nargs="+", help="what tries them first, instead of the folder's own tests")
     options = parser.parse_args(words)
     with tempfile.TemporaryDirectory() as made:

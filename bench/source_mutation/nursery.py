@@ -3,9 +3,10 @@
     python -m bench.source_mutation.nursery TASK
 
 ``TASK`` is a file of JSON: ``tests`` (paths), ``mutants`` (lists of module, number, line and function, as in
-``changes``) and ``answer``, the file that gets a line of JSON for each. First every test runs as the source is, in a
-fork, to see how long it takes and which functions of ours it calls; a mutant is then tried by those that call its
-function, the quickest first, until one fails. ``bench.source_mutants`` runs this in a copy of the tree.
+``changes``), ``answer``, the file that gets a line of JSON for each, and ``measured``. First every test runs as the
+source is, in a fork, to see how long it takes and which functions of ours it calls, unless ``measured`` says so
+already; a mutant is then tried by those that call its function, the quickest first, until one fails or they have taken
+``MOST_SECONDS``. ``bench.source_mutants`` runs this in a copy of the tree.
 Tests: tests/bench/test_source_mutants.py.
 """
 
@@ -20,6 +21,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -29,14 +31,26 @@ import pytest
 from bench.source_mutation.changes import mutant
 from bench.source_mutation.swap import swap_in
 
-__all__ = ["Nursery"]
+__all__ = ["MOST_SECONDS", "Nursery"]
+
+MOST_SECONDS = 30.0
+"""Processor time of the tests that try one mutant; those that would take longer altogether are left out."""
 
 _MEMORY = 12 << 30
 """Bytes of addresses that a fork may have."""
 _PACKAGES = ("isa", "runtime", "vta", "hw")
 
-Calls = dict[str, set[tuple[str, int]]]
-"""For each test the functions that it calls, each as a file and the line on which its code begins."""
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """One test: its seconds, by the clock and of the processor, and the functions that it calls.
+
+    A function is a file and the line on which its code begins.
+    """
+
+    seconds: float
+    computed: float
+    calls: frozenset[tuple[str, int]]
 
 
 @dataclass(slots=True)
@@ -46,9 +60,9 @@ class Nursery:
     root: Path
     mutants: Sequence[tuple[str, int, int, Sequence[Any] | None]]
     answer: Path
+    measured: Path
     failed: bool = False
-    seconds: dict[str, float] = field(default_factory=dict)
-    calls: Calls = field(default_factory=dict)
+    known: dict[str, _Measured] = field(default_factory=dict)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.failed |= report.failed
@@ -58,13 +72,12 @@ class Nursery:
         if session.testsfailed:
             raise session.Interrupted("the tests cannot be collected")
         items = list(session.items)
-        measured = self.answer.with_suffix(".measured")
-        if (status := _in_fork(lambda: self._measure(items, measured), 7200)) != 0:
-            said = measured.read_text() if measured.exists() else ""
-            raise session.Interrupted(f"the tests fail before anything is changed ({status}): {said[-300:]}")
-        for line in measured.read_text().splitlines():
-            name, taken, calls = json.loads(line)
-            self.seconds[name], self.calls[name] = taken, {(file, first) for file, first in calls}
+        self._read()
+        if any(item.nodeid not in self.known for item in items):
+            if (status := _in_fork(lambda: self._measure(items), 7200)) != 0:
+                said = self.measured.read_text() if self.measured.exists() else ""
+                raise session.Interrupted(f"the tests fail before anything is changed ({status}): {said[-300:]}")
+            self._read()
         kept = Path(os.environ["XDG_CACHE_HOME"])
         with self.answer.open("w") as answer:
             for module, number, line, function in self.mutants:
@@ -73,25 +86,33 @@ class Nursery:
                 answer.flush()
         return True
 
-    def _measure(self, items: Sequence[pytest.Item], out: Path) -> int:
+    def _read(self) -> None:
+        """Read what was measured, if anything was."""
+        for line in self.measured.read_text().splitlines() if self.measured.exists() else ():
+            name, seconds, computed, calls = json.loads(line)
+            self.known[name] = _Measured(seconds, computed, frozenset((file, first) for file, first in calls))
+
+    def _measure(self, items: Sequence[pytest.Item]) -> int:
         """Write how long each test takes and what it calls; return 1 if one fails."""
         found = set[tuple[str, int]]()
-        watched = tuple(str(self.root / name) for name in _PACKAGES)
+        root = f"{self.root}/"
+        watched = tuple(f"{root}{name}/" for name in _PACKAGES)
 
         def watch(frame: FrameType, _event: str, _argument: object) -> None:
             code = frame.f_code
             if code.co_filename.startswith(watched):
-                found.add((code.co_filename, code.co_firstlineno))
+                found.add((code.co_filename.removeprefix(root), code.co_firstlineno))
 
-        with out.open("w") as lines:
+        with self.measured.open("w") as lines:
             for at, item in enumerate(items):
                 found.clear()
-                begin = time.monotonic()
+                begin, computed = time.monotonic(), time.process_time()
                 threading.settrace(watch)
                 sys.settrace(watch)
                 self._run(item, items[at + 1 : at + 2])
                 sys.settrace(None)
-                lines.write(json.dumps([item.nodeid, time.monotonic() - begin, sorted(found)]) + "\n")
+                taken = time.monotonic() - begin, time.process_time() - computed
+                lines.write(json.dumps([item.nodeid, *taken, sorted(found)]) + "\n")
                 if self.failed:
                     return 1
         return 0
@@ -104,11 +125,7 @@ class Nursery:
     ) -> tuple[str, list[str]]:
         """Return what became of a mutant, and the tests that call its function, the quickest first."""
         path = str(self.root / module)
-        if function is None:
-            calling = [item for item in items if any(file == path for file, _ in self.calls[item.nodeid])]
-        else:
-            calling = [item for item in items if (path, function[1]) in self.calls[item.nodeid]]
-        calling.sort(key=lambda item: self.seconds[item.nodeid])
+        calling = self._calling(items, module, None if function is None else int(function[1]))
         names = [item.nodeid for item in calling]
         if function is None or not names:
             return ("at import" if function is None else "not called"), names
@@ -124,14 +141,24 @@ class Nursery:
                 return 3
             for at, item in enumerate(calling):
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
-                signal.setitimer(signal.ITIMER_REAL, 10 * self.seconds[item.nodeid] + 10)
+                signal.setitimer(signal.ITIMER_REAL, 10 * self.known[item.nodeid].seconds + 10)
                 self._run(item, calling[at + 1 : at + 2])
                 if self.failed:
                     return 1
             return 0
 
-        status = _in_fork(grow, 10 * sum(self.seconds[name] for name in names) + 60)
+        status = _in_fork(grow, 10 * sum(self.known[name].seconds for name in names) + 60)
         return {0: "survived", 3: "not swapped"}.get(status, "killed"), names
+
+    def _calling(self, items: Sequence[pytest.Item], module: str, line: int | None) -> list[pytest.Item]:
+        """Return the tests that call the function on a line of a module (any for None), the quickest first."""
+        found = [
+            (self.known[item.nodeid].computed, number, item)
+            for number, item in enumerate(items)
+            if any(file == module and line in (None, first) for file, first in self.known[item.nodeid].calls)
+        ]
+        ends = accumulate(computed for computed, _, _ in sorted(found))
+        return [item for (_, _, item), end in zip(sorted(found), ends, strict=True) if end <= MOST_SECONDS]
 
 
 def _in_fork(action: Any, seconds: float) -> int:
@@ -165,7 +192,7 @@ def main(words: Iterable[str]) -> int:
     """Try the mutants of a task."""
     [name] = words
     task = json.loads(Path(name).read_text())
-    nursery = Nursery(Path.cwd(), task["mutants"], Path(task["answer"]))
+    nursery = Nursery(Path.cwd(), task["mutants"], Path(task["answer"]), Path(task["measured"]))
     return pytest.main(["-q", "-s", "-n", "0", "-p", "no:cacheprovider", *task["tests"]], plugins=[nursery])
 
 
