@@ -3,8 +3,9 @@
     python -m bench.onnx_cases            a table of who computed which operators' cases
     python -m bench.onnx_cases --reasons  why cases are refused, most frequent first
 
-Every case is compiled and run as a network on ``sim``. A case counts for the accelerator if some of it ran there, for
-onnxruntime if some of it ran there, and else for the toolchain's own operators. Inputs that decide shapes (axes, sizes,
+Every case is compiled and run as a network on ``sim``, with everything compiled for the host that can be, also where it
+is too small to pay. A case counts for the accelerator if some of it ran there, for onnxruntime if some of it ran there,
+for our compiler if it compiled some of it, and else for the operators in numpy. Inputs that decide shapes (axes, sizes,
 repeats) are given as constants where the import asks for that. The exit status says whether every case passed or was
 refused in a sentence.
 """
@@ -29,6 +30,7 @@ from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from vta.environment import Environment
 from vta.relay.backend.build import build_network
+from vta.relay.backend.host_functions import host_functions
 from vta.relay.ir.nodes import Function
 from vta.relay.ir.traverse import calls
 from vta.relay.onnx.errors import OnnxError
@@ -49,7 +51,8 @@ class Place(Enum):
     """Who computed a case."""
 
     ACCELERATOR = "accelerator"
-    OWN = "own operators"
+    COMPILED = "our compiler"
+    NUMPY = "our operators in numpy"
     ONNXRUNTIME = "onnxruntime"
 
 
@@ -102,9 +105,10 @@ def _computed(model: Any, given: list[Array]) -> tuple[list[Array], Place]:
     """Return the outputs for ``given``, and who computed them; what decides shapes becomes constant where it has to."""
     function, inputs = _imported(model, given)
     network = build_network(function, Environment(VTAConfig()), jobs=1).network
-    runner = NetworkRunner(network, Session(network.config, "sim"))
+    fused = host_functions(network, jobs=1, pays=0)
+    runner = NetworkRunner(network, Session(network.config, "sim"), fused=fused)
     made = runner.run(dict(zip(network.inputs, inputs, strict=True)))
-    return [made[name] for name in network.outputs], _place(network)
+    return [made[name] for name in network.outputs], _place(network, is_compiled=bool(fused))
 
 
 def _imported(model: Any, given: list[Array]) -> tuple[Function, list[Array]]:
@@ -140,11 +144,13 @@ def _is_quantised(model: Any) -> bool:
     return model.graph.node[-1].op_type in ("QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger")
 
 
-def _place(network: Network) -> Place:
+def _place(network: Network, *, is_compiled: bool) -> Place:
     if any(isinstance(step, DeviceStep) for step in network.steps):
         return Place.ACCELERATOR
     foreign = any(isinstance(step, HostStep) and step.operator == Op.ONNX_NODE for step in network.steps)
-    return Place.ONNXRUNTIME if foreign else Place.OWN
+    if foreign:
+        return Place.ONNXRUNTIME
+    return Place.COMPILED if is_compiled else Place.NUMPY
 
 
 def _difference(found: list[Array], wanted: list[Array], case: Any) -> str:

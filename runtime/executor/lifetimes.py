@@ -3,17 +3,23 @@
 Tests: tests/runtime/executor/test_lifetimes.py.
 """
 
+from collections.abc import Sequence
+
 from isa.limits import Budget
 from runtime.executor.network import Home, HostStep, Network
 
 __all__ = ["host_bytes", "last_reads", "spend_on_running"]
 
 
-def last_reads(network: Network) -> list[tuple[str, ...]]:
-    """Return, for each step, the host's tensors that no later step and no output reads."""
+def last_reads(network: Network, places: Sequence[int] = ()) -> list[tuple[str, ...]]:
+    """Return, for each step, the host's tensors that no later step and no output reads.
+
+    ``places`` say where each step is computed, if that is not where it stands.
+    """
     last: dict[str, int] = {}
     for number, step in enumerate(network.steps):
-        last |= dict.fromkeys(network.reads(step), number)
+        place = places[number] if places else number
+        last |= {name: max(place, last.get(name, place)) for name in network.reads(step)}
         if isinstance(step, HostStep):
             last |= {name: number for name in step.outputs if name not in last}
     gone: list[list[str]] = [[] for _ in network.steps]

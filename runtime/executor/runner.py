@@ -12,6 +12,7 @@ from typing import assert_never
 import numpy as np
 import numpy.typing as npt
 
+from runtime.executor.fused import FusedSteps, last_steps, places
 from runtime.executor.host_operators import Prepared, prepared
 from runtime.executor.lifetimes import last_reads
 from runtime.executor.network import DeviceStep, Home, HostStep, Network, NetworkError, Step, Tensor
@@ -46,11 +47,15 @@ class NodeRun:
 class NetworkRunner:
     """A network whose memory is allocated on ``session`` and whose constants lie there.
 
-    ``close`` gives the memory back. One run at a time: two threads need a runner each.
+    ``close`` gives the memory back. One run at a time: two threads need a runner each. ``fused`` are functions that
+    compute some of the host's steps; the others are operators in numpy.
     """
 
-    def __init__(self, network: Network, session: Session) -> None:
+    def __init__(self, network: Network, session: Session, *, fused: Sequence[FusedSteps] = ()) -> None:
         session.require_config(network.config, "the network")
+        self._fused = last_steps(network, fused)
+        at = places(network, self._fused)
+        self._elsewhere = frozenset(number for number, place in enumerate(at) if number != place)
         self._host_steps: list[Prepared | None] = [
             prepared(step, network) if isinstance(step, HostStep) else None for step in network.steps
         ]
@@ -64,7 +69,7 @@ class NetworkRunner:
             session.memory.view(self._blocks[Home.CONSTANT].address, len(network.constants))[:] = network.constants
             self._launches = [self._placed(step) for step in network.steps]
             self._undo = undo.pop_all()
-        self._last_reads = last_reads(network)
+        self._last_reads = last_reads(network, at)
         self.nodes: tuple[NodeRun, ...] = ()
         """What each step of the last run took."""
 
@@ -83,7 +88,7 @@ class NetworkRunner:
         """Return the outputs by name. ``NetworkError`` for inputs of other names, shapes or types.
 
         ``progress`` is told of each step before it begins: how many are done, and its node. ``watch`` sees every tensor
-        when it has been made, those on the device in the device's layout.
+        when it has been made, those on the device in the device's layout; what a function keeps to itself is not made.
         """
         if not self._blocks:
             raise NetworkError("the network's memory was given back: it was closed")
@@ -92,11 +97,10 @@ class NetworkRunner:
         for number, step in enumerate(self.network.steps):
             if progress is not None:
                 progress(number, step.node)
-            begin = time.perf_counter()
-            stats = self._do(number, step, values)
-            done.append(NodeRun(step.node, isinstance(step, DeviceStep), time.perf_counter() - begin, stats))
-            if watch is not None:
-                self._show(step, values, watch)
+            if number not in self._elsewhere:
+                done.append(self._timed(number, step, values))
+                if watch is not None:
+                    self._show(number, step, values, watch)
             for name in self._last_reads[number]:
                 values.pop(name, None)
         self.nodes = tuple(done)
@@ -119,6 +123,15 @@ class NetworkRunner:
                 )
             self._keep(tensor, array, values)
         return values
+
+    def _timed(self, number: int, step: Step, values: dict[str, Array]) -> NodeRun:
+        begin, fused = time.perf_counter(), self._fused.get(number)
+        if fused is None:
+            stats = self._do(number, step, values)
+            return NodeRun(step.node, isinstance(step, DeviceStep), time.perf_counter() - begin, stats)
+        made = fused.run([self._value(self.network.tensor(name), values) for name in fused.inputs])
+        self._keep(self.network.tensor(fused.output), made, values)
+        return NodeRun(fused.name(self.network), on_device=False, seconds=time.perf_counter() - begin)
 
     def _do(self, number: int, step: Step, values: dict[str, Array]) -> tuple[LaunchStats, ...]:
         match step:
@@ -165,9 +178,13 @@ class NetworkRunner:
         else:
             values[tensor.name] = array
 
-    def _show(self, step: Step, values: Mapping[str, Array], watch: Callable[[str, Array], object]) -> None:
+    def _show(
+        self, number: int, step: Step, values: Mapping[str, Array], watch: Callable[[str, Array], object]
+    ) -> None:
         made: Sequence[str]
         match step:
+            case HostStep() if number in self._fused:
+                made = (self._fused[number].output,)
             case HostStep():
                 made = step.outputs
             case DeviceStep():

@@ -15,6 +15,7 @@ from isa.errors import VTAError
 from isa.limits import DEFAULT_LIMITS, Limits
 from runtime.devices.device import HardwareSetup
 from runtime.executor.container import load_network, save_network
+from runtime.executor.fused import FusedSteps
 from runtime.executor.network import Network, Tensor
 from runtime.executor.runner import NetworkRunner, NodeRun
 from runtime.session import Session
@@ -35,7 +36,7 @@ class NetworkSession:
     """Runs a compiled network: a ``.vtam`` file, or a network in memory, on a device of its own.
 
     ``target`` is the device's name (``sim``, ``tsim``, ``reference``), ``setup`` its hardware, ``limits`` how much
-    memory a file may take. Inputs of a batch that
+    memory a file may take, ``fused`` functions for some of the host's steps. Inputs of a batch that
     is a multiple of the network's are run piece by piece.
 
     Attributes
@@ -53,9 +54,11 @@ class NetworkSession:
         *,
         setup: HardwareSetup | None = None,
         limits: Limits = DEFAULT_LIMITS,
+        fused: Sequence[FusedSteps] = (),
     ) -> None:
         self.network = network if isinstance(network, Network) else load_network(network, limits=limits)
-        self._runner = NetworkRunner(self.network, Session(self.network.config, target, setup=setup))
+        device = Session(self.network.config, target, setup=setup)
+        self._runner = NetworkRunner(self.network, device, fused=fused)
 
     @property
     def runner(self) -> NetworkRunner:

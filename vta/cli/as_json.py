@@ -121,7 +121,8 @@ SCHEMAS: Mapping[str, Schema] = {
     "placed": {
         "node": ("text", "its name"),
         "others": ("[text]", "nodes whose work it does, too"),
-        "place": ("text", "`accelerator` or `host`"),
+        "place": ("text", "`accelerator`, `host` or `onnxruntime`"),
+        "by": ("text", "what computes it there: `accelerator`, `compiled` code, `numpy` or `onnxruntime`"),
         "rule": ("text", "why"),
         "change": ("text", "what would change it, or empty"),
         "macs": ("number", "multiplications with an addition"),

@@ -127,6 +127,7 @@ def _explained(file: Path, found: Sequence[NodeReport]) -> dict[str, object]:
             "node": each.name,
             "others": [node for node in each.nodes if node != each.name],
             "place": each.place,
+            "by": each.by,
             "rule": each.rule,
             "change": each.change,
             "macs": each.macs,
@@ -154,7 +155,7 @@ def _report_table(found: Sequence[NodeReport]) -> Table:
         row = [
             in_one_line(each.name),
             ", ".join(others),
-            each.place,
+            each.where,
             in_one_line(why),
             f"{each.macs:,}" if each.macs else "",
         ]

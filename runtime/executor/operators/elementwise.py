@@ -99,7 +99,8 @@ def _clip(arrays: Sequence[Array], attrs: ClipAttrs) -> Array:
     low, high = attrs.a_min, attrs.a_max
     if data.dtype.kind in "iu":
         limits = np.iinfo(data.dtype)
-        low, high = int(np.ceil(max(low, limits.min))), int(np.floor(min(high, limits.max)))
+        low, high = (min(max(end, limits.min), limits.max) for end in (low, high))
+        low, high = int(np.ceil(low)), int(np.floor(high))
     return np.asarray(np.clip(data, data.dtype.type(low), data.dtype.type(high)))
 
 

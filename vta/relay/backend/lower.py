@@ -32,7 +32,7 @@ from vta.topi.core.operator import Operator
 from vta.topi.core.operator import compile as compile_operator
 from vta.topi.core.sizes import sizes
 
-__all__ = ["Lowered", "lowered", "lowered_here"]
+__all__ = ["Lowered", "lowered", "lowered_here", "sources_digest"]
 
 _KIND = "networks"
 _ALIGNMENT = 4096
@@ -111,11 +111,11 @@ class _NotKeptError(VTAError):
 
 
 def _key(operator: Operator, config: VTAConfig) -> str:
-    return f"{operator!r}\n{config.digest}\n{_sources_digest()}"
+    return f"{operator!r}\n{config.digest}\n{sources_digest()}"
 
 
 @functools.cache
-def _sources_digest() -> str:
+def sources_digest() -> str:
     """Return a digest of the Python files that decide what an operator becomes."""
     digest = hashlib.sha256()
     for package in (isa, runtime, vta):

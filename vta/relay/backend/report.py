@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from runtime.executor.network import DeviceStep
+from runtime.executor.network import DeviceStep, HostStep
 from runtime.executor.operators.foreign import OnnxNodeAttrs
 from runtime.executor.operators.names import Op
 from runtime.executor.runner import NodeRun
 from vta.relay.backend.build import Built
 from vta.relay.backend.kernel import HostCall, Join, Kernel
+from vta.relay.host.groups import groups
 from vta.relay.ir.nodes import Call, tensor_type
 
 __all__ = ["NodeReport", "macs_of", "reports"]
@@ -22,13 +23,15 @@ __all__ = ["NodeReport", "macs_of", "reports"]
 class NodeReport:
     """One kernel or call of the host.
 
-    ``nodes`` are the model's nodes that it does the work of. ``cycles`` are known after a run on a device with a clock;
+    ``nodes`` are the model's nodes that it does the work of. ``by`` says what computes it at its place: the host runs
+    compiled code or numpy. ``cycles`` are known after a run on a device with a clock;
     ``nbytes`` are those that its launches move to and from DRAM. ``share`` is the part of the accelerator's peak.
     """
 
     name: str
     nodes: tuple[str, ...]
     place: str
+    by: str
     rule: str
     change: str
     macs: int
@@ -36,6 +39,11 @@ class NodeReport:
     cycles: int | None = None
     nbytes: int | None = None
     share: float | None = None
+
+    @property
+    def where(self) -> str:
+        """Place and what computes it, for people."""
+        return self.place if self.by == self.place else f"{self.place}, {self.by}"
 
 
 _CHANGES = {
@@ -65,6 +73,7 @@ def reports(built: Built, runs: Sequence[NodeRun] = ()) -> list[NodeReport]:
     """Return a report for every kernel and every call of the host, in order; ``runs`` are of one run of the network."""
     launches = {step.node: step.launches for step in built.network.steps if isinstance(step, DeviceStep)}
     ran = {run.node: run for run in runs if run.on_device}
+    compiled = _compiled(built)
     peak = built.network.config.batch * built.network.config.block_in * built.network.config.block_out
     found = []
     for item in built.items:
@@ -78,6 +87,7 @@ def reports(built: Built, runs: Sequence[NodeRun] = ()) -> list[NodeReport]:
                         item.name,
                         tuple(origin.name for origin in item.origins),
                         "accelerator",
+                        "accelerator",
                         item.rule,
                         "",
                         macs,
@@ -90,16 +100,24 @@ def reports(built: Built, runs: Sequence[NodeRun] = ()) -> list[NodeReport]:
             case Join():
                 nodes = tuple(origin.name for origin in item.root.origins)
                 rule = "its parts are whole blocks of channels and are made in their places"
-                found.append(NodeReport(item.name, nodes, "accelerator", rule, "", 0, 0))
+                found.append(NodeReport(item.name, nodes, "accelerator", "accelerator", rule, "", 0, 0))
             case HostCall():
                 call = item.root
                 change = _CHANGES.get(call.callee, "") if isinstance(call.callee, Op) else ""
                 nodes = tuple(origin.name for origin in call.origins)
-                place, reason = "host", item.reason
+                place, by, reason = "host", "compiled" if call in compiled else "numpy", item.reason
                 if isinstance(call.attrs, OnnxNodeAttrs):
-                    place, reason = "onnxruntime", call.attrs.why
-                found.append(NodeReport(item.name, nodes, place, reason, change, macs_of(call), 0))
+                    place, by, reason = "onnxruntime", "onnxruntime", call.attrs.why
+                found.append(NodeReport(item.name, nodes, place, by, reason, change, macs_of(call), 0))
     return found
+
+
+def _compiled(built: Built) -> set[Call]:
+    """Return the calls of the host that sessions compute by compiled functions."""
+    steps = built.network.steps
+    made = [steps[number] for group in groups(built.network) for number in group.steps]
+    names = [name for step in made if isinstance(step, HostStep) for name in step.outputs]
+    return {built.results[name] for name in names if name in built.results}
 
 
 def _moved(stats: object) -> int:

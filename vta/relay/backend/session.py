@@ -10,13 +10,14 @@ from pathlib import Path
 import onnx
 
 from isa.limits import DEFAULT_LIMITS, Budget, LimitError, Limits
-from runtime.executor.container import is_container
+from runtime.executor.container import is_container, load_network
 from runtime.executor.lifetimes import spend_on_running
 from runtime.executor.network import Network
 from runtime.executor.operators.types import TensorType, TupleType, Type
 from runtime.executor.session import BATCH, NetworkSession
 from vta.environment import Environment, get_env
 from vta.relay.backend.build import Built, Progress, build_network
+from vta.relay.backend.host_functions import host_functions
 from vta.relay.ir.nodes import Call, Function
 from vta.relay.ir.origin import where
 from vta.relay.ir.traverse import post_order
@@ -112,7 +113,7 @@ class InferenceSession(NetworkSession):
 
     ``target`` is a device's name (``sim``, ``tsim``, ``reference``); the environment's by default. ``shapes`` settles
     what an ONNX model leaves open, ``limits`` how much memory a file may take. ``built`` is what was compiled, None for
-    a network that was compiled before.
+    a network that was compiled before. What the host computes is compiled as well, where that pays.
     """
 
     def __init__(
@@ -129,11 +130,12 @@ class InferenceSession(NetworkSession):
         chosen = env or get_env()
         self.built: Built | None = None
         if isinstance(model, Network) or (not isinstance(model, onnx.ModelProto) and _is_compiled(model)):
-            network: str | os.PathLike[str] | Network = model
+            network = model if isinstance(model, Network) else load_network(model, limits=limits)
         else:
             self.built = compile_model(model, chosen, shapes, jobs=jobs, progress=progress, limits=limits)
             network = self.built.network
-        super().__init__(network, target or chosen.TARGET, setup=chosen.hardware, limits=limits)
+        fused = host_functions(network, jobs=jobs)
+        super().__init__(network, target or chosen.TARGET, setup=chosen.hardware, limits=limits, fused=fused)
 
 
 def _is_compiled(path: str | os.PathLike[str]) -> bool:

@@ -16,6 +16,7 @@ from runtime.executor.operators.types import Array
 from runtime.executor.runner import NetworkRunner, NodeRun
 from vta import nd
 from vta.environment import get_env
+from vta.relay.backend.host_functions import host_functions
 
 __all__ = ["BenchmarkResult", "GraphModule", "RuntimeModule", "create"]
 
@@ -65,7 +66,8 @@ class RuntimeModule:
         flat = [each for given in devices for each in (given if isinstance(given, Sequence) else (given,))]
         sessions = [each.session for each in flat if each.session is not None]
         self.network = network
-        self.runner = NetworkRunner(network, sessions[0] if sessions else get_env().session)
+        session = sessions[0] if sessions else get_env().session
+        self.runner = NetworkRunner(network, session, fused=host_functions(network))
         self.inputs: dict[str, Array] = {}
         self.outputs: dict[str, Array] = {}
 

@@ -7,6 +7,7 @@ import pytest
 
 from runtime.executor.operators.elementwise import CastAttrs, ClipAttrs, HardSigmoidAttrs, SlopeAttrs
 from runtime.executor.operators.names import Op
+from runtime.executor.operators.table import operator
 from runtime.executor.operators.types import RelayError
 from tests.support.relay.apply import applied, refusal
 
@@ -108,6 +109,13 @@ def test_an_integer_keeps_its_low_bits() -> None:
 )
 def test_elements_that_an_operator_does_not_take_are_refused(op: Op, dtype: str, sentence: str) -> None:
     assert refusal(op, ((2,), dtype)) == sentence
+
+
+def test_limits_that_an_integer_type_does_not_reach_are_its_own() -> None:
+    data = np.array([0, 7, 255], np.uint8)
+    for low, high, wanted in ((-5.0, -1.0, [0, 0, 0]), (300.0, np.inf, [255] * 3), (0.5, 7.5, [1, 7, 7])):
+        found = operator(Op.CLIP).evaluate([data], ClipAttrs(low, high))
+        np.testing.assert_array_equal(found, np.array(wanted, np.uint8), strict=True)
 
 
 def test_attributes_that_cannot_be_are_refused() -> None:

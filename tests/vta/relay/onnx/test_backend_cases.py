@@ -16,7 +16,8 @@ def test_no_case_is_wrong(found: list[Result]) -> None:
 
 def test_as_many_pass_as_before(found: list[Result]) -> None:
     assert sum(r.outcome is Outcome.PASSED for r in found) >= 0.81 * len(found)
-    assert sum(r.place is Place.OWN for r in found) >= 0.61 * len(found)
+    assert sum(r.place in (Place.COMPILED, Place.NUMPY) for r in found) >= 0.61 * len(found)
+    assert sum(r.place is Place.COMPILED for r in found) >= 0.28 * len(found)
 
 
 def test_every_refusal_is_one_sentence(found: list[Result]) -> None:
