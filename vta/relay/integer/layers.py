@@ -29,7 +29,7 @@ from runtime.executor.operators.windows import Window
 from vta.relay.integer.values import Cells, Reals, Sums, Table, Term, Value
 from vta.relay.integer.weights import Weights, bias_of, known, weights_of
 from vta.relay.ir.nodes import Call, Constant, Expr, constant, tensor_type
-from vta.relay.ir.origin import Origin
+from vta.relay.ir.origin import Origin, merged
 from vta.relay.ops.call import call
 
 __all__ = [
@@ -171,7 +171,9 @@ def _with_offset(sums: Sums, offset: Reals, axis: int, expr: Call) -> Value | No
     if axis != sums.axis and offset.size > 1 and any(by_channel):
         return None
     settled = axis if offset.size > 1 else sums.axis
-    return of_sums(replace(sums, axis=settled, offset=sums.offset + offset), expr.origins)
+    own = sums.term.expr.origins if sums.term is not None and isinstance(sums.term.expr, Call) else ()
+    origins = merged((sums.origins, tuple(origin for origin in expr.origins if origin not in own)))
+    return of_sums(replace(sums, axis=settled, offset=sums.offset + offset, origins=origins), expr.origins)
 
 
 def added(expr: Call, arguments: list[Value], table: Value | None) -> Value | None:
@@ -193,7 +195,7 @@ def added(expr: Call, arguments: list[Value], table: Value | None) -> Value | No
         return table
     if tensor_type(expr.args[0]).shape != tensor_type(expr.args[1]).shape:
         return table
-    joint = _joint(first, second)
+    joint = _joint(first, second, expr.origins)
     return table if joint is None else of_sums(joint, expr.origins, None if table is None else table.table)
 
 
@@ -208,7 +210,7 @@ def _offset_axis(offset: tuple[int, ...], shape: tuple[int, ...]) -> int | None:
     return None if len(along) > 1 else along[0] if along else len(shape) - 1
 
 
-def _joint(first: Sums, second: Sums) -> Sums | None:
+def _joint(first: Sums, second: Sums, origins: tuple[Origin, ...]) -> Sums | None:
     """Return the sum of two sums, where integer operators can do it: one layer at most, two tensors at most."""
     cells = (*first.cells, *second.cells)
     terms = [sums.term for sums in (first, second) if sums.term is not None]
@@ -218,7 +220,8 @@ def _joint(first: Sums, second: Sums) -> Sums | None:
     if len(axes) > 1:
         return None
     axis = axes.pop() if axes else first.axis
-    return Sums(terms[0] if terms else None, cells, axis, first.offset + second.offset)
+    names = merged((first.origins, second.origins, origins))
+    return Sums(terms[0] if terms else None, cells, axis, first.offset + second.offset, origins=names)
 
 
 def multiply(expr: Call, arguments: list[Value]) -> Value | None:
@@ -273,6 +276,7 @@ def _scaled(value: Value, factor: Reals, expr: Call, table: Value | None) -> Val
             sums.offset * flat,
             sums.low * scale if sums.low != -inf else -inf,
             sums.high * scale if sums.high != inf else inf,
+            merged((sums.origins, expr.origins)),
         ),
         expr.origins,
     )

@@ -11,6 +11,7 @@ from runtime.executor.operators.types import TensorType
 from vta.relay.integer.values import Table, Value
 from vta.relay.integer.weights import known
 from vta.relay.ir.nodes import Call, Constant, Expr, Var, constant, tensor_type
+from vta.relay.ir.origin import merged
 from vta.relay.ops.call import call, with_args
 
 __all__ = ["applied"]
@@ -45,7 +46,8 @@ def applied(expr: Call, arguments: list[Value]) -> Value | None:
     def whole() -> Expr:
         return with_args(expr, [argument.expr for argument in arguments])
 
-    return Value(whole, table=Table(sources[0].cells, sources[0].var, value))
+    origins = merged((*(table.origins for table in sources), expr.origins))
+    return Value(whole, table=Table(sources[0].cells, sources[0].var, value, origins))
 
 
 def _prelu(data: Expr, slopes: Expr) -> Call:

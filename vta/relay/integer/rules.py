@@ -5,6 +5,7 @@ tests/vta/relay/integer/test_convert.py, tests/vta/relay/integer/test_patterns.p
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import inf
 from typing import TypeAlias
 
@@ -103,7 +104,7 @@ def _clipped(expr: Call, arguments: list[Value], low: float, high: float) -> Val
         return table
     limits = max(sums.low, min(low, sums.high)), min(sums.high, max(high, sums.low))
     return layers.of_sums(
-        Sums(sums.term, sums.cells, sums.axis, sums.offset, *limits),
+        Sums(sums.term, sums.cells, sums.axis, sums.offset, *limits, merged((sums.origins, expr.origins))),
         expr.origins,
         None if table is None else table.table,
     )
@@ -141,7 +142,7 @@ def _moved_sums(expr: Call, value: Value) -> Value | None:
         return None
     assert isinstance(expr.callee, Op)
     made = call(expr.callee, (sums.term.expr,), expr.attrs, expr.origins)
-    moved = Sums(Term(made, sums.term.scale), (), min(sums.axis, len(new.shape) - 1), sums.offset, sums.low, sums.high)
+    moved = replace(sums, term=Term(made, sums.term.scale), axis=min(sums.axis, len(new.shape) - 1))
     return layers.of_sums(moved, expr.origins)
 
 

@@ -6,7 +6,7 @@ of the real numbers become limits of the result. Tests: tests/vta/relay/integer/
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from vta.relay.integer.formulas import formula_of
 from vta.relay.integer.values import Cells, Ints, Reals, Sums, Table
 from vta.relay.interpreter import evaluate
 from vta.relay.ir.nodes import Constant, Expr, constant, tensor_type
-from vta.relay.ir.origin import Origin
+from vta.relay.ir.origin import Origin, merged
 from vta.relay.ops.call import call
 from vta.relay.ops.rewrite import substitute
 from vta.topi.core.fixed_point import FixedPoint, FixedPointError, ScaledResidual
@@ -59,6 +59,7 @@ def rescaled(sums: Sums, target: Target) -> Expr | None:
     low, high = target.limits(sums.low, sums.high)
     if low > high:
         return None
+    target = replace(target, origins=merged((sums.origins, target.origins)))
     try:
         match sums.term, sums.cells:
             case None, (one,):
@@ -163,16 +164,16 @@ def looked_up(table: Table, target: Target) -> Expr:
     value = evaluate(substitute(table.expr, {table.var: Constant(numbers)}))
     assert isinstance(value, np.ndarray)
     source = (table.cells.scale, table.cells.zero)
-    formula = None
+    origins, formula = merged((table.origins, target.origins)), None
     if np.isfinite(value).all():
         wide = numbers[0].astype(np.float64), value.astype(np.float64)
         formula = formula_of(*wide, source, (target.scale, target.zero))
     if formula is not None:
         attrs = LookupAttrs(1, formula.name, formula.parameters)
-        return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(formula.table)), attrs, target.origins)
+        return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(formula.table)), attrs, origins)
     made = quantized(value, np.array(target.scale, np.float32), np.array(target.zero, np.int8))
     rows = made.reshape(256) if made.shape[0] == 1 else made
-    return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(rows)), LookupAttrs(1), target.origins)
+    return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(rows)), LookupAttrs(1), origins)
 
 
 def moved(ints: Ints, op: Op, arguments: Sequence[Expr], attrs: object, origins: tuple[Origin, ...]) -> Ints:

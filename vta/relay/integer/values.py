@@ -48,7 +48,10 @@ class Term:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """``clip(term + cells + offset, low, high)``; term or cells may be missing, the offset goes along ``axis``."""
+    """``clip(term + cells + offset, low, high)``; term or cells may be missing, the offset goes along ``axis``.
+
+    ``origins`` are the nodes of the model that became part of it and have no call of their own.
+    """
 
     term: Term | None
     cells: tuple[Cells, ...]
@@ -56,6 +59,7 @@ class Sums:
     offset: Reals = field(default_factory=lambda: np.zeros(1))
     low: float = -inf
     high: float = inf
+    origins: tuple[Origin, ...] = ()
 
     @property
     def is_limited(self) -> bool:
@@ -67,12 +71,14 @@ class Sums:
 class Table:
     """A function of one tensor of cells: ``expr`` of ``var``, which are the 256 numbers that a cell can stand for.
 
-    ``var`` is (1, 256); ``expr`` is that or (C, 256), a function for each channel.
+    ``var`` is (1, 256); ``expr`` is that or (C, 256), a function for each channel. ``origins`` are the nodes of the
+    model that it is made of.
     """
 
     cells: Cells
     var: Var
     expr: Expr
+    origins: tuple[Origin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

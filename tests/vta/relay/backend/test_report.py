@@ -1,9 +1,12 @@
 """What a report says of every node: its place, why, and what it costs."""
 
+import pytest
+
 from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from tests.support.relay.patterns import PATTERNS, made
 from vta.environment import get_env
+from vta.relay.backend.kernel import Kernel
 from vta.relay.backend.report import macs_of, reports
 from vta.relay.backend.session import compile_model
 from vta.relay.ir.traverse import calls
@@ -23,6 +26,23 @@ def test_a_report_names_place_rule_and_cost() -> None:
     assert second.nbytes
     assert second.share == second.macs / (second.cycles * 256)
     assert [report.cycles for report in reports(built)] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("name", "operators"),
+    [
+        ("residual_without_quantisation", ["Conv", "Add", "Relu", "QuantizeLinear"]),
+        ("residual_with_quantisation", ["Conv", "QuantizeLinear", "Add", "QuantizeLinear"]),
+        ("clip_between", ["Conv", "Clip", "QuantizeLinear"]),
+        ("hard_swish_of_its_parts", ["Add", "Clip", "Mul", "Div", "QuantizeLinear"]),
+    ],
+)
+def test_a_kernel_names_every_node_whose_work_it_does(name: str, operators: list[str]) -> None:
+    [pattern] = [p for p in PATTERNS if p.__name__ == name]
+    built = compile_model(made(pattern, 3)[0], get_env(), jobs=1)
+    [kernel] = [item for item in built.items if isinstance(item, Kernel)]
+    assert [origin.operator for origin in kernel.origins] == operators
+    assert [each.nodes for each in reports(built)][1] == tuple(origin.name for origin in kernel.origins)
 
 
 def test_multiplications_are_those_of_the_definition() -> None:

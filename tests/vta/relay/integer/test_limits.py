@@ -18,7 +18,7 @@ def test_a_relu_at_the_same_scale_costs_nothing() -> None:
     counts = [sum(call.callee is Op.RESCALE for call in calls(f)) for f in (before, after)]
     assert counts == [2, 1]
     [one] = [call for call in calls(after) if call.callee is Op.RESCALE]
-    assert [origin.operator for origin in one.origins] == ["QuantizeLinear", "QuantizeLinear"]
+    assert [origin.operator for origin in one.origins] == ["QuantizeLinear", "Relu", "QuantizeLinear"]
     np.testing.assert_array_equal(run(before, [x]), run(after, [x]))
 
 
