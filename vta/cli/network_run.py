@@ -22,6 +22,8 @@ from vta.cli.style import Screen, say
 from vta.relay.backend.compare import NodeDifference, against_integers, against_onnxruntime
 from vta.relay.backend.report import NodeReport, reports
 from vta.relay.onnx.loading import load_model
+from vta.relay.transform.inline_lets import inline_lets
+from vta.relay.transform.plan_memory import plan_memory
 
 __all__ = ["described", "diff_network", "explain_network", "run_network"]
 
@@ -113,6 +115,9 @@ def explain_network(
     macs = sum(each.macs for each in found)
     there = sum(each.macs for each in found if each.place == "accelerator")
     say(f"{there:,} of {macs:,} multiplications on the accelerator ({100 * there / max(macs, 1):.2f} %)")
+    plan = plan_memory(inline_lets(session.built.function))
+    arena = session.network.arena_bytes
+    say(f"results take {plan.nbytes:,} bytes, {plan.peak:,} at one time; the accelerator's arena has {arena:,}")
     cycles = sum(each.cycles or 0 for each in found)
     if cycles:
         peak = config.batch * config.block_in * config.block_out

@@ -55,6 +55,7 @@ def test_explain_says_where_every_node_runs() -> None:
     assert "qnn.quantize" in text
     assert "int8 inputs" in text
     assert "2,636,672 of 2,636,672 multiplications on the accelerator (100.00 %)" in text
+    assert "at one time; the accelerator's arena has" in text
 
 
 def test_diff_compares_every_node() -> None:

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from runtime.executor.network import DeviceStep, Home, Step, Tensor
-from vta.relay.backend.memory import Lifetime, planned
+from vta.relay.transform.placement import Lifetime, planned
 
-__all__ = ["Arena"]
+__all__ = ["ALIGNMENT", "Arena"]
+
+ALIGNMENT = 4096
+"""Tensors begin at multiples of this many bytes: elements of every memory do, and a page is one of the device's."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,7 +34,7 @@ class Arena:
         }
 
     def plan(self, steps: Sequence[Step], tensors: dict[str, Tensor]) -> int:
-        """Give every tensor of the arena its offset, and return how many bytes there are.
+        """Give every tensor of the arena its offset, and return how many bytes there are, in whole pages.
 
         A tensor takes memory from the first step that touches it, or what lies in it, to the last one.
         """
@@ -42,13 +45,14 @@ class Arena:
                 if tensors[name].home is Home.ARENA:
                     whole, _ = self._place(name)
                     spans[whole] = (spans.get(whole, (number, number))[0], number)
-        offsets, total = planned([Lifetime(tensors[name].nbytes, *span) for name, span in spans.items()])
+        lives = [Lifetime(tensors[name].nbytes, *span) for name, span in spans.items()]
+        offsets, total = planned(lives, ALIGNMENT)
         begins = dict(zip(spans, offsets, strict=True))
         for name, tensor in tensors.items():
             whole, offset = self._place(name)
             if tensor.home is Home.ARENA and whole in begins:
                 tensors[name] = replace(tensor, offset=begins[whole] + offset)
-        return total
+        return -(-total // ALIGNMENT) * ALIGNMENT
 
     def _place(self, name: str) -> tuple[str, int]:
         """Return in which tensor of its own memory one lies, and where."""

@@ -16,11 +16,10 @@ from runtime.executor.operators.attribute_values import Plain, plain_values
 from runtime.executor.operators.names import Op
 from runtime.executor.operators.types import Array, TensorType
 from vta.environment import Environment
-from vta.relay.backend.arena import Arena
+from vta.relay.backend.arena import ALIGNMENT, Arena
 from vta.relay.backend.joins import VIEWS
 from vta.relay.backend.kernel import HostCall, Item, Join, Kernel, Stacked
 from vta.relay.backend.lower import Lowered
-from vta.relay.backend.memory import ALIGNMENT
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleGetItem, tensor_type
 from vta.topi.conv.conv2d_operator import Conv2d
 from vta.topi.core.layout import blocks

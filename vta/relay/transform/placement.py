@@ -6,7 +6,7 @@ Largest first, each at the lowest place that is free all its life. Tests: tests/
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Lifetime", "peak", "placed"]
+__all__ = ["Lifetime", "peak", "placed", "planned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,12 @@ def placed(lifetimes: Sequence[Lifetime], alignment: int) -> list[int]:
             offsets[number] = max(offsets[number], -(-end // alignment) * alignment)
         done.append(number)
     return offsets
+
+
+def planned(lifetimes: Sequence[Lifetime], alignment: int) -> tuple[list[int], int]:
+    """Return the offset of every tensor, and the bytes of the block that they lie in."""
+    offsets = placed(lifetimes, alignment)
+    return offsets, max((at + each.nbytes for at, each in zip(offsets, lifetimes, strict=True)), default=0)
 
 
 def peak(lifetimes: Sequence[Lifetime]) -> int:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from runtime.executor.operators.types import RelayError, TensorType, TupleType, Type
 from vta.relay.ir.nodes import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
 from vta.relay.ir.traverse import post_order
-from vta.relay.transform.placement import Lifetime, peak, placed
+from vta.relay.transform.placement import Lifetime, peak, planned
 
 __all__ = ["MemoryPlan", "Slot", "plan_memory"]
 
@@ -65,9 +65,9 @@ def plan_memory(function: Function, alignment: int = 64) -> MemoryPlan:
     needs = list(_needs(function))
     lives = [need.life for need in needs]
     slots: dict[Expr, list[Slot]] = {}
-    for need, offset in zip(needs, placed(lives, alignment), strict=True):
+    offsets, nbytes = planned(lives, alignment)
+    for need, offset in zip(needs, offsets, strict=True):
         slots.setdefault(need.call, []).append(Slot(offset, need.life))
-    nbytes = max((slot.offset + slot.nbytes for each in slots.values() for slot in each), default=0)
     return MemoryPlan({call: tuple(each) for call, each in slots.items()}, nbytes, peak(lives))
 
 

@@ -3,7 +3,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vta.relay.transform.placement import Lifetime, peak, placed
+from vta.relay.transform.placement import Lifetime, peak, placed, planned
 
 LIVES = st.lists(
     st.tuples(st.integers(0, 500), st.integers(0, 9), st.integers(0, 9)).map(
@@ -38,3 +38,10 @@ def test_gaps_are_filled() -> None:
     lives = [Lifetime(100, 0, 9), Lifetime(50, 0, 1), Lifetime(40, 2, 3), Lifetime(60, 0, 3)]
     assert placed(lives, 1) == [0, 160, 160, 100]
     assert placed([], 1) == []
+
+
+def test_a_chain_takes_the_memory_of_its_largest_neighbours() -> None:
+    chain = [Lifetime(nbytes * 64, step, step + 1) for step, nbytes in enumerate((4, 2, 3, 1, 5))]
+    assert planned(chain, 64)[1] == 6 * 64
+    assert planned([Lifetime(100, 0, 1), Lifetime(10, 1, 2)], 64) == ([0, 128], 138)
+    assert planned([], 64) == ([], 0)
