@@ -214,6 +214,35 @@ def leaky_relu_of_one_scale(q: Quantised, x: str) -> tuple[str, tuple[float, int
     return q.op("LeakyRelu", [q.both(x, SX, -11)], alpha=0.13), (SX, -11, "int8")
 
 
+def leaky_relu_of_sums(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    return q.op("LeakyRelu", [conv(q, q.both(x, SX))], alpha=0.1), (0.05, -20, "int8")
+
+
+def prelu_of_sums(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    slopes = q.constant(np.abs(q.rng.standard_normal((5, 1, 1))) / 4, "float32")
+    return q.op("PRelu", [conv(q, q.both(x, SX)), slopes]), (0.06, 0, "int8")
+
+
+def hard_sigmoid_of_sums(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    return q.op("HardSigmoid", [conv(q, q.both(x, SX))], alpha=0.2), (1 / 256, -128, "int8")
+
+
+def hard_swish_of_sums(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    return q.op("HardSwish", [conv(q, q.both(x, SX))]), (0.03, -100, "int8")
+
+
+def hard_swish_of_sums_and_a_hard_sigmoid(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    real = conv(q, q.both(x, SX))
+    return q.op("Mul", [real, q.op("HardSigmoid", [real], alpha=1 / 6)]), (0.03, -100, "int8")
+
+
+def hard_swish_of_sums_in_its_parts(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    real = conv(q, q.both(x, SX))
+    shifted = q.op("Add", [real, q.constant(3, "float32")])
+    gate = q.op("Clip", [shifted, q.constant(0, "float32"), q.constant(6, "float32")])
+    return q.op("Div", [q.op("Mul", [gate, real]), q.constant(6, "float32")]), (0.04, -20, "int8")
+
+
 def constants_with_scales_of_their_own(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
     half = q.dequantize(q.constant(127, "int8"), 0.5 / 127)
     three = q.dequantize(q.constant(100, "int8"), 0.03)
@@ -230,6 +259,8 @@ PATTERNS: tuple[Pattern, ...] = (
     split_apart, uneven_average_pool,
     clip_after_its_own_quantisation, nhwc_around_a_layer, integers_reshaped,
     flattened, hard_sigmoid, hard_swish, leaky_relu_of_one_scale, constants_with_scales_of_their_own,
+    leaky_relu_of_sums, prelu_of_sums, hard_sigmoid_of_sums, hard_swish_of_sums, hard_swish_of_sums_and_a_hard_sigmoid,
+    hard_swish_of_sums_in_its_parts,
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from vta.environment import Environment
 from vta.relay.backend.heads import ALONE, FIRST_STEPS, LAYERS, Layer, RefusedError
 from vta.relay.backend.joins import join_of
 from vta.relay.backend.kernel import HostCall, Item, Join, Kernel
-from vta.relay.backend.steps import CallSteps, add_steps, lookup_steps, requantize_steps
+from vta.relay.backend.steps import JOINTS, CallSteps, add_steps, fork_steps, lookup_steps, requantize_steps
 from vta.relay.ir.nodes import Call, Constant, Function, tensor_type
 from vta.relay.ir.traverse import calls, use_counts, users
 from vta.topi.core.epilogue import Epilogue, Residual
@@ -124,11 +124,13 @@ class _Placement:
         if call.callee in FIRST_STEPS:
             tail.append(FIRST_STEPS[call.callee](call))
         most = self._longest.get(call, len(self._users))
-        while len(chain) < most and (step := self._next(chain[-1])) is not None:
+        while (step := self._next(chain[-1])) is not None:
             following, steps = step
             if not layer.takes_residuals and any(isinstance(each, Residual) for each in readers(steps.steps)):
                 break
-            chain.append(following)
+            if len(chain) + len(following) > most:
+                break
+            chain += following
             tail.append(steps)
         if tensor_type(chain[-1]).dtype != "int8":
             raise RefusedError(self._why_sums_end(chain[-1]))
@@ -153,18 +155,32 @@ class _Placement:
         constants = {at: read for at, read in enumerate(reads) if isinstance(read, np.ndarray)}
         return Kernel(operator, tuple(chain), activations, constants)
 
-    def _next(self, call: Call) -> tuple[Call, CallSteps] | None:
-        """Return the only call that reads ``call``, if it can be part of the same epilogue."""
-        readers = self._users[call]
-        if self._counts[call] != 1 or len(readers) != 1 or not isinstance(readers[0], Call) or readers[0] in self.taken:
+    def _next(self, call: Call) -> tuple[list[Call], CallSteps] | None:
+        """Return the calls that alone read ``call``, if they can be part of the same epilogue."""
+        readers = [each for each in self._users[call] if isinstance(each, Call) and each not in self.taken]
+        if len(readers) != len(self._users[call]) or self._counts[call] != len(readers):
             return None
-        [reader] = readers
-        assert isinstance(reader, Call)
         try:
-            steps = self._steps(reader, call)
+            if len(readers) == 2:
+                return self._fork(readers, call)
+            steps = self._steps(readers[0], call) if len(readers) == 1 else None
         except VTAError:
             return None  # it is judged alone, and the reason is noted then
-        return None if steps is None else (reader, steps)
+        return None if steps is None else (readers, steps)
+
+    def _fork(self, readers: list[Call], call: Call) -> tuple[list[Call], CallSteps] | None:
+        """Return two calls that read ``call`` and the one that joins what they give, or the one of them that does."""
+        sides = [each for each in readers if each.callee is Op.RESCALE and each.args[0] is call and len(each.args) == 4]
+        joining = {each for side in sides for each in self._users[side] if isinstance(each, Call)}
+        if len(joining) != 1 or any(self._counts[side] != 1 for side in sides):
+            return None
+        [join] = joining
+        operands = sides if len(sides) == 2 else [*sides, call]
+        if join in self.taken or join.callee not in JOINTS or len(join.args) != 2 or set(join.args) != set(operands):
+            return None
+        if (len(sides) == 1 and join not in readers) or (join.callee is Op.MULTIPLY and _dtype(join) != "int32"):
+            return None
+        return [*sides, join], fork_steps(JOINTS[join.callee], sides)
 
     def _steps(self, reader: Call, call: Call) -> CallSteps | None:
         """Return the steps of ``reader`` on what ``call`` gives; None if it has none."""
@@ -179,3 +195,7 @@ class _Placement:
             if other == tensor_type(call) and not isinstance(reader.args[1 - side], Constant):
                 return add_steps(reader, side)
         return None
+
+
+def _dtype(call: Call) -> str:
+    return str(tensor_type(call).dtype)

@@ -3,10 +3,12 @@
 Tests: tests/vta/relay/backend/test_build.py.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from runtime.executor.operators.names import Op
 from runtime.executor.operators.qnn.rescale import OutputAttrs, WeightedAttrs
 from runtime.executor.operators.qnn.saturating import RescaleAttrs
 from runtime.executor.operators.qnn.tables import LookupAttrs
@@ -14,11 +16,11 @@ from runtime.executor.operators.types import Array
 from vta.relay.integer.formulas import formula_steps
 from vta.relay.integer.weights import known
 from vta.relay.ir.nodes import Call, Expr
-from vta.topi.core.epilogue import Add, Clip, Epilogue, Multiply, Residual, ShiftRight, Step, applied
+from vta.topi.core.epilogue import Add, Clip, Epilogue, Fork, Joint, Multiply, Residual, ShiftRight, Step, applied
 from vta.topi.core.fixed_point import FixedPoint, OutputSteps, ScaledResidual, output_steps
 from vta.topi.core.table_steps import TableError, table_steps
 
-__all__ = ["CallSteps", "add_steps", "lookup_steps", "requantize_steps"]
+__all__ = ["JOINTS", "CallSteps", "add_steps", "fork_steps", "lookup_steps", "requantize_steps"]
 
 _CELL = (-128, 127)
 _MOST_OPERATIONS = 64
@@ -53,6 +55,22 @@ def _with_limits(made: OutputSteps, had: tuple[int, int], wanted: tuple[int, int
     if had != wanted:
         steps.append(Clip(*wanted))
     return CallSteps(tuple(steps), (*made.arrays, *call.args[4:]))
+
+
+JOINTS: Mapping[object, Joint] = {
+    Op.MAXIMUM: Joint.MAXIMUM,
+    Op.MINIMUM: Joint.MINIMUM,
+    Op.MULTIPLY: Joint.MULTIPLY,
+}
+"""How operators join what two chains of steps give."""
+
+
+def fork_steps(joint: Joint, sides: Sequence[Call]) -> CallSteps:
+    """Return the steps that join two requantisations of a number, or one and the number itself."""
+    made = [requantize_steps(side) for side in sides]
+    assert all(isinstance(read, np.ndarray) for each in made for read in each.reads), "they have no residuals"
+    fork = Fork(joint, *(each.steps for each in made))
+    return CallSteps((fork,), tuple(read for each in made for read in each.reads))
 
 
 def add_steps(call: Call, side: int) -> CallSteps:

@@ -226,13 +226,16 @@ def _joint(first: Sums, second: Sums, origins: tuple[Origin, ...]) -> Sums | Non
 
 def multiply(expr: Call, arguments: list[Value]) -> Value | None:
     """A product with positive constants is another scale; one of cells is int32 products."""
-    from vta.relay.integer import pointwise  # which makes values of sums with this module's functions
+    from vta.relay.integer import bent, pointwise  # which make values of sums with this module's functions
 
     table = pointwise.applied(expr, arguments)
+    if table is None and (gated := bent.product(expr, arguments)) is not None:
+        return gated
     for one, other in ((0, 1), (1, 0)):
         factor = known(expr.args[other])
         if factor is not None and tensor_type(expr.args[one]).shape == tensor_type(expr).shape:
-            return _scaled(arguments[one], factor.astype(np.float64), expr, table) or table
+            exact = factor.astype(np.float64)
+            return bent.scaled(expr, arguments, one, exact) or _scaled(arguments[one], exact, expr, table) or table
     if table is not None:
         return table
     a, b = arguments[0].cells, arguments[1].cells
@@ -244,12 +247,13 @@ def multiply(expr: Call, arguments: list[Value]) -> Value | None:
 
 def divide(expr: Call, arguments: list[Value]) -> Value | None:
     """A quotient by positive constants is another scale."""
-    from vta.relay.integer import pointwise
+    from vta.relay.integer import bent, pointwise
 
     table, factor = pointwise.applied(expr, arguments), known(expr.args[1])
     if factor is None or tensor_type(expr.args[0]).shape != tensor_type(expr).shape or not factor.all():
         return table
-    return _scaled(arguments[0], 1 / factor.astype(np.float64), expr, table) or table
+    exact = 1 / factor.astype(np.float64)
+    return bent.scaled(expr, arguments, 0, exact) or _scaled(arguments[0], exact, expr, table) or table
 
 
 def _scaled(value: Value, factor: Reals, expr: Call, table: Value | None) -> Value | None:

@@ -18,7 +18,7 @@ from runtime.executor.operators.qnn.quantize import QuantizeAttrs
 from runtime.executor.operators.resize import Coordinates, Resize2dAttrs, ResizeMethod
 from runtime.executor.operators.selection import ConcatenateAttrs
 from runtime.executor.operators.types import TensorType
-from vta.relay.integer import layers, pointwise
+from vta.relay.integer import bent, layers, pointwise
 from vta.relay.integer.scaling import Target, looked_up, rescaled
 from vta.relay.integer.values import Cells, Ints, Moved, Sums, Term, Value
 from vta.relay.integer.weights import known, scalar
@@ -63,6 +63,8 @@ def _cells_at(value: Value, target: Target) -> Expr | None:
         return made
     if value.table is not None:
         return looked_up(value.table, target)
+    if value.bent is not None:
+        return bent.rescaled_bent(value.bent, target)
     if value.moved is not None:  # it is quantised before it is moved: the numbers are the same
         source = _cells_at(value.moved.source, Target(target.scale, target.zero))
         return None if source is None else value.moved.move(source, target.origins)
@@ -222,9 +224,8 @@ _MOVING = (
 )  # fmt: skip
 
 _POINTWISE = (
-    Op.ABS, Op.CEIL, Op.ELU, Op.ERF, Op.EXP, Op.FLOOR, Op.HARD_SIGMOID, Op.HARD_SWISH, Op.LEAKY_RELU, Op.LOG,
-    Op.MAXIMUM, Op.MINIMUM, Op.NEGATIVE, Op.POWER, Op.PRELU, Op.ROUND, Op.RSQRT, Op.SIGMOID, Op.SIGN, Op.SQRT,
-    Op.SUBTRACT, Op.TANH,
+    Op.ABS, Op.CEIL, Op.ELU, Op.ERF, Op.EXP, Op.FLOOR, Op.LOG, Op.MAXIMUM, Op.MINIMUM, Op.NEGATIVE, Op.POWER, Op.ROUND,
+    Op.RSQRT, Op.SIGMOID, Op.SIGN, Op.SQRT, Op.SUBTRACT, Op.TANH,
 )  # fmt: skip
 
 RULES: Mapping[Op, Rule] = {
@@ -242,11 +243,15 @@ RULES: Mapping[Op, Rule] = {
     Op.DEQUANTIZE: _dequantize,
     Op.DIVIDE: layers.divide,
     Op.GLOBAL_AVG_POOL2D: layers.global_average_pool,
+    Op.HARD_SIGMOID: bent.hard_sigmoid,
+    Op.HARD_SWISH: bent.hard_swish,
+    Op.LEAKY_RELU: bent.leaky_relu,
     Op.MATMUL: layers.matmul,
     Op.MAX_POOL2D: _max_pool,
     Op.MEAN: layers.mean,
     Op.MULTIPLY: layers.multiply,
     Op.PAD: _pad,
+    Op.PRELU: bent.prelu,
     Op.QUANTIZE: _quantize,
     Op.RELU: _relu,
     Op.RESIZE2D: _resize,

@@ -25,7 +25,7 @@ from vta.relay.ops.call import call
 from vta.relay.ops.rewrite import substitute
 from vta.topi.core.fixed_point import FixedPoint, FixedPointError, ScaledResidual
 
-__all__ = ["Target", "looked_up", "moved", "rescaled"]
+__all__ = ["Target", "along", "looked_up", "moved", "rescaled"]
 
 _INT32 = (-(1 << 31), (1 << 31) - 1)
 _CELL = (-128, 127)
@@ -108,7 +108,7 @@ def _of_term(
     largest = max(abs(low - target.zero), abs(high - target.zero)) + 2 * math.ceil(added) + 1
     fixed = FixedPoint.nearest(scale / target.scale, largest=largest)
     rank = tensor_type(expr).rank
-    tables = [_along(values, sums.axis, rank) for values in (bias, fixed.narrow, fixed.multiplier)]
+    tables = [along(values, sums.axis, rank) for values in (bias, fixed.narrow, fixed.multiplier)]
     arguments: list[Expr] = [expr, *tables]
     multiplier = 0
     if residual is not None:
@@ -149,7 +149,7 @@ def _of_two(lhs: Cells, rhs: Cells, sums: Sums, target: Target, low: int, high: 
     return call(Op.QNN_ADD, (lhs.expr, rhs.expr), attrs, target.origins)
 
 
-def _along(values: npt.NDArray[np.generic], axis: int, rank: int) -> Constant:
+def along(values: npt.NDArray[np.generic], axis: int, rank: int) -> Constant:
     """Return int32 numbers in a shape that broadcasts along ``axis``: a scalar where all are the same."""
     whole = values.astype(np.int32).reshape(-1)
     if (whole == whole[0]).all():

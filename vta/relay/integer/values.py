@@ -11,7 +11,7 @@ import numpy.typing as npt
 from vta.relay.ir.nodes import Expr, Var
 from vta.relay.ir.origin import Origin
 
-__all__ = ["Cells", "Ints", "Moved", "Sums", "Table", "Term", "Value"]
+__all__ = ["Cells", "Gated", "Ints", "Leaky", "Moved", "Sums", "Table", "Term", "Value"]
 
 Reals = npt.NDArray[np.float64]
 
@@ -68,6 +68,25 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Leaky:
+    """``sums`` where they are positive, and ``sums * slopes`` elsewhere; one slope, or one for each channel."""
+
+    sums: Sums
+    slopes: Reals
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gated:
+    """``sums * clip(sums * slope + offset, 0, top) * factor``, of a positive slope: a hard swish."""
+
+    sums: Sums
+    slope: float
+    offset: float
+    top: float
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """A function of one tensor of cells: ``expr`` of ``var``, which are the 256 numbers that a cell can stand for.
 
@@ -100,6 +119,7 @@ class Value:
     cells: Cells | None = None
     sums: Sums | None = None
     table: Table | None = None
+    bent: Leaky | Gated | None = None
     ints: Ints | None = None
     parts: tuple["Value", ...] | None = None
     """Of a tuple, or of a concatenation along ``axis``."""

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from math import inf
 
+from runtime.executor.operators.broadcast import AxisAttrs
 from runtime.executor.operators.elementwise import ClipAttrs, HardSigmoidAttrs, SlopeAttrs
 from runtime.executor.operators.names import Op
+from runtime.executor.operators.rearrange import ReshapeAttrs
 from vta.relay.ir.nodes import Expr, tensor_type
 from vta.relay.onnx.convert.converter import Converter
 from vta.relay.onnx.node import Node
@@ -51,8 +53,13 @@ def _hard_swish(node: Node) -> Sequence[Expr]:
 
 
 def _prelu(node: Node) -> Sequence[Expr]:
-    # The slope broadcasts to the data, one way: max(x, 0) + slope * min(x, 0).
+    # The slope broadcasts to the data, one way: one for each channel, or in general max(x, 0) + slope * min(x, 0).
     data, slope = node.input(0), node.input(1)
+    shape, own = tensor_type(data).shape, tensor_type(slope).shape
+    channels = (1, *shape[1:2], *[1] * (len(shape) - 2))
+    if shape[1:2] > (1,) and (1,) * (len(shape) - len(own)) + own == channels:
+        by_channel = node.call(Op.RESHAPE, (slope,), ReshapeAttrs((shape[1],)))
+        return [node.call(Op.PRELU, (data, by_channel), AxisAttrs(1))]
     zero = node.scalar(0)
     positive = node.call(Op.MAXIMUM, (data, zero))
     negative = node.call(Op.MULTIPLY, (slope, node.call(Op.MINIMUM, (data, zero))))
