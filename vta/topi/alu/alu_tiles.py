@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from vta.environment import Environment
 from vta.topi.alu.alu_schedule import MOST_THREADS, AluTiles, AluTilesError
-from vta.topi.tiling.cost import Bus
+from vta.topi.core.memory_port import bus_of
+from vta.topi.tiling.cost import Bus, Price
 from vta.topi.tiling.search import even_parts
 
-__all__ = ["Demand", "Inner", "TransferCost", "best_tiles", "transfer"]
+__all__ = ["Demand", "Inner", "TransferCost", "alu_price", "best_tiles", "transfer"]
 
 INSTRUCTION_CYCLES = 8
 """What an instruction costs beside its work, about."""
@@ -22,8 +23,8 @@ INSTRUCTION_CYCLES = 8
 RUN_CYCLES = 2
 """What a run of bytes costs beside its bytes, about."""
 
-LATENCY_CYCLES = 32
-"""What a tile's first load waits for memory, about."""
+LATENCIES = 2
+"""How many latencies of memory a tile's first load waits for, about."""
 
 Inner = tuple[int, int, int, int]
 
@@ -43,10 +44,9 @@ class TransferCost:
         """Return as many of it, one after the other."""
         return TransferCost(self.instructions * count, self.runs * count, self.size * count)
 
-    @property
-    def cycles(self) -> float:
-        """About how long it takes."""
-        return self.instructions * INSTRUCTION_CYCLES + self.runs * RUN_CYCLES + self.size / Bus().beat_bytes
+    def cycles(self, bus: Bus) -> float:
+        """Return about how long it takes on ``bus``."""
+        return self.instructions * INSTRUCTION_CYCLES + self.runs * RUN_CYCLES + self.size / bus.beat_bytes
 
 
 def transfer(
@@ -81,7 +81,7 @@ def transfer(
 class Demand:
     """What a tile takes: accumulator ``elements`` for each thread, and ``temporaries`` that threads share.
 
-    ``operations`` are cycles of the ALU, in ``kernels`` instructions.
+    ``operations`` are cycles of the ALU, in ``kernels`` instructions. ``copies`` of a tile are stored.
     """
 
     elements: int
@@ -89,6 +89,7 @@ class Demand:
     operations: int
     kernels: int
     temporaries: int = 0
+    copies: int = 1
 
 
 def best_tiles(env: Environment, extents: Sequence[int], demand: Callable[[Inner], Demand], operator: str) -> AluTiles:
@@ -136,14 +137,29 @@ def _threaded(inner: Inner, extents: Sequence[int], needs: Demand, depth: int) -
             yield AluTiles(*inner, threads=threads, thread_axis=axis)
 
 
+def alu_price(env: Environment, tiles: AluTiles, extents: Sequence[int], needs: Demand) -> Price:
+    """Return about what a launch takes that computes a packed output with ``extents`` blocks in ``tiles``."""
+    bus, outputs = bus_of(env), math.prod(extents)
+    tiled = outputs / math.prod(tiles.inner)  # as many tiles as the output is worth, the last ones not whole
+    store = transfer(tiles.inner, extents, env.OUT_ELEM_BYTES).times(needs.copies)
+    return Price(
+        cycles=round(_cycles(env, tiles, extents, needs)),
+        load=round(tiled * needs.load.size / bus.beat_bytes),
+        gemm=0,
+        alu=round(tiled * needs.operations),
+        store=round(tiled * store.size / bus.beat_bytes),
+    )
+
+
 def _cycles(env: Environment, tiles: AluTiles, extents: Sequence[int], needs: Demand) -> float:
     """Return about how many cycles all tiles take."""
+    bus = bus_of(env)
     count = math.prod(-(-extent // size) for extent, size in zip(extents, tiles.inner, strict=True))
     whole = math.prod(extents) / (count * math.prod(tiles.inner))
-    load = needs.load.cycles * whole
+    load = needs.load.cycles(bus) * whole
     compute = needs.operations * whole + needs.kernels * INSTRUCTION_CYCLES
-    store = transfer(tiles.inner, extents, env.OUT_ELEM_BYTES).cycles * whole
-    alone = load + compute + store + LATENCY_CYCLES
+    store = transfer(tiles.inner, extents, env.OUT_ELEM_BYTES).times(needs.copies).cycles(bus) * whole
+    alone = load + compute + store + LATENCIES * bus.latency
     if tiles.threads == 1:
         return count * alone
     return alone + (count - 1) * max(load, compute, store, alone / tiles.threads)

@@ -12,12 +12,13 @@ from vta import te
 from vta.environment import Environment
 from vta.topi.alu.alu_operator import element_bytes, require_dtype, require_loads, widened
 from vta.topi.alu.alu_schedule import AluTiles, alu_schedule
-from vta.topi.alu.alu_tiles import Demand, Inner, best_tiles, transfer
+from vta.topi.alu.alu_tiles import Demand, Inner, alu_price, best_tiles, transfer
 from vta.topi.core.epilogue import Epilogue, append, arguments, needs, operands, reference, sources
 from vta.topi.core.images import pack_images, packed_extents, packed_shape, unpack_images
 from vta.topi.core.operand import Argument, Operand
 from vta.topi.core.operator import Array, Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import PAIR, require_sizes, require_steps, require_tuple
+from vta.topi.tiling import Price
 
 __all__ = ["Upsample2d"]
 
@@ -110,6 +111,12 @@ class Upsample2d(Operator):
         chosen = tiles or best_tiles(env, shape[:4], lambda inner: self._demand(env, inner), repr(self))
         return Scheduled(alu_schedule(env, result, stages, chosen), (data, *tail.inputs, result), chosen)
 
+    def price(self, env: Environment, tiles: object = None) -> Price:
+        """Return what a launch with ``AluTiles`` takes."""
+        chosen = self.schedule(env, tiles).tiles
+        assert isinstance(chosen, AluTiles)
+        return alu_price(env, chosen, packed_extents(env, self.data_shape), self._demand(env, chosen.inner))
+
     def _demand(self, env: Environment, inner: Inner) -> Demand:
         count, columns, steps = math.prod(inner), self.scale[1], needs(self.epilogue)
         extents = packed_extents(env, self.data_shape)
@@ -119,6 +126,7 @@ class Upsample2d(Operator):
             operations=count * (2 * columns + steps.operations),
             kernels=2 + steps.operations,
             temporaries=1,
+            copies=math.prod(self.scale),
         )
 
     @property

@@ -14,17 +14,18 @@ from vta.environment import Environment
 from vta.topi.conv.conv2d import convolution, schedule_conv2d
 from vta.topi.conv.conv2d_grouped import channel_index, pack_grouped_kernel
 from vta.topi.conv.conv2d_tiles import ConvTiles
-from vta.topi.conv.conv2d_tiling import ConvShape, conv_footprint, require_tiles, searched
+from vta.topi.conv.conv2d_tiling import ConvShape, conv_footprint, conv_work, require_tiles, searched
 from vta.topi.conv.folding import FoldedWindow, best_folded, fold_data, fold_kernel
 from vta.topi.core import epilogue
 from vta.topi.core.channel_blocks import ChannelBlocks, channel_blocks
 from vta.topi.core.epilogue import Bias, Epilogue, Residual
 from vta.topi.core.layout import blocks, pack_activations, unpack_activations
+from vta.topi.core.memory_port import bus_of
 from vta.topi.core.operand import Argument, Operand, Source
 from vta.topi.core.operator import Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import PADS, PAIR, require_cell, require_sizes, require_steps, require_tuple
 from vta.topi.core.window import Window
-from vta.topi.tiling import require_fit
+from vta.topi.tiling import Price, priced, require_fit
 
 __all__ = ["Conv2d", "conv2d_sums"]
 
@@ -171,6 +172,7 @@ class Conv2d(Operator):
             images=blocks(self.batch, env.BATCH),
             blocks_out=blocks(self.out_channels, env.BLOCK_OUT),
             operations=epilogue.needs(self.epilogue).operations,
+            bus=bus_of(env),
         )
 
     def plain(self, env: Environment) -> "Conv2d":
@@ -231,6 +233,7 @@ class Conv2d(Operator):
             residuals=needs.residuals,
             by_channel=needs.rows,
             held=needs.held,
+            bus=bus_of(env),
         )
 
     def chosen(self, env: Environment, tiles: object = None) -> ConvTiles:
@@ -243,6 +246,13 @@ class Conv2d(Operator):
         require_tiles(shape, tiles, f"{self} with {tiles}")
         require_fit(conv_footprint(shape, tiles), env.config, f"{self} with {tiles}")
         return tiles
+
+    def price(self, env: Environment, tiles: object = None) -> Price:
+        """Return what a launch with ``tiles`` (``ConvTiles``) takes; virtual threads have no model."""
+        chosen, bus = self.chosen(env, tiles), bus_of(env)
+        if chosen.oc_nthread * chosen.h_nthread > 1:
+            raise OperatorError("Conv2d: virtual threads have no model; give rotate_tiles and rotate_steps instead")
+        return priced(conv_work(self.shape_on(env), chosen, bus), bus)
 
     def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
         """Return the schedule with ``tiles`` (``ConvTiles``), or with those that the search finds."""

@@ -12,6 +12,7 @@ from vta.topi.conv.conv2d_tiles import ConvTiles
 from vta.topi.conv.conv2d_tiling import ConvShape, searched
 from vta.topi.core.channel_blocks import ChannelBlocks
 from vta.topi.core.fused import FusedLayer
+from vta.topi.core.memory_port import bus_of
 from vta.topi.core.sizes import sizes
 from vta.topi.core.window import Window
 from vta.topi.tiling import TilingError
@@ -68,4 +69,5 @@ def conv_shape(layer: FusedLayer, env: Environment) -> ConvShape:
         by_channel=len(layer.placeholders) - len(loads),
         gathers=False,
         even=True,
+        bus=bus_of(env),
     )

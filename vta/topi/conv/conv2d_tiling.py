@@ -6,7 +6,7 @@ Tests: tests/vta/topi/conv/test_conv2d_tiling.py.
 import functools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -52,7 +52,8 @@ class ConvShape:
 
     The epilogue does ``stages`` operations on every accumulator; it loads ``residuals`` tensors of the output's size
     and ``by_channel`` ones of a value a channel, and holds ``held`` numbers beside each. ``gathers`` says that rows and
-    columns that nobody reads are left out, and ``even`` that tiles must divide the output.
+    columns that nobody reads are left out, and ``even`` that tiles must divide the output. ``bus`` is what the search
+    prices loads with.
     """
 
     config: VTAConfig
@@ -67,6 +68,7 @@ class ConvShape:
     held: int = 0
     gathers: bool = True
     even: bool = False
+    bus: Bus = field(default_factory=Bus)
 
     @cached_property
     def output(self) -> tuple[int, int]:
@@ -242,7 +244,7 @@ def searched(shape: ConvShape, what: str) -> ConvTiles:
     Layers of a network that differ in their numbers alone have one shape: it is searched once.
     """
     found = _searched(shape)
-    return cheapest(conv_candidates(shape), shape.config, what) if found is None else found
+    return cheapest(conv_candidates(shape), shape.config, what, shape.bus) if found is None else found
 
 
 @functools.lru_cache(maxsize=512)
@@ -267,7 +269,7 @@ def conv_candidates(shape: ConvShape, *, improving: bool = False) -> Iterator[Ca
 
 
 def _candidates(shape: ConvShape, *, thorough: bool, improving: bool) -> Iterator[Candidate[ConvTiles]]:
-    bus, capacity, best = Bus(), Footprint.capacity(shape.config), math.inf
+    bus, capacity, best = shape.bus, Footprint.capacity(shape.config), math.inf
     for plain in _inner_tiles(shape, thorough=thorough):
         least = _Memory.of(shape, plain)
         if not least.fits(capacity, 1, 1):

@@ -102,13 +102,14 @@ def best_folded(
     images: int,
     blocks_out: int,
     operations: int,
+    bus: Bus,
 ) -> FoldedWindow:
     """Return the way to fold that costs the fewest cycles; ``whole``, in which nothing is folded, if none is worth it.
 
     ``channels`` of ``images`` with rows and columns ``image`` are read, ``blocks_out`` blocks of channels are computed,
-    and the epilogue does ``operations`` on each number.
+    and the epilogue does ``operations`` on each number; all of it goes through ``bus``.
     """
-    bus, outputs = Bus(), images * blocks_out * prod(whole.output)
+    outputs = images * blocks_out * prod(whole.output)
 
     def cost(folded: FoldedWindow) -> float:
         taken = blocks(channels * prod(folded.factors), config.block_in)

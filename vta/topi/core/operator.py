@@ -21,6 +21,7 @@ from vta.codegen import Module
 from vta.environment import Environment
 from vta.nd import Device, NDArray, array, empty, ext_dev
 from vta.topi.core.operand import Argument, Operand
+from vta.topi.tiling import Price
 
 __all__ = ["Bound", "Compiled", "Operand", "Operator", "OperatorError", "Scheduled", "compile"]
 
@@ -82,6 +83,10 @@ class Operator(ABC):
     @abstractmethod
     def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
         """Return a schedule with ``tiles``, or with the best ones that a search finds."""
+
+    def price(self, env: Environment, tiles: object = None) -> Price:  # noqa: ARG002  # for operators with a model
+        """Return what the model says of a launch with ``tiles``, or with the best ones; on the hardware of ``env``."""
+        raise OperatorError(f"{type(self).__name__} has no model of its cycles; give the class a method price")
 
     @property
     @abstractmethod

@@ -19,6 +19,7 @@ from vta.topi.core.operator import Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import require_flags, require_sizes, require_steps
 from vta.topi.matmul.dense import Dense, dense, product
 from vta.topi.matmul.matmul_schedule import MatmulTiles, Product, schedule_matmul
+from vta.topi.tiling import Price
 
 __all__ = ["BatchMatmul", "Matmul"]
 
@@ -92,6 +93,10 @@ class Matmul(Operator):
     def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
         """Return the schedule for ``tiles``: ``MatmulTiles``, or the best that were found."""
         return self.layer.schedule(env, tiles)
+
+    def price(self, env: Environment, tiles: object = None) -> Price:
+        """Return what a launch with ``tiles`` takes."""
+        return self.layer.price(env, tiles)
 
 
 def _divisible(count: int) -> int:
@@ -204,10 +209,13 @@ class BatchMatmul(Operator):
         plain = unpack_activations(packed, self.batch * rows, self.columns)
         return plain.reshape(self.batch, rows, self.columns)[:, : self.rows]
 
-    def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
-        """Return the schedule for ``tiles``: ``MatmulTiles``, or the best that were found."""
-        rows, inner, columns = self._blocks(env)
-        problem = Product(env, rows, inner, columns, self.epilogue, groups=self.batch)
+    def problem(self, env: Environment) -> Product:
+        """Return the products of blocks that it is on ``env``."""
+        return Product(env, *self._blocks(env), self.epilogue, groups=self.batch)
+
+    def _chosen(self, problem: Product, tiles: object) -> MatmulTiles:
+        """Return ``tiles`` if they divide the products and fit, or the best ones."""
+        rows, columns = problem.rows, problem.columns
         tiles = problem.best_tiles(repr(self)) if tiles is None else tiles
         if not isinstance(tiles, MatmulTiles):
             raise OperatorError(f"{type(self).__name__}: tiles are MatmulTiles, not {tiles!r}")
@@ -217,6 +225,18 @@ class BatchMatmul(Operator):
                 f"{self.batch} products of {rows} x {columns} blocks"
             )
         problem.require_tiles(tiles, repr(self))
+        return tiles
+
+    def price(self, env: Environment, tiles: object = None) -> Price:
+        """Return what a launch with ``tiles`` takes."""
+        problem = self.problem(env)
+        return problem.price(self._chosen(problem, tiles))
+
+    def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
+        """Return the schedule for ``tiles``: ``MatmulTiles``, or the best that were found."""
+        problem = self.problem(env)
+        rows, inner, columns = problem.rows, problem.inner, problem.columns
+        tiles = self._chosen(problem, tiles)
         data = te.placeholder((self.batch * rows, inner, env.BATCH, env.BLOCK_IN), env.inp_dtype, "a")
         weight = te.placeholder((self.batch * columns, inner, env.BLOCK_OUT, env.BLOCK_IN), env.wgt_dtype, "b")
         sums = dense(data, weight, out_dtype=env.acc_dtype, groups=self.batch)

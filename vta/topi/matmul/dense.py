@@ -25,6 +25,7 @@ from vta.topi.core.operator import Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import require_cell, require_sizes, require_steps
 from vta.topi.core.sizes import sizes
 from vta.topi.matmul.matmul_schedule import MatmulTiles, Product, schedule_matmul
+from vta.topi.tiling import Price
 
 __all__ = ["Dense", "DenseError", "DenseTemplate", "dense", "schedule_dense"]
 
@@ -192,12 +193,38 @@ class Dense(Operator):
         """Return the rows and channels that are no padding."""
         return unpack_activations(epilogue.joined_bytes(packed) if self._is_whole else packed, *self._shape)
 
+    def problem(self, env: Environment) -> Product:
+        """Return the product of blocks that it is on ``env``."""
+        return Product(
+            env,
+            blocks(self.rows, env.BATCH),
+            blocks(self.in_channels, env.BLOCK_IN),
+            blocks(self.out_channels, env.BLOCK_OUT),
+            self._steps,
+            whole_numbers=self._is_whole,
+        )
+
+    def _chosen(self, problem: Product, tiles: object) -> MatmulTiles:
+        """Return ``tiles`` if they fit, or the best ones."""
+        tiles = problem.best_tiles(repr(self)) if tiles is None else tiles
+        if not isinstance(tiles, MatmulTiles):
+            raise OperatorError(f"Dense: tiles are MatmulTiles or a DenseTemplate, not {tiles!r}")
+        problem.require_tiles(tiles, repr(self))
+        return tiles
+
+    def price(self, env: Environment, tiles: object = None) -> Price:
+        """Return what a launch with ``tiles`` takes; TVM's ``DenseTemplate`` has no model."""
+        if isinstance(tiles, DenseTemplate):
+            raise OperatorError("Dense: TVM's DenseTemplate has no model; give MatmulTiles")
+        problem = self.problem(env)
+        return problem.price(self._chosen(problem, tiles))
+
     def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
         """Return the schedule for ``tiles``: ``MatmulTiles``, TVM's ``DenseTemplate``, or the best that were found."""
         if self._is_whole and env.OUT_WIDTH != 8:
             raise OperatorError(f"Dense: results of int32 are stored in bytes, and {env.out_dtype} is no byte")
-        rows, inner = blocks(self.rows, env.BATCH), blocks(self.in_channels, env.BLOCK_IN)
-        columns = blocks(self.out_channels, env.BLOCK_OUT)
+        problem = self.problem(env)
+        rows, inner, columns = problem.rows, problem.inner, problem.columns
         data = te.placeholder((rows, inner, env.BATCH, env.BLOCK_IN), env.inp_dtype, "data")
         weight = te.placeholder((columns, inner, env.BLOCK_OUT, env.BLOCK_IN), env.wgt_dtype, "weight")
         if isinstance(tiles, DenseTemplate):
@@ -206,11 +233,7 @@ class Dense(Operator):
             appended = epilogue.append(dense(data, weight, out_dtype=env.acc_dtype), self._steps, env)
             s = schedule_dense(appended.result, tiles, env)
         else:
-            problem = Product(env, rows, inner, columns, self._steps, whole_numbers=self._is_whole)
-            tiles = problem.best_tiles(repr(self)) if tiles is None else tiles
-            if not isinstance(tiles, MatmulTiles):
-                raise OperatorError(f"Dense: tiles are MatmulTiles or a DenseTemplate, not {tiles!r}")
-            problem.require_tiles(tiles, repr(self))
+            tiles = self._chosen(problem, tiles)
             whole = tiles.whole(rows, columns)
             sums = dense(_padded(data, whole[0]), _padded(weight, whole[1]), out_dtype=env.acc_dtype)
             shape = (rows, columns, env.BATCH, env.BLOCK_OUT)

@@ -17,9 +17,22 @@ from vta.topi.core import epilogue
 from vta.topi.core.epilogue import Epilogue, Needs
 from vta.topi.core.layer_schedule import LayerSchedule, use_in_turn
 from vta.topi.core.layout import blocks
+from vta.topi.core.memory_port import bus_of
 from vta.topi.core.resident import Resident
 from vta.topi.core.sizes import sizes
-from vta.topi.tiling import Bus, Candidate, Footprint, Work, cheapest, copies_in_turn, divisors, even_parts, require_fit
+from vta.topi.tiling import (
+    Bus,
+    Candidate,
+    Footprint,
+    Price,
+    Work,
+    cheapest,
+    copies_in_turn,
+    divisors,
+    even_parts,
+    priced,
+    require_fit,
+)
 
 __all__ = ["MatmulTiles", "Product", "schedule_matmul"]
 
@@ -116,17 +129,26 @@ class Product:
 
     def best_tiles(self, what: str) -> MatmulTiles:
         """Return the tiles that take the fewest cycles; raises ``TilingError`` about ``what`` where none fits."""
-        return cheapest(self._candidates(), self.env.config, what, tolerance=_TOLERANCE)
+        return cheapest(self.candidates(), self.env.config, what, self._bus, tolerance=_TOLERANCE)
+
+    def price(self, tiles: MatmulTiles) -> Price:
+        """Return what a launch with ``tiles`` takes."""
+        return priced(self._work(tiles).turned(tiles.rotate_tiles, tiles.rotate_steps), self._bus)
 
     def require_tiles(self, tiles: MatmulTiles, what: str) -> None:
         """Raise ``TilingError`` unless ``tiles`` fit the scratchpads."""
         require_fit(self._footprint(tiles), self.env.config, what)
 
     @cached_property
+    def _bus(self) -> Bus:
+        return bus_of(self.env)
+
+    @cached_property
     def _needs(self) -> Needs:
         return epilogue.needs(self.epilogue, whole_numbers=self.whole_numbers)
 
-    def _candidates(self) -> Iterator[Candidate[MatmulTiles]]:
+    def candidates(self) -> Iterator[Candidate[MatmulTiles]]:
+        """Yield the choices that the search looks at: the smallest tiles, and what fits of the others."""
         capacity = Footprint.capacity(self.env.config)
         smallest = MatmulTiles(1, 1, 1)
         yield Candidate(smallest, self._footprint(smallest), self._work(smallest))
@@ -160,7 +182,7 @@ class Product:
 
     def _least_cycles(self, tiles: MatmulTiles) -> float:
         """Return what no choice of copies and residents can be better than, and about what comes on top of that."""
-        config, beat = self.env.config, Bus().beat_bytes
+        config, beat = self.env.config, self._bus.beat_bytes
         down, across = self._tiles(tiles)
         count, outputs = down * across, tiles.rows * tiles.columns
         data = tiles.rows * self.inner * config.inp_elem_bytes / beat
@@ -212,7 +234,7 @@ class Product:
         return tiles.columns if tiles.columns >= _BANKS or tiles.rows == 1 else tiles.rows
 
     def _work(self, tiles: MatmulTiles) -> Work:
-        config, bus = self.env.config, Bus()
+        config, bus = self.env.config, self._bus
         down, across = self._tiles(tiles)
         steps, outputs = self.inner // tiles.inner, tiles.rows * tiles.columns
         rows, columns = (1, 1) if steps == 1 else (tiles.rows, tiles.columns)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Self
 
-__all__ = ["Bus", "Work", "cycles", "turned_cycles"]
+__all__ = ["Bus", "Price", "Work", "cycles", "priced", "turned_cycles"]
 
 _RESET_LANES = 3
 """Accumulators that are cleared in a cycle, on the average: four, if neither GEMM nor ALU needs the bank."""
@@ -32,7 +32,7 @@ _PER_TILE = 30
 class Bus:
     """The memory port: bytes of a beat, and cycles from an address to its first beat.
 
-    Programs do not know the hardware that they will run on, so searches take the default.
+    Searches take the one of the environment's hardware, and the default where an environment does not say what it is.
     """
 
     beat_bytes: int = 8
@@ -41,6 +41,20 @@ class Bus:
     def beats(self, elements: int, element_bytes: int, rows: int = 1) -> int:
         """Return the beats of ``elements`` in ``rows`` contiguous parts, each of which is a burst or more."""
         return max(ceil(elements * element_bytes / self.beat_bytes), rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What a launch takes: ``cycles``, and how many of them each part of the hardware is busy.
+
+    ``load`` counts beats read, ``store`` beats written, ``gemm`` and ``alu`` operations.
+    """
+
+    cycles: int
+    load: int
+    gemm: int
+    alu: int
+    store: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +92,17 @@ class Work:
 def cycles(work: Work, bus: Bus) -> int:
     """Return the cycles of a launch that does ``work``."""
     return _cycles(work, bus, work.tile_copies, work.step_copies, work.kernels)
+
+
+def priced(work: Work, bus: Bus) -> Price:
+    """Return what a launch takes that does ``work``."""
+    return Price(
+        cycles=cycles(work, bus),
+        load=work.tiles * (work.steps * work.load + work.epilogue_load) + work.resident_loads * work.resident_load,
+        gemm=work.tiles * work.steps * work.gemm,
+        alu=work.tiles * work.alu,
+        store=work.tiles * work.store,
+    )
 
 
 def turned_cycles(work: Work, bus: Bus, tile_copies: int, step_copies: int) -> int:

@@ -14,17 +14,20 @@ from vta.topi.conv.conv2d_grouped import ChannelBlocks
 from vta.topi.core import epilogue
 from vta.topi.core.epilogue import Epilogue, Needs
 from vta.topi.core.layout import blocks
+from vta.topi.core.memory_port import bus_of
 from vta.topi.core.resident import Resident
 from vta.topi.tiling import (
     Bus,
     Candidate,
     Footprint,
+    Price,
     TilingError,
     Work,
     cheapest,
     copies_in_turn,
     divisors,
     even_parts,
+    priced,
     require_fit,
 )
 from vta.topi.transposed.conv2d_transpose_schedule import ProductLoops, TransposedLayer, TransposeTiles
@@ -62,7 +65,12 @@ class TransposeSearch:
 
     def best_tiles(self, what: str) -> TransposeTiles:
         """Return the tiles that take the fewest cycles; raises ``TilingError`` about ``what`` where none fits."""
-        return cheapest(self._candidates(), self.env.config, what, tolerance=_TOLERANCE)
+        return cheapest(self.candidates(), self.env.config, what, self._bus, tolerance=_TOLERANCE)
+
+    def price(self, tiles: TransposeTiles) -> Price:
+        """Return what a launch with ``tiles`` takes."""
+        work = self._work(tiles).turned(tiles.rotate_tiles, tiles.rotate_steps)
+        return priced(work, self._bus)
 
     def require_tiles(self, tiles: TransposeTiles, what: str) -> None:
         """Raise ``TilingError`` unless the schedule can have ``tiles`` and they fit the scratchpads."""
@@ -82,6 +90,10 @@ class TransposeSearch:
         require_fit(self._footprint(tiles), self.env.config, what)
 
     @cached_property
+    def _bus(self) -> Bus:
+        return bus_of(self.env)
+
+    @cached_property
     def _needs(self) -> Needs:
         return epilogue.needs(self.epilogue)
 
@@ -98,7 +110,8 @@ class TransposeSearch:
         )
         return rows, columns
 
-    def _candidates(self) -> Iterator[Candidate[TransposeTiles]]:
+    def candidates(self) -> Iterator[Candidate[TransposeTiles]]:
+        """Yield the choices that the search looks at: the smallest tiles, and what fits of the others."""
         capacity = Footprint.capacity(self.env.config)
         strides = self.layer.window.strides
         smallest = TransposeTiles(*strides)
@@ -195,7 +208,7 @@ class TransposeSearch:
 
     def _beats(self, tiles: TransposeTiles) -> tuple[int, int]:
         """Return the beats of a step's data (or of resident data) and of its weights."""
-        config, bus, layer = self.env.config, Bus(), self.layer
+        config, bus, layer = self.env.config, self._bus, self.layer
         read, rows, columns = self._fetched(tiles)
         seen = min(rows, layer.image[0]) * min(columns, layer.image[1])  # pads are not read
         data = bus.beats(read * seen, config.inp_elem_bytes, read * min(rows, layer.image[0]))
@@ -220,12 +233,12 @@ class TransposeSearch:
             load = min(load, count // channels * data + count * weights)
         if self.layer.taken * tiles.tile_co * prod(self.layer.window.kernel) <= self.env.config.wgt_depth:
             load = min(load, channels * weights + count * data)
-        store = outputs * self.env.config.out_elem_bytes / Bus().beat_bytes
+        store = outputs * self.env.config.out_elem_bytes / self._bus.beat_bytes
         busiest = max(load, count * max(gemm, outputs * self._needs.operations, store))
         return busiest + count * _PER_TILE + ((data + weights) / steps + outputs * self._needs.operations + store) / 2
 
     def _work(self, tiles: TransposeTiles) -> Work:
-        config, bus = self.env.config, Bus()
+        config, bus = self.env.config, self._bus
         images, channels, rows, columns = self._counts(tiles)
         steps = self.layer.taken // tiles.tile_ci
         outputs = tiles.tile_h * tiles.tile_w * tiles.tile_co

@@ -1,0 +1,53 @@
+"""The bench of the cost model: ranks, what is drawn, and a small run on the hardware."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from bench import cost_model
+from bench.cost_model import Point, points, rank_correlation, report
+from vta.topi import Dense
+
+
+def test_ranks_agree_disagree_and_are_shared() -> None:
+    assert rank_correlation([1, 2, 3, 9], [10, 20, 30, 31]) == pytest.approx(1)
+    assert rank_correlation([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
+    assert rank_correlation([1, 1, 2], [5, 5, 6]) == pytest.approx(1)
+    assert rank_correlation([1, 1], [2, 2]) == 1
+    assert rank_correlation([1, 1], [2, 3]) == 0
+
+
+def test_the_error_is_relative_to_the_hardware() -> None:
+    assert Point(0, Dense(1, 16, 16), "64/1", None, 90, 100).error == pytest.approx(-0.1)
+
+
+def test_nine_of_ten_decide(capsys: pytest.CaptureFixture[str]) -> None:
+    found = [Point(n, Dense(1, 16, 16), "64/1", None, 100, 100) for n in range(19)]
+    off = Point(19, Dense(1, 16, 16), "64/1", None, 200, 100)
+    assert report([*found, off], 0.1)
+    assert not report([off], 0.1)
+    assert "+100.0%: 100 cycles on 64/1" in capsys.readouterr().out
+
+
+def test_schedules_are_compared_with_the_hardware_and_are_the_same_for_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost_model, "random_layer", lambda rng: Dense(16, 16 * int(rng.integers(8, 12)), 128))
+    found = list(points(3, 2, 5, ["64/1"]))
+    assert [point.of for point in found] == [0, 0, 1]
+    assert all(abs(point.error) < 0.5 for point in found)
+    monkeypatch.setattr(cost_model, "measured", lambda *_: 100)
+    assert [(p.operator, p.tiles) for p in points(3, 2, 5, ["64/1"])] == [(p.operator, p.tiles) for p in found]
+
+
+def test_operators_of_all_kinds_are_drawn() -> None:
+    drawn = {type(cost_model.random_layer(np.random.default_rng(n))).__name__ for n in range(40)}
+    assert drawn == {"Conv2d", "Dense", "BatchMatmul"}
+
+
+def test_hardware_that_cannot_be_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["cost_model", "--hardware", "96/1"])
+    with pytest.raises(SystemExit):
+        cost_model.main()
+    assert "expected BITS/LATENCY such as 64/16, with bits of 64, 128, 256, 512, got '96/1'" in capsys.readouterr().err
