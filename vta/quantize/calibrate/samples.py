@@ -14,7 +14,7 @@ from vta.quantize.errors import CalibrationError
 
 __all__ = ["InputType", "Samples", "input_types"]
 
-_BATCH_ELEMENTS = 1 << 18
+_BATCH_ELEMENTS = 1 << 19
 """Numbers of the inputs that are run at a time."""
 
 

@@ -1,8 +1,8 @@
 """Weights rounded up or down so that the layer's sums, not the weights, come closest.
 
 A rounding error in one weight is made up for by the weights that are not rounded yet, as far as the layer's inputs on
-data go together (the greedy form of AdaRound's problem, solved with the inverse of the inputs' second moments as in
-GPTQ, Frantar et al. 2022). A channel keeps it only where it lowers the error on inputs. Grouped and depthwise
+data go together (the greedy form of AdaRound's problem, solved with a factor of the inputs' second moments: GPTQ, Frantar et
+al. 2022). A channel keeps it only where it lowers the error on inputs. Grouped and depthwise
 convolutions have a problem for each group. Tests: tests/vta/quantize/improve/test_rounding.py.
 """
 
@@ -13,6 +13,7 @@ from isa.progress import tell, told
 from runtime.executor.operators.types import Array
 from vta.quantize.calibrate.float_run import Runner
 from vta.quantize.calibrate.samples import Samples
+from vta.quantize.encoding import Encoding
 from vta.quantize.graph import Graph, attribute, name_of, whole, wholes
 from vta.quantize.plan import Plan
 from vta.quantize.weights import WeightCells
@@ -42,7 +43,7 @@ def optimised_weights(graph: Graph, plan: Plan, numbers: Numbers, samples: Sampl
             tell("rounding weights", done, len(layers), "layers")
             encoding = numbers.encodings[plan.points[node.input[0]].root]
             share = max(1, _POSITIONS * len(next(iter(feed.values()))) // min(_SAMPLES, samples.count))
-            found = _moments(graph, node, encoding.rounded(inputs[node.input[0]]), share, rng)
+            found = _moments(_columns(graph, node, inputs[node.input[0]], share, rng), encoding)
             moments[name_of(node)] = moments[name_of(node)] + found if name_of(node) in moments else found
     for node in layers:
         made[name_of(node)] = _optimised(graph, node, made[name_of(node)], moments[name_of(node)])
@@ -68,20 +69,17 @@ def _rows(node: onnx.NodeProto, weight: Array) -> Array:
     return weight if attribute(node, "transB", 0) else weight.T
 
 
-def _moments(graph: Graph, node: onnx.NodeProto, data: Array, share: int, rng: np.random.Generator) -> Array:
-    """Return the second moments of what a layer multiplies, for each group: (groups, k, k)."""
-    if node.op_type == "Gemm":
-        return (data.T @ data)[None].astype(np.float32)
-    columns = _columns(graph, node, data, share, rng)
-    if len(columns) == 1:
-        found: Array = (columns[0].T @ columns[0])[None]
-    else:
-        found = np.einsum("gni,gnj->gij", columns, columns)
+def _moments(columns: Array, encoding: Encoding) -> Array:
+    """Return the second moments of what a layer multiplies, in int8, for each group: (groups, k, k)."""
+    rounded = encoding.rounded(columns)
+    found: Array = rounded.transpose(0, 2, 1) @ rounded
     return found
 
 
 def _columns(graph: Graph, node: onnx.NodeProto, data: Array, share: int, rng: np.random.Generator) -> Array:
-    """Return what a convolution multiplies at ``share`` places drawn at random: (groups, places, k)."""
+    """Return what a layer multiplies, of a convolution at ``share`` places drawn at random: (groups, places, k)."""
+    if node.op_type == "Gemm":
+        return data[None].astype(np.float32)
     kernel = graph.constants[node.input[1]].shape[2:]
     pads = wholes(node, "pads", [0] * 4)
     if attribute(node, "auto_pad", b"NOTSET") not in (b"NOTSET", b"VALID"):
@@ -128,26 +126,37 @@ def rounded_rows(rows: Array, scales: Array, moments: Array) -> Array:
     mean = np.trace(moments, axis1=1, axis2=2) / size
     damped = moments + np.eye(size) * np.where(mean > 0, mean * _DAMPING, 1.0)[:, None, None]
     order = np.argsort(-np.diagonal(damped, axis1=1, axis2=2), axis=1, kind="stable")
-    sorted_moments = np.take_along_axis(np.take_along_axis(damped, order[:, :, None], 1), order[:, None, :], 2)
-    inverse = np.linalg.inv(sorted_moments)
-    upper = np.linalg.cholesky((inverse + inverse.transpose(0, 2, 1)) / 2).transpose(0, 2, 1)
     cells = np.empty_like(nearest)
     columns = np.broadcast_to(order[:, None, :], scaled.shape)
-    found = _with_feedback(np.take_along_axis(scaled, columns, 2), upper)
+    sorted_moments = np.take_along_axis(np.take_along_axis(damped, order[:, :, None], 1), order[:, None, :], 2)
+    found = _with_feedback(np.take_along_axis(scaled, columns, 2), _feedback(sorted_moments))
     np.put_along_axis(cells, columns, found, 2)
     old, new = (((e @ moments) * e).sum(-1) for e in (nearest - scaled, cells - scaled))
     return np.where((new < old)[..., None], cells, nearest)
 
 
-def _with_feedback(scaled: Array, upper: Array) -> Array:
+def _feedback(moments: Array) -> Array:
+    """Return what share of a column's loss each later one makes up for: (groups, k, k), above the diagonal.
+
+    With ``moments = (1 + u) d (1 + u)'`` the error is the sum over columns of ``d`` times the square of the column's
+    own loss and ``u`` times those before it (Chee et al. 2023, section 3). ``u`` comes of the Cholesky factor of the
+    moments in the opposite order.
+    """
+    upper = np.linalg.cholesky(moments[:, ::-1, ::-1])[:, ::-1, ::-1]
+    shares: Array = upper / np.diagonal(upper, axis1=1, axis2=2)[:, None, :]
+    return shares
+
+
+def _with_feedback(scaled: Array, shares: Array) -> Array:
     """Round column by column; what a column loses is given to those that follow."""
-    rest, cells = scaled.copy(), np.empty_like(scaled)
-    for begin in range(0, scaled.shape[2], _BLOCK):
-        end = min(begin + _BLOCK, scaled.shape[2])
-        lost = np.zeros((*scaled.shape[:2], end - begin))
+    plain = np.ascontiguousarray(scaled.transpose(0, 2, 1))
+    lost = np.zeros_like(plain)
+    for begin in range(0, plain.shape[1], _BLOCK):
+        end = min(begin + _BLOCK, plain.shape[1])
+        rest = plain[:, begin:end] + shares[:, :begin, begin:end].transpose(0, 2, 1) @ lost[:, :begin]
         for at in range(begin, end):
-            cells[..., at] = np.clip(np.rint(rest[..., at]), -127, 127)
-            lost[..., at - begin] = (rest[..., at] - cells[..., at]) / upper[:, at, at, None]
-            rest[..., at:end] -= lost[..., at - begin, None] * upper[:, None, at, at:end]
-        rest[..., end:] -= lost @ upper[:, begin:end, end:]
-    return cells
+            column = np.clip(np.rint(rest[:, at - begin]), -127, 127)
+            lost[:, at] = plain[:, at] - column
+            rest[:, at - begin + 1 :] += shares[:, at, at + 1 : end, None] * lost[:, None, at]
+    cells: Array = (plain - lost).transpose(0, 2, 1)
+    return np.rint(cells)
