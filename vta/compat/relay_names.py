@@ -77,6 +77,20 @@ def _from_onnx(*args: object, **options: object) -> object:
     return from_onnx(*args, **options)  # type: ignore[arg-type]
 
 
+def _from_keras(*args: object, **options: object) -> object:
+    """Return a Keras model as a module, through ONNX."""
+    from vta.relay.front.frontend import from_keras
+
+    return from_keras(*args, **options)  # type: ignore[arg-type]
+
+
+def _from_pytorch(*args: object, **options: object) -> object:
+    """Return a PyTorch module as a module, through ONNX."""
+    from vta.relay.front.frontend import from_pytorch
+
+    return from_pytorch(*args, **options)  # type: ignore[arg-type]
+
+
 def _qconfig(**settings: object) -> object:
     """Return settings of ``quantize`` for use with ``with``."""
     from vta.relay.front.quantize import qconfig
@@ -111,7 +125,7 @@ def relay_names() -> Tree:
         "qnn": {"op": vars(operators.qnn.op)},
         "build_module": built,
         "transform": of_passes,
-        "frontend": {"from_onnx": _from_onnx},
+        "frontend": {"from_keras": _from_keras, "from_onnx": _from_onnx, "from_pytorch": _from_pytorch},
         "quantize": {"qconfig": _qconfig, "quantize": _quantize},
     }
 

@@ -59,7 +59,7 @@ _FRONT: Mapping[str, str] = {
 }  # fmt: skip
 """TVM's name -> the module of ``front`` that has it."""
 
-_FRONT_MODULES = ("frontend", "graph_executor")
+_FRONT_MODULES = ("frontend", "graph_executor", "quantize")
 
 
 def __getattr__(name: str) -> Any:  # TVM's names, whatever they are

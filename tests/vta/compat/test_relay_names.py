@@ -42,6 +42,11 @@ m.run(data=data)
 np.testing.assert_allclose(m.get_output(0).numpy(), np.exp(data + 1), rtol=1e-5)
 assert relay.op.nn.relu is relay.nn.relu
 onnx_frontend = relay.frontend.from_onnx
+for front, network in ((relay.frontend.from_pytorch, [("x", (1, 3))]), (relay.frontend.from_keras, {"x": (1, 3)})):
+    try:
+        front(None, network)
+    except tvm.error.TVMError as error:
+        assert str(error).startswith("from_"), error
 print("done")
 """
 

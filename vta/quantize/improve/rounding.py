@@ -1,9 +1,9 @@
 """Weights rounded up or down so that the layer's sums, not the weights, come closest.
 
 A rounding error in one weight is made up for by the weights that are not rounded yet, as far as the layer's inputs on
-data go together (the greedy form of AdaRound's problem, solved with a factor of the inputs' second moments: GPTQ, Frantar et
-al. 2022). A channel keeps it only where it lowers the error on inputs. Grouped and depthwise
-convolutions have a problem for each group. Tests: tests/vta/quantize/improve/test_rounding.py.
+data go together (the greedy form of AdaRound's problem, solved with a factor of the inputs' second moments: GPTQ,
+Frantar et al. 2022). A channel keeps it only where it lowers the error on inputs. Grouped and depthwise convolutions
+have a problem for each group. Tests: tests/vta/quantize/improve/test_rounding.py.
 """
 
 import numpy as np
