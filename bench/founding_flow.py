@@ -23,6 +23,7 @@ import numpy as np
 import vta
 from bench.models.labelled import Array, crops
 from bench.models.networks import resnet18
+from runtime.executor.network import DeviceStep
 from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from vta import graph_executor, nd, relay
@@ -98,6 +99,8 @@ def main() -> None:
         if at < options.check:
             [other] = reference.run({"image": image}).values()
             right &= np.array_equal(found, run(built.function, [image])) and np.array_equal(found, other)
+    count = sum(len(launch) for step in built.network.steps if isinstance(step, DeviceStep) for launch in step.launches)
+    print(f"  {count:,} instructions (upstream 330,702)")
     print(f"  cosine to float on {len(cosines)} pictures: mean {np.mean(cosines):.4f}, worst {min(cosines):.4f}")
     print(f"  sim's, the reference's and the integer graph's bits, {options.check} pictures: {right}")
     sys.exit(not (right and min(cosines) >= LEAST))

@@ -34,6 +34,8 @@ _GLANCE = 16
 _ALL = " for all tensors"
 _BETTER_DB = 0.05
 """What a change must bring to be kept: less is chance."""
+_EQUALISED_DB = 1.0
+"""What equalisation must bring at a glance: rounding and biases, improved afterwards, make up for less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class _Work:
             return self._graph, ()
         few = self._samples.head(_GLANCE)
         plain, changed = (self._mixed(graph, keep, few)[0].score.sqnr_db for graph in (self._graph, other))
-        return (other, ("equalisation across layers",)) if changed >= plain + _BETTER_DB else (self._graph, ())
+        return (other, ("equalisation across layers",)) if changed >= plain + _EQUALISED_DB else (self._graph, ())
 
     def _calibrated(self, graph: Graph, done: tuple[str, ...], keep: tuple[str, ...]) -> _State:
         """Return the network with the ranges that lose least: of each tensor its own method, or of all the same."""
