@@ -8,6 +8,7 @@ from vta.quantize.graph import Graph, name_of
 from vta.quantize.prepare.fold_affine import fold_affine
 from vta.quantize.prepare.fold_constants import fold_constants
 from vta.relay.onnx.loading import opset_of
+from vta.relay.onnx.old_versions import in_known_version
 
 __all__ = ["prepared"]
 
@@ -24,6 +25,7 @@ def prepared(model: onnx.ModelProto) -> Graph:
         if node.op_type in _QUANTISED or node.domain not in ("", "ai.onnx"):
             reason = "is quantised already" if node.op_type in _QUANTISED else f"has an operator of {node.domain!r}"
             raise QuantizeError(f"node {name_of(node)!r} ({node.op_type}): the model {reason}; give the float model")
+    model = in_known_version(model)
     if opset_of(model) < _OPSET:
         try:
             model = version_converter.convert_version(model, _OPSET)

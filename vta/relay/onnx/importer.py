@@ -29,6 +29,7 @@ from vta.relay.onnx.functions import function_of
 from vta.relay.onnx.loading import load_model, opset_of, tensor_value
 from vta.relay.onnx.local_functions import MOST_NODES, written_out
 from vta.relay.onnx.node import Node
+from vta.relay.onnx.old_versions import in_known_version
 from vta.relay.onnx.one_node import captured_names
 
 __all__ = ["Shapes", "from_onnx"]
@@ -59,7 +60,7 @@ def from_onnx(
 
 
 def _imported(model: onnx.ModelProto, shapes: Shapes, constants: Mapping[str, Array]) -> Function:
-    model = written_out(model)
+    model = written_out(in_known_version(model))
     graph = model.graph
     opsets = {entry.domain: entry.version for entry in model.opset_import} | {"": opset_of(model)}
     weights = {tensor.name for tensor in graph.initializer}

@@ -25,7 +25,7 @@ LIMIT_BYTES = 2 << 30
 """A model file's largest size: what protobuf can hold."""
 
 OLDEST_OPSET = 7
-"""Older models give some operators another meaning, and say so nowhere."""
+"""Older models give some operators another meaning; ``old_versions`` turns 6 into this."""
 
 
 def load_model(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> onnx.ModelProto:
