@@ -127,6 +127,15 @@ def test_br_130_places_are_int64(kind: str) -> None:
     assert result.dtype == np.int64
 
 
+def test_br_130_places_of_the_largest_are_int64() -> None:
+    nodes = [helper.make_node("TopK", ["x", "k"], ["values", "y"], name="top", axis=1)]
+    model = model_of(nodes, X, weights={"k": np.array([2])}, outputs=["y"])
+    result = run(from_onnx(model), [np.array([[1, 3, 2], [6, 4, 5]], np.float32)])
+    assert isinstance(result, np.ndarray)
+    assert result.dtype == np.int64
+    np.testing.assert_array_equal(result, [[1, 2], [0, 2]])
+
+
 def test_br_131_round_has_ties_to_even() -> None:
     x = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5], np.float32)
     result = run(from_onnx(model_of([node("Round", ["x"], "y")], {"x": ("float32", (6,))})), [x])
@@ -138,6 +147,25 @@ def test_br_139_scales_go_along_their_axis() -> None:
     model = model_of([node("DequantizeLinear", ["x", "s", "z"], "y", axis=1)], {"x": ("int8", (2, 3))}, weights=weights)
     result = run(from_onnx(model), [np.array([[1, 1, 1], [4, 4, 4]], np.int8)])
     np.testing.assert_array_equal(result, [[0.5, 0, 20], [2, 6, 50]])
+
+
+def test_br_139_one_axis_has_one_scale_or_one_each() -> None:
+    for scales, wanted in (([0.5], [1, 2, 3]), ([0.5, 2, 10], [1, 8, 60])):
+        weights = {"s": np.array(scales if len(scales) > 1 else scales[0], np.float32)}
+        given = {"x": ("int8", (3,))}
+        model = model_of([node("DequantizeLinear", ["x", "s"], "y", axis=0)], given, weights=weights)
+        np.testing.assert_array_equal(run(from_onnx(model), [np.array([2, 4, 6], np.int8)]), wanted)
+
+
+def test_br_139_a_layer_rescales_by_its_output_channels() -> None:
+    scales = np.array([0.5, 1, 0.25], np.float32)
+    weights = {"xs": np.float32(1), "xz": np.int8(0), "w": np.full((3, 1, 1, 1), 8, np.int8), "ws": scales,
+               "wz": np.zeros(3, np.int8), "ys": np.float32(2), "yz": np.int8(1)}  # fmt: skip
+    made = node("QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz"], "y")
+    model = model_of([made], {"x": ("int8", (2, 1, 1, 2))}, weights=weights)
+    x = np.array([1, 2, 3, -1], np.int8).reshape(2, 1, 1, 2)
+    wanted = x * 8 * scales.reshape(1, 3, 1, 1) / 2 + 1
+    np.testing.assert_array_equal(run(from_onnx(model), [x]), wanted)
 
 
 def test_a_branch_that_is_known_is_written_out() -> None:
