@@ -11,6 +11,7 @@ The exit status says whether all passed.
 
 import argparse
 import collections
+import math
 import sys
 import traceback
 from dataclasses import dataclass, field
@@ -52,7 +53,7 @@ class Maker:
         same = [name for name, value in self.weights.items() if value.shape == shape]
         if same and self.rng.random() < 0.3:
             return str(self.pick(*same))
-        made = self.rng.standard_normal(shape) * np.sqrt(2 / max(1, np.prod(shape[1:])))
+        made = self.rng.standard_normal(shape) * np.sqrt(2 / max(1, math.prod(shape[1:])))
         match self.pick(*["plain"] * 6, "zero channels", "zero", "large", "small", "tiny", "constant", "outlier"):
             case "zero channels":
                 made[self.rng.random(shape[0]) < 0.5] = 0
@@ -68,6 +69,8 @@ class Maker:
                 made[:] = 0.5
             case "outlier":
                 made.reshape(-1)[int(self.rng.integers(made.size))] = 50
+            case _:
+                pass
         return self.named(made.astype(np.float32))
 
     def named(self, value: Array) -> str:
@@ -110,7 +113,7 @@ class Maker:
     def pointwise(self) -> None:
         name, shape = self.image()
         kind = self.pick("Relu", "Relu", "Relu", "Clip", "Sigmoid", "HardSwish", "LeakyRelu", "Tanh", "Neg", "Abs")
-        limits = [self.named(np.float32(v)) for v in (0, self.pick(6, 1, 0.01))] if kind == "Clip" else []
+        limits = [self.named(np.array(v, np.float32)) for v in (0, self.pick(6, 1, 0.01))] if kind == "Clip" else []
         self.node(kind, [name, *limits], shape)
 
     def pool(self) -> None:
@@ -145,6 +148,8 @@ class Maker:
                 self.node("GlobalAveragePool", [name], (c, 1, 1))
                 self.node("Flatten", [self.values[-1][0]], (c,))
                 self._dense(c)
+            case _:
+                pass
 
     def _dense(self, inputs: int) -> None:
         out = int(self.pick(1, 2, 10, 17))
@@ -201,6 +206,8 @@ def case(seed: int, number: int) -> Case:
             data = data.astype("U8")
         case "rank":
             data = data[0]
+        case _:
+            pass
     options = Options(
         per_channel=bool(rng.random() < 0.7), symmetric=bool(rng.random() < 0.6), power_of_two=bool(rng.random() < 0.3),
         equalise=bool(rng.random() < 0.7), floor=maker.pick(None, None, None, 0.99),

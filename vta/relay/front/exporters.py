@@ -72,7 +72,10 @@ def _input_info(info: Any, dtype: str) -> tuple[str, tuple[int, ...], str]:
             return name, tuple(int(size) for size in shape), kind
         case (str(name), Iterable() as shape):
             return name, tuple(int(size) for size in shape), dtype
-    raise RelayError(f"from_pytorch: input_infos are (name, sizes) or (name, (sizes, element type)), not {info!r}")
+        case _:
+            raise RelayError(
+                f"from_pytorch: input_infos are (name, sizes) or (name, (sizes, element type)), not {info!r}"
+            )
 
 
 def _imported(name: str, asked: str, needed: str) -> ModuleType:

@@ -5,6 +5,7 @@ The exporters stand in here: they are too large to install for a test. One test 
 
 import importlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -120,10 +121,11 @@ def test_keras_2_comes_through_tf2onnx(layout: str, turned: list[str] | None, mo
 
 
 def test_exporters_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, call, needed in (
+    calls: list[tuple[str, Callable[[], object], str]] = [
         ("torch", lambda: relay.frontend.from_pytorch("module", [("x", (1, 2))]), "from_pytorch needs torch"),
         ("tf2onnx", lambda: relay.frontend.from_keras(Keras2()), "from_keras needs tf2onnx and tensorflow"),
-    ):
+    ]
+    for name, call, needed in calls:
         monkeypatch.setitem(sys.modules, name, None)  # as if it was not installed
         with pytest.raises(RelayError) as caught:
             call()
@@ -169,8 +171,7 @@ def test_what_is_no_keras_model_is_refused() -> None:
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 def test_pytorch_itself_exports_a_network_with_the_same_results() -> None:
-    import torch
-
+    torch: Any = importlib.import_module("torch")
     torch.manual_seed(1)
     net = torch.nn.Sequential(
         torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
