@@ -31,4 +31,4 @@ def test_results_are_judged_by_labels_and_masks() -> None:
     assert (task.input, task.shapes) == ("image", {"image": (1, 3, 8, 8)})
     task.reference["float"] = np.array([0.9, 0.9, 0.0, 0.0])
     assert same_mask(np.array([0.9, 0.0, 0.9, 0.0]), task) == pytest.approx(1 / 3)
-    assert set(TASKS) == {"fashion", "efficientnet", "rnet", "onet", "direction", "detection"}
+    assert set(TASKS) == {"fashion", "efficientnet", "stretched", "rnet", "onet", "direction", "detection"}

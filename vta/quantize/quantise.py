@@ -34,6 +34,8 @@ _GLANCE = 16
 _ALL = " for all tensors"
 _BETTER_DB = 0.05
 """What a change must bring to be kept: less is chance."""
+_CLIPPED_DB = 1.0
+"""What ranges that clip must bring if all tensors shall have them: held samples are much like those they come from."""
 _EQUALISED_DB = 1.0
 """What equalisation must bring at a glance: rounding and biases, improved afterwards, make up for less."""
 
@@ -115,7 +117,8 @@ class _Work:
         for method in self._options.methods if len(self._options.methods) > 1 else ():
             uniform = {name: next(c for c in each if c.method is method) for name, each in by_name.items()}
             other = self._state(graph, best.plan, best.observed, uniform)
-            best = _better(best, other, f"{method}{_ALL}")
+            least = _BETTER_DB if method is Method.MIN_MAX else _CLIPPED_DB
+            best = _better(best, other, f"{method}{_ALL}", least)
         return best
 
     def _mixed(
@@ -198,9 +201,9 @@ class _Work:
         return Report(tuple(rows), kept, state.improvements, state.score, self._samples.count)
 
 
-def _better(state: _State, other: _State, name: str) -> _State:
-    """Return the other network if it comes closer, with the name of what made it so."""
-    if other.score.sqnr_db < state.score.sqnr_db + _BETTER_DB:
+def _better(state: _State, other: _State, name: str, least: float = _BETTER_DB) -> _State:
+    """Return the other network if it comes closer by ``least`` decibels, with the name of what made it so."""
+    if other.score.sqnr_db < state.score.sqnr_db + least:
         return state
     before = tuple(each for each in state.improvements if not (name.endswith(_ALL) and each.endswith(_ALL)))
     return replace(other, improvements=(*before, name))

@@ -16,6 +16,8 @@ from vta.quantize.options import Method, Options
 __all__ = ["Candidate", "candidates", "clipped_share", "expected_noise"]
 
 Reals = npt.NDArray[np.float64]
+_CLIPPED_PAYS = 2.0
+"""How many times less noise a range that clips must make on held samples: what comes later reaches further."""
 _STEPS = 64
 """Ranges that are tried between nothing and everything."""
 
@@ -30,7 +32,10 @@ class Candidate:
 
 
 def candidates(seen: Histogram, held: Histogram, options: Options) -> list[Candidate]:
-    """Return what every method finds for the numbers ``seen``, judged on ``held``; the best one first."""
+    """Return what every method finds for the numbers ``seen``, judged on ``held``; the best one first.
+
+    The extremes are preferred, unless another range makes much less noise.
+    """
     found = []
     for method in options.methods:
         low, high = _range(method, seen, options)
@@ -40,7 +45,7 @@ def candidates(seen: Histogram, held: Histogram, options: Options) -> list[Candi
             choices = [power_of_two(plain, up=True), power_of_two(plain, up=False)]
         best = min(choices, key=lambda each: expected_noise(held, each))
         found.append(Candidate(method, best, expected_noise(held, best)))
-    return sorted(found, key=lambda each: each.noise)
+    return sorted(found, key=lambda each: each.noise * (1 if each.method is Method.MIN_MAX else _CLIPPED_PAYS))
 
 
 def expected_noise(histogram: Histogram, encoding: Encoding) -> float:

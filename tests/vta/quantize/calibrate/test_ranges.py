@@ -43,12 +43,21 @@ def test_noise_is_what_rounding_and_clipping_do(name: str, symmetric: bool) -> N
 @pytest.mark.parametrize("name", NUMBERS)
 def test_the_best_candidate_is_as_good_as_the_best_of_all_ranges(name: str) -> None:
     values = NUMBERS[name]
-    found = candidates(seen(values), seen(values), Options())
-    assert {each.method for each in found} == set(Method)
-    assert [each.noise for each in found] == sorted(each.noise for each in found)
+    found = min(candidates(seen(values), seen(values), Options()), key=lambda each: each.noise)
     best = min(plain_noise(values, values.min() * s, values.max() * s) for s in np.linspace(0.01, 1, 200))
-    chosen = found[0].encoding
+    chosen = found.encoding
     assert plain_noise(values, chosen.low + chosen.scale, chosen.high) <= best * 1.3
+
+
+def test_the_extremes_come_first_unless_another_range_makes_half_their_noise() -> None:
+    values = np.concatenate([np.linspace(-1, 1, 200_001), [2.5] * 2])
+    for outlier, first in ((1.2, Method.MIN_MAX), (1.38, Method.MIN_MAX), (3.0, Method.MSE)):
+        found = candidates(seen(np.append(values[:-2], outlier)), seen(values[:-2]), Options())
+        assert {each.method for each in found} == set(Method)
+        by_method = {each.method: each.noise for each in found}
+        assert by_method[Method.MSE] < by_method[Method.MIN_MAX]
+        assert (found[0].method is Method.MIN_MAX) == (first is Method.MIN_MAX)
+        assert (2 * min(by_method.values()) < by_method[Method.MIN_MAX]) == (first is not Method.MIN_MAX)
 
 
 def test_min_max_reaches_the_extremes_and_a_percentile_leaves_out_outliers() -> None:
