@@ -56,9 +56,13 @@ def test_pictures_have_the_networks_sizes(tutorial: ModuleType) -> None:
 def test_what_pip_cannot_fetch_is_a_sentence(
     tutorial: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failed = subprocess.CompletedProcess([], 1)
     asked: list[list[str]] = []
-    monkeypatch.setattr(subprocess, "run", lambda command, **_: asked.append(command) or failed)
+
+    def fail(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        asked.append(command)
+        return subprocess.CompletedProcess(command, 1)
+
+    monkeypatch.setattr(subprocess, "run", fail)
     with pytest.raises(SystemExit) as caught:
         tutorial.models(tmp_path / "models")
     assert str(caught.value) == (
