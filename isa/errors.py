@@ -8,5 +8,5 @@ tests/test_errors.py.
 __all__ = ["VTAError"]
 
 
-class VTAError(Exception):
+class VTAError(RuntimeError):
     """Something that was asked for cannot be done; the message is one sentence and the whole story."""

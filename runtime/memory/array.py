@@ -179,6 +179,22 @@ class HostArray(MappedArray):
         self._bytes: Bytes = np.zeros(max(self.nbytes, 1), np.uint8)
         self.pointer = int(self._bytes.ctypes.data)
 
+    @classmethod
+    def over(cls, array: Array) -> Self:
+        """Return an array of the memory of a numpy array, which it shares; that must be contiguous.
+
+        Raises ``ArrayError`` for other layouts. The numpy array is kept as long as this one.
+        """
+        if not array.flags.c_contiguous:
+            raise ArrayError(f"array of shape {array.shape}: its rows do not lie one after the other; copy it first")
+        self = cls.__new__(cls)
+        StoredArray.__init__(self, array.shape, array.dtype.name)
+        flat: Bytes = np.ndarray((max(self.nbytes, 0),), np.uint8, array.data) if array.size else np.zeros(1, np.uint8)
+        self._bytes = flat
+        self._owner = array
+        self.pointer = int(array.ctypes.data)
+        return self
+
     def _raw(self) -> Bytes:
         return self._bytes[: self.nbytes]
 

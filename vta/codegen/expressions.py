@@ -14,6 +14,7 @@ from vta.codegen import arithmetic, vectors
 from vta.codegen.element import element_pointer, load_element
 from vta.codegen.intrinsics import emit_math
 from vta.codegen.llvm_types import I32, POINTER, CodegenError, Value, constant, register_type
+from vta.codegen.packed_calls import emit_call_packed
 from vta.codegen.runtime_calls import RUNTIME_CALLS, Signature
 from vta.codegen.scope import FunctionScope
 from vta.tir.buffer import Buffer
@@ -203,7 +204,7 @@ def _is_risky(expr: Expr) -> bool:
     """Whether evaluating ``expr`` where it is not wanted could fail or touch foreign memory."""
     for node in walk(expr):
         match node:
-            case BufferLoad() | Call(op=Builtin.CALL_EXTERN):
+            case BufferLoad() | Call(op=Builtin.CALL_EXTERN | Builtin.CALL_PACKED):
                 return True
             case Div() | Mod() | FloorDiv() | FloorMod() if not (node.dtype.is_float or _is_nonzero(node.b)):
                 return True
@@ -243,6 +244,8 @@ def _emit_call(scope: FunctionScope, expr: Call) -> Value:
     match expr.op, expr.args:
         case Builtin.CALL_EXTERN | Builtin.CALL_PURE_EXTERN, (StringImm(value=name), *arguments):
             return _emit_extern(scope, name, tuple(arguments), expr.dtype)
+        case Builtin.CALL_PACKED, (StringImm(), *_):
+            return emit_call_packed(scope, expr, emit_expr)
         case Builtin.LIKELY, (value,):
             return emit_expr(scope, value)
         case Builtin.IF_THEN_ELSE, (condition, true_value, false_value):

@@ -18,7 +18,7 @@ from isa.errors import VTAError
 from isa.limits import DEFAULT_LIMITS, LimitError, Limits, read_file
 from isa.origin import Origin
 from isa.whole_file import write_whole
-from runtime import c_api
+from runtime import c_api, packed_call
 from runtime.memory.array import ElsewhereArray
 from runtime.native.compiling import assembly_of, compile_object
 from runtime.native.linking import LinkedObject, link
@@ -90,6 +90,9 @@ class Function:
             self._native = ctypes.CFUNCTYPE(ctypes.c_int32, *c_signature(self.info))(address)
         code = self._native(*bound.values)
         if code:
+            error = packed_call.kept_error()
+            if error is not None:
+                raise error
             messages = self._module.metadata.messages
             known = 0 < code <= len(messages)
             raise HostCodeError(messages[code - 1] if known else f"function {self.name!r} ended with code {code}")
@@ -150,7 +153,7 @@ class Module(FunctionTable[Function]):
         target = self._for_this_computer
         data = self._data if self._data is not None else compile_object(self._program, target)
         exports = [*self.functions, ORIGIN_SYMBOL]
-        return link(data, c_api.symbols(), exports, where=f"module {self.entry_name!r}")
+        return link(data, {**c_api.symbols(), **packed_call.symbols()}, exports, where=f"module {self.entry_name!r}")
 
     def origin(self) -> Origin | None:
         """Return where the statement came from whose runtime call is under way."""

@@ -46,6 +46,11 @@ class Schedule:
         """The operations that the schedule was made for, as they are now."""
         return tuple(self[op].op for op in self._outputs)
 
+    @property
+    def stage_map(self) -> dict[Operation, Stage]:
+        """The stage of every operation, as it was described and as it is now."""
+        return {op: stage for stage in self.stages for op in (stage.origin_op, stage.op)}
+
     def _append(self, stage: Stage, position: int) -> None:
         self.stages.insert(position, stage)
         for tensor in stage.op.outputs:

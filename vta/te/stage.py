@@ -5,11 +5,13 @@ Every primitive checks its arguments at the call. Tests: tests/vta/te/test_stage
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeAlias
 
 from isa.errors import VTAError
+from vta.te.axis_attrs import AxisAttrs, AxisView
 from vta.te.operation import ComputeOp, Operation
 from vta.te.relations import Fuse, Relation, Role, Singleton, Split, children_of, parents_of, roles_down
 from vta.te.tensor import TensorError, as_index
@@ -43,31 +45,6 @@ class AttachAt:
 
 
 Attach: TypeAlias = AttachKind | AttachAt
-
-
-@dataclass(slots=True)
-class AxisAttrs:
-    """How the loop of one axis runs."""
-
-    kind: ForKind | None = None
-    pragmas: list[tuple[str, Expr]] = field(default_factory=list)
-    thread: IterVar | None = None
-    intrinsic: TensorIntrin | None = None
-    align: tuple[int, int] | None = None
-
-    @property
-    def runs(self) -> str:
-        """How its iterations run ("" if nothing was said)."""
-        if self.thread is not None:
-            return f"a binding to thread axis {self.thread.name!r}"
-        if self.intrinsic is not None:
-            return f"tensor intrinsic {self.intrinsic.name!r}"
-        return "" if self.kind is None else f"{self.kind.value!r}"
-
-    @property
-    def said(self) -> str:
-        """What was said about the loop, pragmas included ("" if nothing)."""
-        return f"pragma {self.pragmas[0][0]!r}" if self.pragmas else self.runs
 
 
 def root_axes(op: Operation) -> tuple[IterVar, ...]:
@@ -135,6 +112,16 @@ class Stage:
         roles = dict.fromkeys(op.axis, Role.DATA) | dict.fromkeys(op.reduce_axis, Role.REDUCE)
         roles_down(self.relations, roles)
         return roles
+
+    @property
+    def iter_var_attrs(self) -> Mapping[IterVar, AxisView]:
+        """What was said about axes, under TVM's names."""
+        return {axis: AxisView(axis, attrs) for axis, attrs in self.attrs.items()}
+
+    @property
+    def attach_type(self) -> int:
+        """Where the stage is computed, as TVM's number: 1 at the root, 2 inlined, 4 at a loop of another stage."""
+        return {AttachKind.ROOT: 1, AttachKind.INLINE: 2}[self.attach] if isinstance(self.attach, AttachKind) else 4
 
     def thread_of(self, axis: IterVar) -> IterVar | None:
         """Return the thread axis that ``axis`` is bound to."""

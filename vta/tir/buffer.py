@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import IntFlag
 from functools import reduce
 from operator import mul
+from typing import ClassVar
 
 from vta.tir.dtype import HANDLE, INT32, DType
 from vta.tir.expr import (
@@ -22,6 +23,7 @@ from vta.tir.expr import (
     IntImm,
     Max,
     PointerType,
+    Ramp,
     Var,
     binary,
     const,
@@ -61,11 +63,36 @@ class Buffer:
     data_alignment: int = 64
     offset_factor: int = 1
 
+    READ: ClassVar[Access] = Access.READ
+    WRITE: ClassVar[Access] = Access.WRITE
+
     def __hash__(self) -> int:
         return id(self)
 
     def __eq__(self, other: object) -> bool:
         return self is other
+
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very buffer."""
+        return self is other
+
+    def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> BufferLoad:
+        """Return the element at ``indices``."""
+        return self.load(*(indices if isinstance(indices, tuple) else (indices,)))
+
+    def vload(self, begin: ExprLike | Sequence[ExprLike], dtype: str | None = None) -> BufferLoad:
+        """Return the element at ``begin``, or with a vector type that many elements side by side."""
+        return BufferLoad(self, self._vector_indices(begin, dtype))
+
+    def _vector_indices(self, begin: ExprLike | Sequence[ExprLike], dtype: str | None) -> tuple[Expr, ...]:
+        kind = self.dtype if dtype is None else DType(dtype)
+        if kind.element != self.dtype.element or kind.lanes % self.dtype.lanes:
+            raise ExprError(f"buffer {self.name!r} holds {self.dtype}; it cannot be read or written as {kind}")
+        given = begin if isinstance(begin, Sequence) and not isinstance(begin, str) else (begin,)
+        indices = tuple(convert(index) for index in given)
+        self.offset_of(indices)
+        lanes = kind.lanes // self.dtype.lanes
+        return indices if lanes == 1 else (*indices[:-1], Ramp(indices[-1], const(1, indices[-1].dtype), lanes))
 
     @property
     def element_strides(self) -> tuple[Expr, ...]:
@@ -131,7 +158,7 @@ class Buffer:
 
 
 def decl_buffer(
-    shape: Sequence[ExprLike],
+    shape: ExprLike | Sequence[ExprLike],
     dtype: str = "float32",
     name: str = "buffer",
     data: Var | None = None,
@@ -143,6 +170,7 @@ def decl_buffer(
 ) -> Buffer:
     """Declare a buffer, TVM's signature; ``offset_factor`` without ``elem_offset`` makes the offset a variable."""
     kind = DType(dtype)
+    sizes = shape if isinstance(shape, Sequence) and not isinstance(shape, str) else (shape,)
     memory = scope or "global"
     if elem_offset is None:
         elem_offset = Var(f"{name}_elem_offset") if offset_factor else IntImm(0)
@@ -150,7 +178,7 @@ def decl_buffer(
         name=name,
         data=data if data is not None else Var(name, HANDLE, PointerType(kind, memory)),
         dtype=kind,
-        shape=tuple(convert(s) for s in shape),
+        shape=tuple(convert(s) for s in sizes),
         strides=tuple(convert(s) for s in strides) if strides else (),
         elem_offset=convert(elem_offset),
         scope=memory,

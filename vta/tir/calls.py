@@ -6,10 +6,11 @@ Tests: tests/vta/tir/test_calls.py.
 from __future__ import annotations
 
 from isa.errors import VTAError
-from vta.tir.dtype import DType
-from vta.tir.expr import Builtin, Call, Expr, ExprLike, StringImm, convert
+from vta.tir.buffer import Buffer
+from vta.tir.dtype import HANDLE, INT32, DType
+from vta.tir.expr import Builtin, Call, Expr, ExprLike, StringImm, const, convert
 
-__all__ = ["CallError", "Op", "call_extern", "call_intrin", "call_pure_extern"]
+__all__ = ["CallError", "Op", "call_extern", "call_intrin", "call_packed", "call_pure_extern"]
 
 
 class CallError(VTAError, ValueError):
@@ -42,6 +43,24 @@ def call_extern(dtype: str, func_name: str, *args: ExprLike) -> Expr:
 def call_pure_extern(dtype: str, func_name: str, *args: ExprLike) -> Expr:
     """Return the call of a C function that does nothing but give a value."""
     return _extern(Builtin.CALL_PURE_EXTERN, dtype, func_name, args)
+
+
+def call_packed(func_name: str, *args: ExprLike | Buffer) -> Expr:
+    """Return the call of a function of Python, by its global name (``register_func``); a buffer comes as an array.
+
+    Its result is an int32: what the function returns, 0 if it returns nothing.
+    """
+    if not isinstance(func_name, str) or not func_name:
+        raise CallError(f"{Builtin.CALL_PACKED}: expected the name of a function, got {func_name!r}")
+    packed = (_array(arg) if isinstance(arg, Buffer) else convert(arg) for arg in args)
+    return Call(INT32, Builtin.CALL_PACKED, (StringImm(func_name), *packed))
+
+
+def _array(buffer: Buffer) -> Expr:
+    """Return what stands for a buffer among the arguments of a call: where it is, and how it lies there."""
+    shape = Call(HANDLE, Builtin.TUPLE, buffer.shape)
+    strides = Call(HANDLE, Builtin.TUPLE, buffer.strides)
+    return Call(HANDLE, Builtin.MAKE_ARRAY, (buffer.data, shape, strides, const(0, buffer.dtype), buffer.elem_offset))
 
 
 def call_intrin(dtype: str, func_name: str | Builtin, *args: ExprLike) -> Expr:

@@ -28,6 +28,8 @@ class Kind(StrEnum):
 
 _PATTERN = re.compile(r"(int|uint|float)(\d+)(?:x(\d+))?|(bool|handle)(?:x(\d+))?")
 _FLOAT_BITS = (16, 32, 64)
+_SHORT = {"int": "int32", "uint": "uint32", "float": "float32", "uint1": "bool"}
+"""Other names that TVM has for a type."""
 
 
 class DType(str):
@@ -44,6 +46,7 @@ class DType(str):
         """Parse ``name``; a ``DType`` comes back as it is."""
         if isinstance(name, cls):
             return name
+        name = _SHORT.get(name, name)
         match = _PATTERN.fullmatch(name)
         if match is None:
             raise DTypeError(

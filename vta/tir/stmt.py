@@ -14,7 +14,7 @@ from typing import TypeAlias
 from isa.origin import Origin
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import BOOL, DType
-from vta.tir.expr import Expr, IntImm, IterVar, Node, Range, Var, convert
+from vta.tir.expr import Expr, IntImm, IterVar, Node, Range, StringImm, Var, convert
 
 __all__ = [
     "Allocate", "AssertStmt", "AttrKey", "AttrStmt", "Block", "BufferRealize", "BufferStore", "Evaluate", "For",
@@ -31,6 +31,11 @@ class ForKind(StrEnum):
     PARALLEL = "parallel"
     VECTORIZED = "vectorized"
     UNROLLED = "unrolled"
+
+    @classmethod
+    def _missing_(cls, value: object) -> ForKind | None:
+        """Take TVM's numbers, too."""
+        return list(cls)[value] if isinstance(value, int) and 0 <= value < len(cls) else None
 
 
 class AttrKey(StrEnum):
@@ -63,6 +68,15 @@ def _settle_all(stmt: object, name: str) -> None:
         object.__setattr__(stmt, name, tuple(map(convert, values)))
 
 
+def _condition_first(stmt: Allocate | BufferRealize) -> None:
+    """Let a new statement that was given its condition first have both in their places."""
+    if not isinstance(stmt.body, Stmt):
+        condition: object = stmt.body
+        object.__setattr__(stmt, "body", stmt.condition)
+        object.__setattr__(stmt, "condition", condition)
+    _settle(stmt, "condition")
+
+
 @dataclass(frozen=True, slots=True)
 class BufferStore:
     """``buffer[indices] = value``."""
@@ -90,7 +104,7 @@ class Evaluate:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """``body`` for ``loop_var`` from ``min`` to ``min + extent - 1``."""
+    """``body`` for ``loop_var`` from ``min`` to ``min + extent - 1``; also in TVM's order, ``kind`` before ``body``."""
 
     loop_var: Var
     min: Expr
@@ -100,6 +114,10 @@ class For:
     origin: Origin | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.body, str | int):
+            kind = ForKind(self.body)
+            object.__setattr__(self, "body", self.kind)
+            object.__setattr__(self, "kind", kind)
         _settle(self, "min", self.loop_var.dtype)
         _settle(self, "extent", self.loop_var.dtype)
 
@@ -129,12 +147,18 @@ class AttrStmt:
     def __post_init__(self) -> None:
         _settle(self, "value")
 
+    @property
+    def attr_key(self) -> str:
+        """The key, under TVM's name."""
+        return self.key
+
 
 @dataclass(frozen=True, slots=True)
 class Allocate:
     """``buffer_var`` points to ``extent`` elements of ``dtype`` while ``body`` runs, in the memory of its pointer type.
 
-    ``extents`` multiply; uninitialised. Passes after storage flattening see memory through this node alone.
+    ``extents`` multiply; uninitialised. Passes after storage flattening see memory through this node alone. Also in
+    TVM's order, ``condition`` before ``body``.
     """
 
     buffer_var: Var
@@ -145,8 +169,10 @@ class Allocate:
     origin: Origin | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        if type(self.dtype) is not DType:
+            object.__setattr__(self, "dtype", DType(self.dtype))
+        _condition_first(self)
         _settle_all(self, "extents")
-        _settle(self, "condition")
 
     @property
     def scope(self) -> str:
@@ -156,13 +182,21 @@ class Allocate:
 
 @dataclass(frozen=True, slots=True)
 class BufferRealize:
-    """``bounds`` of ``buffer`` exist while ``body`` runs; storage flattening turns it into ``Allocate``."""
+    """``bounds`` of ``buffer`` exist while ``body`` runs; storage flattening turns it into ``Allocate``.
+
+    Also in TVM's order, ``condition`` before ``body``.
+    """
 
     buffer: Buffer
     bounds: tuple[Range, ...]
     body: Stmt
     condition: Expr = _TRUE
     origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if type(self.bounds) is not tuple:
+            object.__setattr__(self, "bounds", tuple(self.bounds))
+        _condition_first(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +235,8 @@ class AssertStmt:
     origin: Origin | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.message, StringImm):
+            object.__setattr__(self, "message", self.message.value)
         _settle(self, "condition")
 
 

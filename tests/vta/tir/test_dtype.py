@@ -49,7 +49,7 @@ def test_bounds_are_those_of_twos_complement() -> None:
     ("name", "message"),
     [
         ("i8", "unknown dtype 'i8'; expected for example 'int8', 'int32', 'float32', 'bool', 'handle'"),
-        ("int", "unknown dtype 'int'; expected for example 'int8', 'int32', 'float32', 'bool', 'handle'"),
+        ("int0x", "unknown dtype 'int0x'; expected for example 'int8', 'int32', 'float32', 'bool', 'handle'"),
         ("float8", "unknown dtype 'float8'; floats have 16, 32 or 64 bits"),
         ("int65", "unknown dtype 'int65'; integers have 1 to 64 bits, lanes at least 1"),
         ("int0", "unknown dtype 'int0'; integers have 1 to 64 bits, lanes at least 1"),
@@ -66,3 +66,7 @@ def test_only_integers_have_bounds() -> None:
     with pytest.raises(DTypeError) as caught:
         _ = DType("float32").bounds
     assert str(caught.value) == "dtype float32 has no integer bounds"
+
+
+def test_short_names_are_tvms() -> None:
+    assert [DType(name) for name in ("int", "uint", "float", "uint1")] == ["int32", "uint32", "float32", "bool"]

@@ -184,11 +184,12 @@ def test_conversion_takes_scalars_strings_and_axes() -> None:
     assert str(axis + 1) == "(x + 1)"
     assert convert(3).dtype == "int32"
     assert convert(2**40).dtype == "int64"
-    assert convert(np.uint8(3)).dtype == "int32"
+    assert convert(np.uint8(3)).dtype == "uint8"
     assert convert(True).dtype == "bool"
     assert convert(np.bool_(False)).dtype == "bool"
     assert convert(0.5).dtype == "float32"
-    assert convert(np.float64(0.5)).dtype == "float32"
+    assert convert(np.float64(0.5)).dtype == "float64"
+    assert convert(np.float16(0.5)).dtype == "float16"
     assert convert(3, "int8").dtype == "int8"
     assert same(convert("text"), StringImm("text"))
     assert len({axis, IterVar(None, x)}) == 2
@@ -224,6 +225,9 @@ def test_casts_of_constants_fold() -> None:
         (lambda: const(1.5, "int32"), "constant 1.5 is not an integer, but int32 was asked for"),
         (lambda: x / 2, "/ between integers is ambiguous; use // (floor) or tir.truncdiv"),
         (lambda: f >> 1, "tir.shift_right needs integer operands, not float32"),
+        (lambda: ~f, "tir.bitwise_not needs an integer, not float32"),
+        (lambda: x << 32, "tir.shift_left: expected a count from 0 to 31, got 32"),
+        (lambda: x >> -1, "tir.shift_right: expected a count from 0 to 31, got -1"),
         (lambda: f & g, "tir.bitwise_and needs integer operands, not float32"),
         (lambda: const(7) // const(0), "FloorDiv of 7 by zero"),
         (lambda: const(7) % 0, "FloorMod of 7 by zero"),
@@ -346,3 +350,23 @@ def test_nodes_take_numbers_elements_and_equalities() -> None:
     call = tir.Call("int32", Builtin.CALL_EXTERN, ["f", equal, 2])
     assert same(call, tir.Call(DType("int32"), Builtin.CALL_EXTERN, (StringImm("f"), equal.asexpr(), IntImm(2))))
     assert [node.dtype for node in (tir.Not(equal), tir.And(equal, b), call)] == ["bool", "bool", "int32"]
+
+
+def test_integers_known_beforehand_are_combined_bit_by_bit() -> None:
+    a, b = const(112), const(74)
+    for folded, value in (
+        (a & b, 112 & 74),
+        (a | b, 112 | 74),
+        (a ^ b, 112 ^ 74),
+        (a << const(3), 896),
+        (a >> const(2), 28),
+    ):
+        assert isinstance(folded, IntImm)
+        assert folded.value == value
+    assert (const(-1, "int8") << const(7, "int8")) == const(-128, "int8")
+
+
+def test_an_equality_as_an_expression_and_identity_have_names_of_their_own() -> None:
+    assert same(x.equal(3), tir.EQ(x, const(3)))
+    assert x.same_as(x)
+    assert not (x + 1).same_as(x + 1)

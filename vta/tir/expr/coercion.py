@@ -69,14 +69,23 @@ def convert(value: ExprLike | object, dtype: str | None = None) -> Expr:
             return value.asexpr()
         case bool() | np.bool_():
             return const(int(value), dtype or BOOL)
-        case int() | np.integer():
+        case np.integer():
+            return const(int(value), dtype or str(value.dtype))
+        case int():
             return const(int(value), dtype or _default_int(int(value)))
-        case float() | np.floating():
-            return const(float(value), dtype or "float32")
+        case np.floating() if type(value) is not np.float64 or not isinstance(value, float):
+            return const(float(value), dtype or str(value.dtype))
+        case float():
+            return const(float(value), dtype or _float_type(value))
         case str():
             return StringImm(value)
         case _:
             raise ExprError(f"{value!r} ({type(value).__name__}) is not an expression")
+
+
+def _float_type(value: float) -> str:
+    """Return the type of a number: numpy's double is a double, Python's a float."""
+    return "float64" if isinstance(value, np.float64) else "float32"
 
 
 def _default_int(value: int) -> str:
@@ -203,7 +212,27 @@ def bitwise(op: Builtin, a: ExprLike, b: ExprLike) -> Expr:
     x, y = match_types(a, b)
     if not x.dtype.is_int:
         raise ExprError(f"{op} needs integer operands, not {x.dtype}")
+    if op in (Builtin.SHIFT_LEFT, Builtin.SHIFT_RIGHT):
+        _check_count(op, y)
+    if isinstance(x, IntImm) and isinstance(y, IntImm):
+        return IntImm(_wrap(_FOLD_BITS[op](x.value, y.value), x.dtype), x.dtype)
     return Call(x.dtype, op, (x, y))
+
+
+_FOLD_BITS: dict[Builtin, Callable[[int, int], int]] = {
+    Builtin.SHIFT_LEFT: lambda a, b: a << b,
+    Builtin.SHIFT_RIGHT: lambda a, b: a >> b,
+    Builtin.BITWISE_AND: lambda a, b: a & b,
+    Builtin.BITWISE_OR: lambda a, b: a | b,
+    Builtin.BITWISE_XOR: lambda a, b: a ^ b,
+}
+
+
+def _check_count(op: Builtin, count: Expr) -> None:
+    """Refuse a constant shift by a count that the type has no bit for."""
+    value = _constant_lanes(count)
+    if value is not None and not 0 <= value < count.dtype.bits:
+        raise ExprError(f"{op}: expected a count from 0 to {count.dtype.bits - 1}, got {value}")
 
 
 def logical_or_bitwise(kind: type[Compare], op: Builtin, a: ExprLike, b: ExprLike) -> Expr:

@@ -24,6 +24,10 @@ class Range:
     min: Expr
     extent: Expr
 
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very object."""
+        return self is other
+
 
 class IterKind(StrEnum):
     """The kinds of iteration variables; values are TVM's names."""

@@ -33,35 +33,41 @@ from vta.tir.expr.arithmetic import (
 from vta.tir.expr.builtin import Builtin
 from vta.tir.expr.iteration import CommReducer, IterVar
 from vta.tir.expr.operators import ExprError, Node, Operators
+from vta.tir.expr.types import PointerType, PrimType
 
 if TYPE_CHECKING:
     from vta.tir.buffer import Buffer
 
 __all__ = [
     "Broadcast", "BufferLoad", "Call", "Cast", "DataProducer", "Expr", "FloatImm", "IntImm", "Let", "Not",
-    "PointerType", "ProducerLoad", "Ramp", "Reduce", "Select", "StringImm", "Var", "same", "structural_hash",
+    "PointerType", "PrimType", "ProducerLoad", "Ramp", "Reduce", "Select", "StringImm", "Var", "same", "structural_hash",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class PointerType:
-    """What a ``handle`` variable points to: elements of ``element`` in memory ``scope`` ("" or "global": DRAM)."""
-
-    element: DType
-    scope: str = "global"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Var(Node):
-    """A variable. Two variables are the same only if they are the same object; ``name`` is for readers."""
+    """A variable. Two variables are the same only if they are the same object; ``name`` is for readers.
+
+    Also with a type of TVM's as its ``dtype``.
+    """
 
     name: str
     dtype: DType = INT32
     pointer: PointerType | None = None
 
     def __post_init__(self) -> None:
-        if type(self.dtype) is not DType:
-            object.__setattr__(self, "dtype", DType(self.dtype))
+        if isinstance(self.dtype, PointerType):
+            object.__setattr__(self, "pointer", self.dtype)
+            object.__setattr__(self, "dtype", HANDLE)
+        elif type(self.dtype) is not DType:
+            object.__setattr__(
+                self, "dtype", self.dtype.dtype if isinstance(self.dtype, PrimType) else DType(self.dtype)
+            )
+
+    @property
+    def type_annotation(self) -> PointerType | PrimType:
+        """What the variable is, or points to."""
+        return self.pointer or PrimType(self.dtype)
 
     def __hash__(self) -> int:
         return id(self)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Equality", "ExprError", "Node", "Operators"]
 
 
-class ExprError(VTAError, TypeError):
+class ExprError(VTAError, TypeError, ValueError):
     """Operands that do not make an expression."""
 
 
@@ -155,11 +155,11 @@ class Operators:
 
     def __invert__(self) -> Expr:
         expr = self.asexpr()
-        return (
-            expr_package.Not(expr)
-            if expr.dtype == BOOL
-            else expr_package.Call(expr.dtype, Builtin.BITWISE_NOT, (expr,))
-        )
+        if expr.dtype == BOOL:
+            return expr_package.Not(expr)
+        if not expr.dtype.is_int:
+            raise ExprError(f"{Builtin.BITWISE_NOT} needs an integer, not {expr.dtype}")
+        return expr_package.Call(expr.dtype, Builtin.BITWISE_NOT, (expr,))
 
     def __bool__(self) -> bool:
         raise ExprError(
@@ -169,6 +169,14 @@ class Operators:
 
     def __iter__(self) -> Iterator[Expr]:
         raise ExprError(f"{type(self).__name__} is one scalar; it cannot be iterated")
+
+    def equal(self, other: ExprLike) -> Expr:
+        """Return the condition that this equals ``other``, always as an expression."""
+        return expr_package.binary(expr_package.EQ, self, other)
+
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very object."""
+        return self is other
 
     def astype(self, dtype: str) -> Expr:
         """Return this value converted to ``dtype``."""
