@@ -124,7 +124,7 @@ def _call_packed(name: bytes, values: Any, kinds: Any, count: int, result: Any) 
         assert function is not None
         given = [_argument(values[i], kinds[i]) for i in range(count)]
         result[0] = _result(text, function(*given), Kind(kinds[count]))
-    except BaseException as error:  # noqa: BLE001  # it cannot pass through compiled code; the caller raises it
+    except BaseException as error:  # it cannot pass through compiled code; the caller raises it
         _STATE.error = error
         return 1
     return 0

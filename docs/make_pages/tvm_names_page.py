@@ -44,7 +44,8 @@ NAMES: Mapping[str, str] = {
         "placeholder compute reduce_axis thread_axis create_schedule create_prim_func var size_var const "
         "sum max min comm_reducer decl_tensor_intrin tag_scope if_then_else exp log sqrt tanh sigmoid erf "
         "sin cos power floordiv floormod indexdiv indexmod truncdiv truncmod all any abs floor ceil round "
-        "trunc isnan popcount fmod extern scan hybrid schedule.InferBound schedule.ScheduleOps "
+        "trunc isnan popcount fmod extern scan hybrid gradient schedule.InferBound schedule.ScheduleOps "
+        "schedule.CreateReadGraph schedule.PostDFSOrder schedule.IterVar schedule.Buffer schedule.Fuse schedule.Split "
         "schedule.SchedulePostProcToPrimFunc schedule.AutoInlineInjective schedule.AutoInlineElemWise "
         "schedule.AutoInlineBroadcast tensor.Tensor"
     ),
@@ -118,12 +119,14 @@ NOTES: Mapping[str, str] = {
     "tvm.ir.Map": "Python's dict",
     "tvm.runtime.convert": "gives expressions, lists and dictionaries",
     "tvm.te.schedule.SchedulePostProcToPrimFunc": "no bindings; tensors are found by name, shape and type",
-    "tvm.te.thread_axis": "virtual threads and `rotate`; no GPU threads",
+    "tvm.te.thread_axis": "virtual threads and `rotate`; a GPU's lower and print, and no code is made of them",
     "tvm.tir.Block": "one node, with the values of its axes and its predicate (TVM: `BlockRealize` of `Block`)",
     "tvm.tir.BlockRealize": "part of `Block`",
     "tvm.tir.SizeVar": "gives a variable; that it is not negative is not known",
     "tvm.tir.While": "loops have a known number of iterations",
-    "tvm.tir.call_packed": "host code calls C functions: `call_extern`",
+    "tvm.tir.call_packed": "an int32 comes back; a buffer goes as an array",
+    "tvm.get_global_func": "functions of Python; TVM's own are not among them",
+    "tvm.runtime.String": "a Python text",
     "tvm.tir.PrimFunc": "also has a name; prints in the style of TVM 0.8",
     "tvm.tir.Schedule.bind": "always refused: there are no GPU threads",
     "tvm.tir.Schedule.set_scope": "the memory is named as in te",

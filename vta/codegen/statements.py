@@ -20,7 +20,7 @@ from vta.codegen.scope import FunctionScope
 from vta.tir.blocks import unlowered_block
 from vta.tir.deep import deep
 from vta.tir.dtype import INT64
-from vta.tir.expr import Builtin, Call, Expr, IntImm, StringImm, Var
+from vta.tir.expr import Builtin, Call, Expr, IntImm, IterVar, StringImm, Var
 from vta.tir.stmt import (
     Allocate,
     AssertStmt,
@@ -129,6 +129,11 @@ def _emit_attr(scope: FunctionScope, attr: AttrStmt) -> None:
     match attr.key, attr.value:
         case AttrKey.COPROC_UOP_SCOPE, StringImm(value=symbol):
             emit_kernel(scope, symbol, attr.body, emit_stmt)
+        case AttrKey.THREAD_EXTENT, _ if isinstance(attr.node, IterVar) and "Idx." in attr.node.thread_tag:
+            raise CodegenError(
+                f"{scope.where}: a loop is bound to {attr.node.thread_tag!r}, a GPU's threads; the program was "
+                "lowered, and code is made for the CPU and the accelerator alone"
+            )
         case (
             (AttrKey.VIRTUAL_THREAD | AttrKey.THREAD_EXTENT | AttrKey.BUFFER_BIND_SCOPE | AttrKey.COPROC_UOP_SCOPE),
             _,

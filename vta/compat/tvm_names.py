@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 
-import numpy as np
-import numpy.typing as npt
-
 from isa.errors import VTAError
+from runtime import packed_func
 from vta import build_module, instrument, nd, pass_objects, rpc, target, te, tir_passes, transform
 from vta.arith import deduce, int_set, modular, tvm_analyzer
-from vta.codegen import Module
 from vta.compat.answer import Tree
-from vta.compat.convert import convert
-from vta.compat.relay_names import IRModule, LocalSession, Sequential, graph_executor_names, load_module, relay_names
+from vta.compat.relay_names import IRModule, LocalSession, Sequential, graph_executor_names, relay_names
+from vta.compat.runtime_names import container_names, runtime_names
 from vta.compat.tempdir import TempDirectory, tempdir
+from vta.compat.testing_names import testing_names
 from vta.compat.topi_names import topi_names
+from vta.compat.tvm_nodes import IterVar, Range
+from vta.te import read_graph, relations
 from vta.te.lowering import lower
 from vta.tir import (
     analysis,
@@ -71,7 +71,8 @@ def tvm_names() -> Tree:
         "transform": _transform_names(),
         "instrument": _public(instrument),
         "arith": _arith_names(),
-        "runtime": _runtime(devices),
+        "runtime": runtime_names(devices),
+        "container": container_names(),
         "relay": relay_names(),
         "autotvm": {"tophub": {"context": _tuned}},
         "contrib": {
@@ -80,15 +81,17 @@ def tvm_names() -> Tree:
             "utils": {"tempdir": tempdir, "TempDirectory": TempDirectory},
             "util": {"tempdir": tempdir, "TempDirectory": TempDirectory},
         },
-        "testing": {"assert_allclose": _assert_allclose},
+        "testing": testing_names(),
         "ir": {
             **{name: getattr(structural, name) for name in _STRUCTURAL},
             **_public(json_text),
             "IRModule": IRModule,
-            "Range": expr.Range,
+            "Range": Range,
             "Op": calls.Op,
-            "Array": list,
-            "Map": dict,
+            "PrimExpr": expr.Node,
+            "PointerType": expr.PointerType,
+            "PrimType": expr.PrimType,
+            **container_names(),
             "transform": _transform_names(),
             "instrument": _public(instrument),
         },
@@ -101,7 +104,10 @@ def tvm_names() -> Tree:
                 "schedule_to_module": build_module.schedule_to_module,
             },
         },
-        "error": {"TVMError": VTAError},
+        "error": {"TVMError": VTAError, "InternalError": VTAError},
+        "register_func": packed_func.register_func,
+        "get_global_func": packed_func.get_global_func,
+        "_ffi": {"base": {"TVMError": VTAError}, **_public(packed_func)},
         "TVMError": VTAError,
         "lower": build_module.lower_generic,
         "build": build_module.build_generic,
@@ -128,6 +134,7 @@ def _tir_names() -> Tree:
     nodes.update({name: _public(module) for name, module in _TIR_MODULES.items()})
     nodes.update({"Schedule": schedule.Schedule, "ScheduleError": schedule.BlockScheduleError})
     nodes["schedule"] = _public(schedule)
+    nodes.update({"PrimExpr": expr.Node, "IterVar": IterVar, "PointerType": expr.PointerType})
     nodes.update({"indexdiv": te.indexdiv, "indexmod": te.indexmod, "SizeVar": te.size_var, "div": te.div})
     return nodes
 
@@ -146,10 +153,17 @@ def _te_names() -> Tree:
     names = {**_public(te), **{name: getattr(math_ops, name) for name in math_ops.__all__}}
     names["schedule"] = {
         **_public(te.schedule),
+        **{name: getattr(relations, name) for name in ("Fuse", "Singleton", "Split")},
+        "Buffer": buffer.Buffer,
+        "IterVar": IterVar,
+        "TensorIntrin": te.TensorIntrin,
+        "CreateReadGraph": read_graph.CreateReadGraph,
+        "PostDFSOrder": read_graph.PostDFSOrder,
         "ScheduleOps": lower.ScheduleOps,
         "SchedulePostProcToPrimFunc": lower.SchedulePostProcToPrimFunc,
     }
-    names["tensor"] = {"Tensor": te.Tensor, "TensorSlice": te.TensorSlice, "Operation": te.Operation}
+    ops = {name: getattr(te, name) for name in ("ComputeOp", "ExternOp", "Operation", "PlaceholderOp", "ScanOp")}
+    names["tensor"] = {"Tensor": te.Tensor, "TensorSlice": te.TensorSlice, **ops}
     return names
 
 
@@ -165,30 +179,6 @@ def _transform_names() -> Tree:
     }
 
 
-def _runtime(devices: dict[str, Callable[..., nd.Device]]) -> Tree:
-    return {
-        "enabled": _enabled,
-        "convert": convert,
-        "load_module": load_module,
-        "Module": Module,
-        "module": {"load_module": load_module, "Module": Module, "enabled": _enabled},
-        "ndarray": _public(nd),
-        **devices,
-    }
-
-
 def _tuned(target: object, extra_files: object = None) -> AbstractContextManager[None]:  # noqa: ARG001  # TVM's
     """Return a context that changes nothing: tiles come from a search here, and no records of tuning are loaded."""
     return nullcontext()
-
-
-def _enabled(name: str) -> bool:
-    """Whether this toolchain has the part of TVM that is called so."""
-    return name in ("llvm", "cpu", "ext_dev", "vta")
-
-
-def _assert_allclose(
-    actual: npt.NDArray[np.number], desired: npt.NDArray[np.number], rtol: float = 1e-7, atol: float = 1e-7
-) -> None:
-    """Compare as TVM's testing module does."""
-    np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol)

@@ -5,6 +5,7 @@ primitives of its stages), tensor intrinsics, and lowering to TIR (``vta.te.lowe
 """
 
 from vta.te import schedule
+from vta.te.extern import ExternError, ExternOp, extern
 from vta.te.lowering import lower
 from vta.te.lowering.lower import LowerError, schedule_to_func
 from vta.te.lowering.prim_func import create_prim_func
@@ -21,6 +22,8 @@ from vta.te.operation import (
 )
 from vta.te.reducer import comm_reducer, max, min, sum  # noqa: A004  # TVM's names
 from vta.te.scalars import const, div, indexdiv, indexmod, size_var, var
+from vta.te.scan import ScanError, scan
+from vta.te.scan_op import ScanOp
 from vta.te.schedule import Schedule, create_schedule
 from vta.te.stage import ScheduleError, Stage
 from vta.te.tensor import Tensor, TensorError, TensorSlice
@@ -51,11 +54,11 @@ from vta.tir.ops import (  # TVM's names
 )
 
 __all__ = [
-    "ComputeError", "ComputeOp", "LowerError", "Operation", "PlaceholderOp", "Schedule", "ScheduleError", "Stage",
-    "Tensor", "TensorError", "TensorIntrin", "TensorIntrinError", "TensorSlice", "TensorizeError", "abs", "all",
-    "any", "ceil", "comm_reducer", "compute", "const", "create_prim_func", "create_schedule", "decl_tensor_intrin",
-    "div", "exp", "floor", "floordiv", "floormod", "if_then_else", "indexdiv", "indexmod", "likely", "log", "lower",
-    "max", "max_value", "min", "min_value", "placeholder", "power", "reduce_axis", "round", "schedule",
-    "schedule_to_func", "sigmoid", "size_var", "sqrt", "sum", "tag_scope", "tanh", "thread_axis", "trunc", "truncdiv",
-    "truncmod", "var",
+    "ComputeError", "ComputeOp", "ExternError", "ExternOp", "LowerError", "Operation", "PlaceholderOp", "ScanError",
+    "ScanOp", "Schedule", "ScheduleError", "Stage", "Tensor", "TensorError", "TensorIntrin", "TensorIntrinError",
+    "TensorSlice", "TensorizeError", "abs", "all", "any", "ceil", "comm_reducer", "compute", "const",
+    "create_prim_func", "create_schedule", "decl_tensor_intrin", "div", "exp", "extern", "floor", "floordiv",
+    "floormod", "if_then_else", "indexdiv", "indexmod", "likely", "log", "lower", "max", "max_value", "min",
+    "min_value", "placeholder", "power", "reduce_axis", "round", "scan", "schedule", "schedule_to_func", "sigmoid",
+    "size_var", "sqrt", "sum", "tag_scope", "tanh", "thread_axis", "trunc", "truncdiv", "truncmod", "var",
 ]  # fmt: skip

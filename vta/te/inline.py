@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vta.te.operation import ComputeOp, load_tensor
-from vta.te.stage import Stage
+from vta.te.operation import ComputeOp, PlaceholderOp, load_tensor
+from vta.te.stage import ScheduleError, Stage
 from vta.te.tensor import Tensor
 from vta.tir.expr import Expr, ProducerLoad, Reduce
 from vta.tir.traverse import map_expr, substitute
@@ -42,6 +42,9 @@ def inlined_bodies(schedule: Schedule) -> dict[Stage, tuple[Expr, ...]]:
     for stage in schedule.stages:
         op = stage.op
         if not isinstance(op, ComputeOp):
+            if not isinstance(op, PlaceholderOp):
+                _refuse_inlined(schedule, stage)
+                result[stage] = ()
             continue
         body = op.body if not ready else _shared(tuple(map_expr(redirect, expr) for expr in op.body))
         if stage.is_inlined:
@@ -49,6 +52,16 @@ def inlined_bodies(schedule: Schedule) -> dict[Stage, tuple[Expr, ...]]:
         else:
             result[stage] = body
     return result
+
+
+def _refuse_inlined(schedule: Schedule, stage: Stage) -> None:
+    """Refuse an inlined stage whose elements a statement or a scan needs in memory."""
+    for tensor in stage.op.input_tensors:
+        if schedule[tensor].is_inlined:
+            raise ScheduleError(
+                f"stage {tensor.name!r}: compute_inline: stage {stage.name!r} reads it from memory; compute it "
+                "at the root"
+            )
 
 
 def _shared(body: tuple[Expr, ...]) -> tuple[Expr, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from vta.arith.bounds import Interval, eval_interval
 from vta.arith.simplify import Analyzer
+from vta.te.gpu_threads import is_gpu_thread
 from vta.te.operation import ComputeOp, domain
 from vta.te.relations import Relation, children_of, ends, extents_down, intervals_up, parents_of, values_up, whole
 from vta.te.stage import ScheduleError, Stage
@@ -117,7 +118,7 @@ def _loop_var(stage: Stage, axis: IterVar, region: Mapping[IterVar, Range], take
     thread = stage.thread_of(axis)
     own = axis.var if thread is None else thread.var
     starts_at_zero = axis not in region or (isinstance(region[axis].min, IntImm) and region[axis].min == 0)
-    if own in taken or not starts_at_zero:
+    if (own in taken and not is_gpu_thread(thread)) or not starts_at_zero:
         own = Var(own.name)
     taken.add(own)
     return own

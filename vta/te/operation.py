@@ -19,7 +19,9 @@ import numpy as np
 from isa.errors import VTAError
 from isa.origin import Origin
 from vta.te.elements import ComputeError, as_element
+from vta.te.extern import ExternOp
 from vta.te.lowering.index_range import check_indices
+from vta.te.scan_op import ScanOp
 from vta.te.source import user_line
 from vta.te.tensor import Tensor, TensorError, as_index, as_range
 from vta.tir.dtype import DType
@@ -103,6 +105,7 @@ class ComputeOp:
 
     ``body`` has an expression for each output; either none of them or each of them is a ``Reduce`` (the same one, with
     different ``value_index``). ``axis`` are the output's axes. The outputs share one shape.
+    ``reads_earlier_rows``: of a placeholder, before its first one too, which a scan's state alone may be asked for.
     """
 
     name: str
@@ -112,6 +115,7 @@ class ComputeOp:
     body: tuple[Expr, ...]
     origin: Origin | None = None
     outputs: tuple[Tensor, ...] = ()
+    reads_earlier_rows: bool = False
     input_tensors: tuple[Tensor, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
@@ -158,7 +162,7 @@ class ComputeOp:
         return id(self)
 
 
-Operation: TypeAlias = PlaceholderOp | ComputeOp
+Operation: TypeAlias = PlaceholderOp | ComputeOp | ExternOp | ScanOp
 
 Scalar: TypeAlias = "Operators | Equality | int | float | np.generic"
 """What a computation may return for one element."""
@@ -172,7 +176,7 @@ def domain(axis: IterVar) -> Range:
 
 def tensor_loads(body: Sequence[Expr]) -> Iterator[ProducerLoad]:
     """Yield what ``body`` reads, in order; the outputs of one reduction share their reads."""
-    shared = body[:1] if isinstance(body[0], Reduce) else body
+    shared = body[:1] if body and isinstance(body[0], Reduce) else body
     for expr in shared:
         for node in walk(expr):
             if isinstance(node, ProducerLoad):
@@ -258,8 +262,9 @@ def compute(
     several = isinstance(result, tuple | list)
     body = tuple(as_element(value, name) for value in (result if isinstance(result, tuple | list) else [result]))
     _check_body(body, name)
-    check_indices(body, axes, name)
-    op = ComputeOp(name, tag or _AMBIENT_TAG.get(), attrs or {}, axes, body, Origin(name, user_line()))
+    earlier = check_indices(body, axes, name)
+    origin = Origin(name, user_line())
+    op = ComputeOp(name, tag or _AMBIENT_TAG.get(), attrs or {}, axes, body, origin, reads_earlier_rows=earlier)
     return op.outputs if several and len(body) > 1 else op.outputs[0]
 
 

@@ -11,10 +11,14 @@ from typing import TypeAlias
 
 from vta.te.auto_inline import AutoInlineBroadcast, AutoInlineElemWise, AutoInlineInjective
 from vta.te.cache import cached_reader, cached_writer, read_cache
+from vta.te.extern import ExternOp
+from vta.te.group import Group, members_between
+from vta.te.lowering.index_range import check_indices
 from vta.te.lowering.infer_bound import InferBound
 from vta.te.operation import ComputeOp, Operation, PlaceholderOp
 from vta.te.relations import Role, children_of
 from vta.te.rfactor import factored
+from vta.te.scan_op import ScanOp
 from vta.te.stage import Attach, AttachAt, ScheduleError, Stage
 from vta.te.tensor import Tensor
 from vta.tir.expr import IterVar
@@ -38,7 +42,11 @@ class Schedule:
         self.stages: list[Stage] = []
         self._stage_of: dict[Tensor, Stage] = {}
         self._outputs = tuple(dict.fromkeys(outputs))
-        for op in _dataflow_order(self._outputs):
+        order = dataflow_order(self._outputs)
+        states = frozenset(state for op in order if isinstance(op, ScanOp) for state in op.state)
+        for op in order:
+            if isinstance(op, ComputeOp) and op.reads_earlier_rows:
+                check_indices(op.body, op.axis, op.name, states)
             self._append(Stage(op, op, self, is_output=op in self._outputs), len(self.stages))
 
     @property
@@ -72,10 +80,25 @@ class Schedule:
         match key:
             case Tensor():
                 return self._stage_of.get(key)
-            case PlaceholderOp() | ComputeOp():
+            case PlaceholderOp() | ComputeOp() | ExternOp() | ScanOp():
                 return self._stage_of.get(key.outputs[0])
             case _:
                 return None
+
+    def create_group(
+        self,
+        outputs: Tensor | Sequence[Tensor],
+        inputs: Tensor | Sequence[Tensor],
+        include_inputs: bool = False,
+    ) -> Group:
+        """Return the group of the stages between ``inputs`` and ``outputs``; a stage is in its last group."""
+        ends, begins = ([given] if isinstance(given, Tensor) else list(given) for given in (outputs, inputs))
+        group = Group(members_between(self, ends, begins, include_inputs=include_inputs))
+        for stage in group.members:
+            if stage.group is not None:
+                stage.group.members.remove(stage)
+            stage.group = group
+        return group
 
     def consumes(self, reader: Stage, producer: Stage) -> bool:
         """Whether ``reader`` reads ``producer``, directly or through other stages."""
@@ -187,7 +210,7 @@ def _twin_attach(attach: Attach, twins: dict[Stage, Stage]) -> Attach:
     return AttachAt(twins[attach.stage], attach.axis) if isinstance(attach, AttachAt) else attach
 
 
-def _dataflow_order(outputs: Sequence[Operation]) -> list[Operation]:
+def dataflow_order(outputs: Sequence[Operation]) -> list[Operation]:
     """Return ``outputs`` and all that they need, depth first in the order in which it is read."""
     order: dict[Operation, None] = {}
     for output in outputs:
@@ -214,7 +237,7 @@ def create_schedule(ops: _Named | Sequence[_Named]) -> Schedule:
         match item:
             case Tensor():
                 outputs.append(item.op)
-            case PlaceholderOp() | ComputeOp():
+            case PlaceholderOp() | ComputeOp() | ExternOp() | ScanOp():
                 outputs.append(item)
             case _:
                 raise ScheduleError(f"create_schedule: expected an operation, for example C.op, got {item!r}")

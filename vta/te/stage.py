@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from isa.errors import VTAError
 from vta.te.axis_attrs import AxisAttrs, AxisView
-from vta.te.operation import ComputeOp, Operation
+from vta.te.operation import ComputeOp, Operation, PlaceholderOp
 from vta.te.relations import Fuse, Relation, Role, Singleton, Split, children_of, parents_of, roles_down
-from vta.te.tensor import TensorError, as_index
+from vta.te.scan_op import ScanOp
+from vta.te.tensor import Tensor, TensorError, as_index
 from vta.te.tensorize.intrin import TensorIntrin
+from vta.tir.dtype import BOOL
 from vta.tir.expr import Expr, ExprLike, IntImm, IterKind, IterVar, StringImm, Var, convert
 from vta.tir.stmt import ForKind
 
 if TYPE_CHECKING:
+    from vta.te.group import Group
     from vta.te.schedule import Schedule
 
 __all__ = ["Attach", "AttachAt", "AttachKind", "AxisAttrs", "ScheduleError", "Stage", "root_axes"]
@@ -49,7 +52,7 @@ Attach: TypeAlias = AttachKind | AttachAt
 
 def root_axes(op: Operation) -> tuple[IterVar, ...]:
     """Return the axes that ``op`` starts with: the output's, then the reduction's."""
-    return (*op.axis, *op.reduce_axis) if isinstance(op, ComputeOp) else ()
+    return () if isinstance(op, PlaceholderOp) else (*op.axis, *op.reduce_axis)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -70,6 +73,8 @@ class Stage:
     attach: Attach = AttachKind.ROOT
     scope: str = ""
     double_buffered: bool = False
+    group: Group | None = None
+    store_predicate: Expr | None = None
 
     def __post_init__(self) -> None:
         self.leaf_iter_vars = self.leaf_iter_vars or list(root_axes(self.op))
@@ -103,7 +108,10 @@ class Stage:
     def compute_op(self, primitive: str) -> ComputeOp:
         """Return the computation; raises ``ScheduleError`` for a placeholder."""
         if not isinstance(self.op, ComputeOp):
-            raise ScheduleError(f"stage {self.name!r}: {primitive}: a placeholder is not computed; it has no loops")
+            if isinstance(self.op, PlaceholderOp):
+                raise ScheduleError(f"stage {self.name!r}: {primitive}: a placeholder is not computed; it has no loops")
+            what = "scan" if isinstance(self.op, ScanOp) else "statement of te.extern"
+            raise ScheduleError(f"stage {self.name!r}: {primitive}: the loops of a {what} are its own; they stay")
         return self.op
 
     def roles(self) -> dict[IterVar, Role]:
@@ -127,9 +135,13 @@ class Stage:
         """Return the thread axis that ``axis`` is bound to."""
         return self.attrs[axis].thread if axis in self.attrs else None
 
-    def leaf(self, axis: IterVar, primitive: str) -> int:
-        """Return the position of loop ``axis``; raises ``ScheduleError`` telling where it went if it is none."""
-        self.compute_op(primitive)
+    def leaf(self, axis: IterVar, primitive: str, *, of_scan: bool = False) -> int:
+        """Return the position of loop ``axis``; raises ``ScheduleError`` telling where it went if it is none.
+
+        The loop of a scan is one where ``of_scan`` is said: others are computed in it, and it stays as it is.
+        """
+        if not (of_scan and isinstance(self.op, ScanOp)):
+            self.compute_op(primitive)
         for i, leaf in enumerate(self.leaf_iter_vars):
             if leaf is axis:
                 return i
@@ -268,7 +280,7 @@ class Stage:
             raise ScheduleError(
                 f"stage {self.name!r}: compute_at: stage {parent.name!r} does not read stage {self.name!r}"
             )
-        parent.leaf(scope, f"compute_at of stage {self.name!r}")
+        parent.leaf(scope, f"compute_at of stage {self.name!r}", of_scan=True)
         self.attach = AttachAt(parent, scope)
 
     def _may_move(self, primitive: str) -> None:
@@ -294,7 +306,8 @@ class Stage:
 
     def set_scope(self, scope: str) -> None:
         """Keep the output in memory ``scope``, for example ``env.acc_scope``; "" or "global" is DRAM."""
-        self.compute_op("set_scope")
+        if isinstance(self.op, PlaceholderOp):
+            self.compute_op("set_scope")
         if not isinstance(scope, str):
             raise ScheduleError(f"stage {self.name!r}: set_scope: expected the name of a memory, got {scope!r}")
         self.scope = scope
@@ -379,6 +392,23 @@ class Stage:
                 f"stage {self.name!r}: storage_align: expected 0 <= offset < factor, got {offset} and {factor}"
             )
         self._attrs(axis).align = (int(factor), int(offset))
+
+    def set_store_predicate(self, predicate: ExprLike) -> None:
+        """Store only where ``predicate``, a condition on the stage's axes and loops, holds."""
+        self.compute_op("set_store_predicate")
+        condition = convert(predicate)
+        if condition.dtype != BOOL:
+            raise ScheduleError(
+                f"stage {self.name!r}: set_store_predicate: expected a condition (bool), got {condition}"
+            )
+        self.store_predicate = condition
+
+    def prefetch(self, tensor: Tensor, var: IterVar, offset: ExprLike) -> None:
+        """Take the hint that ``tensor`` is read ``offset`` iterations of ``var`` later, which processors find out."""
+        self.leaf(var, "prefetch")
+        as_index(offset, f"stage {self.name!r}: prefetch")
+        if not any(tensor is read for read in self.op.input_tensors):
+            raise ScheduleError(f"stage {self.name!r}: prefetch: it does not read {tensor!r}")
 
     def double_buffer(self) -> None:
         """Keep two copies of the output, so that one is filled while the other is read."""

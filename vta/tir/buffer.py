@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntFlag
 from functools import reduce
 from operator import mul
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from vta.tir.dtype import HANDLE, INT32, DType
 from vta.tir.expr import (
@@ -29,6 +29,9 @@ from vta.tir.expr import (
     const,
     convert,
 )
+
+if TYPE_CHECKING:
+    from vta.tir.stmt import BufferStore
 
 __all__ = ["Access", "Buffer", "decl_buffer", "is_global"]
 
@@ -83,6 +86,13 @@ class Buffer:
     def vload(self, begin: ExprLike | Sequence[ExprLike], dtype: str | None = None) -> BufferLoad:
         """Return the element at ``begin``, or with a vector type that many elements side by side."""
         return BufferLoad(self, self._vector_indices(begin, dtype))
+
+    def vstore(self, begin: ExprLike | Sequence[ExprLike], value: ExprLike) -> BufferStore:
+        """Return the statement that stores ``value``, a number or a vector of numbers, from ``begin`` on."""
+        from vta.tir.stmt import BufferStore  # statements are about buffers
+
+        stored = convert(value, self.dtype if isinstance(value, int | float) else None)
+        return BufferStore(self, stored, self._vector_indices(begin, stored.dtype))
 
     def _vector_indices(self, begin: ExprLike | Sequence[ExprLike], dtype: str | None) -> tuple[Expr, ...]:
         kind = self.dtype if dtype is None else DType(dtype)

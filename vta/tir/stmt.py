@@ -124,10 +124,29 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class SeqStmt:
-    """Statements one after the other; at least two, none of them a ``SeqStmt`` (see ``seq``)."""
+    """Statements one after the other; at least two, none of them a ``SeqStmt`` (see ``seq``).
+
+    A script may give it nested ones, and take statements by number.
+    """
 
     stmts: tuple[Stmt, ...]
     origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if type(self.stmts) is not tuple or any(isinstance(stmt, SeqStmt) for stmt in self.stmts):
+            flat = (part for stmt in self.stmts for part in (stmt.stmts if isinstance(stmt, SeqStmt) else (stmt,)))
+            object.__setattr__(self, "stmts", tuple(flat))
+
+    def __getitem__(self, place: int) -> Stmt:
+        return self.stmts[place]
+
+    def __len__(self) -> int:
+        return len(self.stmts)
+
+    @property
+    def seq(self) -> tuple[Stmt, ...]:
+        """The statements, under TVM's name."""
+        return self.stmts
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,15 +265,15 @@ def test_an_undefined_variable_is_named() -> None:
     )
 
 
-@pytest.mark.parametrize("tag", ["threadIdx.x", "blockIdx.y"])
-def test_threads_of_a_gpu_are_refused(tag: str) -> None:
+@pytest.mark.parametrize("tag", ["threadidx", "warp"])
+def test_other_threads_are_refused(tag: str) -> None:
     x, _, z = chain()
     s = te.create_schedule(z.op)
     s[z].bind(z.op.axis[0], te.thread_axis(tag))
     refused(
         te.ScheduleError,
         f"stage 'z': axis 'i' bound to thread axis '{tag}': expected a virtual thread, 'cthread', 'vthread' or "
-        f"'rotate', got tag '{tag}'; the accelerator has no GPU threads",
+        f"'rotate', or a GPU's, 'blockIdx.x' or 'threadIdx.x', got tag '{tag}'",
         lambda: lowered(s, [x, z]),
     )
 

@@ -6,7 +6,8 @@ import pytest
 import vta
 from vta import te
 from vta.build_module import build_generic
-from vta.tir.calls import CallError, Op, call_extern, call_intrin, call_pure_extern
+from vta.tir.buffer import decl_buffer
+from vta.tir.calls import CallError, Op, call_extern, call_intrin, call_packed, call_pure_extern
 from vta.tir.expr import Builtin, Var
 
 x = Var("x", "float32")
@@ -38,3 +39,15 @@ def test_names_that_are_not_there_are_refused() -> None:
     with pytest.raises(CallError) as error:
         call_extern("int32", "", x)
     assert str(error.value) == "tir.call_extern: expected the name of a C function, got ''"
+
+
+def test_a_packed_call_says_where_arrays_lie() -> None:
+    buffer = decl_buffer((2, 3), "int8", "B")
+    call = call_packed("f", buffer, 3, "text")
+    assert str(call) == (
+        '@tir.tvm_call_packed("f", @tir.tvm_stack_make_array(B, @tir.tvm_tuple(2, 3, dtype=handle), '
+        '@tir.tvm_tuple(, dtype=handle), 0i8, 0, dtype=handle), 3, "text", dtype=int32)'
+    )
+    with pytest.raises(CallError) as caught:
+        call_packed("")
+    assert str(caught.value) == "tir.tvm_call_packed: expected the name of a function, got ''"

@@ -43,8 +43,8 @@ from vta.tir.expr import (
     Var,
 )
 from vta.tir.func import PrimFunc
-from vta.tir.stmt import For, LetStmt, Stmt
-from vta.tir.traverse import OnExpr, expr_children, map_children, map_stmt_children
+from vta.tir.stmt import AttrKey, AttrStmt, For, LetStmt, Stmt
+from vta.tir.traverse import OnExpr, expr_children, map_children, map_stmt_children, walk
 
 __all__ = ["common_subexpr_elim"]
 
@@ -55,7 +55,9 @@ _Key = tuple[object, ...]
 
 
 def common_subexpr_elim(func: PrimFunc, config: VTAConfig) -> PrimFunc:  # noqa: ARG001  # a pass's signature
-    """Return ``func`` with repeated index expressions in ``cse_var_N``."""
+    """Return ``func`` with repeated index expressions in ``cse_var_N``; one for a GPU stays as it is."""
+    if any(isinstance(node, AttrStmt) and node.key == AttrKey.THREAD_EXTENT for node in walk(func.body)):
+        return func
     table = _Table()
     _Walk(table, table.count, {}).enter(func.body)
     chosen = table.choose()

@@ -46,11 +46,20 @@ class StageBody:
         first = placed.body[0]
         conditions = guards(iteration, analyzer, values=iteration.values, positions=iteration.positions)
         if not isinstance(first, Reduce):
-            return Parts(guarded(conditions, self.stores(placed.body, iteration.positions), origin))
+            return Parts(self._where(guarded(conditions, self.stores(placed.body, iteration.positions), origin)))
         nest = init_nest(placed, common, len(iteration.loops))
         start = guards(iteration, analyzer, values=nest.values, positions=nest.positions)
         init = guarded(start, self.stores(first.init or first.combiner.identity, nest.positions), origin)
-        return Parts(guarded(conditions, self._update(first), origin), init, nest.loops)
+        return Parts(self._where(guarded(conditions, self._update(first), origin)), init, nest.loops)
+
+    def _where(self, body: Stmt) -> Stmt:
+        """Return ``body`` under the condition that the schedule set for its stores."""
+        condition = self.placed.stage.store_predicate
+        if condition is None:
+            return body
+        iteration = self.placed.iteration
+        places = {axis.var: value for axis, value in iteration.values.items()} | dict(iteration.positions)
+        return IfThenElse(self.expression(condition, places), body, None, self.placed.op.origin)
 
     def expression(self, expr: Expr, positions: Mapping[Var, Expr]) -> Expr:
         """Return ``expr`` with buffers for tensors and ``positions`` for root variables; constants are folded."""

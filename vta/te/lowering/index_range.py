@@ -5,7 +5,7 @@ condition or a let. Of those, indices that are linear in the axes with constant 
 are known exactly. Tests: tests/vta/te/test_index_range.py.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from vta.arith.linear import detect_linear_equation
 from vta.te.tensor import Tensor, TensorError
@@ -16,11 +16,23 @@ from vta.tir.traverse import expr_children
 __all__ = ["check_indices"]
 
 
-def check_indices(body: Sequence[Expr], axes: Sequence[IterVar], stage: str) -> None:
-    """Raise ``TensorError`` if a read in ``body`` leaves its tensor for some value of ``axes``."""
+def check_indices(
+    body: Sequence[Expr], axes: Sequence[IterVar], stage: str, states: Container[Tensor] | None = None
+) -> bool:
+    """Raise ``TensorError`` if a read in ``body`` leaves its tensor for some value of ``axes``.
+
+    Rows before the first one may be read of ``states``, the states of scans. Where these are not known yet, they may
+    be of any placeholder, and the answer says whether they are: then the check is made again later.
+    """
+    earlier = False
     for expr in body:
         for load, inner in _certain_reads(expr, tuple(axes)):
-            _check(load, inner, stage)
+            earlier |= _check(load, inner, stage, states)
+    return earlier
+
+
+def _may_be_state(tensor: Tensor, states: Container[Tensor] | None) -> bool:
+    return not tensor.op.input_tensors if states is None else tensor in states
 
 
 def _certain_reads(expr: Expr, axes: tuple[IterVar, ...]) -> Iterator[tuple[ProducerLoad, tuple[IterVar, ...]]]:
@@ -47,18 +59,24 @@ def _certain_reads(expr: Expr, axes: tuple[IterVar, ...]) -> Iterator[tuple[Prod
             work += [(child, around) for child in reversed(below)]
 
 
-def _check(load: ProducerLoad, axes: tuple[IterVar, ...], stage: str) -> None:
+def _check(load: ProducerLoad, axes: tuple[IterVar, ...], stage: str, states: Container[Tensor] | None) -> bool:
+    """Check one read; return whether it is of rows before the first one, which only states have."""
+    earlier = False
     tensor = load.producer
     assert isinstance(tensor, Tensor), "te bodies read tensors"
     for position, (index, size) in enumerate(zip(load.indices, tensor.shape, strict=True)):
         ends = _ends(index, axes)
         if ends is None or not isinstance(size, IntImm) or (ends[0] >= 0 and ends[1] < size.value):
             continue
+        if position == 0 and ends[0] < 0 <= ends[1] < size.value and _may_be_state(tensor, states):
+            earlier = True
+            continue
         reach = str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
         raise TensorError(
             f"compute {stage!r}: index {to_text(index)} in dimension {position} of tensor {tensor.name!r}: expected 0 "
             f"to {size.value - 1}, got {reach}; te.if_then_else(condition, {tensor.name}[...], 0) pads"
         )
+    return earlier
 
 
 def _ends(index: Expr, axes: tuple[IterVar, ...]) -> tuple[int, int] | None:

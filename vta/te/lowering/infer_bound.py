@@ -9,18 +9,21 @@ Tests: tests/vta/te/test_infer_bound.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vta.arith.bounds import Interval, eval_interval
 from vta.arith.simplify import Analyzer
+from vta.te.extern import ExternOp
+from vta.te.gpu_threads import is_gpu_thread, shares
 from vta.te.inline import inlined_bodies
 from vta.te.iteration import Iteration, Loop, iterate, root_intervals
 from vta.te.lowering.box import Box
 from vta.te.lowering.reads import index_interval
-from vta.te.operation import ComputeOp, domain, load_tensor, tensor_loads
+from vta.te.operation import ComputeOp, PlaceholderOp, domain, load_tensor, tensor_loads
 from vta.te.relations import Fuse, Split, whole
+from vta.te.scan_op import ScanOp
 from vta.te.stage import AttachAt, ScheduleError, Stage
 from vta.tir.expr import Expr, IterVar, ProducerLoad, Range, Var, const
 from vta.tir.traverse import uses_var
@@ -40,7 +43,7 @@ class Placed:
     """
 
     stage: Stage
-    op: ComputeOp
+    op: ComputeOp | ExternOp | ScanOp
     body: tuple[Expr, ...]
     at: tuple[Stage, IterVar] | None
     around: tuple[Loop, ...]
@@ -64,22 +67,39 @@ class _Inference:
     readers: dict[Stage, list[tuple[Stage, ProducerLoad]]] = field(default_factory=dict)
     taken: set[Var] = field(default_factory=set)
     environments: dict[tuple[Stage, int], dict[Var, Interval]] = field(default_factory=dict)
+    needed_whole: dict[Stage, Stage] = field(default_factory=dict)
+    """Stages of which a statement of ``te.extern`` reads everything, and that statement's stage."""
+
+    steps: dict[Stage, Stage] = field(default_factory=dict)
+    """The stages that compute a row of a scan anew each time, and the scan's stage."""
 
     def collect_readers(self) -> None:
         for stage, body in self.bodies.items():
+            if isinstance(stage.op, ExternOp):
+                self.needed_whole.update({self.schedule[t]: stage for t in stage.op.input_tensors})
+            if isinstance(stage.op, ScanOp):
+                self.needed_whole.update({self.schedule[t]: stage for t in stage.op.init})
+                self.steps.update(dict.fromkeys(_steps(self.schedule, stage.op), stage))
             for load in tensor_loads(body):
                 self.readers.setdefault(self.schedule[load_tensor(load)], []).append((stage, load))
 
     def place(self, stage: Stage) -> None:
-        op = stage.compute_op("lowering")
+        op = stage.op
+        assert not isinstance(op, PlaceholderOp), "placeholders have no body"
         at = _attach_point(stage)
+        if at is None and stage in self.steps:
+            scan = self.steps[stage]
+            at = scan, scan.leaf_iter_vars[0]
         around: tuple[Loop, ...] = ()
         if at is not None:
             parent = self._parent(stage, at[0])
-            position = parent.stage.leaf(at[1], f"compute_at of stage {stage.name!r}")
+            position = parent.stage.leaf(at[1], f"compute_at of stage {stage.name!r}", of_scan=True)
             around = (*reversed(parent.iteration.loops[: position + 1]), *parent.around)
-        region = self._region(stage, op, at, around)
-        iteration = iterate(stage, op, region, self.analyzer, self.taken)
+        if isinstance(op, ComputeOp):
+            region = self._region(stage, op, at, around)
+            iteration = iterate(stage, op, region, self.analyzer, self.taken)
+        else:
+            iteration = _own_loops(stage, op, self.analyzer, self.taken)
         self.placed[stage] = Placed(stage, op, self.bodies[stage], at, around, iteration)
 
     def _parent(self, stage: Stage, parent: Stage) -> Placed:
@@ -94,11 +114,22 @@ class _Inference:
         self, stage: Stage, op: ComputeOp, at: tuple[Stage, IterVar] | None, around: Sequence[Loop]
     ) -> list[Range]:
         """Return the part of the output that is needed at ``at``, inside loops ``around``, dimension by dimension."""
-        if stage.is_output:
+        reader_of_all = self.needed_whole.get(stage)
+        if reader_of_all is not None and at is not None:
+            raise ScheduleError(
+                f"stage {stage.name!r}: compute_at: stage {reader_of_all.name!r} reads all of it; compute it at the "
+                "root"
+            )
+        if stage.is_output or reader_of_all is not None:
             return [domain(axis) for axis in op.axis]
+        scan = self.steps.get(stage)
+        if scan is not None and isinstance(scan.op, ScanOp) and any(stage is self.schedule[t] for t in scan.op.update):
+            (position,) = self.placed[scan].iteration.positions.values()
+            return [Range(position, const(1)), *(domain(axis) for axis in op.axis[1:])]
         box = Box(op.shape, self.analyzer)
         for reader, load in self.readers.get(stage, []):
             cut, relaxed = self._relaxed(stage, reader, at)
+            relaxed += self._shared_threads(stage, reader, cut, relaxed, around)
             environment = self._environment(reader, cut)
             for dim, index in enumerate(load.indices):
                 box.add(dim, self._bounds_of(index, environment, relaxed))
@@ -123,6 +154,23 @@ class _Inference:
             f"{stage.name!r} further out"
         )
 
+    def _shared_threads(
+        self, stage: Stage, reader: Stage, cut: int, relaxed: Sequence[Loop], around: Sequence[Loop]
+    ) -> list[Loop]:
+        """Return the loops of GPU threads that stand still for the reader, but share what ``stage`` computes."""
+        threads = [loop.stage.thread_of(loop.axis) for loop in around]
+        tags = [thread.thread_tag for thread in threads if thread is not None and is_gpu_thread(thread)]
+        if not tags:
+            return []
+        inside = 1 if any(tag.startswith("threadIdx") for tag in tags) else 0
+        placed = self.placed[reader]
+        still = [*reversed(placed.iteration.loops[:cut]), *placed.around]
+        return [
+            loop for loop in still
+            if not any(loop is other for other in relaxed)
+            and (thread := loop.stage.thread_of(loop.axis)) is not None and shares(stage.scope, thread, inside)
+        ]  # fmt: skip
+
     def _environment(self, reader: Stage, cut: int) -> dict[Var, Interval]:
         """Return what each root axis of ``reader`` walks over while its first ``cut`` loops stand still."""
         key = (reader, cut)
@@ -143,6 +191,32 @@ class _Inference:
                 interval = eval_interval(bound, {loop.var: whole(loop.extent)}, self.analyzer)
                 bound = interval.min if low else interval.max
         return bound
+
+
+def _steps(schedule: Schedule, op: ScanOp) -> Iterator[Stage]:
+    """Yield the stages that a scan's updates need and that read its states: those of one row."""
+    reads_state: dict[Stage, bool] = {}
+    for stage in schedule.stages:
+        own = any(t in op.state for t in stage.op.input_tensors)
+        reads_state[stage] = own or any(reads_state[schedule[t]] for t in stage.op.input_tensors)
+    updates = [schedule[t] for t in op.update]
+    for stage in schedule.stages:
+        is_update = any(stage is update for update in updates)
+        if is_update or (reads_state[stage] and any(schedule.consumes(update, stage) for update in updates)):
+            yield stage
+
+
+def _own_loops(stage: Stage, op: ExternOp | ScanOp, analyzer: Analyzer, taken: set[Var]) -> Iteration:
+    """Return the loop over a scan's rows; a statement of ``te.extern`` brings its own."""
+    if isinstance(op, ExternOp):
+        return Iteration((), {}, {}, (), {}, {}, frozenset())
+    axis, dom = op.scan_axis, domain(op.scan_axis)
+    taken.add(axis.var)
+    loop = Loop(stage, axis, axis.var, dom.extent, is_thread=False)
+    if not loop.is_single:
+        analyzer.bind(loop.var, Range(const(0), dom.extent))
+    place = loop.value + dom.min
+    return Iteration((), {axis: dom}, {axis: dom.extent}, (loop,), {axis: loop.value}, {axis.var: place}, frozenset())
 
 
 def _attach_point(stage: Stage) -> tuple[Stage, IterVar] | None:

@@ -18,12 +18,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from isa.errors import VTAError
+from vta.te.extern import ExternOp
 from vta.te.iteration import Loop
 from vta.te.lowering.body import StageBody
 from vta.te.lowering.infer_bound import Bounds, Placed, infer_bounds
 from vta.te.lowering.nest import wrap_loop
-from vta.te.operation import PlaceholderOp
+from vta.te.operation import ComputeOp, PlaceholderOp
 from vta.te.relations import Role
+from vta.te.scan_op import ScanOp
 from vta.te.schedule import Schedule
 from vta.te.stage import ScheduleError, Stage
 from vta.te.tensor import Tensor
@@ -56,9 +58,10 @@ def schedule_to_func(
     bounds = infer_bounds(schedule)
     params, buffers = _parameters(schedule, args, binds or {})
     _check_outputs(schedule, buffers)
+    _share_states(schedule, buffers)
     for stage in schedule.stages:
         _declare(stage, buffers)
-    body = _ScheduleLowering(bounds, buffers, _attached(bounds)).program()
+    body = _ScheduleLowering(bounds, buffers, _attached(bounds), _parts_of_scans(schedule, bounds)).program()
     return _function(name, params, body)
 
 
@@ -79,11 +82,13 @@ def ScheduleOps(  # noqa: N802  # TVM's name
     """
     placed = infer_bounds(schedule)
     buffers: dict[Tensor, Buffer] = {}
+    _share_states(schedule, buffers)
     for stage in schedule.stages:
         if isinstance(stage.op, PlaceholderOp):
-            buffers.update({tensor: _new_buffer(tensor, "global") for tensor in stage.op.outputs})
+            for tensor in stage.op.outputs:
+                buffers.setdefault(tensor, _new_buffer(tensor, "global"))
         _declare(stage, buffers)
-    return _ScheduleLowering(placed, buffers, _attached(placed)).program()
+    return _ScheduleLowering(placed, buffers, _attached(placed), _parts_of_scans(schedule, placed)).program()
 
 
 def SchedulePostProcToPrimFunc(  # noqa: N802  # TVM's name
@@ -170,6 +175,19 @@ def _check_outputs(schedule: Schedule, buffers: Mapping[Tensor, Buffer]) -> None
             raise LowerError(f"argument {stage.name!r}: arguments are in DRAM, but its scope is {stage.scope!r}")
 
 
+def _share_states(schedule: Schedule, buffers: dict[Tensor, Buffer]) -> None:
+    """Give init, update and state of a scan the memory of its output."""
+    for stage in schedule.stages:
+        op = stage.op
+        if isinstance(op, ScanOp):
+            for own, *others in zip(op.outputs, op.init, op.update, op.state, strict=True):
+                memory = buffers.setdefault(own, _new_buffer(own, stage.scope))
+                for other in others:
+                    if other in buffers:
+                        raise LowerError(f"argument {other.name!r}: it is a part of scan {op.name!r}; give that")
+                    buffers[other] = memory
+
+
 def _declare(stage: Stage, buffers: dict[Tensor, Buffer]) -> None:
     """Make buffers for the outputs of ``stage`` that are no arguments."""
     if stage.is_inlined:
@@ -212,6 +230,8 @@ class _ScheduleLowering:
     bounds: Bounds
     buffers: dict[Tensor, Buffer]
     attached: _Attached
+    parts: dict[Stage, tuple[Tensor, ...]]
+    """The stages of scans, and the tensors whose memory begins to exist with each: all with the first one."""
 
     def program(self) -> Stmt:
         return self._before(Evaluate(IntImm(0)), self.attached.get(None, []))
@@ -232,6 +252,10 @@ class _ScheduleLowering:
 
     def _realized(self, placed: Placed, body: Stmt) -> Stmt:
         origin = placed.op.origin
+        if not isinstance(placed.op, ComputeOp) or placed.stage in self.parts:
+            for tensor in self.parts.get(placed.stage, placed.op.outputs):
+                body = BufferRealize(self.buffers[tensor], _everything(tensor), body, origin=origin)
+            return body
         bounds = tuple(placed.iteration.region[axis] for axis in placed.op.axis)
         for tensor in placed.op.outputs:
             body = BufferRealize(self.buffers[tensor], bounds, body, origin=origin)
@@ -252,6 +276,10 @@ class _ScheduleLowering:
     @deep
     def _stage(self, placed: Placed) -> Stmt:
         loops = placed.iteration.loops
+        if isinstance(placed.op, ExternOp):
+            return placed.op.statement(self.buffers)
+        if isinstance(placed.op, ScanOp):
+            return self._loops(placed, loops, Evaluate(IntImm(0)))
         inside = [i for i, loop in enumerate(loops) if _is_tensorized(loop)]
         end = inside[0] if inside else len(loops)
         body = StageBody(placed, self.buffers)
@@ -286,6 +314,23 @@ class _ScheduleLowering:
                     f"{placed.stage.name!r}, but that is inside of the tensorised axis {loops[0].axis.name!r}; "
                     "compute it further out"
                 )
+
+
+def _everything(tensor: Tensor) -> tuple[Range, ...]:
+    return tuple(Range(const(0), size) for size in tensor.shape)
+
+
+def _parts_of_scans(schedule: Schedule, bounds: Bounds) -> dict[Stage, tuple[Tensor, ...]]:
+    result: dict[Stage, tuple[Tensor, ...]] = {}
+    for stage in schedule.stages:
+        if isinstance(stage.op, ScanOp):
+            inits = [schedule[t] for t in stage.op.init]
+            result.update(dict.fromkeys([schedule[t] for t in stage.op.update], ()))
+            result[stage] = ()
+            first = next(placed for placed in bounds.placed if any(placed is own for own in inits))
+            result.update(dict.fromkeys(inits, ()))
+            result[first] = stage.op.outputs
+    return result
 
 
 def _is_tensorized(loop: Loop) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from isa.origin import Origin
+from vta.te.gpu_threads import is_gpu_thread
 from vta.te.iteration import Loop
 from vta.te.lowering.infer_bound import Placed
 from vta.te.lowering.predicates import Guard
@@ -41,10 +42,13 @@ def _thread(loop: Loop, body: Stmt, origin: Origin | None) -> Stmt:
     assert thread is not None
     place = f"stage {loop.stage.name!r}: axis {loop.axis.name!r} bound to thread axis {thread.name!r}"
     tag = thread.thread_tag
+    if is_gpu_thread(thread):
+        axis = IterVar(None, loop.var, IterKind.THREAD_INDEX, tag)
+        return AttrStmt(axis, AttrKey.THREAD_EXTENT, loop.extent, body, origin)
     if tag not in ("cthread", "rotate") and not tag.startswith("vthread"):
         raise ScheduleError(
-            f"{place}: expected a virtual thread, 'cthread', 'vthread' or 'rotate', got tag {tag!r}; the "
-            "accelerator has no GPU threads"
+            f"{place}: expected a virtual thread, 'cthread', 'vthread' or 'rotate', or a GPU's, 'blockIdx.x' or "
+            f"'threadIdx.x', got tag {tag!r}"
         )
     if not isinstance(loop.extent, IntImm):
         raise ScheduleError(f"{place}: expected a constant number of threads, got {loop.extent}")

@@ -95,6 +95,10 @@ class Builtin(StrEnum):
     COPROC_READ_BARRIER = "tir.vta.coproc_read_barrier", _ORDERED
     COPROC_WRITE_BARRIER = "tir.vta.coproc_write_barrier", _ORDERED
 
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this intrinsic."""
+        return self is other
+
     @property
     def is_pure(self) -> bool:
         """Whether it does nothing but give a value."""

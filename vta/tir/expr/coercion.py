@@ -69,23 +69,14 @@ def convert(value: ExprLike | object, dtype: str | None = None) -> Expr:
             return value.asexpr()
         case bool() | np.bool_():
             return const(int(value), dtype or BOOL)
-        case np.integer():
-            return const(int(value), dtype or str(value.dtype))
-        case int():
+        case int() | np.integer():
             return const(int(value), dtype or _default_int(int(value)))
-        case np.floating() if type(value) is not np.float64 or not isinstance(value, float):
-            return const(float(value), dtype or str(value.dtype))
-        case float():
-            return const(float(value), dtype or _float_type(value))
+        case float() | np.floating():
+            return const(float(value), dtype or "float32")
         case str():
             return StringImm(value)
         case _:
             raise ExprError(f"{value!r} ({type(value).__name__}) is not an expression")
-
-
-def _float_type(value: float) -> str:
-    """Return the type of a number: numpy's double is a double, Python's a float."""
-    return "float64" if isinstance(value, np.float64) else "float32"
 
 
 def _default_int(value: int) -> str:

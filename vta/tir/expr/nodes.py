@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Broadcast", "BufferLoad", "Call", "Cast", "DataProducer", "Expr", "FloatImm", "IntImm", "Let", "Not",
-    "PointerType", "PrimType", "ProducerLoad", "Ramp", "Reduce", "Select", "StringImm", "Var", "same", "structural_hash",
+    "PointerType", "PrimType", "ProducerLoad", "Ramp", "Reduce", "Select", "StringImm", "Var", "same",
+    "structural_hash",
 ]  # fmt: skip
 
 
