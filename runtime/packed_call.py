@@ -109,14 +109,6 @@ def _result(name: str, value: object, kind: Kind) -> int:
     raise PackedCallError(f"global function {name!r}: compiled code expects a number of it, got {value!r}")
 
 
-@ctypes.CFUNCTYPE(
-    ctypes.c_int32,
-    ctypes.c_char_p,
-    ctypes.POINTER(ctypes.c_int64),
-    ctypes.POINTER(ctypes.c_int32),
-    ctypes.c_int32,
-    ctypes.POINTER(ctypes.c_int64),
-)
 def _call_packed(name: bytes, values: Any, kinds: Any, count: int, result: Any) -> int:
     try:
         text = name.decode()
@@ -130,8 +122,18 @@ def _call_packed(name: bytes, values: Any, kinds: Any, count: int, result: Any) 
     return 0
 
 
+_CALL_PACKED = ctypes.CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_char_p,
+    ctypes.POINTER(ctypes.c_int64),
+    ctypes.POINTER(ctypes.c_int32),
+    ctypes.c_int32,
+    ctypes.POINTER(ctypes.c_int64),
+)(_call_packed)
+
+
 def symbols() -> Mapping[str, int]:
     """Return the address of the function, for the linker."""
-    address = ctypes.cast(_call_packed, ctypes.c_void_p).value
+    address = ctypes.cast(_CALL_PACKED, ctypes.c_void_p).value
     assert address is not None
     return {CALL_PACKED_SYMBOL: address}

@@ -177,6 +177,7 @@ class HostArray(MappedArray):
     def __init__(self, shape: Sequence[int], dtype: str = "float32") -> None:
         super().__init__(shape, dtype)
         self._bytes: Bytes = np.zeros(max(self.nbytes, 1), np.uint8)
+        self._owner: Array = self._bytes
         self.pointer = int(self._bytes.ctypes.data)
 
     @classmethod

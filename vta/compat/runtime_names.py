@@ -21,7 +21,7 @@ __all__ = ["ADT", "ShapeTuple", "String", "container_names", "runtime_names"]
 class String(str):
     """A text, as TVM's objects hold it."""
 
-    __slots__ = ("_object",)
+    _object: _Object
 
     def __new__(cls, content: str) -> String:
         """Return the text; of another one, the same object stands behind it."""

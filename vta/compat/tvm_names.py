@@ -32,6 +32,7 @@ from vta.tir import (
     math_ops,
     ops,
     schedule,
+    script,
     stmt,
     stmt_functor,
     structural,
@@ -82,6 +83,12 @@ def tvm_names() -> Tree:
             "util": {"tempdir": tempdir, "TempDirectory": TempDirectory},
         },
         "testing": testing_names(),
+        "script": {
+            "tir": script.T,
+            "ir_module": script.ir_module,
+            "from_source": script.from_source,
+            "asscript": script.to_script,
+        },
         "ir": {
             **{name: getattr(structural, name) for name in _STRUCTURAL},
             **_public(json_text),

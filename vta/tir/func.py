@@ -81,6 +81,12 @@ class PrimFunc:
         """Return the function with another body."""
         return replace(self, body=body)
 
+    def script(self, show_meta: bool = False) -> str:
+        """Return the function as TVMScript, which ``vta.tir.script.from_source`` reads."""
+        from vta.tir.script import to_script  # the printer imports the nodes
+
+        return to_script(self, show_meta)
+
     def __str__(self) -> str:
         from vta.tir.printer import to_text  # the printer imports the nodes
 
@@ -155,6 +161,12 @@ class IRModule:
     def get_global_vars(self) -> list[str]:
         """Return the names of the functions."""
         return list(self.functions)
+
+    def script(self, show_meta: bool = False) -> str:
+        """Return the module as TVMScript, a class of functions."""
+        from vta.tir.script import to_script  # the printer imports the nodes
+
+        return to_script(self, show_meta)
 
     def __str__(self) -> str:
         from vta.tir.printer import to_text  # the printer imports the nodes

@@ -148,11 +148,16 @@ class _Signature:
             buffer = func.buffer_map.get(param)
             if buffer is not None:
                 signature.define(buffer.data)
-                for extent in buffer.shape:
-                    if isinstance(extent, Var):
+                for extent in (*_sizes(buffer), *_sizes(func.declared.get(param, buffer))):
+                    if isinstance(extent, Var) and extent not in signature.numbers:
                         signature.define(extent)
             parts += map(signature.of, (param, buffer, func.declared.get(param)))
         return [*parts, signature.of(tuple(sorted(func.attrs.items()))), signature.of(func.body)]
+
+
+def _sizes(buffer: Buffer) -> tuple[Expr, ...]:
+    """Return where the variables that a parameter's buffer defines may stand."""
+    return (*buffer.shape, *buffer.strides, buffer.elem_offset)
 
 
 _BUFFER_FIELDS = ("data", "dtype", "shape", "strides", "elem_offset", "scope", "data_alignment", "offset_factor")
@@ -243,9 +248,10 @@ class _Comparison:
             x, y = a.buffer_map.get(p), b.buffer_map.get(q)
             if x is not None and y is not None:
                 self.define(x.data, y.data)
-                for e, f in zip(x.shape, y.shape, strict=False):
-                    if isinstance(e, Var) and isinstance(f, Var):
-                        self.define(e, f)
+                for one, other in ((x, y), (a.declared.get(p, x), b.declared.get(q, y))):
+                    for e, f in zip(_sizes(one), _sizes(other), strict=False):
+                        if isinstance(e, Var) and isinstance(f, Var):
+                            self.define(e, f)
             difference = (
                 self._identity(p, q, (path, ".params"))
                 or self.compare(x, y, (path, f".buffer_map[{p.name}]"))

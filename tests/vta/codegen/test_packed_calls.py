@@ -22,12 +22,12 @@ NAME = "test.packed.called"
 
 
 @pytest.fixture
-def registered() -> Iterator[Callable[[Callable[..., Any]], None]]:
-    yield lambda function: register_func(NAME, function, override=True) and None
+def registered() -> Iterator[Callable[[Callable[..., Any]], object]]:
+    yield lambda function: register_func(NAME, function, override=True)
     remove_global_func(NAME)
 
 
-def test_arguments_arrive_and_arrays_share_memory(registered: Callable[[Callable[..., Any]], None]) -> None:
+def test_arguments_arrive_and_arrays_share_memory(registered: Callable[[Callable[..., Any]], object]) -> None:
     seen: list[object] = []
 
     def called(a: Any, i: int, text: str, x: float, b: Any, wide: int) -> None:
@@ -44,7 +44,7 @@ def test_arguments_arrive_and_arrays_share_memory(registered: Callable[[Callable
     assert out.numpy().tolist() == [0, 1, 2]
 
 
-def test_numbers_come_back(registered: Callable[[Callable[..., Any]], None]) -> None:
+def test_numbers_come_back(registered: Callable[[Callable[..., Any]], object]) -> None:
     registered(lambda i: i * i)
     i = tir.Var("i")
     a, b = tir.decl_buffer((5,), "int32", name="A"), tir.decl_buffer((5,), "float32", name="B")
@@ -56,7 +56,7 @@ def test_numbers_come_back(registered: Callable[[Callable[..., Any]], None]) -> 
     assert parts.numpy().tolist() == [0, 0.25, 1, 2.25, 4]
 
 
-def test_an_error_of_the_function_is_the_callers(registered: Callable[[Callable[..., Any]], None]) -> None:
+def test_an_error_of_the_function_is_the_callers(registered: Callable[[Callable[..., Any]], object]) -> None:
     def failing() -> None:
         raise KeyError("lost")
 

@@ -49,9 +49,11 @@ def test_several_outputs_of_a_packed_function() -> None:
 
     register_func("test.extern.parts", parts)
     a = te.placeholder((2, 3), "int32", "A")
-    low, high = te.extern(
+    both = te.extern(
         [(2, 3), (2, 3)], [a], lambda i, o: call_packed("test.extern.parts", i[0], *o), dtype=["int32", "int64"]
     )
+    assert isinstance(both, tuple)
+    low, high = both
     out = [vta.nd.empty((2, 3), "int32"), vta.nd.empty((2, 3), "int64")]
     values = np.arange(0, 96, 16, dtype=np.int32).reshape(2, 3) + 5
     build_generic(te.create_schedule(low.op), [a, low, high])(vta.nd.array(values), *out)

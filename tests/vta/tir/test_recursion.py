@@ -13,6 +13,8 @@ BOUNDED = {  # a name counts for whatever has it
     "vta/arith/const_bounds.py": "decide: > is < the other way round, once",
     "vta/arith/const_interval.py": "arithmetic of intervals: an unbounded side is dealt with once",
     "vta/arith/division.py": "each step has a smaller divisor",
+    "vta/tir/script/words.py": "prim_func: it is the parser's",
+    "vta/te/group.py": "compute_at: of a group, it is that of each stage",
     "vta/arith/tvm_analyzer.py": "methods that use the functions and the base class's methods of their names",
     "vta/arith/simplify.py": "const_bounds: a function of that name",
     "vta/codegen/intrinsics.py": "half precision is computed in single precision, once",

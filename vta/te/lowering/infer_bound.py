@@ -215,8 +215,8 @@ def _own_loops(stage: Stage, op: ExternOp | ScanOp, analyzer: Analyzer, taken: s
     loop = Loop(stage, axis, axis.var, dom.extent, is_thread=False)
     if not loop.is_single:
         analyzer.bind(loop.var, Range(const(0), dom.extent))
-    place = loop.value + dom.min
-    return Iteration((), {axis: dom}, {axis: dom.extent}, (loop,), {axis: loop.value}, {axis.var: place}, frozenset())
+    row = loop.value + dom.min
+    return Iteration((), {axis: dom}, {axis: dom.extent}, (loop,), {axis: loop.value}, {axis.var: row}, frozenset())
 
 
 def _attach_point(stage: Stage) -> tuple[Stage, IterVar] | None:

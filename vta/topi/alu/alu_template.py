@@ -60,8 +60,10 @@ def alu_stages(output: te.Tensor, env: Environment) -> AluStages:
     )
 
 
-def _is_load(op: te.ComputeOp) -> bool:
+def _is_load(op: te.Operation) -> bool:
     """Whether ``op`` converts what it reads, or pads an input."""
+    if not isinstance(op, te.ComputeOp):
+        return False
     [value] = op.body
     if isinstance(value, Cast):
         return isinstance(value.value, ProducerLoad)
