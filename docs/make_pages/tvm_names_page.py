@@ -105,7 +105,7 @@ NAMES: Mapping[str, str] = {
         "schedule_extern schedule_injective schedule_reduce"
     ),
     "tvm.script": (
-        "tir ir_module from_source"
+        "tir ir_module from_source asscript"
     ),
 }  # fmt: skip
 """Module of TVM's -> the names in it that scripts use."""
@@ -126,6 +126,8 @@ NOTES: Mapping[str, str] = {
     "tvm.tir.While": "loops have a known number of iterations",
     "tvm.tir.call_packed": "an int32 comes back; a buffer goes as an array",
     "tvm.get_global_func": "functions of Python; TVM's own are not among them",
+    "tvm.script.tir": "the words for loops, blocks, buffers and calls; no `T.match_buffer` in blocks",
+    "tvm.script.from_source": "reads what `func.script()` prints: the same function",
     "tvm.runtime.String": "a Python text",
     "tvm.tir.PrimFunc": "also has a name; prints in the style of TVM 0.8",
     "tvm.tir.Schedule.bind": "always refused: there are no GPU threads",
