@@ -3,8 +3,9 @@
     python -m bench.fuzz --seed 1 --programs 2000
     python -m bench.fuzz --seed 1 --programs 500 --engines tsim
 
-Every configuration of ``tests/support/configs.py`` runs on every code path of ``sim`` that the host has (or those named
-with ``--code-path``), and on ``tsim`` with a memory of random latency that stalls at random, if it is asked for.
+Every configuration of ``tests/support/configs.py``, and two with depthwise taps, run on every code path of ``sim`` that
+the host has (or those named with ``--code-path``), and on ``tsim`` with a memory of random latency that stalls at
+random, if it is asked for.
 Program ``i`` depends on the seed, the configuration and ``i`` alone, so ``--only i`` runs it again; the first
 difference is printed with the program's text, and the exit status is 1.
 """
@@ -26,7 +27,10 @@ from runtime.sim.code_path import CodePath, host_code_paths
 from tests.support.configs import CONFIGS
 from tests.support.hw.rtl_comparison import rtl_difference
 from tests.support.isa.random_programs import random_program
+from tests.support.odd_configs import ODD_CONFIGS
 from tests.support.runtime.engine_comparison import first_difference, run_reference
+
+COMPARED = CONFIGS | {name: ODD_CONFIGS[name] for name in ("depthwise", "depthwise_int4")}
 
 _BATCH = 50
 
@@ -55,7 +59,7 @@ class Result:
 def make_program(config: str, seed: int, index: int) -> Program:
     """Return program ``index``."""
     rng = np.random.default_rng([seed, zlib.crc32(config.encode()), index])
-    return random_program(rng, CONFIGS[config])
+    return random_program(rng, COMPARED[config])
 
 
 def run_batch(batch: Batch) -> Result:
@@ -107,13 +111,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--programs", type=_positive, default=2000, help="programs per configuration")
     parser.add_argument("--only", type=int, help="run this one program of each configuration")
-    parser.add_argument("--config", action="append", choices=list(CONFIGS), help="default: all")
+    parser.add_argument("--config", action="append", choices=list(COMPARED), help="default: all")
     parser.add_argument("--engines", nargs="+", choices=["sim", "tsim"], default=["sim"])
     parser.add_argument("--code-path", action="append", type=CodePath, help="vnni, avx2 or generic; default: all")
     parser.add_argument("--jobs", type=_positive, default=os.cpu_count())
     arguments = parser.parse_args()
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        for config in arguments.config or CONFIGS:
+        for config in arguments.config or COMPARED:
             start = time.perf_counter()
             results = list(pool.map(run_batch, _batches(config, arguments)))
             differences = [result.difference for result in results if result.difference is not None]

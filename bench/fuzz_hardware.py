@@ -15,7 +15,7 @@ import sys
 import numpy as np
 
 from isa.text.disassembler import disassemble
-from tests.support.hw.random_hardware import random_config, random_hardware
+from tests.support.hw.random_hardware import random_pair
 from tests.support.hw.rtl_comparison import rtl_difference
 from tests.support.isa.random_programs import random_program
 from tests.support.runtime.engine_comparison import run_reference
@@ -26,7 +26,7 @@ __all__ = ["compare_pair"]
 def compare_pair(seed: int, number: int, programs: int) -> tuple[str, str | None]:
     """Run ``programs`` random programs on pair ``number``; return the pair in words, and the first difference."""
     rng = np.random.default_rng([seed, number])
-    config, hardware = random_config(rng), random_hardware(rng)
+    config, hardware = random_pair(rng)
     for index in range(programs):
         program = random_program(rng, config)
         latency = int(rng.integers(1, 120))

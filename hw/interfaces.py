@@ -9,6 +9,8 @@ import enum
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from isa.config import VTAConfig
+
 __all__ = [
     "AXI4",
     "AXI4Lite",
@@ -18,6 +20,7 @@ __all__ = [
     "ReadClient",
     "WriteClient",
     "burst_layout",
+    "inputs_read",
     "read_data_layout",
     "write_data_layout",
 ]
@@ -74,6 +77,12 @@ class ElementRead(wiring.Signature):
         self.address_width = address_width
         self.element_width = element_width
         super().__init__({"address": Out(address_width), "enable": Out(1), "data": In(element_width)})
+
+
+def inputs_read(config: VTAConfig) -> ElementRead:
+    """Return the port of a reader of inputs: one element, or one for each depthwise tap from the address on."""
+    width = max(1, config.depthwise_taps) * config.inp_elem_bits
+    return ElementRead(address_width=config.log_inp_depth, element_width=width)
 
 
 class ElementStream(wiring.Signature):

@@ -11,10 +11,11 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from hw.banked_scratchpad import BankedScratchpad
 from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader, part_layout, reader_job_layout
 from hw.dma.writer import TileWriter
-from hw.interfaces import ElementRead, ReadClient
+from hw.interfaces import ElementRead, ReadClient, inputs_read
 from hw.job_queue import queue_jobs
 from hw.layouts import instruction_struct
 from hw.scratchpad import Scratchpad
@@ -79,7 +80,7 @@ class LoadStage(wiring.Component):
                 "inp_base": In(hardware.addr_width),
                 "wgt_base": In(hardware.addr_width),
                 "mem": Out(ReadClient(addr_width=hardware.addr_width, data_width=hardware.data_width)),
-                "inp_read": In(ElementRead(address_width=vta.log_inp_depth, element_width=vta.inp_elem_bits)),
+                "inp_read": In(inputs_read(vta)),
                 "wgt_read": In(ElementRead(address_width=vta.log_wgt_depth, element_width=vta.wgt_elem_bits)),
                 "start": Out(1),
                 "cause": Out(Cause),
@@ -243,12 +244,14 @@ class LoadStage(wiring.Component):
         width = self.element_bytes[kind] * 8
         granularity = min(width, self.hardware.data_width)
         lanes = width // granularity
-        m.submodules[name] = scratchpad = Scratchpad(
-            depth=1 << self.depth_logs[kind],
-            width=width,
-            write_granularity=granularity,
-            collisions=False,  # tokens order writes and reads of an element; a program without them is not valid
-        )
+        depth, taps = 1 << self.depth_logs[kind], self.vta.depthwise_taps
+        scratchpad: Scratchpad | BankedScratchpad
+        # Tokens order writes and reads of an element: without them a program is not valid, so that no collisions count.
+        if kind == INP and taps:
+            scratchpad = BankedScratchpad(depth=depth, width=width, write_granularity=granularity, reads=taps)
+        else:
+            scratchpad = Scratchpad(depth=depth, width=width, write_granularity=granularity, collisions=False)
+        m.submodules[name] = scratchpad
         part = write.p.data[:granularity]
         enables = Cat(write.p.zero | (write.p.lane == lane) for lane in range(lanes))
         m.d.comb += [

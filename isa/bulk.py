@@ -218,6 +218,8 @@ def encode_all(instructions: Sequence[Instruction], config: VTAConfig) -> WordAr
     getters = value_getters(config)
     for place, instruction in enumerate(instructions):
         name = layout_name(instruction)
+        if name == "GEMM" and not config.depthwise_taps and instruction.depthwise:  # type: ignore[union-attr]  # a Gemm
+            return _encode_one_by_one(instructions, config)
         places.setdefault(name, []).append(place)
         rows.setdefault(name, []).append(getters[name](instruction))
     tables = {}

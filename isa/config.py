@@ -1,8 +1,8 @@
 """The one configuration object that decides programs: numeric types, block shape and buffer sizes.
 
 ``VTAConfig`` is read once at the edge and passed on; derived sizes are its properties and nobody recomputes them. The
-file has upstream's keys (``isa.config_file``), LOG_BLOCK_IN and LOG_BLOCK_OUT are optional. Tests:
-``tests/isa/test_config.py``.
+file has upstream's keys (``isa.config_file``) and DEPTHWISE_TAPS; that one, LOG_BLOCK_IN and LOG_BLOCK_OUT are
+optional. Tests: ``tests/isa/test_config.py``.
 """
 
 import hashlib
@@ -26,11 +26,14 @@ TARGETS = ("sim", "tsim", "reference", "pynq", "ultra96", "zcu104", "de10nano", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VTAConfig:
-    """Everything that decides what a program looks like; numbers are base-2 logarithms, as in ``vta_config.json``.
+    """Everything that decides what a program looks like; ``log_`` numbers are base-2 logarithms, as in
+    ``vta_config.json``.
 
     ``log_block_in`` and ``log_block_out`` are ``None`` where they equal ``log_block`` (so that configurations that
     mean the same compare equal and ``dataclasses.replace(config, log_block=5)`` does what it says); read ``block_in``,
-    ``block_out`` and the other properties instead. Raises ``ConfigError`` with key, rule and nearest fitting value.
+    ``block_out`` and the other properties instead. With ``depthwise_taps``, GEMM has the flag ``depthwise``, under
+    which a step multiplies that many input elements lane by lane; 0 is upstream's GEMM, which has no such flag. Raises
+    ``ConfigError`` with key, rule and nearest fitting value.
     """
 
     target: str = "sim"
@@ -46,6 +49,7 @@ class VTAConfig:
     log_inp_buff_size: int = 15
     log_wgt_buff_size: int = 18
     log_acc_buff_size: int = 17
+    depthwise_taps: int = 0
 
     def __post_init__(self) -> None:
         """Check every rule, then bring the three block fields to their normal form."""
@@ -56,7 +60,8 @@ class VTAConfig:
         values = self._values()
         for key, value in values.items():
             if not isinstance(value, int) or isinstance(value, bool):
-                raise ConfigError(f"{key} is {short(value)}, but it must be a whole number (a logarithm)")
+                kind = "a whole number" if key == "DEPTHWISE_TAPS" else "a whole number (a logarithm)"
+                raise ConfigError(f"{key} is {short(value)}, but it must be {kind}")
         check_values(values, self._defaults())
         block_in = values.get("LOG_BLOCK_IN", self.log_block)
         block_out = values.get("LOG_BLOCK_OUT", self.log_block)
@@ -66,13 +71,16 @@ class VTAConfig:
 
     @classmethod
     def _defaults(cls) -> dict[str, int]:
-        """Return the numeric keys that have a default, by their name in the file."""
+        """Return the numeric keys that have a default other than "none", by their name in the file."""
         defaults = {entry.name: entry.default for entry in fields(cls)}
-        return {key: value for key, name in FIELD_OF_KEY.items() if isinstance(value := defaults[name], int)}
+        pairs = {key: defaults[name] for key, name in FIELD_OF_KEY.items() if key != "DEPTHWISE_TAPS"}
+        return {key: value for key, value in pairs.items() if isinstance(value, int)}
 
     def _values(self) -> dict[str, int]:
-        """Return the numeric keys that have a value, by their name in the file."""
+        """Return the numeric keys that have a value, by their name in the file; no taps are no value."""
         pairs = {key: getattr(self, name) for key, name in FIELD_OF_KEY.items()}
+        if type(self.depthwise_taps) is int and self.depthwise_taps == 0:
+            del pairs["DEPTHWISE_TAPS"]
         return {key: value for key, value in pairs.items() if value is not None and key not in ("TARGET", "HW_VER")}
 
     # --- numeric types -----------------------------------------------------------------------------------------------
@@ -294,13 +302,17 @@ class VTAConfig:
 
     @property
     def bitstream(self) -> str:
-        """Upstream's name of the build, such as ``1x16_i8w8a32_15_15_18_17`` (``1x16x32_...`` if blocks differ)."""
+        """Upstream's name of the build, such as ``1x16_i8w8a32_15_15_18_17`` (``1x16x32_...`` if blocks differ).
+
+        ``_d3`` at its end says that GEMM takes three taps under ``depthwise``.
+        """
         block = f"{self.block_in}"
         if self.block_out != self.block_in:
             block += f"x{self.block_out}"
         types = f"i{self.inp_width}w{self.wgt_width}a{self.acc_width}"
         sizes = f"{self.log_uop_buff_size}_{self.log_inp_buff_size}_{self.log_wgt_buff_size}_{self.log_acc_buff_size}"
-        return f"{self.batch}x{block}_{types}_{sizes}"
+        taps = f"_d{self.depthwise_taps}" if self.depthwise_taps else ""
+        return f"{self.batch}x{block}_{types}_{sizes}{taps}"
 
     @property
     def model(self) -> str:
@@ -322,7 +334,7 @@ class VTAConfig:
     def from_dict(cls, mapping: Mapping[str, object], *, where: str = "configuration") -> Self:
         """Build from the file's keys; ``where`` names the source in a ``ConfigError``.
 
-        Only LOG_BLOCK_IN and LOG_BLOCK_OUT may be left out, and LOG_BLOCK where both are given.
+        LOG_BLOCK_IN, LOG_BLOCK_OUT and DEPTHWISE_TAPS may be left out, and LOG_BLOCK where both of its parts are given.
         """
         arguments = arguments_from_mapping(mapping, where=where)
         try:
@@ -333,7 +345,7 @@ class VTAConfig:
         return made
 
     def to_dict(self) -> dict[str, str | int]:
-        """Return the keys of the file; LOG_BLOCK_IN and LOG_BLOCK_OUT only where the blocks differ."""
+        """Return the keys of the file; LOG_BLOCK_IN and LOG_BLOCK_OUT only where the blocks differ, taps if any."""
         keys: dict[str, str | int] = {"TARGET": self.target, "HW_VER": self.hw_ver}
         keys |= self._values()
         if self.log_block_out is not None:

@@ -27,6 +27,7 @@ FIELD_OF_KEY: Mapping[str, str] = {
     "LOG_INP_BUFF_SIZE": "log_inp_buff_size",
     "LOG_WGT_BUFF_SIZE": "log_wgt_buff_size",
     "LOG_ACC_BUFF_SIZE": "log_acc_buff_size",
+    "DEPTHWISE_TAPS": "depthwise_taps",
 }
 """Key in the file to attribute of ``VTAConfig``."""
 
@@ -78,8 +79,8 @@ def arguments_from_mapping(mapping: Mapping[str, object], *, where: str) -> dict
 
 def require_all_keys(mapping: Mapping[str, object], *, where: str) -> None:
     """Raise ``ConfigError`` if a key is missing that may not be left out."""
-    optional = {"LOG_BLOCK_IN", "LOG_BLOCK_OUT"}
-    if optional <= mapping.keys():
+    optional = {"LOG_BLOCK_IN", "LOG_BLOCK_OUT", "DEPTHWISE_TAPS"}
+    if {"LOG_BLOCK_IN", "LOG_BLOCK_OUT"} <= mapping.keys():
         optional.add("LOG_BLOCK")
     missing = [key for key in FIELD_OF_KEY if key not in mapping and key not in optional]
     if missing:

@@ -109,6 +109,12 @@ def _depth(name: str, key: str, depth: Callable[[Sizes], int]) -> tuple[_Rule, _
     )
 
 
+def _blocks(values: Mapping[str, int]) -> tuple[int, int]:
+    """Return the logarithms of lanes in and out."""
+    usual = values["LOG_BLOCK"]
+    return values.get("LOG_BLOCK_IN", usual), values.get("LOG_BLOCK_OUT", usual)
+
+
 _BATCH_IN = ("LOG_BLOCK_IN", "LOG_BLOCK", "LOG_BATCH")
 _BATCH_OUT = ("LOG_BLOCK_OUT", "LOG_BLOCK", "LOG_BATCH")
 _BLOCKS = ("LOG_BLOCK_IN", "LOG_BLOCK_OUT", "LOG_BLOCK")
@@ -158,14 +164,29 @@ _RULES: tuple[_Rule, ...] = (
             f"{s.wgt_depth} weight index bits and has 32"
         ),
     ),
+    _Rule(
+        ("DEPTHWISE_TAPS",),
+        lambda v, _: v.get("DEPTHWISE_TAPS", 0) in range((1 << _blocks(v)[0]) + 1),
+        lambda _: "a weight row has a lane for each tap, and none stands for no depthwise GEMM",
+    ),
+    _Rule(
+        ("DEPTHWISE_TAPS",),
+        lambda v, _: "DEPTHWISE_TAPS" not in v or v["DEPTHWISE_TAPS"] == 0 or _blocks(v)[0] == _blocks(v)[1],
+        lambda _: "a depthwise GEMM has as many lanes out as in, and LOG_BLOCK_IN is not LOG_BLOCK_OUT",
+    ),
+    _Rule(
+        ("DEPTHWISE_TAPS",),
+        lambda v, s: v.get("DEPTHWISE_TAPS", 0) <= 1 << s.inp_depth,
+        lambda s: f"a step takes an input element for each tap, and the input buffer has {1 << s.inp_depth}",
+    ),
 )
 
 
 def check_values(values: Mapping[str, int], defaults: Mapping[str, int]) -> None:
     """Raise ``ConfigError`` for the first rule that ``values`` breaks.
 
-    ``values`` has every key of ``defaults`` and optionally LOG_BLOCK_IN and LOG_BLOCK_OUT. The error names the
-    key that is furthest from the default, and of those the one whose change is smallest.
+    ``values`` has every key of ``defaults`` and optionally LOG_BLOCK_IN, LOG_BLOCK_OUT and DEPTHWISE_TAPS. The error
+    names the key that is furthest from the default, and of those the one whose change is smallest.
     """
     sizes = Sizes.of(values)
     for rule in _RULES:
@@ -202,6 +223,8 @@ def _departure(key: str, values: Mapping[str, int], defaults: Mapping[str, int])
             return sizes.inp_depth - usual.inp_depth
         case "LOG_WGT_BUFF_SIZE":
             return sizes.wgt_depth - usual.wgt_depth
+        case "DEPTHWISE_TAPS":
+            return int(values[key] != 0)
         case _:
             return int(values[key] != defaults.get(key, defaults["LOG_BLOCK"]))
 

@@ -41,6 +41,7 @@ __all__ = [
     "field_values",
     "instruction_from_values",
     "layout_name",
+    "require_flags",
     "value_getters",
     "value_names",
 ]
@@ -131,6 +132,7 @@ def instruction_from_values(name: str, values: Mapping[str, int]) -> Instruction
         case "GEMM":
             return Gemm(
                 reset=bool(v["reset"]),
+                depthwise=bool(v.get("depthwise", 0)),
                 uop_bgn=v["uop_bgn"],
                 uop_end=v["uop_end"],
                 iter_out=v["iter_out"],
@@ -179,7 +181,16 @@ def encode_values(name: str, values: Mapping[str, int], config: VTAConfig) -> in
 
 def encode(instruction: Instruction, config: VTAConfig) -> int:
     """Return the 128-bit word; ``EncodingError`` names a field that is out of range or the rule that is broken."""
+    require_flags(instruction, config)
     return encode_values(layout_name(instruction), field_values(instruction, config), config)
+
+
+def require_flags(instruction: Instruction, config: VTAConfig) -> None:
+    """Raise ``EncodingError`` where ``instruction`` has a flag that words of ``config`` have no bit for."""
+    if isinstance(instruction, Gemm) and instruction.depthwise and not config.depthwise_taps:
+        raise EncodingError(
+            "GEMM: depthwise is set, but words of this configuration have no such flag; set DEPTHWISE_TAPS"
+        )
 
 
 def decode(word: int, config: VTAConfig) -> Instruction:

@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar, assert_never, overload
 import numpy as np
 import numpy.typing as npt
 
+from isa.config import VTAConfig
 from isa.instructions import Alu, Gemm, Load, MemoryId, Store
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "moved_elements",
     "operands_of",
     "row_starts",
+    "taps_of",
     "tile_elements",
 ]
 
@@ -142,6 +144,15 @@ def operands_of(loops: Gemm | Alu) -> tuple[LoopOperand, ...]:
             return ALU_OPERANDS[:1] if loops.use_imm else ALU_OPERANDS
         case _:
             assert_never(loops)
+
+
+def taps_of(loops: Gemm | Alu, operand: LoopOperand, config: VTAConfig) -> int:
+    """Return how many elements from its index on an operand of each step is: one, or one for each tap."""
+    match loops:
+        case Gemm(depthwise=True) if operand.memory is MemoryId.INP:
+            return config.depthwise_taps
+        case _:
+            return 1
 
 
 _FACTORS: Mapping[str, Callable[[Gemm | Alu], tuple[int, int]]] = {

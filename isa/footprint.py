@@ -20,6 +20,7 @@ from isa.extents import (
     moved_elements,
     operands_of,
     row_starts,
+    taps_of,
     tile_elements,
 )
 from isa.index_sets import Elements, affine_elements
@@ -57,6 +58,7 @@ class Footprints:
     """
 
     def __init__(self, config: VTAConfig, dram: range) -> None:
+        self._config = config
         self._depth = {memory: config.depth(memory) for memory in MemoryId}
         self._bytes = {memory: config.elem_bytes(memory) for memory in MemoryId}
         self._dram = dram
@@ -128,11 +130,12 @@ class Footprints:
                 continue
             depth = self._depth[operand.memory]
             outer, inner = factors_of(loops, operand.field)
-            last = last_index(max(places), loops, outer=outer, inner=inner)
+            taps = taps_of(loops, operand, self._config)
+            last = last_index(max(places), loops, outer=outer, inner=inner) + taps - 1
             if last >= depth:
                 problems.append(index_text(operand.name, last, depth))
                 continue
-            steps = ((loops.iter_out, outer), (loops.iter_in, inner))
+            steps = ((loops.iter_out, outer), (loops.iter_in, inner), (taps, 1))
             reads.append((operand.memory, affine_elements(places, steps)))
         if problems:
             return _out_of_bounds(*problems)
@@ -171,4 +174,5 @@ def _shape(loops: Gemm | Alu) -> tuple[object, ...]:
     """Return everything that decides which elements are touched, micro-ops aside."""
     operands = operands_of(loops)
     factors = [factor for operand in operands for factor in factors_of(loops, operand.field)]
-    return (type(loops), len(operands), _forgets(loops), loops.iter_out, loops.iter_in, *factors)
+    flags = (len(operands), _forgets(loops), isinstance(loops, Gemm) and loops.depthwise)
+    return (type(loops), *flags, loops.iter_out, loops.iter_in, *factors)

@@ -157,10 +157,12 @@ class Gemm:
     """Run micro-ops ``uop_bgn`` up to (not including) ``uop_end`` for every step of two loops.
 
     Each adds the product of input ``src`` and weight ``wgt`` to accumulator ``dst``, or zeroes ``dst`` if ``reset``;
-    the factors times the loop counters are added to the indices.
+    the factors times the loop counters are added to the indices. With ``depthwise``, which means nothing for a reset,
+    lane i adds up input lane i of element ``src + t`` times number t of weight row i, for each tap t.
     """
 
     reset: bool = False
+    depthwise: bool = False
     uop_bgn: int = 0
     uop_end: int = 0
     iter_out: int = 1

@@ -209,7 +209,9 @@ def instruction_layouts(config: VTAConfig) -> Mapping[str, Layout]:
         Field("use_imm", 1, doc="operand 1 is imm, not acc[src]"),
         IMMEDIATE,
     )
-    gemm_low = (Field("reset", 1, doc="zero acc[dst] instead of adding to it"), *loops)
+    lane_by_lane = Field("depthwise", 1, doc="multiply input elements from src on, one a tap, lane by lane")
+    flags = (lane_by_lane,) if config.depthwise_taps else ()
+    gemm_low = (Field("reset", 1, doc="zero acc[dst] instead of adding to it"), *loops, *flags)
     alu_low = (Field("unused_7", 1, unused=True, doc="zero"), *loops)
     return MappingProxyType(
         {

@@ -181,7 +181,8 @@ class Reference:
         uops = self._uops(gemm.uop_bgn, gemm.uop_end)
         self._check("accumulator", uops.dst, gemm, gemm.dst_factor_out, gemm.dst_factor_in, self.config.acc_depth)
         if not gemm.reset:
-            self._check("input", uops.src, gemm, gemm.src_factor_out, gemm.src_factor_in, self.config.inp_depth)
+            last_tap = uops.src + (self.config.depthwise_taps - 1 if gemm.depthwise else 0)
+            self._check("input", last_tap, gemm, gemm.src_factor_out, gemm.src_factor_in, self.config.inp_depth)
             self._check("weight", uops.wgt, gemm, gemm.wgt_factor_out, gemm.wgt_factor_in, self.config.wgt_depth)
         for i, j, uop in loop_nest(gemm, uops):
             dst = uop.dst + i * gemm.dst_factor_out + j * gemm.dst_factor_in
@@ -190,6 +191,10 @@ class Reference:
                 continue
             src = uop.src + i * gemm.src_factor_out + j * gemm.src_factor_in
             wgt = uop.wgt + i * gemm.wgt_factor_out + j * gemm.wgt_factor_in
+            if gemm.depthwise:
+                for tap in range(self.config.depthwise_taps):
+                    self._accumulate(dst, self.inp[src + tap] * self.wgt[wgt, :, tap][:, np.newaxis])
+                continue
             products = self.inp[src] @ self.wgt[wgt].transpose(0, 2, 1)
             self._accumulate(dst, products)
 

@@ -140,6 +140,7 @@ class Environment:
     LOG_BLOCK: int
     LOG_BLOCK_IN: int
     LOG_BLOCK_OUT: int
+    DEPTHWISE_TAPS: int
     LOG_UOP_BUFF_SIZE: int
     LOG_INP_BUFF_SIZE: int
     LOG_WGT_BUFF_SIZE: int
@@ -202,6 +203,14 @@ class Environment:
     def gemm(self) -> te.TensorIntrin:
         """The GEMM core's step as a tensor intrinsic (does nothing in mock mode)."""
         return intrin.gemm(self.config, mock=self.mock_mode)
+
+    @functools.cached_property
+    def depthwise_gemm(self) -> te.TensorIntrin:
+        """The GEMM core's step lane by lane, as a tensor intrinsic (does nothing in mock mode).
+
+        ``ConfigError`` for a configuration without DEPTHWISE_TAPS.
+        """
+        return intrin.depthwise_gemm(self.config, mock=self.mock_mode)
 
     @functools.cached_property
     def mock(self) -> "Environment":
@@ -309,6 +318,7 @@ def _facts(config: VTAConfig) -> dict[str, str | int]:
         "BATCH": config.batch,
         "BLOCK_IN": config.block_in,
         "BLOCK_OUT": config.block_out,
+        "DEPTHWISE_TAPS": config.depthwise_taps,
         "BITSTREAM": config.bitstream,
         "MODEL": config.model,
     }

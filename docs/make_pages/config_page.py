@@ -29,8 +29,13 @@ KEYS: Mapping[str, str] = {
     "LOG_INP_BUFF_SIZE": "bytes of the input buffer",
     "LOG_WGT_BUFF_SIZE": "bytes of the weight buffer",
     "LOG_ACC_BUFF_SIZE": "bytes of the accumulator buffer; the output buffer is as deep",
+    "DEPTHWISE_TAPS": "input elements that a step of GEMM multiplies lane by lane with the flag `depthwise`; 0 is a "
+    "GEMM without that flag, as upstream's; may be left out",
 }
 """What each key of a configuration file means; a LOG_ key holds a base-2 logarithm."""
+
+_USUAL: Mapping[str, int] = {"DEPTHWISE_TAPS": VTAConfig().depthwise_taps}
+"""Defaults that no file has."""
 
 _INTRODUCTION = """\
 # Configuration
@@ -77,7 +82,10 @@ _MEMORY_ROWS = """\
 def config_page() -> str:
     """Return the page, in Markdown."""
     defaults = VTAConfig().to_dict()
-    lines = [f"| `{key}` | {text} | {defaults.get(key, '')} | {_legal(key)} |\n" for key, text in KEYS.items()]
+    lines = [
+        f"| `{key}` | {text} | {defaults.get(key, _USUAL.get(key, ''))} | {_legal(key)} |\n"
+        for key, text in KEYS.items()
+    ]
     docs = _attribute_docs()
     hardware = [f"| `{f.name}` | {docs[f.name]} | {f.default} |\n" for f in fields(HardwareConfig)]
     return "".join([_INTRODUCTION, *lines, _HARDWARE, *hardware, _MEMORY_ROWS, _presets()])

@@ -8,6 +8,7 @@ import inspect
 from amaranth.lib import wiring
 
 from hw.accumulator import Accumulator
+from hw.banked_scratchpad import BankedScratchpad
 from hw.cause_counters import CauseCounters
 from hw.compute.acc_loader import AccLoader
 from hw.compute.alu import TensorAlu
@@ -43,8 +44,8 @@ __all__ = ["COMPONENTS", "component_page", "component_text"]
 COMPONENTS: tuple[type[wiring.Component], ...] = (
     Top, ControlRegisters, CauseCounters, Core, LaunchControl, InstructionFetch, InstructionCheck, TokenCounter,
     MemoryEngine,
-    LoadStage, StoreStage, BurstWalker, Reader, TileWriter, Packer, Scratchpad, ComputeStage, Window, Binder,
-    UopLoader, UopMemory, AccLoader, ResetWalk, GemmCore, LoopNest, MacRow, PackedProduct, TensorAlu, AluLane,
+    LoadStage, StoreStage, BurstWalker, Reader, TileWriter, Packer, Scratchpad, BankedScratchpad, ComputeStage, Window,
+    Binder, UopLoader, UopMemory, AccLoader, ResetWalk, GemmCore, LoopNest, MacRow, PackedProduct, TensorAlu, AluLane,
     Accumulator,
 )  # fmt: skip
 """From the outside in."""

@@ -44,6 +44,12 @@ zeroes `dst` and looks at neither operand. ALU does `acc[dst] = op(acc[dst], ope
 is the sign-extended immediate or `acc[src]`. ADD and MUL wrap. SHR by y >= 0 is an arithmetic shift to the right, by
 y < 0 a shift to the left by -y; a count of 32 or more leaves only sign bits, or zero.
 
+With DEPTHWISE_TAPS in the configuration, GEMM has one field more, the bit behind `iter_in`: `depthwise`. Where it is
+set, lane i of `dst` adds up input lane i of the elements `src` to `src + taps - 1` (each of which has to be on chip),
+each times a number of its own: number t of weight row i belongs to element `src + t`. The other numbers of the row
+count for nothing. A step is one step, whatever it multiplies; with `reset`, the flag means nothing. Without
+DEPTHWISE_TAPS that bit is an unused one, as in upstream's words.
+
 A size, an iteration count or a micro-op range of zero means no work, and no padding either. Numbers narrower than a
 byte are packed lowest bits first. Every index and address that is used is checked; one out of range is an error that
 names the instruction.

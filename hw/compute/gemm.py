@@ -11,6 +11,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.accumulator import tile_write_layout
+from hw.compute.depthwise_lanes import DepthwiseLanes
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.compute.loop_nest import LoopNest
 from hw.compute.mac_row import MacRow, dot_latency
@@ -39,8 +40,9 @@ class GemmCore(wiring.Component):
     """Multiplies, or clears, for every step of an instruction's loops.
 
     A job's first micro-op is read one cycle after the job was taken and every step follows the one before it by one
-    cycle, across jobs, too. With D the latency of the dot product, the accumulator is read D + 3 cycles after the
-    micro-op and written ``WRITE_DELAY`` cycles later. The pipeline never stalls; ``bubble`` leaves out one step.
+    cycle, across jobs, too; a depthwise step takes no longer than others. With D the latency of the dot product, the
+    accumulator is read D + 3 cycles after the micro-op and written ``WRITE_DELAY`` cycles later. The pipeline never
+    stalls; ``bubble`` leaves out one step.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ class GemmCore(wiring.Component):
     uop_enable, uop_address, uop_data : Out, Out, In
         Read port of the micro-op memory (data in the next cycle).
     operand_enable, inp_address, inp_data, wgt_address, wgt_data : Out, Out, In, Out, In
-        Read ports of the scratchpads (data in the next cycle).
+        Read ports of the scratchpads (data in the next cycle); inputs are those of all taps, the addressed one first.
     acc_read, acc_address, acc_data : Out, Out, In
         Read of the destination (data in the next cycle).
     acc_ahead, acc_ahead_address : Out
@@ -80,6 +82,12 @@ class GemmCore(wiring.Component):
         if not 0 <= ahead <= self.latency + 2:
             raise ComponentError(f"GemmCore knows a destination up to {self.latency + 2} cycles ahead, not {ahead}")
         self.ahead = ahead
+        self.rows = 2 if share_multipliers and config.block_out > 1 else 1
+        if config.depthwise_taps * self.rows > config.block_in:
+            raise ComponentError(
+                f"GemmCore with shared multipliers has lanes for {config.block_in // 2} depthwise taps, not "
+                f"{config.depthwise_taps}; set DEPTHWISE_TAPS or share_multipliers to less"
+            )
         acc = config.log_acc_depth
         super().__init__(
             {
@@ -90,7 +98,7 @@ class GemmCore(wiring.Component):
                 "uop_data": In(32),
                 "operand_enable": Out(1),
                 "inp_address": Out(config.log_inp_depth),
-                "inp_data": In(config.inp_elem_bits),
+                "inp_data": In(max(1, config.depthwise_taps) * config.inp_elem_bits),
                 "wgt_address": Out(config.log_wgt_depth),
                 "wgt_data": In(config.wgt_elem_bits),
                 "acc_read": Out(1),
@@ -108,7 +116,7 @@ class GemmCore(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build the pipeline: micro-op, addresses, operands, dot product, accumulator."""
         m = Module()
-        fetched = self._front(m)
+        fetched, lane_by_lane = self._front(m)
         stages = [fetched]
         for index in range(2, self.latency + 6):
             stages.append(self._next_stage(m, stages[-1], index))
@@ -125,20 +133,24 @@ class GemmCore(wiring.Component):
             self.done.valid.eq(at_write.valid & at_write.last),
             self.done.tag.eq(at_write.tag),
         ]
-        self._accumulate(m, self._dots(m), at_read, at_sum, at_write)
+        self._accumulate(m, self._dots(m, lane_by_lane), at_read, at_sum, at_write)
         return m
 
-    def _front(self, m: Module) -> _Stage:
-        """Walk the loops, fetch the micro-op and add the offsets; return the stage in which its index is known."""
+    def _front(self, m: Module) -> tuple[_Stage, Value]:
+        """Walk the loops, fetch the micro-op and add the offsets; return the stage in which its index is known.
+
+        And whether the operation in this stage is a depthwise one.
+        """
         config = self.config
         operands = {"dst": config.log_acc_depth, "src": config.log_inp_depth, "wgt": config.log_wgt_depth}
-        nest = LoopNest(uop_width=config.log_uop_depth, operands=operands, meta_width=TAG_WIDTH + 1)
+        flags = 2 if config.depthwise_taps else 1
+        nest = LoopNest(uop_width=config.log_uop_depth, operands=operands, meta_width=TAG_WIDTH + flags)
         m.submodules.nest = nest
         insn = data.View(instruction_struct(config, "GEMM"), self.job.p.insn)
         m.d.comb += [
             nest.job.valid.eq(self.job.valid),
             self.job.ready.eq(nest.job.ready),
-            nest.job.p.meta.eq(Cat(self.job.p.tag, insn.reset)),
+            nest.job.p.meta.eq(Cat(self.job.p.tag, insn.reset, *([insn.depthwise] if config.depthwise_taps else []))),
         ]
         for name in nest.job.payload.shape().members:
             if name != "meta":
@@ -152,7 +164,7 @@ class GemmCore(wiring.Component):
         ]
         valid = Signal(name="valid_1")
         offsets = Signal(step.offsets.shape(), reset_less=True)
-        meta = Signal(TAG_WIDTH + 1, name="meta_1", reset_less=True)
+        meta = Signal(TAG_WIDTH + flags, name="meta_1", reset_less=True)
         last = Signal(name="last_1", reset_less=True)
         m.d.sync += [valid.eq(self.working), offsets.eq(step.offsets), meta.eq(step.meta), last.eq(step.last)]
         uop = data.View(uop_struct(config), self.uop_data)
@@ -163,7 +175,8 @@ class GemmCore(wiring.Component):
             self.inp_address.eq(uop.src + offsets.src),
             self.wgt_address.eq(uop.wgt + offsets.wgt),
         ]
-        return _Stage(valid=valid, dst=dst, reset=meta[TAG_WIDTH], last=last, tag=meta[:TAG_WIDTH])
+        stage = _Stage(valid=valid, dst=dst, reset=meta[TAG_WIDTH], last=last, tag=meta[:TAG_WIDTH])
+        return stage, meta[TAG_WIDTH + 1 :]
 
     def _next_stage(self, m: Module, before: _Stage, index: int) -> _Stage:
         """Return the stage after ``before``."""
@@ -183,23 +196,44 @@ class GemmCore(wiring.Component):
         ]
         return stage
 
-    def _dots(self, m: Module) -> list[list[Value]]:
+    def _depthwise_lanes(self, m: Module, fetched: Value) -> DepthwiseLanes | None:
+        """Delay the flag until the operands come, and register the inputs of all taps; None without such steps."""
+        if not self.config.depthwise_taps:
+            return None
+        addressed = Signal(name="depthwise_2", reset_less=True)
+        starting = Signal(name="depthwise_3", reset_less=True)
+        active = Signal(name="depthwise_4", reset_less=True)
+        window = Signal(len(self.inp_data), name="window", reset_less=True)
+        m.d.sync += [
+            addressed.eq(fetched),
+            starting.eq(addressed),
+            active.eq(starting),
+            window.eq(self.inp_data),
+        ]
+        return DepthwiseLanes(self.config, self.rows, starting, active, window)
+
+    def _dots(self, m: Module, lane_by_lane: Value) -> list[list[Value]]:
         """Register the operands and return the dot product of each batch row and weight row."""
         config = self.config
+        lanes = self._depthwise_lanes(m, lane_by_lane)
         inp = Signal(config.inp_elem_bits, reset_less=True)
         wgt = Signal(config.wgt_elem_bits, reset_less=True)
-        m.d.sync += [inp.eq(self.inp_data), wgt.eq(self.wgt_data)]
+        inp_data = self.inp_data if lanes is None else lanes.kept_inputs(self.inp_data[: config.inp_elem_bits])
+        m.d.sync += [inp.eq(inp_data), wgt.eq(self.wgt_data if lanes is None else lanes.kept_weights(self.wgt_data))]
         inp_bits = config.block_in * config.inp_width
         wgt_bits = config.block_in * config.wgt_width
         dots: list[list[Value]] = []
-        rows = 2 if self.share_multipliers and config.block_out > 1 else 1
+        rows = self.rows
         for batch in range(config.batch):
             dots.append([])
             for lane in range(0, config.block_out, rows):
                 row = MacRow(lanes=config.block_in, inp_width=config.inp_width, wgt_width=config.wgt_width, rows=rows)
                 m.submodules[f"row_{batch}_{lane}"] = row
+                inputs: Value = inp.word_select(batch, inp_bits)
+                if lanes is not None:
+                    inputs = lanes.row_inputs(inputs, batch=batch, row=lane)
                 m.d.comb += [
-                    row.inp.eq(inp.word_select(batch, inp_bits)),
+                    row.inp.eq(inputs),
                     row.wgt.eq(wgt[lane * wgt_bits : (lane + rows) * wgt_bits]),
                 ]
                 dots[-1] += [row.dots[index] for index in range(rows)]

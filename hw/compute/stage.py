@@ -19,7 +19,7 @@ from hw.compute.reset_walk import ResetWalk
 from hw.compute.uop_loader import UopLoader
 from hw.compute.uop_memory import UopMemory
 from hw.compute.window import UNITS, Window
-from hw.interfaces import ElementRead, ElementStream, ReadClient
+from hw.interfaces import ElementRead, ElementStream, ReadClient, inputs_read
 from hw.layouts import INSTRUCTION_WIDTH, instruction_struct
 from isa.config import VTAConfig
 from isa.machine.causes import Cause
@@ -51,7 +51,7 @@ class ComputeStage(wiring.Component):
     g2l_push, g2s_push : Out(1)
         Tokens to them, in the cycle in which an instruction and all before it are complete (``Window`` says when).
     inp_read, wgt_read : Out(ElementRead)
-        The scratchpads of the load module.
+        The scratchpads of the load module; of inputs as many elements at once as there are depthwise taps.
     uop_dma, acc_dma : Out(ReadClient)
         DRAM.
     uop_base, acc_base : In(addr_width)
@@ -82,7 +82,7 @@ class ComputeStage(wiring.Component):
                 "s2g_pop": Out(1),
                 "g2l_push": Out(1),
                 "g2s_push": Out(1),
-                "inp_read": Out(ElementRead(address_width=vta.log_inp_depth, element_width=vta.inp_elem_bits)),
+                "inp_read": Out(inputs_read(vta)),
                 "wgt_read": Out(ElementRead(address_width=vta.log_wgt_depth, element_width=vta.wgt_elem_bits)),
                 "uop_dma": Out(client),
                 "acc_dma": Out(client),

@@ -112,7 +112,9 @@ class _Formatter:
                 words.append(f"dram={self._dram(numbers[0], mnemonic.memory)}")
                 continue
             words.append(f"{operand.name}={operand.separator.join([str(int(number)) for number in numbers])}")
-        words += [flag for flag in mnemonic.flags if values[flag]]
+        words += [
+            flag for flag in mnemonic.flags if values.get(flag, flag == "depthwise" and _is_lane_by_lane(instruction))
+        ]
         return " ".join(words)
 
     def _dram(self, element: int, memory: MemoryId) -> str:
@@ -124,6 +126,11 @@ class _Formatter:
                 distance = element - label.begin // elem_bytes
                 return f"{label.name}+{distance}" if distance else label.name
         return f"{element:#x}"
+
+
+def _is_lane_by_lane(instruction: Instruction) -> bool:
+    """Return whether it has the flag ``depthwise``, which words of some configurations have no bit for."""
+    return isinstance(instruction, Gemm) and instruction.depthwise
 
 
 def _mnemonic(instruction: Instruction, values: Mapping[str, int]) -> Mnemonic:

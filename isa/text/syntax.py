@@ -132,7 +132,9 @@ def _alu(operation: AluOpcode) -> Mnemonic:
     return Mnemonic(f"alu.{operation.name.lower()}", "ALU", fixed, _ALU, FLAGS, defaults, doc)
 
 
-_GEMM_DEFAULTS = {**_NO_FLAGS, **_LOOP_DEFAULTS, "wgt_factor_out": 0, "wgt_factor_in": 0, "reset": 0}
+_GEMM_DEFAULTS = {**_NO_FLAGS, **_LOOP_DEFAULTS, "wgt_factor_out": 0, "wgt_factor_in": 0, "reset": 0, "depthwise": 0}
+
+_GEMM_FLAGS = ("reset", "depthwise", *FLAGS)
 
 MNEMONICS: Mapping[str, Mnemonic] = {
     entry.name: entry
@@ -144,7 +146,7 @@ MNEMONICS: Mapping[str, Mnemonic] = {
             for memory in MemoryId
             if memory != MemoryId.OUT
         ),
-        Mnemonic("gemm", "GEMM", {}, _GEMM, ("reset", *FLAGS), _GEMM_DEFAULTS, "multiply and accumulate, or reset"),
+        Mnemonic("gemm", "GEMM", {}, _GEMM, _GEMM_FLAGS, _GEMM_DEFAULTS, "multiply and accumulate, or reset"),
         *(_alu(operation) for operation in AluOpcode),
         Mnemonic("finish", "FINISH", {}, (), FLAGS, _NO_FLAGS, "the end of the program; it may pop"),
         *(_nop(module, layout, memory) for module, (layout, memory) in _NOPS.items()),

@@ -56,6 +56,8 @@ def _describe(instruction: Instruction) -> Iterator[str]:
             yield "GEMM"
             yield _deps(instruction)
             yield f"reset_out: {int(instruction.reset)}"
+            if instruction.depthwise:
+                yield "depthwise: 1"
             yield from _gemm_loops(instruction)
         case Alu():
             yield f"ALU - {_alu_name(instruction)}"

@@ -191,12 +191,18 @@ class CommandQueue:
         use_imm: bool = False,
         imm: int = 0,
     ) -> None:
-        """Append a micro-op to the kernel that is being captured; ``mode`` is 0 for GEMM and 1 for ALU."""
+        """Append a micro-op to the kernel that is being captured; ``mode`` is a ``KernelMode``."""
         recorder = self._capturing("a micro-op is pushed")
-        if mode not in (KernelMode.GEMM, KernelMode.ALU):
-            raise KernelError(f"micro-op kernel: mode {mode} is unknown; the modes are GEMM 0 and ALU 1")
-        if mode == KernelMode.GEMM:
-            operation = KernelOperation(mode=KernelMode.GEMM, reset=bool(reset_out))
+        if mode not in KernelMode.__members__.values():
+            raise KernelError(f"micro-op kernel: mode {mode} is unknown; the modes are {numbered(KernelMode)}")
+        if mode == KernelMode.DEPTHWISE and not self.config.depthwise_taps:
+            raise KernelError(
+                f"micro-op kernel: mode {mode} is depthwise, which this configuration does not have; set DEPTHWISE_TAPS"
+            )
+        if mode != KernelMode.ALU:
+            # A reset is the same in both modes.
+            lane_by_lane = mode == KernelMode.DEPTHWISE and not reset_out
+            operation = KernelOperation(mode=KernelMode.GEMM, reset=bool(reset_out), depthwise=lane_by_lane)
         else:
             if opcode not in AluOpcode.__members__.values():
                 raise KernelError(

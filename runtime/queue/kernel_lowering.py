@@ -27,7 +27,7 @@ from runtime.queue.loop_fitting import (
     loop_limits,
     visits_each_once,
 )
-from runtime.queue.uop_kernel import KernelError, KernelMode, UopKernel, UopLoop
+from runtime.queue.uop_kernel import KernelError, KernelMode, KernelOperation, UopKernel, UopLoop
 
 __all__ = ["KernelStep", "UopBlock", "lower_kernel"]
 
@@ -95,6 +95,8 @@ def _check_reach(kernel: UopKernel, indices: Indices, config: VTAConfig) -> None
         for loop in kernel.loops:
             step = (loop.extent - 1) * getattr(loop, name)
             low, high = low + min(step, 0), high + max(step, 0)
+        if name == "src" and kernel.operation is not None and kernel.operation.depthwise:
+            high += config.depthwise_taps - 1
         depth = config.depth(memory)
         if low < 0 or high >= depth:
             raise KernelError(
@@ -124,7 +126,7 @@ def _step(
     assert operation is not None
     block = UopBlock(_encode_uops(nest, limits, config))
     if operation.alu_opcode is None:
-        return KernelStep(block, (_gemm(nest, reset=operation.reset),))
+        return KernelStep(block, (_gemm(nest, operation),))
     alu = _alu(nest, operation.alu_opcode)
     instructions = (
         alu if step is None else dataclasses.replace(alu, alu_opcode=step[0], use_imm=True, imm=step[1])
@@ -147,10 +149,11 @@ def _encode_uops(nest: Nest, limits: LoopLimits, config: VTAConfig) -> tuple[int
 _ONE_TRIP = UopLoop(1, 0, 0, 0)
 
 
-def _gemm(nest: Nest, *, reset: bool) -> Gemm:
+def _gemm(nest: Nest, operation: KernelOperation) -> Gemm:
     outer, inner = (*nest.loops, _ONE_TRIP, _ONE_TRIP)[:2]
     return Gemm(
-        reset=reset,
+        reset=operation.reset,
+        depthwise=operation.depthwise,
         uop_end=len(nest.uops),
         iter_out=outer.extent,
         iter_in=inner.extent,

@@ -26,6 +26,8 @@ class KernelMode(IntEnum):
 
     GEMM = 0
     ALU = 1
+    DEPTHWISE = 2
+    """A GEMM of lanes by themselves: its kernels are pushed as GEMM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +44,20 @@ class UopLoop:
 class KernelOperation:
     """What every micro-op of one kernel does.
 
-    ``reset`` is a GEMM's alone; ``alu_opcode``, ``use_imm`` and ``imm`` are the ALU's alone. Fields without meaning
-    have their default, so operations that mean the same compare equal.
+    ``mode`` is GEMM or ALU. ``reset`` and ``depthwise`` are a GEMM's alone; ``alu_opcode``, ``use_imm`` and ``imm`` are
+    the ALU's alone. Fields without meaning have their default, so operations that mean the same compare equal.
     """
 
     mode: KernelMode
     reset: bool = False
+    depthwise: bool = False
     alu_opcode: AluOpcode | None = None
     use_imm: bool = False
     imm: int = 0
 
     def __str__(self) -> str:
         if self.alu_opcode is None:
-            return "GEMM reset" if self.reset else "GEMM"
+            return "GEMM reset" if self.reset else "GEMM depthwise" if self.depthwise else "GEMM"
         return f"ALU {self.alu_opcode.name}" + (f" imm {self.imm}" if self.use_imm else "")
 
 

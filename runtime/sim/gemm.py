@@ -6,8 +6,9 @@ reduction (if it leaves the accumulator alone) or an outer loop. A step loop tha
 they are loaded once a block. Tests: ``tests/runtime/sim/test_gemm.py``.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from isa.instructions import MemoryId
 from isa.layout import instruction_layouts
@@ -15,6 +16,7 @@ from runtime.sim.decode import Fields
 from runtime.sim.emit import Emitter, Flag, Num
 from runtime.sim.failures import Failing
 from runtime.sim.gemm_block import Block, block_shapes, emit_block
+from runtime.sim.gemm_depthwise import emit_depthwise_step
 from runtime.sim.geometry import Geometry
 from runtime.sim.loops import Loops
 from runtime.sim.record import Status, UopField
@@ -25,6 +27,9 @@ __all__ = ["emit_gemm"]
 _LOG_STEPS = 6
 _STEPS = 1 << _LOG_STEPS
 """Steps of a slice; each has up to 2^14 trips."""
+
+_Blocks: TypeAlias = list[tuple[Block, Any]]
+"""Shapes of blocks, and the function of each."""
 
 _DST, _SRC, _WGT = UopField.DST, UopField.SRC, UopField.WGT
 
@@ -58,9 +63,15 @@ def emit_gemm(module: Any, geometry: Geometry) -> Any:
             _SRC: config.depth(MemoryId.INP),
             _WGT: config.depth(MemoryId.WGT),
         }
-        loops.check(failing, depths)
+        loops.check(failing, depths, more_inputs=_more_inputs(loops))
     _emit_boxes(loops, failing, products)
     return emit.finish(Status.DONE)
+
+
+def _more_inputs(loops: Loops) -> Num | int:
+    """Return how many inputs a step reads beside the one that its index says."""
+    taps = loops.geometry.config.depthwise_taps
+    return loops.fields["depthwise"] * (taps - 1) if taps else 0
 
 
 def _emit_boxes(loops: Loops, failing: Failing, products: Any) -> None:
@@ -175,19 +186,43 @@ def _emit_products(module: Any, geometry: Geometry) -> Any:
     fields = Fields(instruction_layouts(geometry.config)["GEMM"], (arguments["low"], arguments["high"]))
     loops = Loops(emit, geometry, fields)
     nest = _Nest.of(loops)
+    if geometry.config.depthwise_taps:
+        step = emit_depthwise_step(module, geometry)
+        with emit.choose(fields["depthwise"].differs(0)) as (lane_by_lane, matrix):
+            with lane_by_lane:
+                _emit_box(loops, nest, lambda first: _emit_depthwise(emit, step, first, nest))
+            with matrix:
+                _emit_box(loops, nest, lambda first: _emit_matrix(emit, shared, own, first, nest))
+    else:
+        _emit_box(loops, nest, lambda first: _emit_matrix(emit, shared, own, first, nest))
+    return emit.finish()
+
+
+def _emit_box(loops: Loops, nest: _Nest, steps: Callable[[list[Num]], None]) -> None:
+    """Run ``steps`` for each micro-op and turn of the box, with the indices that they begin at."""
+    emit, arguments = loops.emit, loops.emit.arguments
     with emit.loop(arguments["uops"], begin=arguments["uop"]) as number:
-        micro_op = loops.micro_op(fields["uop_bgn"] + number)
+        micro_op = loops.micro_op(loops.fields["uop_bgn"] + number)
         with emit.loop(arguments["turns"], begin=arguments["turn"]) as turn:
             factors = (nest.rest.dst, nest.rest.src, nest.rest.wgt)
-            first = [
-                micro_op[name] + turn * factor for name, factor in zip(("dst", "src", "wgt"), factors, strict=True)
-            ]
-            with emit.choose(nest.step.shares) as (with_shared, without):
-                with with_shared:
-                    _emit_steps(emit, shared, first, nest)
-                with without:
-                    _emit_steps(emit, own, first, nest)
-    return emit.finish()
+            steps([micro_op[name] + turn * factor for name, factor in zip(("dst", "src", "wgt"), factors, strict=True)])
+
+
+def _emit_matrix(emit: Emitter, shared: _Blocks, own: _Blocks, first: list[Num], nest: _Nest) -> None:
+    """Run the steps of the box as products of a vector and a matrix."""
+    with emit.choose(nest.step.shares) as (with_shared, without):
+        with with_shared:
+            _emit_steps(emit, shared, first, nest)
+        with without:
+            _emit_steps(emit, own, first, nest)
+
+
+def _emit_depthwise(emit: Emitter, function: Any, first: list[Num], nest: _Nest) -> None:
+    """Run the steps of the box lane by lane."""
+    step, rest = nest.step, nest.rest
+    with emit.loop(emit.arguments["steps"], begin=emit.arguments["step"]) as done:
+        indices = [start + done * factor for start, factor in zip(first, (step.dst, step.src, step.wgt), strict=True)]
+        emit.call(function, emit.arguments["arena"], *indices, nest.trips, rest.src, rest.wgt)
 
 
 def _step_loop_is_outer(outer: _Loop, inner: _Loop) -> Flag:
@@ -203,7 +238,7 @@ def _step_loop_is_outer(outer: _Loop, inner: _Loop) -> Flag:
     return rank(outer, inner) > rank(inner, outer)
 
 
-def _emit_steps(emit: Emitter, blocks: list[tuple[Block, Any]], first: list[Num], nest: _Nest) -> None:
+def _emit_steps(emit: Emitter, blocks: _Blocks, first: list[Num], nest: _Nest) -> None:
     """Run the steps of the box in the largest blocks that still fit, or one by one if they share an accumulator."""
     step, rest = nest.step, nest.rest
     position = emit.variable(emit.arguments["step"])

@@ -280,7 +280,7 @@ BAD_FILES = [
         DEFAULT_KEYS.replace("LOG_BATCH", "xyz"),
         ": unknown key 'xyz'; the keys are TARGET, HW_VER, LOG_INP_WIDTH, LOG_WGT_WIDTH, LOG_ACC_WIDTH, LOG_BATCH, "
         "LOG_BLOCK, LOG_BLOCK_IN, LOG_BLOCK_OUT, LOG_UOP_BUFF_SIZE, LOG_INP_BUFF_SIZE, LOG_WGT_BUFF_SIZE, "
-        "LOG_ACC_BUFF_SIZE",
+        "LOG_ACC_BUFF_SIZE, DEPTHWISE_TAPS",
     ),
     (
         DEFAULT_KEYS[:-1] + ', "LOG_OUT_WIDTH": 3}',
@@ -382,3 +382,50 @@ def test_br_053_an_unknown_target_lists_the_valid_ones() -> None:
     with pytest.raises(ConfigError) as error:
         VTAConfig.from_dict({**VTAConfig().to_dict(), "TARGET": "zcu102"}, where="mine.json")
     assert str(error.value) == f"mine.json: TARGET is 'zcu102', but it must be one of {', '.join(TARGETS)}"
+
+
+# --- depthwise taps --------------------------------------------------------------------------------------------------
+
+
+def test_no_taps_are_no_key_and_no_part_of_the_digest() -> None:
+    none, three = VTAConfig(), VTAConfig(depthwise_taps=3)
+    assert none.digest == "86ea070deef8bb9a"
+    assert VTAConfig.from_dict({**none.to_dict(), "DEPTHWISE_TAPS": 0}) == none
+    assert "DEPTHWISE_TAPS" not in none.to_dict()
+    assert three.to_dict() == {**none.to_dict(), "DEPTHWISE_TAPS": 3}
+    assert VTAConfig.from_dict(three.to_dict()) == three
+    assert three.digest != none.digest
+    assert three.bitstream == "1x16_i8w8a32_15_15_18_17_d3"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            {"depthwise_taps": 17},
+            "DEPTHWISE_TAPS is 17, but a weight row has a lane for each tap, and none stands for no depthwise GEMM; "
+            "the nearest value that fits is 16",
+        ),
+        (
+            {"depthwise_taps": -1},
+            "DEPTHWISE_TAPS is -1, but a weight row has a lane for each tap, and none stands for no depthwise GEMM; "
+            "the nearest value that fits is 0",
+        ),
+        (
+            {"depthwise_taps": 3, "log_block_out": 5},
+            "DEPTHWISE_TAPS is 3, but a depthwise GEMM has as many lanes out as in, and LOG_BLOCK_IN is not "
+            "LOG_BLOCK_OUT; the nearest value that fits is 0",
+        ),
+        (
+            {"depthwise_taps": 3, "log_inp_buff_size": 5},
+            "DEPTHWISE_TAPS is 3, but a step takes an input element for each tap, and the input buffer has 2; "
+            "the nearest value that fits is 2",
+        ),
+        ({"depthwise_taps": "3"}, "DEPTHWISE_TAPS is '3', but it must be a whole number"),
+        ({"depthwise_taps": False}, "DEPTHWISE_TAPS is False, but it must be a whole number"),
+    ],
+)
+def test_taps_that_no_step_can_take_are_refused(arguments: dict[str, object], text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        VTAConfig(**arguments)  # type: ignore[arg-type]
+    assert str(caught.value) == text

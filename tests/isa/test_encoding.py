@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isa.bulk import array_to_words
+from isa.bulk import array_to_words, encode_all
 from isa.config import VTAConfig
 from isa.encoding import (
     INSTRUCTION_BYTES,
@@ -374,3 +374,20 @@ def test_br_010_an_immediate_beyond_16_bits_is_refused_with_its_value() -> None:
         with pytest.raises(EncodingError) as error:
             encode(Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=value), VTAConfig())
         assert str(error.value) == f"ALU: field 'imm' holds 16 signed bits, not {value}"
+
+
+def test_a_depthwise_gemm_needs_a_configuration_with_taps() -> None:
+    gemm = Gemm(uop_end=1, depthwise=True)
+    taps = VTAConfig(depthwise_taps=1)
+    word = encode(gemm, taps)
+    assert word == encode(replace(gemm, depthwise=False), VTAConfig()) | 1 << 63
+    assert decode(word, taps) == gemm
+    with pytest.raises(DecodingError, match=r"^GEMM: unused bits from bit 63 on must be zero, not 0x1$"):
+        decode(word, VTAConfig())
+    text = "GEMM: depthwise is set, but words of this configuration have no such flag; set DEPTHWISE_TAPS"
+    with pytest.raises(EncodingError) as caught:
+        encode(gemm, VTAConfig())
+    assert str(caught.value) == text
+    with pytest.raises(EncodingError) as caught:
+        encode_all([Finish(), gemm], VTAConfig())
+    assert str(caught.value) == f"instruction 1: {text}"

@@ -19,6 +19,7 @@ from isa.extents import (
     moved_elements,
     operands_of,
     row_starts,
+    taps_of,
     tile_elements,
 )
 from isa.instructions import Alu, AluOpcode, Gemm, Load, MemoryId, Store
@@ -84,3 +85,9 @@ def test_columns_have_the_numbers_of_single_instructions(name: str) -> None:
             last = last_index(outer, many, outer=outer, inner=inner).tolist()
             factors = [factors_of(entry, "dst") for entry in loops]
             assert last == [last_index(o, e, outer=o, inner=i) for e, (o, i) in zip(loops, factors, strict=True)]
+
+
+def test_a_depthwise_step_takes_an_input_for_each_tap() -> None:
+    config = VTAConfig(depthwise_taps=3)
+    for gemm, inputs in ((Gemm(), 1), (Gemm(depthwise=True), 3)):
+        assert [taps_of(gemm, operand, config) for operand in GEMM_OPERANDS] == [1, inputs, 1]

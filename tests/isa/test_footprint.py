@@ -10,6 +10,7 @@ from isa.known_uops import KnownUops
 from tests.support.compiler.schedules import brute_footprints
 from tests.support.configs import CONFIGS
 from tests.support.isa.random_programs import random_program
+from tests.support.odd_configs import ODD_CONFIGS
 
 
 def _places(touched: tuple[tuple[MemoryId, Elements], ...]) -> set[tuple[str, int]]:
@@ -20,10 +21,10 @@ def _places(touched: tuple[tuple[MemoryId, Elements], ...]) -> set[tuple[str, in
     }
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", [*CONFIGS, "depthwise", "depthwise_int4"])
 def test_a_footprint_has_what_the_loops_step_through(name: str) -> None:
     for seed in range(12):
-        program = random_program(np.random.default_rng([seed, 5]), CONFIGS[name])
+        program = random_program(np.random.default_rng([seed, 5]), (CONFIGS | ODD_CONFIGS)[name])
         uops, footprints = KnownUops(program), Footprints(program.config, range(1 << 32))
         for instruction, (reads, writes) in zip(program.instructions, brute_footprints(program), strict=True):
             footprint = footprints.of(instruction, uops.read)

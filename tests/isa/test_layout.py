@@ -165,3 +165,14 @@ def test_a_field_is_found_by_its_name() -> None:
     assert uop_layout(VTAConfig()).field("wgt").width == 10
     with pytest.raises(KeyError):
         uop_layout(VTAConfig()).field("none")
+
+
+def test_the_depthwise_flag_is_the_free_bit_of_gemm() -> None:
+    with_flag = instruction_layouts(VTAConfig(depthwise_taps=3))
+    without = instruction_layouts(VTAConfig())
+    gemm = with_flag["GEMM"]
+    assert gemm.offsets[gemm.fields.index(gemm.field("depthwise"))] == 63
+    assert without["GEMM"].unused_mask == 1 << 63
+    assert {name: layout for name, layout in with_flag.items() if name != "GEMM"} == {
+        name: layout for name, layout in without.items() if name != "GEMM"
+    }

@@ -9,8 +9,9 @@ from isa.config import VTAConfig
 from isa.encoding import encode_uop
 from isa.instructions import Finish, Gemm, MicroOp
 from isa.program import Program
-from isa.reference import Reference
+from isa.reference import InterpreterError, Reference
 from tests.support.configs import CONFIGS
+from tests.support.odd_configs import ODD_CONFIGS
 
 INT4 = VTAConfig(log_inp_width=2, log_wgt_width=1, log_inp_buff_size=14, log_wgt_buff_size=16)
 ALL = {**CONFIGS, "int4": INT4}
@@ -116,3 +117,32 @@ def test_br_008_an_empty_micro_op_range_changes_nothing_and_the_next_gemm_is_rig
     before[2] += machine.inp[1] @ machine.wgt[1].T
     assert np.array_equal(machine.acc, before)
     assert machine.counts.gemm_counter == 1
+
+
+@pytest.mark.parametrize("name", ["depthwise", "depthwise_int4"])
+def test_a_depthwise_step_multiplies_every_lane_by_itself(name: str) -> None:
+    config = ODD_CONFIGS[name]
+    machine = _machine(config, MicroOp(dst=7, src=2, wgt=1), MicroOp(dst=7, src=0, wgt=3))
+    acc = machine.acc.astype(np.int64)
+    machine.step(Gemm(uop_end=2, iter_in=3, dst_factor_in=1, src_factor_in=2, wgt_factor_in=4, depthwise=True))
+    for j in range(3):
+        for src, wgt in ((2, 1), (0, 3)):
+            for b in range(config.batch):
+                for lane in range(config.block_out):
+                    acc[7 + j, b, lane] += sum(
+                        int(machine.inp[src + 2 * j + tap, b, lane]) * int(machine.wgt[wgt + 4 * j, lane, tap])
+                        for tap in range(config.depthwise_taps)
+                    )
+    assert np.array_equal(machine.acc, acc.astype(np.int32))
+    assert machine.counts.gemm_counter == 6
+
+
+def test_the_last_tap_of_a_depthwise_step_is_inside_of_the_buffer() -> None:
+    config = ODD_CONFIGS["depthwise"]
+    machine = _machine(config, MicroOp(src=config.inp_depth - 3))
+    machine.step(Gemm(uop_end=1, depthwise=True))
+    machine.step(Gemm(uop_end=1, depthwise=True, reset=True, src_factor_in=1, iter_in=2))
+    with pytest.raises(InterpreterError) as caught:
+        machine.step(Gemm(uop_end=1, depthwise=True, src_factor_in=1, iter_in=2))
+    depth = config.inp_depth
+    assert str(caught.value) == f"instruction 0: input index {depth} is out of range, the buffer has {depth} elements"

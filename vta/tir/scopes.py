@@ -6,6 +6,7 @@ Tests: tests/vta/passes/test_memory_info.py.
 __all__ = [
     "ACC_SCOPE",
     "ALU_SYMBOL",
+    "DEPTHWISE_MODE",
     "GEMM_SYMBOL",
     "INP_SCOPE",
     "WGT_SCOPE",
@@ -18,3 +19,6 @@ ACC_SCOPE = "local.acc_buffer"
 GEMM_SYMBOL = "VTAPushGEMMOp"
 ALU_SYMBOL = "VTAPushALUOp"
 """Values of the ``coproc_uop_scope`` attribute: the runtime entry that a micro-op kernel is pushed through."""
+
+DEPTHWISE_MODE = 2
+"""The first argument of a ``uop_push`` that multiplies lane by lane; 0 is GEMM, 1 the ALU."""

@@ -30,7 +30,7 @@ def read_scratchpad(
             halves = [design.memory(f"compute.uops.copy_0_{half}.memory") for half in range(2)]  # even and odd ones
             return np.stack(halves, axis=1).reshape(-1).astype(np.uint32)
         case MemoryId.INP:
-            rows = _element_bytes(design, "load.inp.memory", config.inp_elem_bits)
+            rows = _inputs(design, config)
             return unpack(rows, config.inp_width).reshape(-1, config.batch, config.block_in)
         case MemoryId.WGT:
             rows = _element_bytes(design, "load.wgt.memory", config.wgt_elem_bits)
@@ -39,6 +39,16 @@ def read_scratchpad(
             return unpack(_accumulator(design, config), config.acc_width).reshape(-1, config.batch, config.block_out)
         case _:
             assert_never(memory)
+
+
+def _inputs(design: "CompiledDesign", config: VTAConfig) -> npt.NDArray[np.uint8]:
+    """Return the input elements, which lie in turn in banks where a step reads several of them, in order."""
+    if not config.depthwise_taps:
+        return _element_bytes(design, "load.inp.memory", config.inp_elem_bits)
+    banks = 1 << (config.depthwise_taps - 1).bit_length()
+    names = [f"load.inp.bank_{bank}.memory" for bank in range(banks)]
+    stacked = np.stack([_element_bytes(design, name, config.inp_elem_bits) for name in names], axis=1)
+    return stacked.reshape(config.inp_depth, -1)
 
 
 def _accumulator(design: "CompiledDesign", config: VTAConfig) -> npt.NDArray[np.uint8]:

@@ -18,6 +18,7 @@ from isa.extents import (
     last_index,
     loop_steps,
 )
+from isa.instructions import MemoryId
 from isa.known_uops import UopRange
 from isa.layout import uop_layout
 from runtime.devices.tsim.stream import Fault, InstructionStream
@@ -96,6 +97,8 @@ class MicroOpShadow:
                 outer=columns[f"{operand.field}_factor_out"],
                 inner=columns[f"{operand.field}_factor_in"],
             )
+            if operand.memory is MemoryId.INP and "depthwise" in columns:
+                last = last + np.where(columns["depthwise"] != 0, self.config.depthwise_taps - 1, 0)
             bad = np.flatnonzero(used & (last >= depth))
             if bad.size:
                 text = index_text(operand.name, int(last[bad[0]]), depth)

@@ -132,7 +132,7 @@ def _judged(word: Any, layout: Layout, rules: Any) -> tuple[Value, Value]:
     return unused, broken
 
 
-@pytest.mark.parametrize("name", ["default", "two_lanes_in"])
+@pytest.mark.parametrize("name", ["default", "two_lanes_in", "depthwise"])
 def test_the_decoder_is_the_table_of_the_instruction_set_for_every_word(name: str) -> None:
     assert holds_for(decoder_claims(VTAConfig() if name == "default" else ODD_CONFIGS[name]), 1)
 

@@ -126,3 +126,12 @@ def test_a_program_that_names_no_memory_is_not_judged_by_it() -> None:
 
 def test_unwritten_reads_do_not_make_engines_differ() -> None:
     assert is_valid(assemble("store x=1\nfinish"))
+
+
+def test_every_tap_of_a_depthwise_step_is_read() -> None:
+    head = ".config DEPTHWISE_TAPS=3\n" + HEAD
+    text = f"{head}gemm reset uop=0:2\nload.inp x=9 dram=0x10 sram=0\nload.wgt x=2 dram=0x11 push_next\n"
+    inside = "gemm uop=0:1 depthwise pop_prev\nfinish"
+    assert _errors(text + inside) == []
+    beyond = "gemm uop=0:1 depthwise iter=1,2 src=0,1 pop_prev\nfinish"
+    assert _errors(text + beyond) == ["error: instruction 4: GEMM reads INP element 9, which nothing has written"]

@@ -16,7 +16,7 @@ from isa.layout import instruction_layouts
 from isa.origin import Origin
 from isa.program import DTYPES, MemoryImage, MemorySegment, OutputRegion, Program
 from isa.reference import execute
-from isa.text.assembler import assemble, assemble_file, parse_instruction
+from isa.text.assembler import AssemblyError, assemble, assemble_file, parse_instruction
 from isa.text.data import contents, describe
 from isa.text.disassembler import disassemble, format_instruction
 from isa.text.syntax import FLAGS, MNEMONICS
@@ -107,7 +107,7 @@ def test_the_tables_cover_every_field(mnemonic: object) -> None:
     entry = MNEMONICS[mnemonic.name]  # type: ignore[attr-defined]
     written = {name for operand in entry.operands for name in operand.fields}
     implied = {name for operand in entry.operands for name, _ in operand.implies}
-    fields = {field.name for field in instruction_layouts(VTAConfig())[entry.layout].used} - {"opcode"}
+    fields = {field.name for field in instruction_layouts(VTAConfig(depthwise_taps=3))[entry.layout].used} - {"opcode"}
     assert written | implied | set(entry.fixed) | set(entry.flags) == fields
     assert not written & set(entry.fixed)
     assert fields - {"x_stride"} <= set(entry.defaults) | set(entry.fixed) | written
@@ -353,3 +353,23 @@ def test_a_range_says_that_it_wraps_only_if_it_does(dtype: str, first: int, step
     numbers = (first + step * np.arange(256, dtype=np.int64)).astype(dtype)
     assert describe(numbers.tobytes(), dtype) == [line]
     assert contents(line.split(), dtype, (256,)) == numbers.tobytes()
+
+
+def test_a_depthwise_gemm_is_a_flag_where_words_have_it() -> None:
+    taps = VTAConfig(depthwise_taps=3)
+    gemm = Gemm(uop_end=1, depthwise=True)
+    line = format_instruction(gemm, taps)
+    assert line == "gemm uop=0:1 iter=1,1 dst=0,0 src=0,0 wgt=0,0 depthwise"
+    assert parse_instruction(line, taps) == gemm
+    assert format_instruction(gemm, VTAConfig()) == line
+    with pytest.raises(AssemblyError) as caught:
+        parse_instruction(line, VTAConfig())
+    assert str(caught.value) == (
+        "instruction:1: GEMM: depthwise is set, but words of this configuration have no such flag; set DEPTHWISE_TAPS"
+    )
+
+
+def test_the_taps_are_in_the_text_of_a_program() -> None:
+    program = Program(config=VTAConfig(depthwise_taps=3), instructions=(Gemm(depthwise=True), Finish()))
+    assert "DEPTHWISE_TAPS=3" in disassemble(program)
+    assert assemble(disassemble(program)) == program

@@ -376,8 +376,12 @@ def alu_kernel(queue: CommandQueue, opcode: int, imm: int) -> Callable[[], None]
             "micro-op kernel: a loop ends outside of a kernel; push_gemm and push_alu open one",
         ),
         (
+            lambda q: q.push_gemm("k", lambda: q.uop_push(3, False, 0, 0, 0)),
+            "micro-op kernel: mode 3 is unknown; the modes are GEMM 0, ALU 1, DEPTHWISE 2",
+        ),
+        (
             lambda q: q.push_gemm("k", lambda: q.uop_push(2, False, 0, 0, 0)),
-            "micro-op kernel: mode 2 is unknown; the modes are GEMM 0 and ALU 1",
+            "micro-op kernel: mode 2 is depthwise, which this configuration does not have; set DEPTHWISE_TAPS",
         ),
         (
             lambda q: q.push_alu("k", alu_kernel(q, 99, 0)),

@@ -338,3 +338,16 @@ def test_a_kernel_of_millions_of_micro_ops_when_written_out_is_refused() -> None
         ),
     ):
         lower_kernel(k, VTAConfig())
+
+
+def test_a_depthwise_kernel_is_a_gemm_with_the_flag_whose_taps_are_on_chip() -> None:
+    config = VTAConfig(depthwise_taps=3)
+    operation = KernelOperation(mode=KernelMode.GEMM, depthwise=True)
+    [step] = lower_kernel(kernel(operation, [(4, 1, 2, 0)], (0, 2039, 1)), config)
+    [gemm] = step.instructions
+    assert (gemm.depthwise, gemm.reset, gemm.iter_out, gemm.src_factor_out) == (True, False, 4, 2)
+    with pytest.raises(KernelError) as caught:
+        lower_kernel(kernel(operation, [(4, 1, 2, 0)], (0, 2040, 1)), config)
+    assert str(caught.value) == (
+        "micro-op kernel (GEMM depthwise): index src runs from 2040 to 2048, and the INP buffer has elements 0 to 2047"
+    )

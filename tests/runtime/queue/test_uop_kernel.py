@@ -109,3 +109,13 @@ BESIDE = (
 def test_what_is_no_nest_of_one_operation_is_refused(calls: Callable[[KernelRecorder], None], message: str) -> None:
     with pytest.raises(KernelError, match=f"^{re.escape(message)}$"):
         calls(KernelRecorder())
+
+
+def test_operations_have_names() -> None:
+    depthwise = KernelOperation(mode=KernelMode.GEMM, depthwise=True)
+    assert [str(each) for each in (GEMM, RESET, depthwise, ADD_3)] == [
+        "GEMM",
+        "GEMM reset",
+        "GEMM depthwise",
+        "ALU ADD imm 3",
+    ]

@@ -130,7 +130,8 @@ def _loops(loops: Gemm | Alu, config: VTAConfig, uops: dict[int, int]) -> Touche
                 match loops:
                     case Gemm(reset=False):
                         wgt = uop.wgt + i * loops.wgt_factor_out + j * loops.wgt_factor_in
-                        reads |= {dst, ("INP", src), ("WGT", wgt)}
+                        taps = config.depthwise_taps if loops.depthwise else 1
+                        reads |= {dst, ("WGT", wgt), *(("INP", src + tap) for tap in range(taps))}
                     case Alu(use_imm=True) if is_constant(loops.alu_opcode, loops.imm):
                         pass  # whatever was there
                     case Alu():

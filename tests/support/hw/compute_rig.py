@@ -196,7 +196,7 @@ class ComputeRig:
         self.reference = Reference(config, np.frombuffer(memory, np.uint8).copy())
         self.reference.inp[:] = random_bits(self.rng, self.reference.inp.shape, config.inp_width)
         self.reference.wgt[:] = random_bits(self.rng, self.reference.wgt.shape, config.wgt_width)
-        self.inp = _words(self.reference.inp, config.inp_width)
+        self.inp = _windows(_words(self.reference.inp, config.inp_width), config)
         self.wgt = _words(self.reference.wgt, config.wgt_width)
         beat = self.hardware.beat_bytes
         self.ports = [MemoryPort(self.design, name, memory, beat) for name in ("uop_dma", "acc_dma")]
@@ -317,6 +317,15 @@ def _words(elements: Ints, width: int) -> list[int]:
     """Return each element of a scratchpad as one number."""
     packed = pack(elements, width).reshape(len(elements), -1)
     return [int.from_bytes(row.tobytes(), "little") for row in packed]
+
+
+def _windows(words: list[int], config: VTAConfig) -> list[int]:
+    """Return what a read of each input element gives: it, and those of the other taps after it."""
+    taps = range(1, config.depthwise_taps)
+    return [
+        word | sum(words[(at + tap) % len(words)] << tap * config.inp_elem_bits for tap in taps)
+        for at, word in enumerate(words)
+    ]
 
 
 def random_compute_program(

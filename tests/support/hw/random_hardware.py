@@ -1,11 +1,13 @@
 """Random legal pairs of what programs see of an accelerator and what they do not."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from isa.config import ConfigError, VTAConfig
 from isa.machine.hardware_config import DATA_WIDTHS, HardwareConfig, HardwareConfigError
 
-__all__ = ["random_config", "random_hardware"]
+__all__ = ["random_config", "random_hardware", "random_pair"]
 
 _MOST_PRODUCTS = 9
 """Log of the multipliers of the largest core: compiling takes time."""
@@ -54,3 +56,14 @@ def random_hardware(rng: np.random.Generator) -> HardwareConfig:
             )
         except HardwareConfigError:  # a fetch buffer of less than two beats: draw again
             continue
+
+
+def random_pair(rng: np.random.Generator) -> tuple[VTAConfig, HardwareConfig]:
+    """Return a configuration, half of them with depthwise taps where that is legal, and hardware that can have it."""
+    config, hardware = random_config(rng), random_hardware(rng)
+    taps = int(rng.integers(0, 2)) * int(rng.integers(1, config.block_in + 1))
+    if config.block_in != config.block_out or taps > config.inp_depth:
+        return config, hardware
+    if 2 * taps > config.block_in:
+        hardware = replace(hardware, share_multipliers=0)
+    return replace(config, depthwise_taps=taps), hardware

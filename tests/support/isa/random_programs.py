@@ -292,10 +292,14 @@ class _Builder:
         """Multiply, or reset."""
         config = self.config
         reset = self._chance(0.2)
-        kernel = self._kernel(config.inp_depth)
+        depthwise = config.depthwise_taps > 0 and self._chance(0.5)
+        inputs = config.inp_depth - (config.depthwise_taps - 1 if depthwise else 0)
+        kernel = self._kernel(inputs)
         extents = self._extents(len(kernel.uops))
         dst_out, dst_in, dst = self._factors(np.array([u.dst for u in kernel.uops]), extents, config.acc_depth)
-        src_out, src_in, src = self._factors(np.array([u.src for u in kernel.uops]), extents, config.inp_depth)
+        src_out, src_in, src = self._factors(np.array([u.src for u in kernel.uops]), extents, inputs)
+        if depthwise:
+            src = (src[:, None] + np.arange(config.depthwise_taps)).ravel()
         wgt_out, wgt_in, wgt = self._factors(np.array([u.wgt for u in kernel.uops]), extents, config.wgt_depth)
         self.plan.require(Module.COMPUTE, Module.STORE, self.sram[MemoryId.ACC].latest("read", dst))
         if reset:
@@ -307,6 +311,7 @@ class _Builder:
         index = self.plan.emit(
             Gemm(
                 reset=reset,
+                depthwise=depthwise,
                 uop_bgn=kernel.base,
                 uop_end=kernel.base + len(kernel.uops),
                 iter_out=extents[0],

@@ -249,3 +249,14 @@ def test_a_key_that_follows_from_others_must_follow() -> None:
     assert str(error.value) == (
         "configuration: LOG_OUT_WIDTH is 4, but it follows from the other keys and is 3; leave it out"
     )
+
+
+def test_a_depthwise_gemm_is_for_configurations_with_taps() -> None:
+    env = vta.Environment(VTAConfig(depthwise_taps=3))
+    assert env.DEPTHWISE_TAPS == 3
+    assert [tensor.shape[0].value for tensor in env.depthwise_gemm.inputs] == [3, 16]
+    assert env.depthwise_gemm is env.depthwise_gemm
+    assert vta.get_env().DEPTHWISE_TAPS == 0
+    with pytest.raises(ConfigError) as caught:
+        _ = vta.get_env().depthwise_gemm
+    assert str(caught.value) == "DEPTHWISE_TAPS is 0, and a depthwise GEMM has one tap or more"

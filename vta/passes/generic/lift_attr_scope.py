@@ -158,17 +158,20 @@ def _group(attr: AttrStmt) -> Hashable:
     match attr.value:
         case IntImm(value=queue):
             return queue
-        case StringImm(value=symbol) if symbol == GEMM_SYMBOL and (reset := _reset_flag(attr.body)) is not None:
-            return symbol, reset
+        case StringImm(value=symbol) if symbol == GEMM_SYMBOL and (kind := _kind_of_gemm(attr.body)) is not None:
+            return symbol, kind
         case _:
             return "unlike any other", id(attr)
 
 
-def _reset_flag(body: Stmt) -> int | None:
-    """Return the reset flag that all micro-ops of ``body`` have, None if they differ or there are none."""
-    flags = [n.args[1] for n in walk(body) if isinstance(n, Call) and n.op is Builtin.UOP_PUSH]
-    values = {flag.value if isinstance(flag, IntImm) else None for flag in flags}
-    return values.pop() if len(values) == 1 else None
+def _kind_of_gemm(body: Stmt) -> tuple[int, int] | None:
+    """Return mode and reset flag that all micro-ops of ``body`` have, None if they differ or there are none."""
+    found = {n.args[:2] for n in walk(body) if isinstance(n, Call) and n.op is Builtin.UOP_PUSH}
+    match list(found):
+        case [(IntImm(value=mode), IntImm(value=reset))]:
+            return mode, reset
+        case _:
+            return None
 
 
 def _header(stmt: For | AttrStmt | LetStmt) -> tuple[Expr, ...]:

@@ -30,6 +30,7 @@ from vta.tir.buffer import decl_buffer
 from vta.tir.deep import deep
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, Range, Var
 from vta.tir.func import PrimFunc
+from vta.tir.scopes import DEPTHWISE_MODE, INP_SCOPE
 from vta.tir.stmt import Allocate, BufferStore, For, LetStmt, Stmt
 from vta.tir.traverse import map_expr, map_stmt_children, walk
 
@@ -110,16 +111,20 @@ class _AccessLowering:
 
     def _check_operands(self, operands: Sequence[Expr]) -> None:
         """Refuse a micro-op whose operand is no element of this accelerator's memory."""
+        mode = operands[0]
+        lane_by_lane = isinstance(mode, IntImm) and mode.value == DEPTHWISE_MODE
         for operand in operands:
             match operand:
                 case Call(op=Builtin.ACCESS_PTR, args=(_, Var() as data, _, IntImm(value=count), _)):
                     info = self._memories.get(data)
                 case _:
                     continue
-            if info is not None and count != info.lanes:
+            elements = self._config.depthwise_taps if lane_by_lane and info and info.scope == INP_SCOPE else 1
+            if info is not None and count != elements * info.lanes:
                 raise DeviceStorageError(
                     f"an operand of a micro-op in {info.scope!r}",
-                    expected=f"an element of {info.rows}x{info.columns} numbers",
+                    expected=f"{'an element' if elements == 1 else f'{elements} elements'} of "
+                    f"{info.rows}x{info.columns} numbers",
                     got=f"{count} numbers",
                     hint="an intrinsic belongs to one environment; tensorize with env.gemm of the current one",
                     origin=self._origin,

@@ -12,6 +12,7 @@ from typing import assert_never
 from isa.errors import VTAError
 from vta import te
 from vta.environment import Environment
+from vta.intrin import depthwise_product
 from vta.tir import ops
 from vta.tir.expr import Expr, IntImm, IterVar
 from vta.topi.conv.conv2d_search import searched_tiles, window_attributes
@@ -30,6 +31,9 @@ __all__ = [
 class Conv2dError(VTAError, ValueError):
     """A convolution whose tensors do not go together, or a schedule that does not go with it."""
 
+
+DEPTHWISE_TAG = "conv2d_depthwise"
+"""The tag of a convolution of lanes by themselves."""
 
 Channel = Callable[[Expr, Expr], Expr]
 """(block of output channels, number of the block of input channels) -> block of input channels."""
@@ -89,33 +93,50 @@ def convolution(
     out_dtype: str = "int32",
     gather: bool = False,
     groups: int = 1,
+    taps: int = 0,
 ) -> te.Tensor:
     """Return ``rows`` x ``columns`` places of a convolution, which may be more than the image has: they read zeros.
 
     With ``gather``, a kernel of one row (or column) with a stride loads no row (or column) in between. Window and
     ``groups`` (of whole blocks) are kept as attributes, from which the search for tiles knows them.
+
+    With ``taps``, every lane is convolved by itself, so many places of the window's rows at once: ``kernel`` is that of
+    ``vta.topi.conv.depthwise``, and the window's rows are a multiple of ``taps`` without gaps.
     """
     gaps = window.gaps if gather else (1, 1)
     steps = (window.strides[0] // gaps[0], window.strides[1] // gaps[1])
     reach = window.span(rows, columns)
     fetched = _fetched(data, window.padding, gaps, ((reach[0] - 1) // gaps[0] + 1, (reach[1] - 1) // gaps[1] + 1))
+    extents = (size_of(kernel, 1), window.kernel[0], size_of(kernel, 3), size_of(kernel, 5))
     k_o, d_i, d_j, k_i = (
         te.reduce_axis((0, extent), name=name)
-        for name, extent in zip(
-            ("k_o", "d_i", "d_j", "k_i"), (size_of(kernel, 1), *window.kernel, size_of(kernel, 5)), strict=True
-        )
+        for name, extent in zip(("k_o", "d_i", "d_j", "k_i"), extents, strict=True)
     )
     dilation = window.dilation
 
     def element(b_o: Expr, c_o: Expr, i: Expr, j: Expr, b_i: Expr, c_i: Expr) -> Expr:
         row, column = i * steps[0] + d_i * dilation[0], j * steps[1] + d_j * dilation[1]
-        product = fetched(b_o, channel(c_o, k_o.var), row, column, b_i, k_i).astype(out_dtype) * kernel(
-            c_o, k_o, d_i, d_j, c_i, k_i
-        ).astype(out_dtype)
-        return te.sum(product, axis=[k_o, d_i, d_j, k_i])
+        weight = kernel(c_o, k_o, d_i, d_j, c_i, k_i).astype(out_dtype)
+        axes = [k_o, d_i, d_j, k_i]
+        if not taps:
+            return te.sum(
+                fetched(b_o, channel(c_o, k_o.var), row, column, b_i, k_i).astype(out_dtype) * weight, axis=axes
+            )
+        first = j * steps[1] + d_j * taps
+
+        def value(tap: Expr) -> Expr:
+            return fetched(b_o, channel(c_o, k_o.var), row, first + tap, b_i, c_i).astype(out_dtype)
+
+        return te.sum(depthwise_product(value, weight, k_i.var, taps), axis=axes)
 
     shape = (data.shape[0], kernel.shape[0], rows, columns, data.shape[4], kernel.shape[4])
-    return te.compute(shape, element, name="res", tag="conv2d_dense", attrs=window_attributes(window, groups))
+    return te.compute(
+        shape,
+        element,
+        name="res",
+        tag=DEPTHWISE_TAG if taps else "conv2d_dense",
+        attrs=window_attributes(window, groups),
+    )
 
 
 def _fetched(
@@ -204,7 +225,9 @@ def _order_sums(made: LayerSchedule, tiles: ConvTiles) -> IterVar:
         j_outer, j_inner = sums.split(j, factor=tiles.run)
         extents = {c_o: tiles.tile_co, i: tiles.tile_h, j_outer: tiles.tile_w // tiles.run, k_inner: tiles.tile_ci}
         sums.reorder(*sorted(extents, key=lambda axis: -extents[axis]), rows, d_j, j_inner)
-    sums.tensorize(b_i, made.env.gemm)
+    op = made.layer.reduction.op
+    lane_by_lane = isinstance(op, te.ComputeOp) and op.tag == DEPTHWISE_TAG
+    sums.tensorize(b_i, made.env.depthwise_gemm if lane_by_lane else made.env.gemm)
     channels, height = sizes(made.layer.reduction.op.input_tensors[1])[1:3]
     trips = (blocks(channels, tiles.tile_ci), blocks(height, tiles.tile_kh or height))
     return use_in_turn(sums, steps, dict(zip(steps, trips, strict=False)), tiles.rotate_steps)

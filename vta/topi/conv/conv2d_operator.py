@@ -15,6 +15,7 @@ from vta.topi.conv.conv2d import convolution, schedule_conv2d
 from vta.topi.conv.conv2d_grouped import channel_index, pack_grouped_kernel
 from vta.topi.conv.conv2d_tiles import ConvTiles
 from vta.topi.conv.conv2d_tiling import ConvShape, conv_footprint, conv_work, require_tiles, searched
+from vta.topi.conv.depthwise import depthwise_taps, filled_window, pack_depthwise_kernel
 from vta.topi.conv.folding import FoldedWindow, best_folded, fold_data, fold_kernel
 from vta.topi.core import epilogue
 from vta.topi.core.channel_blocks import ChannelBlocks, channel_blocks
@@ -131,6 +132,8 @@ class Conv2d(Operator):
             return fold_data(data, folded, batch=env.BATCH, block=env.BLOCK_IN, fill=self.zero_point)
 
         def weights(kernel: Array) -> Array:
+            if taps := self._taps(env):
+                return pack_depthwise_kernel(kernel, taps, block=env.BLOCK_IN)
             return pack_grouped_kernel(
                 fold_kernel(kernel, folded.factors),
                 plain.channel_blocks(env),
@@ -217,6 +220,21 @@ class Conv2d(Operator):
             block_out=env.BLOCK_OUT,
         )
 
+    def _taps(self, env: Environment) -> int:
+        """Return how many places of the window a step of a depthwise GEMM takes; 0 without such steps."""
+        return depthwise_taps(
+            env.config,
+            self.window,
+            groups=self.groups,
+            in_channels=self.in_channels,
+            out_channels=self.out_channels,
+        )
+
+    def _window_on(self, env: Environment) -> Window:
+        """Return the window that is computed on ``env``, which may have places of weight zero."""
+        taps = self._taps(env)
+        return filled_window(self.window, taps) if taps else self.window
+
     def shape_on(self, env: Environment) -> ConvShape:
         """Return the sizes of the loops that compute it on ``env``."""
         if not self._is_plain:
@@ -228,7 +246,8 @@ class Conv2d(Operator):
             height=self.height,
             width=self.width,
             channels=self.channel_blocks(env),
-            window=self.window,
+            window=self._window_on(env),
+            taps=self._taps(env) or 1,
             stages=needs.operations,
             residuals=needs.residuals,
             by_channel=needs.rows,
@@ -264,11 +283,13 @@ class Conv2d(Operator):
         images, batch = blocks(self.batch, env.BATCH), env.BATCH
         blocks_in, blocks_out = blocks(self.in_channels, env.BLOCK_IN), len(found.starts)
         rows, columns = self.shape[2:]
+        taps, window = self._taps(env), self._window_on(env)
         data = te.placeholder(
             (images, blocks_in, self.height, self.width, batch, env.BLOCK_IN), name="data", dtype=env.inp_dtype
         )
+        steps = window.kernel[0], window.kernel[1] // (taps or 1)
         kernel = te.placeholder(
-            (blocks_out, found.count, *self.kernel, env.BLOCK_OUT, env.BLOCK_IN), name="kernel", dtype=env.wgt_dtype
+            (blocks_out, found.count, *steps, env.BLOCK_OUT, env.BLOCK_IN), name="kernel", dtype=env.wgt_dtype
         )
         channel = channel_index(
             found,
@@ -280,7 +301,7 @@ class Conv2d(Operator):
             tile_co=chosen.tile_co,
         )
         whole = [blocks(extent, tile) * tile for extent, tile in ((rows, chosen.tile_h), (columns, chosen.tile_w))]
-        sums = convolution(data, kernel, self.window, whole[0], whole[1], channel, gather=True)
+        sums = convolution(data, kernel, window, whole[0], whole[1], channel, gather=True, taps=taps)
         shape = (images, blocks_out, rows, columns, batch, env.BLOCK_OUT)
         appended = epilogue.append(sums, self.epilogue, env, shape)
         schedule = schedule_conv2d(appended.result, chosen, env)

@@ -53,7 +53,8 @@ class ConvShape:
     The epilogue does ``stages`` operations on every accumulator; it loads ``residuals`` tensors of the output's size
     and ``by_channel`` ones of a value a channel, and holds ``held`` numbers beside each. ``gathers`` says that rows and
     columns that nobody reads are left out, and ``even`` that tiles must divide the output. ``bus`` is what the search
-    prices loads with.
+    prices loads with. A step of the products takes ``taps`` places of a row of the window,
+    which divide it.
     """
 
     config: VTAConfig
@@ -69,11 +70,17 @@ class ConvShape:
     gathers: bool = True
     even: bool = False
     bus: Bus = field(default_factory=Bus)
+    taps: int = 1
 
     @cached_property
     def output(self) -> tuple[int, int]:
         """Rows and columns of the result."""
         return self.window.output(self.height, self.width)
+
+    @property
+    def row_steps(self) -> int:
+        """Steps of the products that a row of the window takes, each of which has a weight element of its own."""
+        return self.window.kernel[1] // self.taps
 
     @property
     def blocks_out(self) -> int:
@@ -144,7 +151,7 @@ class _Memory:
     def of(shape: ConvShape, tiles: ConvTiles) -> "_Memory":
         """Return what one copy for each thread takes."""
         threads = tiles.oc_nthread * tiles.h_nthread
-        rows, columns = shape.window.kernel
+        rows, columns = shape.window.kernel[0], shape.row_steps
         weights = tiles.tile_co * tiles.tile_ci * (tiles.tile_kh or rows) * columns
         if tiles.resident is Resident.KERNEL:
             weights = tiles.tile_co * shape.channels.count * rows * columns
@@ -183,7 +190,7 @@ def _kernel(shape: ConvShape, tiles: ConvTiles) -> int:
     if not tiles.run:
         return 1
     loops = sorted((tiles.tile_co, tiles.tile_h, tiles.tile_w // tiles.run, tiles.tile_ci))
-    return loops[0] * loops[1] * rows * shape.window.kernel[1] * tiles.run
+    return loops[0] * loops[1] * rows * shape.row_steps * tiles.run
 
 
 def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
@@ -200,7 +207,7 @@ def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
     seen = min(high, blocks(shape.height, gap[0])) * min(wide, blocks(shape.width, gap[1]))
     data = bus.beats(read * seen, config.inp_elem_bytes, runs)
     data_instructions = read * (high if gap[1] > 1 else 1)
-    taps = tiles.tile_co * tiles.tile_ci * rows * shape.window.kernel[1]
+    taps = tiles.tile_co * tiles.tile_ci * rows * shape.row_steps
     weights = bus.beats(taps, config.wgt_elem_bytes, tiles.tile_co)
     residual = bus.beats(places * shape.residuals, config.out_elem_bytes)
     channel = bus.beats(tiles.tile_co * shape.by_channel, config.acc_elem_bytes)
@@ -214,7 +221,7 @@ def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
         step_copies=tiles.rotate_steps,
         load=load,
         load_instructions=1 + (0 if tiles.resident is Resident.DATA else data_instructions),
-        gemm=places * tiles.tile_ci * rows * shape.window.kernel[1],
+        gemm=places * tiles.tile_ci * rows * shape.row_steps,
         alu=places * shape.stages,
         epilogue_load=residual + channel,
         store=bus.beats(places, config.out_elem_bytes),
@@ -296,7 +303,7 @@ def _inner_tiles(shape: ConvShape, *, thorough: bool) -> Iterator[ConvTiles]:
     """Yield tiles without copies: a few hundred, no small ones, unless ``thorough``."""
     config = shape.config
     rows, columns = shape.output
-    kernel_rows, taps = shape.window.kernel[0], prod(shape.window.kernel)
+    kernel_rows, taps = shape.window.kernel[0], shape.window.kernel[0] * shape.row_steps
     channels = [d for d in divisors(shape.blocks_out) if shape.channels.allows(d)]
     sizes = sorted(
         {
@@ -332,7 +339,7 @@ def _widths(shape: ConvShape, acc_depth: int) -> list[int]:
 
 def _run(shape: ConvShape, tile_w: int, rows: int) -> int:
     """Return the longest run of places that keeps kernels short."""
-    taps = rows * shape.window.kernel[1]
+    taps = rows * shape.row_steps
     return max((d for d in divisors(tile_w) if d * taps <= _LONGEST_KERNEL), default=1)
 
 

@@ -9,10 +9,11 @@ from runtime.memory.device_memory import DeviceMemory
 from tests.support.configs import CONFIGS
 from tests.support.hw.small_designs import SMALL_DESIGNS
 from tests.support.isa.random_programs import random_program
+from tests.support.odd_configs import ODD_CONFIGS
 from tests.support.runtime.engine_comparison import run_reference
 from tests.support.runtime.launching import MEMORY_LIMIT, place_program
 
-DESIGNS = {**SMALL_DESIGNS, "default": CONFIGS["default"]}
+DESIGNS = {**SMALL_DESIGNS, "default": CONFIGS["default"], "depthwise_int4": ODD_CONFIGS["depthwise_int4"]}
 
 
 @pytest.mark.parametrize("name", DESIGNS)

@@ -1,6 +1,7 @@
 """Micro-ops that reach out of a scratchpad are found before the hardware runs them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -117,3 +118,14 @@ def test_a_load_that_changes_nothing_still_counts_for_what_follows() -> None:
     for _ in range(3):
         assert fault([load(0, 1), INNOCENT[0], load(0, 1), far], shadow) == Fault(3, ACC)
         assert fault([load(1, 1), far], shadow) is None
+
+
+def test_the_taps_of_a_depthwise_step_count() -> None:
+    config = VTAConfig(depthwise_taps=3)
+    inside = Gemm(uop_end=1, iter_in=2, src_factor_in=5, depthwise=True)
+    beyond = replace(inside, src_factor_in=6)
+    found = []
+    for last in (inside, beyond, replace(beyond, depthwise=False)):
+        stream = InstructionStream(encode_all([load(1, 1), last, Finish()], config), config)
+        found.append(MicroOpShadow(config).first_fault(stream, MEMORY, before=3))
+    assert found == [None, Fault(1, INP), None]

@@ -1,5 +1,7 @@
 """Scopes move out of loops and conditions, and neighbours that agree share one."""
 
+import pytest
+
 from isa.config import VTAConfig
 from tests.support.compiler.tir_build import (
     AXIS,
@@ -31,8 +33,8 @@ def lifted(stmt: Stmt, key: AttrKey = AttrKey.COPROC_SCOPE) -> list[str]:
     return outline(lift_attr_scope(key)(function(stmt), CONFIG).body)
 
 
-def gemm(reset: int = 0) -> Stmt:
-    args = (IntImm(0), IntImm(reset), *(IntImm(0) for _ in range(6)))
+def gemm(reset: int = 0, mode: int = 0) -> Stmt:
+    args = (IntImm(mode), IntImm(reset), *(IntImm(0) for _ in range(6)))
     return uop_scope(AXIS, GEMM_SYMBOL, Evaluate(Call(INT32, Builtin.UOP_PUSH, args)))
 
 
@@ -157,8 +159,9 @@ def test_a_sibling_without_a_kernel_leaves_the_others_grouped() -> None:
     ]
 
 
-def test_resetting_and_adding_are_two_kernels() -> None:
-    assert lifted(block(loop("i", 4, gemm(reset=1)), loop("j", 4, gemm())), AttrKey.COPROC_UOP_SCOPE) == [
+@pytest.mark.parametrize("other", [gemm(reset=1), gemm(mode=2)], ids=["reset", "depthwise"])
+def test_resetting_adding_and_adding_lane_by_lane_are_kernels_of_their_own(other: Stmt) -> None:
+    assert lifted(block(loop("i", 4, other), loop("j", 4, gemm())), AttrKey.COPROC_UOP_SCOPE) == [
         "coproc_uop_scope {",
         "  for i {",
         "    uop_push",

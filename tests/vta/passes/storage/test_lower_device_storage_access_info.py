@@ -1,5 +1,7 @@
 """Access pointers become scratchpad indices; what the host cannot address is refused."""
 
+from dataclasses import replace
+
 import pytest
 
 from isa.config import VTAConfig
@@ -11,7 +13,7 @@ from vta.passes.storage.lower_device_storage_access_info import DeviceStorageErr
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import INT32
 from vta.tir.expr import Builtin, Call, Expr, IntImm, Var, convert
-from vta.tir.scopes import ACC_SCOPE, INP_SCOPE, WGT_SCOPE
+from vta.tir.scopes import ACC_SCOPE, DEPTHWISE_MODE, INP_SCOPE, WGT_SCOPE
 from vta.tir.stmt import Allocate, BufferStore, Evaluate, LetStmt, Stmt
 from vta.tir.structural import require_equal
 from vta.tir.traverse import walk
@@ -94,6 +96,19 @@ def test_a_micro_op_of_another_configuration_is_refused() -> None:
     assert refusal(alloc(ACC, push)) == (
         "the function: an operand of a micro-op in 'local.acc_buffer': expected an element of 1x16 numbers, got "
         f"{size.value} numbers; an intrinsic belongs to one environment; tensorize with env.gemm of the current one"
+    )
+
+
+def test_a_depthwise_micro_op_has_an_input_for_each_tap() -> None:
+    inp = buffer("inp", [48], "int8", INP_SCOPE)
+    args = (DEPTHWISE_MODE, 0, 0, inp.access_ptr("r", "int32"), 0, 0, 0, 0)
+    push = Evaluate(Call(INT32, Builtin.UOP_PUSH, tuple(convert(arg) for arg in args)))
+    assert lower(alloc(inp, push), replace(CONFIG, depthwise_taps=3))
+    with pytest.raises(DeviceStorageError) as error:
+        lower(alloc(inp, push), replace(CONFIG, depthwise_taps=2))
+    assert str(error.value) == (
+        "the function: an operand of a micro-op in 'local.inp_buffer': expected 2 elements of 1x16 numbers, got 48 "
+        "numbers; an intrinsic belongs to one environment; tensorize with env.gemm of the current one"
     )
 
 
