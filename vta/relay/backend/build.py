@@ -68,7 +68,7 @@ def build_network(
         kernels = [item for item in items if isinstance(item, Kernel)]
         made = lowered(
             [kernel.operator for kernel in kernels],
-            env.config,
+            env,
             jobs=jobs if jobs is not None else os.cpu_count() or 1,
             progress=None if progress is None else _told(progress, len(kernels)),
             cache=cache,

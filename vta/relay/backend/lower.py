@@ -1,8 +1,9 @@
 """An operator of the library as launches without addresses, kept on disk by content.
 
 What a compiled function asks of the runtime depends on sizes alone, so it is asked once, of a device that runs nothing,
-and what it asked is kept. A kept file is found by the operator, the configuration, and the sources of the compiler; one
-that is damaged, or whose checks fail, counts as missing. Tests: tests/vta/relay/backend/test_lower.py.
+and what it asked is kept. A kept file is found by the operator, its tiles if they were tuned, the configuration, the
+memory port, and the sources of the compiler; one that is damaged, or whose checks fail, counts as missing.
+Tests: tests/vta/relay/backend/test_lower.py.
 """
 
 import functools
@@ -16,7 +17,6 @@ import numpy as np
 import isa
 import runtime
 import vta
-from isa.config import VTAConfig
 from isa.errors import VTAError
 from runtime.devices.idle import IdleDevice
 from runtime.executor.container import ContainerError, network_from_bytes, network_to_bytes
@@ -28,9 +28,11 @@ from runtime.native.cache import cached
 from runtime.session import Session
 from vta.environment import Environment
 from vta.relay.backend.workers import in_workers
+from vta.topi.core.memory_port import bus_of
 from vta.topi.core.operator import Operator
 from vta.topi.core.operator import compile as compile_operator
 from vta.topi.core.sizes import sizes
+from vta.topi.core.tuned import tuned_tiles
 
 __all__ = ["Lowered", "lowered", "lowered_here", "sources_digest"]
 
@@ -46,11 +48,13 @@ class Lowered:
     arguments: tuple[tuple[tuple[int, ...], str], ...]
 
 
-def lowered_here(operator: Operator, config: VTAConfig) -> Lowered:
-    """Return ``operator`` compiled for ``config``, in this process; raises what the library says if it cannot be."""
-    env = Environment(config)
-    compiled = compile_operator(operator, env)
-    session = Session(config, IdleDevice(config, DeviceMemory()), record=True)
+def lowered_here(operator: Operator, env: Environment, tiles: object = None) -> Lowered:
+    """Return ``operator`` compiled for ``env``, in this process; raises what the library says if it cannot be.
+
+    Without ``tiles``, the library's search chooses them.
+    """
+    compiled = compile_operator(operator, env, tiles)
+    session = Session(env.config, IdleDevice(env.config, DeviceMemory()), record=True)
     kinds = tuple((sizes(t), str(t.dtype)) for t in compiled.scheduled.args)
     arrays = [DeviceArray(session, shape, dtype) for shape, dtype in kinds]
     compiled.module(*arrays)
@@ -62,7 +66,7 @@ def lowered_here(operator: Operator, config: VTAConfig) -> Lowered:
 
 def lowered(
     operators: Sequence[Operator],
-    config: VTAConfig,
+    env: Environment,
     *,
     jobs: int = 1,
     progress: Callable[[int], object] | None = None,
@@ -70,35 +74,49 @@ def lowered(
 ) -> list[Lowered | str]:
     """Return every operator compiled, or the sentence that says why it cannot be; equal ones are compiled once.
 
-    ``jobs`` processes work at a time; ``progress`` hears how many of the different operators are done.
+    Tiles are those that were tuned, where there are any. ``jobs`` processes work at a time; ``progress`` hears how many
+    of the different operators are done.
     """
-    different = list(dict.fromkeys(operators))
+    requests = {operator: _Request(operator, env, tuned_tiles(operator, env)) for operator in operators}
     found: dict[Operator, Lowered | str] = {}
-    for operator in different if cache else []:
-        kept = _kept(operator, config)
+    for operator, request in requests.items() if cache else []:
+        kept = _kept(request)
         if kept is not None:
             found[operator] = kept
-    missing = [operator for operator in different if operator not in found]
-    for operator, result in zip(missing, _compiled(missing, config, jobs), strict=True):
-        found[operator] = result
+    missing = [request for operator, request in requests.items() if operator not in found]
+    for request, result in zip(missing, _compiled(missing, jobs), strict=True):
+        found[request.operator] = result
         if progress is not None:
             progress(len(found))
         if cache and isinstance(result, Lowered):
-            _keep(operator, result, config)
+            _keep(request, result)
     return [found[operator] for operator in operators]
 
 
-def _compiled(operators: Sequence[Operator], config: VTAConfig, jobs: int) -> Iterator[Lowered | str]:
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is compiled: an operator, for which environment, and the tiles that were tuned, None for a search's."""
+
+    operator: Operator
+    env: Environment
+    tiles: object
+
+    @property
+    def key(self) -> str:
+        """What decides the launches."""
+        return f"{self.operator!r}\n{self.env.config.digest}\n{bus_of(self.env)}\n{self.tiles!r}\n{sources_digest()}"
+
+
+def _compiled(requests: Sequence[_Request], jobs: int) -> Iterator[Lowered | str]:
     """Yield the operators compiled, in their order, each as soon as it and those before it are."""
-    requests = [(operator, config) for operator in operators]
-    if jobs < 2 or len(operators) < 2:
+    if jobs < 2 or len(requests) < 2:
         return map(_tried, requests)
     return in_workers(_tried, requests, jobs)
 
 
-def _tried(request: tuple[Operator, VTAConfig]) -> Lowered | str:
+def _tried(request: _Request) -> Lowered | str:
     try:
-        return lowered_here(*request)
+        return lowered_here(request.operator, request.env, request.tiles)
     except VTAError as error:
         return str(error)
 
@@ -108,10 +126,6 @@ def _tried(request: tuple[Operator, VTAConfig]) -> Lowered | str:
 
 class _NotKeptError(VTAError):
     """Nothing is kept."""
-
-
-def _key(operator: Operator, config: VTAConfig) -> str:
-    return f"{operator!r}\n{config.digest}\n{sources_digest()}"
 
 
 @functools.cache
@@ -125,14 +139,14 @@ def sources_digest() -> str:
     return digest.hexdigest()
 
 
-def _kept(operator: Operator, config: VTAConfig) -> Lowered | None:
+def _kept(request: _Request) -> Lowered | None:
     """Return what is kept of an operator, after the checks of a network's file."""
 
     def missing() -> bytes:
         raise _NotKeptError
 
     try:
-        network = network_from_bytes(cached(_KIND, _key(operator, config), missing))
+        network = network_from_bytes(cached(_KIND, request.key, missing))
     except (_NotKeptError, ContainerError):
         return None
     [step] = network.steps
@@ -141,7 +155,7 @@ def _kept(operator: Operator, config: VTAConfig) -> Lowered | None:
     return Lowered(step.launches, kinds)
 
 
-def _keep(operator: Operator, made: Lowered, config: VTAConfig) -> None:
+def _keep(request: _Request, made: Lowered) -> None:
     """Keep launches as a network of one step."""
     tensors, at = [], 0
     for number, (shape, dtype) in enumerate(made.arguments):
@@ -149,8 +163,9 @@ def _keep(operator: Operator, made: Lowered, config: VTAConfig) -> None:
         at += -(-tensors[-1].nbytes // _ALIGNMENT) * _ALIGNMENT
     names = tuple(tensor.name for tensor in tensors)
     network = Network(
-        config=config, tensors={tensor.name: tensor for tensor in tensors}, inputs=names[:-1], outputs=names[-1:],
+        config=request.env.config, tensors={tensor.name: tensor for tensor in tensors},
+        inputs=names[:-1], outputs=names[-1:],
         steps=(DeviceStep("kernel", made.launches, names),), arena_bytes=at, constants=np.zeros(0, np.uint8),
         host_constants={},
     )  # fmt: skip
-    cached(_KIND, _key(operator, config), lambda: network_to_bytes(network))
+    cached(_KIND, request.key, lambda: network_to_bytes(network))

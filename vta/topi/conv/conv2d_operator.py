@@ -25,6 +25,7 @@ from vta.topi.core.memory_port import bus_of
 from vta.topi.core.operand import Argument, Operand, Source
 from vta.topi.core.operator import Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import PADS, PAIR, require_cell, require_sizes, require_steps, require_tuple
+from vta.topi.core.tuned import tuned_tiles
 from vta.topi.core.window import Window
 from vta.topi.tiling import Price, priced, require_fit
 
@@ -256,8 +257,9 @@ class Conv2d(Operator):
         )
 
     def chosen(self, env: Environment, tiles: object = None) -> ConvTiles:
-        """Return ``tiles`` if they fit, or the best ones; raises ``TilingError`` naming what is too small."""
+        """Return ``tiles`` if they fit, or tuned ones, or the best; raises ``TilingError`` naming what is too small."""
         shape = self.shape_on(env)
+        tiles = tuned_tiles(self, env) if tiles is None else tiles
         if tiles is None:
             return searched(shape, str(self))
         if not isinstance(tiles, ConvTiles):

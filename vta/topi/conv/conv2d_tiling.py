@@ -31,7 +31,16 @@ from vta.topi.tiling import (
 )
 from vta.topi.tiling.cost import turned_cycles
 
-__all__ = ["ConvShape", "conv_candidates", "conv_footprint", "conv_work", "require_tiles", "searched"]
+__all__ = [
+    "ConvShape",
+    "conv_allows",
+    "conv_candidates",
+    "conv_footprint",
+    "conv_work",
+    "longest_run",
+    "require_tiles",
+    "searched",
+]
 
 _COPIES = (4, 3, 2, 7, 5, 1)
 _LONGEST_KERNEL = 512
@@ -130,6 +139,19 @@ def require_tiles(shape: ConvShape, tiles: ConvTiles, what: str) -> None:
             raise TilingError(f"{what}: {name} is 1 or more, not {value}")
     if not shape.channels.allows(tiles.tile_co):
         raise TilingError(f"{what}: tile_co {tiles.tile_co} joins blocks whose groups read different channels; take 1")
+
+
+def conv_allows(shape: ConvShape, tiles: ConvTiles) -> bool:
+    """Return whether ``tiles`` can be and fit, with residents and copies that a search would look at."""
+    if tiles.tile_kh and tiles.tile_ci > 1:
+        return False
+    if not shape.channels.allows(tiles.tile_co) or not conv_footprint(shape, tiles).fits(
+        Footprint.capacity(shape.config)
+    ):
+        return False
+    copies = (tiles.rotate_tiles, tiles.rotate_steps)
+    turning = dict(_resident(shape, tiles)).get(tiles.resident)
+    return turning is not None and copies in _copies(shape, tiles, turning)
 
 
 def conv_footprint(shape: ConvShape, tiles: ConvTiles) -> Footprint:
@@ -324,7 +346,7 @@ def _inner_tiles(shape: ConvShape, *, thorough: bool) -> Iterator[ConvTiles]:
                 break
             cut = tile_ci == 1 and (thorough or tile_co * taps > config.wgt_depth // 2)
             for tile_kh in [0, *divisors(kernel_rows)[:-1]] if cut else [0]:
-                run = _run(shape, tile_w, tile_kh or kernel_rows)
+                run = longest_run(shape, tile_w, tile_kh or kernel_rows)
                 yield ConvTiles(
                     tile_h=tile_h, tile_w=tile_w, tile_ci=tile_ci, tile_co=tile_co, tile_kh=tile_kh, run=run
                 )
@@ -337,7 +359,7 @@ def _widths(shape: ConvShape, acc_depth: int) -> list[int]:
     return (fitting or parts[-1:])[:_WIDTHS]
 
 
-def _run(shape: ConvShape, tile_w: int, rows: int) -> int:
+def longest_run(shape: ConvShape, tile_w: int, rows: int) -> int:
     """Return the longest run of places that keeps kernels short."""
     taps = rows * shape.row_steps
     return max((d for d in divisors(tile_w) if d * taps <= _LONGEST_KERNEL), default=1)

@@ -24,6 +24,7 @@ from vta.topi.core.operand import Argument, Operand, Source
 from vta.topi.core.operator import Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import require_cell, require_sizes, require_steps
 from vta.topi.core.sizes import sizes
+from vta.topi.core.tuned import tuned_tiles
 from vta.topi.matmul.matmul_schedule import MatmulTiles, Product, schedule_matmul
 from vta.topi.tiling import Price
 
@@ -205,7 +206,8 @@ class Dense(Operator):
         )
 
     def _chosen(self, problem: Product, tiles: object) -> MatmulTiles:
-        """Return ``tiles`` if they fit, or the best ones."""
+        """Return ``tiles`` if they fit, or tuned ones, or the best ones."""
+        tiles = tuned_tiles(self, problem.env) if tiles is None else tiles
         tiles = problem.best_tiles(repr(self)) if tiles is None else tiles
         if not isinstance(tiles, MatmulTiles):
             raise OperatorError(f"Dense: tiles are MatmulTiles or a DenseTemplate, not {tiles!r}")

@@ -131,6 +131,12 @@ class Product:
         """Return the tiles that take the fewest cycles; raises ``TilingError`` about ``what`` where none fits."""
         return cheapest(self.candidates(), self.env.config, what, self._bus, tolerance=_TOLERANCE)
 
+    def allows(self, tiles: MatmulTiles) -> bool:
+        """Return whether ``tiles`` fit, with copies that a search would look at."""
+        copies = (tiles.rotate_tiles, tiles.rotate_steps)
+        fits = self._footprint(tiles).fits(Footprint.capacity(self.env.config))
+        return fits and self.inner % tiles.inner == 0 and copies in self._copies(tiles)
+
     def price(self, tiles: MatmulTiles) -> Price:
         """Return what a launch with ``tiles`` takes."""
         return priced(self._work(tiles).turned(tiles.rotate_tiles, tiles.rotate_steps), self._bus)
