@@ -19,6 +19,7 @@ from vta.cli.networks import feed_of, loaded_session, shapes_of
 from vta.cli.reporting import UserError
 from vta.cli.runs.wishes import Wishes, save_outputs
 from vta.cli.style import Screen, say
+from vta.cli.wide_table import tables_of
 from vta.relay.backend.compare import NodeDifference, against_integers, against_onnxruntime
 from vta.relay.backend.report import NodeReport, reports
 from vta.relay.onnx.loading import load_model
@@ -111,7 +112,7 @@ def explain_network(
     if as_json:
         print_json("explain", _explained(file, found))
         return
-    Screen().print(_report_table(found))
+    _print_report(found)
     macs = sum(each.macs for each in found)
     there = sum(each.macs for each in found if each.place == "accelerator")
     say(f"{there:,} of {macs:,} multiplications on the accelerator ({100 * there / max(macs, 1):.2f} %)")
@@ -149,29 +150,29 @@ def _explained(file: Path, found: Sequence[NodeReport]) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _report_table(found: Sequence[NodeReport]) -> Table:
-    counted = any(each.cycles is not None for each in found)
-    table = Table(title="where every node runs", title_justify="left")
-    for name in ("node", "does the work of", "where", "why", "MACs", *(("cycles", "bytes", "peak") if counted else ())):
-        table.add_column(name, justify="right" if name in ("MACs", "cycles", "bytes", "peak") else "left")
+def _print_report(found: Sequence[NodeReport]) -> None:
+    """Print places and numbers as a table, and below it in words why, once for all nodes of one reason."""
+    columns: tuple[str, ...] = ("node", "where", "MACs")
+    rows = [[in_one_line(each.name), each.where, f"{each.macs:,}" if each.macs else ""] for each in found]
+    if any(each.cycles is not None for each in found):
+        columns += ("cycles", "bytes", "peak")
+        for row, each in zip(rows, found, strict=True):
+            row += ["" if number is None else f"{number:,}" for number in (each.cycles, each.nbytes)]
+            row.append("" if each.share is None else f"{100 * each.share:.0f} %")
+    screen = Screen()
+    for table in tables_of("where every node runs", columns, rows, width=screen.width):
+        screen.print(table)
+    reasons: dict[tuple[str, str], list[str]] = {}
     for each in found:
-        others = [in_one_line(node) for node in each.nodes if node != each.name]
-        why = each.rule + (f"; to change it: {each.change}" if each.change else "")
-        row = [
-            in_one_line(each.name),
-            ", ".join(others),
-            each.where,
-            in_one_line(why),
-            f"{each.macs:,}" if each.macs else "",
-        ]
-        if counted:
-            row += [
-                "" if each.cycles is None else f"{each.cycles:,}",
-                "" if each.nbytes is None else f"{each.nbytes:,}",
-                "" if each.share is None else f"{100 * each.share:.0f} %",
-            ]
-        table.add_row(*row)
-    return table
+        others = ", ".join(in_one_line(node) for node in each.nodes if node != each.name)
+        why = in_one_line(each.rule) + (f"; to change it: {each.change}" if each.change else "")
+        why += f"; does the work of {others}, too" if others else ""
+        reasons.setdefault((each.place, why), []).append(in_one_line(each.name))
+    for place in dict.fromkeys(place for place, _ in reasons):
+        say("in onnxruntime:" if place == "onnxruntime" else f"on the {place}:")
+        for (there, why), names in reasons.items():
+            if there == place:
+                say(f"  {', '.join(names)}: {why}")
 
 
 def diff_network(

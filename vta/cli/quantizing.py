@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from isa.printable import in_one_line
 from vta.cli.networks import shapes_of
 from vta.cli.reporting import UserError
 from vta.cli.style import Screen, say
+from vta.cli.wide_table import tables_of
 
 if TYPE_CHECKING:
     from vta.quantize.data import Preprocessing
@@ -96,18 +96,18 @@ def quantised_on_the_way(file: Path, wanted: Calibration | None, shapes: Sequenc
 
 def report_table(report: "Report") -> None:
     """Print what was decided for every layer."""
-    table = Table(title="int8 layer by layer", title_justify="left")
-    for name in ("layer", "range", "found by", "scale", "zero"):
-        table.add_column(name, justify="left" if name in ("layer", "found by") else "right")
-    for name in ("SQNR", "clipped", "weights' SQNR", "share of error"):
-        table.add_column(name, justify="right")
-    for row in report.layers:
-        weight = "" if row.weight_sqnr_db is None else _decibels(row.weight_sqnr_db)
-        table.add_row(
+    columns = ("layer", "range", "found by", "scale", "zero", "SQNR", "clipped", "weights' SQNR", "share of error")
+    rows = [
+        [
             in_one_line(row.name), f"{row.low:.4g} to {row.high:.4g}", row.method, f"{row.scale:.4g}", str(row.zero),
-            _decibels(row.sqnr_db), f"{100 * row.clipped:.3f} %", weight, f"{100 * row.error_share:.1f} %",
-        )  # fmt: skip
-    Screen().print(table)
+            _decibels(row.sqnr_db), f"{100 * row.clipped:.3f} %",
+            "" if row.weight_sqnr_db is None else _decibels(row.weight_sqnr_db), f"{100 * row.error_share:.1f} %",
+        ]
+        for row in report.layers
+    ]  # fmt: skip
+    screen = Screen()
+    for table in tables_of("int8 layer by layer", columns, rows, width=screen.width):
+        screen.print(table)
     for what, names in (("what paid", report.improvements), ("stays float", report.kept_float)):
         if names:
             say(f"{what}: {', '.join(map(in_one_line, names))}")

@@ -12,8 +12,8 @@ from vta.cli.app import app
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "networks" / "fashion_mnist.int8.onnx"
 
 
-def vta(*arguments: object) -> tuple[int, str]:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "200"})
+def vta(*arguments: object, columns: int = 200) -> tuple[int, str]:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": str(columns)})
     return result.exit_code, result.output
 
 
@@ -56,6 +56,21 @@ def test_explain_says_where_every_node_runs() -> None:
     assert "int8 inputs" in text
     assert "2,636,672 of 2,636,672 multiplications on the accelerator (100.00 %)" in text
     assert "at one time; the accelerator's arena has" in text
+
+
+def test_on_eighty_columns_numbers_are_a_table_and_reasons_are_lines() -> None:
+    code, text = vta("explain", EXAMPLE, "--target", "tsim", columns=80)
+    assert code == 0, text
+    table, reasons = text.split("on the host:\n")
+    assert max(map(len, table.splitlines())) <= 80
+    [row] = [line for line in table.splitlines() if "block2.shortcut" in line]
+    assert [cell.strip() for cell in row.split("│")][1:4] == ["block2.shortcut", "accelerator", "25,088"]
+    assert "…" not in text
+    assert "\n  features: the accelerator has no operator for reshape\n" in reasons
+    assert (
+        "\n  block2.shortcut: Conv2d with qnn.rescale in its epilogue; "
+        "does the work of block2.shortcut_QuantizeLinear, too\n" in reasons
+    )
 
 
 def test_diff_compares_every_node() -> None:

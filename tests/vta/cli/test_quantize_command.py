@@ -12,8 +12,8 @@ from tests.support.relay.float_models import small_network
 from vta.cli.app import app
 
 
-def vta(*arguments: object) -> tuple[int, str]:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "200"})
+def vta(*arguments: object, columns: int = 200) -> tuple[int, str]:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": str(columns)})
     return result.exit_code, result.output
 
 
@@ -36,6 +36,16 @@ def test_a_model_its_report_and_its_picture_are_written(folder: Path) -> None:
     report = json.loads((folder / "report.json").read_text())
     assert {row["method"] for row in report["layers"]} == {"mse"}
     assert (folder / "report.svg").read_text().startswith("<svg")
+
+
+def test_on_eighty_columns_the_report_is_two_tables_and_nothing_is_cut(folder: Path) -> None:
+    code, text = vta("quantize", folder / "small.onnx", "--data", folder / "data.npy", columns=80)
+    assert code == 0, text
+    table = text.split("what paid")[0].split("outputs against")[0]
+    assert "int8 layer by layer, continued" in table
+    assert "share of error" in table
+    assert max(map(len, table.splitlines())) <= 80
+    assert "…" not in text
 
 
 def test_a_float_network_runs_with_data_and_says_that_it_was_quantised(folder: Path) -> None:

@@ -52,7 +52,8 @@ class Kernel:
         what = type(self.operator).__name__
         if self.calls[0].callee is Op.CONCATENATE:
             what += " of ones, which moves channels together,"
-        return f"{what} with {len(self.calls) - 1} calls in its epilogue"
+        epilogue = ", ".join(str(call.callee) for call in self.calls[1:])
+        return f"{what} with {epilogue} in its epilogue" if epilogue else what
 
     @property
     def origins(self) -> tuple[Origin, ...]:

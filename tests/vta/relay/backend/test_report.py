@@ -20,7 +20,7 @@ def test_a_report_names_place_rule_and_cost() -> None:
     runner.run({"x": x})
     first, second = reports(built, runner.nodes)
     assert (first.place, first.macs, first.change) == ("host", 0, "give the network int8 inputs")
-    assert (second.place, second.rule) == ("accelerator", "Conv2d with 1 calls in its epilogue")
+    assert (second.place, second.rule) == ("accelerator", "Conv2d with qnn.rescale in its epilogue")
     assert second.macs == 9 * 8 * 6 * 6 * 9
     assert second.cycles
     assert second.nbytes
