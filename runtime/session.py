@@ -173,7 +173,9 @@ class Session:
 
 def _make_device(name: str, config: VTAConfig, memory_limit: int, setup: HardwareSetup | None) -> Device:
     if setup is not None and name in ("reference", "sim"):
-        raise SessionError(f"device {name!r} has no hardware to set up; run on 'tsim', or leave the setup out")
+        raise SessionError(
+            f"device {name!r} has no hardware to set up; run on 'tsim' (`--target tsim`), or leave its sizes out"
+        )
     match name:
         case "reference":
             return ReferenceDevice(config, DeviceMemory(memory_limit))

@@ -65,8 +65,12 @@ def assemble_bytes(
         raise AssemblyError(f"{name}: expected text, found a program that is assembled already")
     try:
         text = data.decode("utf-8-sig")  # some editors begin a file with a mark that means UTF-8
-    except UnicodeDecodeError:
-        raise AssemblyError(f"{name}: expected text in UTF-8, found other bytes") from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise AssemblyError(
+            f"{name}:{line}: expected text in UTF-8, found the byte 0x{data[error.start]:02x}; "
+            "a program is text, or a file that `vta asm` wrote"
+        ) from None
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return assemble(lines, name=name, config=config, limits=limits, folder=folder)
 

@@ -131,8 +131,8 @@ class LineParser:
             return parse_number(text)
         name, sign, offset = match.groups()
         if name not in self._labels:
-            hint = f"; {suggestion(name, self._labels)}" if self._labels else ""
-            raise LineError(f"unknown label {name!r}{hint}")
+            none = "no .data, .output or .uop of the program gives one"
+            raise LineError(f"unknown label {name!r}; {suggestion(name, self._labels) if self._labels else none}")
         address = self._labels[name]
         if address is None:
             raise LineError(f"the label {name!r} has two meanings, write a number")

@@ -15,7 +15,7 @@ from runtime.executor.runner import NodeRun
 from runtime.session import Session
 from vta.cli.as_json import array_object, print_json
 from vta.cli.compared import Compared
-from vta.cli.networks import feed_of, loaded_session, shapes_of
+from vta.cli.networks import feed_of, loaded_session, note_of_the_host, shapes_of
 from vta.cli.reporting import UserError
 from vta.cli.runs.wishes import Wishes, save_outputs
 from vta.cli.style import Screen, say
@@ -47,6 +47,7 @@ def run_network(
     feed = feed_of(session.get_inputs(), wishes.inputs, limits=limits, preprocessing=wishes.preprocessing)
     if not wishes.inputs:
         say("no --input: random numbers", err=True)
+    note_of_the_host(file, session.network)
     with around(session.device):
         results = session.run(None, feed)
     outputs = dict(zip((tensor.name for tensor in session.get_outputs()), results, strict=True))

@@ -20,15 +20,15 @@ from isa.limits import DEFAULT_LIMITS, Limits
 from isa.printable import in_one_line
 from runtime.devices.device import HardwareSetup
 from runtime.executor.container import is_container
-from runtime.executor.network import Tensor
+from runtime.executor.network import DeviceStep, Network, Tensor
 from vta.cli.reporting import UserError
-from vta.cli.style import Screen
+from vta.cli.style import Screen, say
 
 if TYPE_CHECKING:
     from vta.quantize.data import Preprocessing
     from vta.relay.backend.session import InferenceSession
 
-__all__ = ["InputOption", "ShapeOption", "feed_of", "is_network", "loaded_session", "shapes_of"]
+__all__ = ["InputOption", "ShapeOption", "feed_of", "is_network", "loaded_session", "note_of_the_host", "shapes_of"]
 
 Array = npt.NDArray[np.generic]
 
@@ -82,6 +82,23 @@ def loaded_session(
     environment = Environment(config, hardware=hardware)
     with _progress(f"compiling {in_one_line(file.name)}") as told:
         return InferenceSession(file, shapes or None, env=environment, target=target, progress=told, limits=limits)
+
+
+def note_of_the_host(file: Path, network: Network) -> None:
+    """Say on stderr that the accelerator does nothing of a network, if that is so, and what to do."""
+    if any(isinstance(step, DeviceStep) for step in network.steps):
+        return
+    if file.suffix == ".onnx":
+        hint = (
+            f"`vta explain {file}` says why; a float model runs there once `vta quantize {file} --data PATH` "
+            "made it int8"
+        )
+    else:
+        hint = "`vta explain` of its ONNX model says why"
+    say(
+        f"note: {in_one_line(str(file))}: the accelerator does nothing of this network, the host computes it; {hint}",
+        err=True,
+    )
 
 
 @contextmanager

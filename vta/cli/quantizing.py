@@ -15,7 +15,7 @@ import typer
 
 from isa.printable import in_one_line
 from vta.cli.networks import shapes_of
-from vta.cli.reporting import UserError
+from vta.cli.reporting import UserError, counted
 from vta.cli.style import Screen, say
 from vta.cli.wide_table import tables_of
 
@@ -117,7 +117,7 @@ def tell_score(report: "Report", *, err: bool = False) -> None:
     """Say how close the int8 network comes to the float one."""
     say(
         f"outputs against float on held samples: cosine {report.score.cosine:.5f}, {_decibels(report.score.sqnr_db)}; "
-        f"calibrated on {report.samples} samples",
+        f"calibrated on {counted(report.samples, 'sample')}",
         err=err,
     )
 

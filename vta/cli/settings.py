@@ -98,8 +98,13 @@ def settings(
     hardware = dict(read_hardware_keys(str(file))) if file is not None else {}
     if hardware:
         hardware_setup(hardware, where=str(file))  # so that what is wrong with the file names the file
-    short_forms = {"memory_latency": latency, "data_width": data_width, "inst_queue_depth": queue_depth}
-    hardware |= {key: value for key, value in short_forms.items() if value is not None}
+    short_forms = {
+        "--latency": ("memory_latency", latency),
+        "--data-width": ("data_width", data_width),
+        "--queue-depth": ("inst_queue_depth", queue_depth),
+    }
+    given = {option: pair for option, pair in short_forms.items() if pair[1] is not None}
+    hardware |= dict(given.values())
     for entry in entries or ():
         key, equals, text = entry.partition("=")
         if not equals:
@@ -112,7 +117,7 @@ def settings(
             close = difflib.get_close_matches(key, (*FIELD_OF_KEY, *HARDWARE_KEYS), n=1)
             hint = f"did you mean {close[0]!r}?" if close else "docs/configuration.md lists them"
             raise UserError(f"--set {entry}: no key of configuration or hardware is called {short(key)}; {hint}")
-    return Settings(config, hardware)
+    return Settings(config, hardware, ", ".join([*given, *(["--set"] if entries or not given else [])]))
 
 
 def _number(entry: str, text: str) -> int:

@@ -334,7 +334,18 @@ def test_the_text_of_a_program_is_what_a_person_would_write() -> None:
 def test_gzip_is_not_text(tmp_path: Path) -> None:
     path = tmp_path / "a.vta"
     path.write_bytes(gzip.compress(b"finish"))
-    with pytest.raises(ValueError, match=r"a.vta: expected text in UTF-8, found other bytes$"):
+    with pytest.raises(
+        ValueError,
+        match=r"a.vta:1: expected text in UTF-8, found the byte 0x8b; "
+        r"a program is text, or a file that `vta asm` wrote$",
+    ):
+        assemble_file(path)
+
+
+def test_a_byte_that_is_no_text_is_found_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.vta"
+    path.write_bytes("; Grüße\n.text\nfinish ; f".encode() + b"\xfcr\n")
+    with pytest.raises(ValueError, match=r"a.vta:3: expected text in UTF-8, found the byte 0xfc; "):
         assemble_file(path)
 
 

@@ -49,7 +49,7 @@ LINES: list[tuple[str, str]] = [
     ("alu.add uop=0:1 imm=32768", "field 'imm' holds 16 signed bits, not 32768; imm= takes -32768 to 32767"),
     ("alu.add uop=0:1 imm=-32769", "field 'imm' holds 16 signed bits, not -32769; imm= takes -32768 to 32767"),
     ("load.inp x=1 dram=0x100000000", "field 'dram_base' holds 32 bits, not 4294967296; dram= takes 0 to 4294967295"),
-    ("load.inp x=1 dram=A", "unknown label 'A'"),
+    ("load.inp x=1 dram=A", "unknown label 'A'; no .data, .output or .uop of the program gives one"),
     ("load.inp x=1 dram=+", "expected a number such as 12, -3 or 0x1f, not '+'"),
     ("load.inp x=1 pop_prev", "LOAD: pop_prev is set, but the load module, which runs it, has no module to its left"),
     ("load.out x=1", "LOAD: memory OUT cannot be loaded, only stored"),

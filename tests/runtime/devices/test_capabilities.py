@@ -36,7 +36,10 @@ def test_engines_of_instructions_have_no_clock_no_signals_and_no_hardware(name: 
         assert str(caught.value) == f"device {name!r} has no signals, only the hardware has; use 'tsim'"
     with pytest.raises(SessionError) as refused:
         Session(CONFIG, name, setup=SETUP)
-    assert str(refused.value) == f"device {name!r} has no hardware to set up; run on 'tsim', or leave the setup out"
+    assert (
+        str(refused.value)
+        == f"device {name!r} has no hardware to set up; run on 'tsim' (`--target tsim`), or leave its sizes out"
+    )
 
 
 def test_hardware_is_made_as_it_is_asked_for() -> None:

@@ -73,6 +73,21 @@ def test_on_eighty_columns_numbers_are_a_table_and_reasons_are_lines() -> None:
     )
 
 
+def test_that_a_float_network_runs_on_the_host_alone_is_said(tmp_path: Path) -> None:
+    model, place = EXAMPLE.with_name("fashion_mnist.float.onnx"), tmp_path / "float.vtam"
+    code, text = vta("compile", model, "-o", place)
+    assert code == 0, text
+    note = f"note: {model}: the accelerator does nothing of this network, the host computes it; "
+    hint = f"`vta explain {model}` says why; a float model runs there once `vta quantize {model} --data PATH` "
+    assert f"{note}{hint}made it int8\n" in text
+    code, text = vta("run", place)
+    assert code == 0, text
+    assert (
+        f"note: {place}: the accelerator does nothing of this network, the host computes it; "
+        "`vta explain` of its ONNX model says why\n" in text
+    )
+
+
 def test_diff_compares_every_node() -> None:
     code, text = vta("diff", EXAMPLE, "--engines", "sim")
     assert code == 0, text

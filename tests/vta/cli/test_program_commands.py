@@ -25,6 +25,28 @@ def test_asm_writes_the_program_that_the_text_describes(tmp_path: Path) -> None:
     assert load_program(target) == assemble_file(EXAMPLE)
 
 
+@pytest.mark.parametrize("text", ["", "; nothing yet\n", ".text\n"])
+def test_a_program_without_instructions_is_not_run(text: str, tmp_path: Path) -> None:
+    source = tmp_path / "empty.vta"
+    source.write_text(text)
+    result = vta("run", source)
+    assert result.exit_code == 1
+    assert (
+        result.stderr
+        == f"error: {source}: the program has no instructions; it needs FINISH at least, the line `finish`\n"
+    )
+
+
+def test_asm_does_not_take_a_script(tmp_path: Path) -> None:
+    script = tmp_path / "a.py"
+    script.write_text("print(1)\n")
+    result = vta("asm", script)
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"error: {script}: expected text assembly, found a script; `vta disasm {script}` prints a launch as text\n"
+    )
+
+
 def test_asm_puts_the_program_beside_its_source(tmp_path: Path) -> None:
     source = tmp_path / "add.vta"
     source.write_text(EXAMPLE.read_text())

@@ -63,7 +63,15 @@ def test_an_entry_that_says_nothing_is_refused(entry: str, text: str) -> None:
     ("arguments", "text"),
     [
         (["--set", "data_width=100"], "--set: data_width is 100, but it must be one of 64, 128, 256, 512"),
-        (["--data-width", "128"], "device 'sim' has no hardware to set up; run on 'tsim', or leave the setup out"),
+        (["--data-width", "100"], "--data-width: data_width is 100, but it must be one of 64, 128, 256, 512"),
+        (
+            ["--latency", "3", "--set", "data_width=100"],
+            "--latency, --set: data_width is 100, but it must be one of 64, 128, 256, 512",
+        ),
+        (
+            ["--data-width", "128"],
+            "device 'sim' has no hardware to set up; run on 'tsim' (`--target tsim`), or leave its sizes out",
+        ),
         (
             ["--set", "LOG_BLOCK=5"],
             f"{PROGRAM}: the program carries its configuration, so --set LOG_BLOCK cannot change it; "

@@ -31,6 +31,10 @@ def asm(
 ) -> None:
     """Assemble a text program into a binary one."""
     with reported():
+        if source.suffix == ".py":
+            raise UserError(
+                f"{source}: expected text assembly, found a script; `vta disasm {source}` prints a launch as text"
+            )
         program = assemble_file(source, config=given_config(config), limits=max_memory)
         target = output or source.with_suffix(".vtab")
         if target.exists() and target.samefile(source):

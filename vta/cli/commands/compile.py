@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from isa.limits import DEFAULT_LIMITS
-from vta.cli.networks import ShapeOption, loaded_session, shapes_of
+from vta.cli.networks import ShapeOption, loaded_session, note_of_the_host, shapes_of
 from vta.cli.options import ConfigOption, LimitsOption, TargetOption, chosen_config
 from vta.cli.reporting import reported, require_file, require_outputs
 from vta.cli.style import say
@@ -38,3 +38,4 @@ def compile_network(
             f"{place}: {kernels} kernels on the accelerator, {len(network.steps) - kernels} steps of the host, "
             f"{len(network.constants):,} bytes of constants, an arena of {network.arena_bytes:,} bytes; {size:,} bytes"
         )
+        note_of_the_host(model, network)

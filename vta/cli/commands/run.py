@@ -47,7 +47,7 @@ Runner = Callable[[Path, Wishes], Mapping[str, object]]
 
 
 def run(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A script, program or capsule.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A script, a program, a capsule or a network.")],
     arguments: Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...", help="Arguments of a script.")] = None,
     target: TargetOption = None,
     config: ConfigOption = None,

@@ -40,6 +40,8 @@ def run_program(file: Path, wishes: Wishes) -> dict[str, object]:
     wishes.refuse(file, "a program", {" ".join(wishes.arguments): wishes.arguments, "--shape": wishes.shapes})
     wishes.settings.require_no_config(file)
     program, is_text = read_program_or_text(file, config=given_config(wishes.config), limits=wishes.limits)
+    if not program.instructions:
+        raise UserError(f"{file}: the program has no instructions; it needs FINISH at least, the line `finish`")
     program = _with_inputs(file, program, wishes.inputs, wishes.limits)
     if wishes.trace is not None:
         with trace_file(wishes.trace) as write:

@@ -27,7 +27,11 @@ def from_arrays(path: Path, types: Sequence[InputType], count: int) -> dict[str,
     missing = [name for name in names if name not in arrays]
     if missing:
         there = ", ".join(key or "one array without a name" for key in arrays) or "nothing"
-        raise CalibrationError(f"{path}: it holds {there}, and the model's inputs are {', '.join(names)}")
+        call = f"numpy.savez(FILE, {', '.join(f'{name}=...' for name in names)})"
+        raise CalibrationError(
+            f"{path}: it holds {there}, and the model's inputs are {', '.join(names)}; "
+            f"save arrays of these names, as {call}"
+        )
     scalars = [name for name in names if arrays[name].ndim == 0]
     if scalars:
         raise CalibrationError(f"{path}: {scalars[0]!r} is one number; the first axis of an array counts samples")

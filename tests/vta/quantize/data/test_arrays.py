@@ -22,7 +22,11 @@ def test_one_array_is_for_the_only_input_and_several_are_by_name(tmp_path: Path)
     assert {name: value.shape for name, value in from_arrays(tmp_path / "two.npz", [A, B], 4).items()} == {
         "a": (4, 2), "b": (4, 3),
     }  # fmt: skip
-    with pytest.raises(CalibrationError, match=r"one\.npy: it holds one array without a name, and the model's inputs"):
+    with pytest.raises(
+        CalibrationError,
+        match=r"one\.npy: it holds one array without a name, and the model's inputs are a, b; "
+        r"save arrays of these names, as numpy\.savez\(FILE, a=\.\.\., b=\.\.\.\)$",
+    ):
         from_arrays(tmp_path / "one.npy", [A, B], 3)
 
 
