@@ -93,6 +93,18 @@ def gemm(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
     return q.op("Gemm", [flat, weights, q.bias(scales * np.float32(SX), 5)], transB=1), (0.2, 0, "int8")
 
 
+def gemm_with_a_float_bias(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    flat = q.op("Flatten", [q.both(x, SX)])
+    weights, _ = q.weight((5, 432), per_channel=False)
+    return q.op("Gemm", [flat, weights, q.constant(q.rng.standard_normal(5), "float32")], transB=1), (0.2, 0, "int8")
+
+
+def powers_of_two(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    cells = q.constant(q.rng.integers(-127, 128, (5, 6, 3, 3)), "int8")
+    weights = q.dequantize(cells, 2.0**-7)
+    return q.op("Relu", [q.op("Conv", [q.both(x, 2.0**-4), weights], pads=[1] * 4)]), (2.0**-3, 0, "int8")
+
+
 def global_average(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
     return q.op("GlobalAveragePool", [q.both(x, SX, 7)]), (0.01, -9, "int8")
 
@@ -253,7 +265,8 @@ def constants_with_scales_of_their_own(q: Quantised, x: str) -> tuple[str, tuple
 PATTERNS: tuple[Pattern, ...] = (
     relu_folded, relu_after_its_own_quantisation, relu_between, clip_between, residual_without_quantisation,
     residual_with_quantisation, uint8_with_zero_points, float_bias, clipped_weights, strided_in_groups, transposed,
-    matmul_and_bias, gemm, global_average, mean_and_reshape_without_quantisation, average_pool, max_pool,
+    matmul_and_bias, gemm, gemm_with_a_float_bias, powers_of_two, global_average,
+    mean_and_reshape_without_quantisation, average_pool, max_pool,
     concatenation_of_scales, product_of_activations, resized, padded_with_a_zero_point, hard_swish_of_its_parts,
     sigmoid, prelu, gate_of_a_channel, function_without_quantisation_resized, sums_without_quantisation_pooled,
     split_apart, uneven_average_pool,

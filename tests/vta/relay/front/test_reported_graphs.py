@@ -1,6 +1,7 @@
 """What users reported about networks as graphs, each with the right answer; BR numbers are those of docs/reports.md."""
 
 import numpy as np
+import onnx
 import pytest
 
 import vta
@@ -130,3 +131,21 @@ def test_br_154_a_report_says_which_nodes_the_host_computes_and_why() -> None:
         "nn.dense": ("host", f"the accelerator has no operator for {Op.DENSE}"),
         "nn.softmax": ("host", f"the accelerator has no operator for {Op.SOFTMAX}"),
     }
+
+
+def test_br_154_attention_in_real_numbers_is_the_hosts_node_by_node_and_right() -> None:
+    rng = np.random.default_rng(154)
+    given = {name: rng.standard_normal((1, 2, 5, 8)).astype(np.float32) for name in "qkv"}
+    attention = onnx.helper.make_node("Attention", [*given], ["y"], name="attention")
+    model = model_of([attention], {name: ("float32", value.shape) for name, value in given.items()}, opset=23)
+    session = InferenceSession(model, jobs=1)
+    assert session.built is not None
+    found = reports(session.built)
+    assert {each.place for each in found} == {"host"}
+    assert {str(Op.SOFTMAX)} <= {str(each.callee) for each in calls(session.built.function)}
+    assert all(each.rule for each in found)
+    assert {node for each in found for node in each.nodes} == {"attention"}
+    scores = given["q"] @ np.swapaxes(given["k"], 2, 3) / np.sqrt(np.float32(8))
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    wanted = weights / weights.sum(axis=-1, keepdims=True) @ given["v"]
+    np.testing.assert_allclose(session.run(None, given)[0], wanted, rtol=1e-4, atol=1e-5)

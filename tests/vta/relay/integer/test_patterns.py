@@ -1,7 +1,27 @@
 """Quantised layers as exporters write them become integers: within one of onnxruntime's, and nearly always the same.
 
-Where a scale is half of another one, halves are common, and they are rounded upwards here, to even ones there; the
+Where a scale is half of another one, halves are common, and they are rounded upwards here, to even ones there; most
 patterns have other scales.
+
+Who writes what, and which pattern of ``tests/support/relay/patterns.py`` it is:
+
+- a bias in int32 at the scale of the sums: all with ``conv``, ``gemm``, ``matmul_and_bias``; in float32:
+  ``float_bias``, ``gemm_with_a_float_bias``
+- onnxruntime, symmetric, quantises between a layer and its activation, at one scale:
+  ``relu_after_its_own_quantisation``, ``clip_after_its_own_quantisation``; asymmetric, it folds the activation into
+  limits: ``relu_folded``
+- TFLite, PyTorch and Brevitas quantise after the activation: ``relu_between``, ``clip_between``, ``..._of_sums``
+- PyTorch adds residuals without a quantisation between: ``residual_without_quantisation``
+- Brevitas: ``clipped_weights``, ``powers_of_two``, ``gemm_with_a_float_bias``
+- TFLite: ``uint8_with_zero_points``, ``matmul_and_bias``, ``nhwc_around_a_layer``, ``integers_reshaped``, and a softmax
+  at 1/256 from -128: ``test_a_softmax_stays_real_between_integers``
+- scales differ: ``residual_with_quantisation``, ``concatenation_of_scales``, ``product_of_activations``,
+  ``global_average``, ``hard_sigmoid``, ``sigmoid``, ``hard_swish``, ``prelu``; are equal: ``max_pool``,
+  ``average_pool``, ``resized``, ``padded_with_a_zero_point``, ``flattened``, ``leaky_relu_of_one_scale``
+- constants behind a dequantisation: ``constants_with_scales_of_their_own``; no quantisation in the middle:
+  ``mean_and_reshape_without_quantisation``, ``function_without_quantisation_resized``,
+  ``sums_without_quantisation_pooled``
+- operators on integers (QLinearConv, QGemm, ...): ``tests/vta/relay/onnx/test_quantised.py``
 """
 
 import numpy as np
