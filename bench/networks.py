@@ -31,6 +31,7 @@ from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from vta.relay.backend.build import Built
 from vta.relay.backend.compare import against_onnxruntime
+from vta.relay.backend.host_functions import host_functions
 from vta.relay.backend.report import macs_of
 from vta.relay.backend.session import compile_model
 from vta.relay.interpreter import run
@@ -114,7 +115,8 @@ def _compare(built: Built, model: onnx.ModelProto, images: Array) -> bool:
 
 
 def _run_engine(built: Built, engine: str, images: Array, rounds: int) -> bool:
-    runner = NetworkRunner(built.network, Session(built.network.config, engine))
+    fused = host_functions(built.network)
+    runner = NetworkRunner(built.network, Session(built.network.config, engine), fused=fused)
     equal = True
     for image in images:
         [found] = runner.run({"image": image[None]}).values()

@@ -20,7 +20,7 @@ from runtime.executor.operators.types import Array, RelayError, TensorType
 
 __all__ = [
     "ROWS", "Coordinates", "DepthSpaceAttrs", "DepthSpaceMode", "NearestRounding", "Resize2dAttrs", "ResizeMethod",
-    "UpsamplingAttrs", "nearest_indices",
+    "UpsamplingAttrs", "nearest_indices", "pixel_places",
 ]  # fmt: skip
 
 Pair = tuple[int, int]
@@ -151,6 +151,14 @@ def _nearest(place: float, rounding: NearestRounding) -> int:
             return floor(place)
         case NearestRounding.CEIL:
             return ceil(place)
+
+
+def pixel_places(shape: Pair, attrs: Resize2dAttrs) -> tuple[list[float], list[float]]:
+    """Return where the rows and the columns of the result lie in an image of ``shape``, also outside of it."""
+    rows, columns = (
+        [axis.place(index, attrs.coordinates) for index in range(axis.target)] for axis in _axes(shape, attrs)
+    )
+    return rows, columns
 
 
 def nearest_indices(shape: Pair, attrs: Resize2dAttrs) -> tuple[list[int], list[int]]:

@@ -140,6 +140,18 @@ def resized(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
     return nearest, (SX, 0, "int8")
 
 
+def resized_linearly(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    scales = q.constant([1, 1, 2, 2], "float32")
+    return q.op("Resize", [q.both(x, SX, 9), "", scales], mode="linear"), (0.043, 5, "int8")
+
+
+def resized_linearly_between_corners(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
+    sizes = q.constant([1, 6, 25, 15], "int64")
+    real = q.both(conv(q, q.both(x, SX), outputs=6), 0.07)
+    wide = q.op("Resize", [real, "", "", sizes], mode="linear", coordinate_transformation_mode="align_corners")
+    return wide, (0.061, 0, "int8")
+
+
 def function_without_quantisation_resized(q: Quantised, x: str) -> tuple[str, tuple[float, int, str]]:
     swish = q.op("HardSwish", [q.both(conv(q, q.both(x, SX)), 0.09, 5)])
     scales = q.constant([1, 1, 2, 1], "float32")
@@ -267,13 +279,14 @@ PATTERNS: tuple[Pattern, ...] = (
     residual_with_quantisation, uint8_with_zero_points, float_bias, clipped_weights, strided_in_groups, transposed,
     matmul_and_bias, gemm, gemm_with_a_float_bias, powers_of_two, global_average,
     mean_and_reshape_without_quantisation, average_pool, max_pool,
-    concatenation_of_scales, product_of_activations, resized, padded_with_a_zero_point, hard_swish_of_its_parts,
+    concatenation_of_scales, product_of_activations, resized, resized_linearly, padded_with_a_zero_point,
+    hard_swish_of_its_parts,
     sigmoid, prelu, gate_of_a_channel, function_without_quantisation_resized, sums_without_quantisation_pooled,
     split_apart, uneven_average_pool,
     clip_after_its_own_quantisation, nhwc_around_a_layer, integers_reshaped,
     flattened, hard_sigmoid, hard_swish, leaky_relu_of_one_scale, constants_with_scales_of_their_own,
     leaky_relu_of_sums, prelu_of_sums, hard_sigmoid_of_sums, hard_swish_of_sums, hard_swish_of_sums_and_a_hard_sigmoid,
-    hard_swish_of_sums_in_its_parts,
+    hard_swish_of_sums_in_its_parts, resized_linearly_between_corners,
 )  # fmt: skip
 
 

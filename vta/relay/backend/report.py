@@ -50,6 +50,7 @@ _CHANGES = {
     Op.QUANTIZE: "give the network int8 inputs",
     Op.DEQUANTIZE: "take int8 outputs from the network",
     Op.QNN_LOOKUP: "use ReLU, leaky ReLU or a clip instead of this function",
+    Op.RESIZE2D: "resize to the nearest pixels, or linearly by whole factors",
     Op.SOFTMAX: "leave the softmax to whoever reads the logits",
 }
 

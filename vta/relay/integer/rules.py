@@ -15,10 +15,9 @@ from runtime.executor.operators.names import Op
 from runtime.executor.operators.padding import PadAttrs, PadMode
 from runtime.executor.operators.pooling import Pool2dAttrs
 from runtime.executor.operators.qnn.quantize import QuantizeAttrs
-from runtime.executor.operators.resize import Coordinates, Resize2dAttrs, ResizeMethod
 from runtime.executor.operators.selection import ConcatenateAttrs
 from runtime.executor.operators.types import TensorType
-from vta.relay.integer import bent, layers, pointwise
+from vta.relay.integer import bent, layers, pointwise, resizing
 from vta.relay.integer.scaling import Target, looked_up, rescaled
 from vta.relay.integer.values import Cells, Ints, Moved, Sums, Term, Value
 from vta.relay.integer.weights import known, scalar
@@ -176,11 +175,7 @@ def _max_pool(expr: Call, arguments: list[Value]) -> Value | None:
 
 
 def _resize(expr: Call, arguments: list[Value]) -> Value | None:
-    assert isinstance(expr.attrs, Resize2dAttrs)
-    is_movement = (
-        expr.attrs.method is ResizeMethod.NEAREST and expr.attrs.coordinates is not Coordinates.CROP_AND_RESIZE
-    )
-    return _moving(expr, arguments) if is_movement else None
+    return resizing.resize(expr, arguments, _moving)
 
 
 def _pad(expr: Call, arguments: list[Value]) -> Value | None:

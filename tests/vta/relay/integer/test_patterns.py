@@ -17,7 +17,8 @@ Who writes what, and which pattern of ``tests/support/relay/patterns.py`` it is:
   at 1/256 from -128: ``test_a_softmax_stays_real_between_integers``
 - scales differ: ``residual_with_quantisation``, ``concatenation_of_scales``, ``product_of_activations``,
   ``global_average``, ``hard_sigmoid``, ``sigmoid``, ``hard_swish``, ``prelu``; are equal: ``max_pool``,
-  ``average_pool``, ``resized``, ``padded_with_a_zero_point``, ``flattened``, ``leaky_relu_of_one_scale``
+  ``average_pool``, ``resized``, ``resized_linearly``,
+  ``padded_with_a_zero_point``, ``flattened``, ``leaky_relu_of_one_scale``
 - constants behind a dequantisation: ``constants_with_scales_of_their_own``; no quantisation in the middle:
   ``mean_and_reshape_without_quantisation``, ``function_without_quantisation_resized``,
   ``sums_without_quantisation_pooled``
