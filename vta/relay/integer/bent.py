@@ -180,7 +180,8 @@ def rescaled_bent(value: Leaky | Gated, target: Target) -> Expr | None:
 
 
 def _two_slopes(value: Leaky, target: Target) -> Expr | None:
-    sides = [rescaled(value.sums, target), rescaled(_scaled(value.sums, value.slopes), target)]
+    inner = Target(target.scale, target.zero)  # neither of them is what the model's node quantises
+    sides = [rescaled(value.sums, inner), rescaled(_scaled(value.sums, value.slopes), inner)]
     if sides[0] is None or sides[1] is None:
         return None
     op = Op.MAXIMUM if (value.slopes <= 1).all() else Op.MINIMUM

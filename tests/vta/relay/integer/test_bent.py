@@ -13,6 +13,7 @@ from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from tests.support.relay.patterns import PATTERNS, made
 from vta.relay.backend.build import build_network
+from vta.relay.backend.compare import against_onnxruntime
 from vta.relay.backend.kernel import HostCall, Kernel
 from vta.relay.integer.bent import product as joined
 from vta.relay.integer.bent import rescaled_bent
@@ -94,6 +95,9 @@ def test_they_are_part_of_the_layers_epilogue(pattern: object) -> None:
     assert [type(item) for item in built.items] == [HostCall, Kernel]
     [found] = NetworkRunner(built.network, Session(built.network.config, "sim")).run({"x": x}).values()
     np.testing.assert_array_equal(found, run(built.function, [x]))
+    compared = against_onnxruntime(built.function, model, {"x": x})
+    assert [each.largest <= 1 for each in compared] == [True] * len(compared)
+    assert compared[-1].elements == found.size
 
 
 def test_a_product_of_two_layers_is_no_hard_swish() -> None:
