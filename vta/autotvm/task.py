@@ -1,0 +1,93 @@
+"""Tasks: a template with its arguments, for one environment; what tuners work on.
+
+Tests: tests/vta/autotvm/test_task.py.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from vta.autotvm.errors import TuningError
+from vta.autotvm.library import workload_of
+from vta.autotvm.made import Arguments, Made, Template
+from vta.autotvm.measure.inputs import MeasureInput, hardware_of
+from vta.autotvm.space import ConfigEntity, ConfigSpace
+from vta.autotvm.template import template_of
+from vta.autotvm.workload import Value, serialised
+from vta.environment import Environment, get_env
+from vta.target import Target
+from vta.topi.core.operator import Operator
+
+__all__ = ["Task", "create", "extract_from_operators"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A template with arguments on one environment, whose hardware the choices are for."""
+
+    template: Template
+    args: Arguments
+    target: Target
+    env: Environment
+    config_space: ConfigSpace
+
+    @property
+    def name(self) -> str:
+        """The template's name."""
+        return self.template.name
+
+    @property
+    def workload(self) -> tuple[Value, ...]:
+        """Name and arguments."""
+        return (self.name, *self.args)
+
+    @property
+    def flop(self) -> float:
+        """Operations that a run does, 0 if the template does not say."""
+        return self.config_space.flop
+
+    @property
+    def operator(self) -> Operator | None:
+        """What is computed, where the template says."""
+        return None if self.template.operator is None else self.template.operator(self.args, self.env)
+
+    def instantiate(self, config: ConfigEntity) -> Made:
+        """Return the schedule of ``config``, and the tensors that its function takes."""
+        return self.template.make(config, self.args, self.env)
+
+    def input(self, config: ConfigEntity) -> MeasureInput:
+        """Return what a record says of ``config``."""
+        return MeasureInput(str(self.target), self.workload, config, hardware_of(self.env))
+
+    def __repr__(self) -> str:
+        return f"Task({self.name}, {', '.join(map(str, self.args))}, {len(self.config_space)} choices)"
+
+
+def create(
+    name: str, args: Sequence[object], target: str | Target | None = None, *, env: Environment | None = None
+) -> Task:
+    """Return the task of template ``name`` with ``args``, tensors or what records have for them.
+
+    ``target`` is ``env.target`` if left out, ``env`` the current environment. Raises ``TuningError`` for a template
+    that is not there, arguments that it does not take and a target for other sizes.
+    """
+    chosen = env or get_env()
+    wanted = chosen.target if target is None else Target(target)
+    if wanted.model not in ("unknown", chosen.MODEL):
+        raise TuningError(
+            f"task {name!r}: the target is for {wanted.model}, and the environment is {chosen.MODEL}; make the task "
+            "inside `with env:` of the environment that the target came from"
+        )
+    found, space = template_of(name), ConfigSpace()
+    arguments = tuple(serialised(argument) for argument in args)
+    found.define(space, arguments, chosen)
+    if not space.knobs:
+        raise TuningError(f"template {name!r} defines no knob; there is nothing to tune")
+    return Task(found, arguments, chosen.target, chosen, space)
+
+
+def extract_from_operators(operators: Iterable[Operator], *, env: Environment | None = None) -> list[Task]:
+    """Return a task for each of ``operators`` that a template of the library stands for, equal ones once."""
+    chosen = env or get_env()
+    workloads = [workload_of(operator, chosen) for operator in operators]
+    once = dict.fromkeys(workload for workload in workloads if workload is not None)
+    return [create(str(name), arguments, env=chosen) for name, *arguments in once]
