@@ -17,6 +17,9 @@ _BINS = 8192
 _MOST = 1 << 17
 """Numbers of a batch that are counted; of more, evenly chosen ones."""
 
+_NARROW, _WIDE = 1e-30, 1e37
+"""Between these, float32 is enough for the arithmetic of bins."""
+
 
 class Histogram:
     """Counts of numbers in ``-reach .. reach``.
@@ -54,7 +57,8 @@ class Histogram:
             return
         step = max(1, flat.size // _MOST) | 1  # odd, so that it goes through all channels
         chosen = flat[::step] if step > 1 else flat
-        index = ((chosen + np.float32(self.reach)) * np.float32(_BINS / (2 * self.reach))).astype(np.int32)
+        kind = np.float32 if _NARROW < self.reach < _WIDE else np.float64
+        index = ((chosen + kind(self.reach)) * kind(_BINS / (2 * self.reach))).astype(np.int32)
         self.counts += np.bincount(np.minimum(index, _BINS - 1), minlength=_BINS)
 
     def _widen(self, largest: float) -> None:

@@ -48,3 +48,13 @@ def test_of_many_numbers_some_are_counted_from_everywhere() -> None:
     assert len(counts) == 8
     assert counts.max() - counts.min() <= counts.sum() // 100
     assert histogram.high == 7
+
+
+@pytest.mark.parametrize("scale", [1e-42, 1e-36, 1e-31, 1.0, 1e36, 3e38])
+def test_numbers_as_small_and_as_large_as_there_are_find_their_bins(scale: float) -> None:
+    values = np.linspace(-1, 1, 1001).astype(np.float32) * np.float32(scale)
+    histogram = Histogram()
+    histogram.add(values)
+    middles, counts = histogram.filled()
+    assert counts.sum() == 1001
+    assert np.average(np.abs(middles), weights=counts) == pytest.approx(scale / 2, rel=0.01)
