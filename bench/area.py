@@ -1,14 +1,15 @@
 """Area of the core in yosys: LUTs, flip-flops, multipliers and block RAMs on two FPGA families, block 16 and block 8.
 
-    python -m bench.area --yosys /usr/bin/yosys
+    python -m bench.area [--yosys /usr/bin/yosys] [--config "block 16"] [--flow "xc7 flat"]
 
-The commands are those that upstream's figures were made with (docs/hardware.md), and figures compare only between equal
-versions of yosys: upstream's stand for 0.23. The micro-op buffer has 2048 entries (LOG_UOP_BUFF_SIZE 13). The ALU's
-multipliers, which upstream's hardware lacks, are counted among the DSPs, and
-apart: those with the ALU in their names. ``bench/fmax.py`` measures the clock.
+Without ``--yosys`` it is the yosys of the ``verilog`` extra, pyosys. The commands are those that upstream's figures
+were made with (docs/hardware.md), and figures compare only between equal versions of yosys: upstream's stand for 0.23.
+The micro-op buffer has 2048 entries (LOG_UOP_BUFF_SIZE 13). The ALU's multipliers, which upstream's hardware lacks,
+are counted among the DSPs, and apart: those with the ALU in their names. ``bench/fmax.py`` measures the clock.
 """
 
 import argparse
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -16,19 +17,26 @@ import tempfile
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hw.verilog import to_verilog
+from hw.verilog.yosys import VerilogError, run_yosys
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 
-CONFIGS: Mapping[str, VTAConfig] = {
-    "block 16": VTAConfig(log_uop_buff_size=13),
-    "block 8": VTAConfig(
-        log_block=3, log_uop_buff_size=13, log_inp_buff_size=14, log_wgt_buff_size=16, log_acc_buff_size=16
-    ),
+_BLOCK_16 = VTAConfig(log_uop_buff_size=13)
+_BLOCK_8 = VTAConfig(
+    log_block=3, log_uop_buff_size=13, log_inp_buff_size=14, log_wgt_buff_size=16, log_acc_buff_size=16
+)
+
+CONFIGS: Mapping[str, tuple[VTAConfig, HardwareConfig]] = {
+    "block 16": (_BLOCK_16, HardwareConfig()),
+    "block 16 depthwise": (replace(_BLOCK_16, depthwise_taps=3), HardwareConfig()),
+    "block 16 shared": (_BLOCK_16, HardwareConfig(share_multipliers=1)),
+    "block 8": (_BLOCK_8, HardwareConfig()),
 }
+"""Three depthwise taps, and multipliers that two products share, beside what upstream's hardware has."""
 
 FLOWS: Mapping[str, str] = {
     "xc7 flat": "synth_xilinx -family xc7 -flatten -top {top}",
@@ -60,10 +68,20 @@ UPSTREAM: Mapping[tuple[str, str], Area] = {
 """Upstream's core in yosys 0.23."""
 
 
+def cells_of(statistics: str) -> dict[str, int]:
+    """Return the cells by kind that ``stat`` printed last: name, then count; newer versions have it the other way."""
+    heads = list(re.finditer(r"^ *(?:Number of cells: +\d+|\d+ cells)$", statistics, re.MULTILINE))
+    if not heads:
+        raise SystemExit("expected the numbers of cells that yosys' stat prints, found none")
+    whole = statistics[heads[-1].end() :]
+    old = re.findall(r"^ +(\$?\w+) +(\d+)$", whole, re.MULTILINE)
+    new = re.findall(r"^ +(\d+) +(\$?\w+)$", whole, re.MULTILINE)
+    return {name: int(count) for name, count in [*old, *((name, count) for count, name in new)]}
+
+
 def areas_of(statistics: str) -> Area:
     """Return the area from the text that ``stat`` printed last: of the whole design where it is hierarchical."""
-    whole = statistics[statistics.rindex("Number of cells:") :]
-    cells = {name: int(count) for name, count in re.findall(r"^\s+(\$?\w+)\s+(\d+)\s*$", whole, re.MULTILINE)}
+    cells = cells_of(statistics)
 
     def total(pattern: str) -> int:
         return sum(count for name, count in cells.items() if re.fullmatch(pattern, name))
@@ -78,16 +96,15 @@ def areas_of(statistics: str) -> Area:
 
 def distributed_ram(statistics: str) -> int:
     """Return the LUT RAM cells, which are not among the LUTs."""
-    whole = statistics[statistics.rindex("Number of cells:") :]
-    return sum(
-        int(count)
-        for name, count in re.findall(r"^\s+(\w+)\s+(\d+)\s*$", whole, re.MULTILINE)
-        if re.fullmatch(r"RAM\d+[XM]\w*|TRELLIS_DPR16X4|SRL\w+", name)
-    )
+    cells = cells_of(statistics)
+    return sum(count for name, count in cells.items() if re.fullmatch(r"RAM\d+[XM]\w*|TRELLIS_DPR16X4|SRL\w+", name))
 
 
-def synthesise(yosys: str, verilog: Path, flow: str) -> tuple[str, int]:
-    """Return what ``stat`` prints after synthesis, and how many multipliers have the ALU in their names."""
+def synthesise(yosys: str | None, verilog: Path, flow: str) -> tuple[str, int]:
+    """Return what ``stat`` prints after synthesis, and how many multipliers have the ALU in their names.
+
+    By the program ``yosys``, or by pyosys.
+    """
     with tempfile.TemporaryDirectory() as folder:
         out, cells = Path(folder, "stat.txt"), Path(folder, "dsp.txt")
         commands = (
@@ -97,9 +114,16 @@ def synthesise(yosys: str, verilog: Path, flow: str) -> tuple[str, int]:
             f"tee -o {out} stat -top {TOP}",
             f"tee -o {cells} select -list t:DSP48E1 t:MULT18X18D",
         )
-        process = subprocess.run([yosys, "-q", "-p", "; ".join(commands)], check=False, capture_output=True, text=True)
-        if process.returncode:
-            raise SystemExit(f"yosys failed: {process.stderr[-2000:]}")
+        if yosys is None:
+            try:
+                run_yosys(*commands, folder=Path(folder))
+            except VerilogError as error:
+                raise SystemExit(str(error)) from None
+        else:
+            command = [yosys, "-q", "-p", "; ".join(commands)]
+            process = subprocess.run(command, check=False, capture_output=True, text=True)
+            if process.returncode:
+                raise SystemExit(f"yosys failed: {process.stderr[-2000:]}")
         return out.read_text(), sum("alu" in line for line in cells.read_text().splitlines())
 
 
@@ -125,14 +149,15 @@ def report(rows: list[Row]) -> None:
 def main() -> int:
     """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--yosys", default="yosys")
+    parser.add_argument("--yosys", help="a program; default: pyosys of the verilog extra")
     parser.add_argument("--config", action="append", choices=list(CONFIGS))
     parser.add_argument("--flow", action="append", choices=list(FLOWS))
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
-    version = subprocess.run([arguments.yosys, "-V"], capture_output=True, text=True, check=True).stdout.strip()
-    print(version)
-    hardware = HardwareConfig()
+    if arguments.yosys is None:
+        print(f"pyosys {importlib.metadata.version('pyosys')}")
+    else:
+        print(subprocess.run([arguments.yosys, "-V"], capture_output=True, text=True, check=True).stdout.strip())
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
 
         def one(name: str, flow: str) -> Row:
@@ -141,7 +166,7 @@ def main() -> int:
             return name, flow, areas_of(text), in_alu, distributed_ram(text), time.perf_counter() - start
 
         for name in arguments.config or CONFIGS:
-            _file(folder, name).write_text(to_verilog(CONFIGS[name], hardware, shell="core"))
+            _file(folder, name).write_text(to_verilog(*CONFIGS[name], shell="core"))
         pairs = [(name, flow) for name in arguments.config or CONFIGS for flow in arguments.flow or FLOWS]
         report(list(pool.map(lambda pair: one(*pair), pairs)))
     return 0
