@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from isa.config import VTAConfig
 from runtime.executor.network import DeviceStep, Network
 from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from tests.support.relay.patterns import PATTERNS, made
-from vta.environment import get_env
+from vta.environment import Environment, get_env
 from vta.relay.backend.build import Built
 from vta.relay.backend.compare import against_integers, against_onnxruntime
 from vta.relay.backend.session import compile_model
@@ -29,6 +30,20 @@ def test_every_node_of_a_device_is_compared() -> None:
     nodes = against_integers(whole, run_of(whole.network), {"x": x})
     assert [node.operator for node in nodes] == ["qnn.quantize", "qnn.add"]
     assert not any(node.different for node in nodes)
+
+
+def test_a_depthwise_layer_on_a_core_with_taps_has_the_bits_of_its_integers() -> None:
+    """The kernel is packed when the network is compiled: a step takes the three places of a row."""
+    [pattern] = [p for p in PATTERNS if p.__name__ == "strided_in_groups"]
+    model, x = made(pattern, 8)
+    steps = []
+    for taps in (0, 3):
+        whole = compile_model(model, Environment(replace(VTAConfig(), depthwise_taps=taps)), jobs=1)
+        session = Session(whole.network.config, "sim")
+        nodes = against_integers(whole, NetworkRunner(whole.network, session), {"x": x})
+        assert not any(node.different for node in nodes)
+        steps.append(session.device.stats.gemm_counter)
+    assert steps[0] == 3 * steps[1] > 0
 
 
 def test_a_wrong_constant_is_found_at_its_node() -> None:
