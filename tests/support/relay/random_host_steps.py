@@ -57,11 +57,12 @@ def random_array(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -
     return array
 
 
-def chain(shape: tuple[int, ...], *operators: str) -> Network:
+def chain(shape: tuple[int, ...], *operators: str, attributes: Mapping[str, Plain] | None = None) -> Network:
     """Return operators of one operand, one after the other, from x to y, of float32."""
     names = ["x", *(f"t{number}" for number in range(1, len(operators))), "y"]
     steps = [
-        HostStep(made, each, (read,), (made,)) for each, read, made in zip(operators, names, names[1:], strict=False)
+        HostStep(made, each, (read,), (made,), attributes or {})
+        for each, read, made in zip(operators, names, names[1:], strict=False)
     ]
     return Network(
         config=VTAConfig(), tensors={name: Tensor(name, shape, "float32") for name in names}, steps=tuple(steps),

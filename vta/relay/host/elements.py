@@ -8,7 +8,7 @@ Tests: tests/vta/relay/host/test_elements.py.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isinf
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -57,20 +57,25 @@ def _smaller(a: Expr, b: Expr) -> Expr:
 
 
 def _limited(value: Expr, low: float, high: float) -> Expr:
-    kind = np.dtype(str(value.dtype)).type
-    if not isinf(low):
-        value = ops.select(value < const(float(kind(low)), value.dtype), const(float(kind(low)), value.dtype), value)
-    if not isinf(high):
-        value = ops.select(value > const(float(kind(high)), value.dtype), const(float(kind(high)), value.dtype), value)
+    if low != -inf:
+        value = ops.select(value < _number(low, value), _number(low, value), value)
+    if high != inf:
+        value = ops.select(value > _number(high, value), _number(high, value), value)
     return value
 
 
+def _number(number: float, like: Expr) -> Expr:
+    """Return a constant as the type of ``like`` holds it, which may be an infinity."""
+    with np.errstate(over="ignore"):
+        return const(float(np.dtype(str(like.dtype)).type(number)), like.dtype)
+
+
 def _times(value: Expr, factor: float) -> Expr:
-    return value * const(float(np.dtype(str(value.dtype)).type(factor)), value.dtype)
+    return value * _number(factor, value)
 
 
 def _plus(value: Expr, addend: float) -> Expr:
-    return value + const(float(np.dtype(str(value.dtype)).type(addend)), value.dtype)
+    return value + _number(addend, value)
 
 
 def _zero(value: Expr) -> Expr:

@@ -32,3 +32,13 @@ def test_signs_of_zeros_and_numbers_that_are_none(name: str) -> None:
     np.testing.assert_array_equal(found, wanted)
     if name != "nn.relu":  # which of two zeros is the larger one depends on the processor
         np.testing.assert_array_equal(np.signbit(found)[~np.isnan(wanted)], np.signbit(wanted)[~np.isnan(wanted)])
+
+
+@pytest.mark.parametrize("limits", [("-inf", "inf"), ("inf", "inf"), ("-inf", "-inf"), (-0.5, 1e300)])
+def test_limits_without_end_are_limits(limits: tuple[float, float]) -> None:
+    network = chain((1, 4), "clip", attributes={"a_min": limits[0], "a_max": limits[1]})
+    x = np.array([[np.nan, -2, 0.25, np.inf]], np.float32)
+    [made] = functions(groups(network, pays=0), "", cache=False)
+    with np.errstate(over="ignore"):
+        wanted = np.clip(x, np.float32(limits[0]), np.float32(limits[1]))
+    np.testing.assert_array_equal(made.run([x]), wanted)
