@@ -96,6 +96,12 @@ NAMES: Mapping[str, str] = {
         "transpose expand_dims squeeze concatenate stack split strided_slice take gather where repeat "
         "tile flip one_hot arange matmul sort topk scatter cumsum sparse_to_dense"
     ),
+    "tvm.topi.testing": (
+        "conv2d_nchw_python conv2d_nhwc_python depthwise_conv2d_python_nchw conv2d_transpose_nchw_python dilate_python "
+        "softmax_python log_softmax_python poolnd_python lrn_python l2_normalize_python layer_norm_python dense "
+        "batch_matmul upsampling_python gather_python one_hot strided_slice_python get_injective_schedule "
+        "get_reduce_schedule get_broadcast_schedule resize2d_python adaptive_pool"
+    ),
     "tvm.topi.nn": (
         "relu leaky_relu prelu softmax log_softmax dense batch_matmul flatten bias_add batch_norm "
         "layer_norm scale_shift_nchw conv2d_nchw conv2d_nhwc depthwise_conv2d_nchw group_conv2d_nchw "

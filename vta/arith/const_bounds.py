@@ -194,6 +194,11 @@ def _choice(condition: Expr, first: Expr, second: Expr, env: Mapping[Var, ConstI
     return union((a, b)), index_a and index_b
 
 
+def _mask(bounds: ConstInterval) -> int | None:
+    """Return the largest value of what is never negative: what a bitwise and with it cannot exceed."""
+    return bounds.hi if bounds.lo is not None and bounds.lo >= 0 else None
+
+
 def _call_bounds(expr: Call, env: Mapping[Var, ConstInterval]) -> ConstInterval:
     limits = type_bounds(expr.dtype)
     match expr:
@@ -204,7 +209,14 @@ def _call_bounds(expr: Call, env: Mapping[Var, ConstInterval]) -> ConstInterval:
         case Call(op=Builtin.SHIFT_LEFT, args=(value, IntImm(value=count))) if 0 <= count < expr.dtype.bits:
             shifted = _bounds(value, env)[0].scale(1 << count)
             return shifted if shifted.within(limits) else limits
-        case Call(op=Builtin.BITWISE_AND, args=(_, IntImm(value=mask))) if mask >= 0:
-            return ConstInterval(0, mask)
+        case Call(op=Builtin.BITWISE_AND, args=(a, b)):
+            masks = [top for side in (a, b) if (top := _mask(_bounds(side, env)[0])) is not None]
+            return ConstInterval(0, min(masks)) if masks else limits
+        case Call(op=Builtin.SHIFT_RIGHT, args=(value, count)):
+            by = _bounds(count, env)[0]
+            if by.lo is None or by.hi is None or not 0 <= by.lo <= by.hi < expr.dtype.bits:
+                return limits
+            steps = ConstInterval(1 << by.lo, 1 << by.hi)
+            return _bounds(value, env)[0].floordiv(steps).intersect(limits)
         case _:
             return limits

@@ -28,6 +28,9 @@ from vta.tir.expr import (
 
 __all__ = ["Knowledge"]
 
+_MOST_CASES = 64
+"""How many minima and maxima are looked into for one question, in all."""
+
 
 class Knowledge:
     """The state of an analyser; ``sum_of`` and ``simplify`` come from the classes built on it."""
@@ -38,6 +41,7 @@ class Knowledge:
         self._ranges: dict[Var, tuple[Expr, Expr]] = {}
         self._facts: list[Fact] = []
         self._known: list[Expr] = []
+        self._cases_left: int | None = None
         for var, value in (env or {}).items():
             self.bind(var, value)
 
@@ -175,7 +179,25 @@ class Knowledge:
         return self._proves_by_cases(total)
 
     def _proves_by_cases(self, total: Sum) -> bool:
-        """Replace the first minimum or maximum by its operands: by one of them, or by each, as its sign demands."""
+        """Replace the first minimum or maximum by its operands: by one of them, or by each, as its sign demands.
+
+        A question is about ``_MOST_CASES`` of these at most: n minima in a sum have 2^n cases. Beyond that nothing is
+        proved, which says nothing.
+        """
+        outermost = self._cases_left is None
+        if outermost:
+            self._cases_left = _MOST_CASES
+        try:
+            return self._one_more_case(total)
+        finally:
+            if outermost:
+                self._cases_left = None
+
+    def _one_more_case(self, total: Sum) -> bool:
+        assert self._cases_left is not None
+        if self._cases_left <= 0:
+            return False
+        self._cases_left -= 1
         for atom, c in total:
             if isinstance(atom, Min | Max):
                 rest = total.copy()

@@ -102,6 +102,7 @@ def runtime_names(devices: Mapping[str, Callable[..., nd.Device]]) -> Tree:
         "convert_to_object": convert,
         "load_module": load_module,
         "Module": Module,
+        "Object": object,
         "NDArray": nd.NDArray,
         "PackedFunc": PackedFunc,
         "String": String,

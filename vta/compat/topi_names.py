@@ -4,13 +4,30 @@ Where both have a name, it is the accelerator's, which runs on the CPU too; pool
 Tests: tests/vta/compat/test_topi_names.py.
 """
 
+from collections.abc import Callable
 from types import ModuleType
 
 from vta import te, topi
 from vta.compat.answer import Tree
-from vta.topi import cpu
+from vta.topi import cpu, testing
+from vta.topi.cpu.sizes import number, numbers
 
 __all__ = ["topi_names"]
+
+_BROADCASTS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "mod": "mod", "maximum": "maximum",
+    "minimum": "minimum", "power": "power",
+}  # fmt: skip
+"""Older names of operators on two tensors."""
+
+_SCHEDULES = tuple(
+    f"schedule_{layer}"
+    for layer in (
+        "batch_matmul", "conv2d_nchw", "conv2d_nhwc", "conv2d_transpose_nchw", "dense", "depthwise_conv2d_nchw", "lrn",
+        "pool", "softmax", "group_conv2d_nchw",
+    )
+)  # fmt: skip
+"""Names of schedules for one kind of layer: all of them are the default one here."""
 
 _PLAIN_RANK = 4
 """Dimensions of an image that is not packed for the accelerator."""
@@ -23,15 +40,37 @@ def topi_names() -> Tree:
         "matmul": cpu.nn.matmul,
     }  # fmt: skip
     layers = {**_names(cpu.nn), **_names(cpu.convolution), **_names(cpu.pooling)}
-    generic = _names(cpu.schedules)
+    generic = {**dict.fromkeys(_SCHEDULES, cpu.schedules.schedule_extern), **_names(cpu.schedules)}
+    pools = {"pool2d": _pool2d, "global_pool": _global_pool}
     return {
         **flat,
+        **{f"broadcast_{old}": flat[new] for old, new in _BROADCASTS.items()},
         **_names(topi),
-        "nn": {**layers, **_names(topi.nn), "pool2d": _pool2d, "global_pool": _global_pool},
+        "nn": {**layers, **_names(topi.nn), **pools, "pooling": pools},
         "generic": generic,
         "x86": generic,
         "cpp": {"generic": generic},
+        "tag": {
+            "ELEMWISE": "elemwise",
+            "BROADCAST": "broadcast",
+            "INJECTIVE": "injective",
+            "COMM_REDUCE": "comm_reduce",
+        },
+        "utils": {"get_const_tuple": numbers, "get_const_int": number},
+        "testing": {**_names(testing), **_schedules()},
     }
+
+
+def _schedules() -> dict[str, object]:
+    """Return the functions of TVM's tests that give the schedule of a kind for a target: here, one serves all."""
+    schedules = cpu.schedules
+    kinds = {"injective": schedules.schedule_injective, "reduce": schedules.schedule_reduce}
+    kinds |= {"broadcast": schedules.schedule_injective, "elemwise": schedules.schedule_injective}
+    return {f"get_{kind}_schedule": _for_any_target(schedule) for kind, schedule in kinds.items()}
+
+
+def _for_any_target(schedule: object) -> Callable[[object], object]:
+    return lambda target: schedule  # noqa: ARG005  # TVM's signature
 
 
 def _names(module: ModuleType) -> dict[str, object]:

@@ -153,6 +153,8 @@ def _arith_names() -> Tree:
         "Analyzer": tvm_analyzer.TvmAnalyzer,
         "ModularSet": modular.ModularSet,
         "deduce_bound": deduce.deduce_bound,
+        "int_set": {"IntSet": int_set.IntSet, "IntervalSet": int_set.IntervalSet},
+        "analyzer": {"ModularSet": modular.ModularSet, "ConstIntBound": tvm_analyzer.ConstIntBound},
     }
 
 

@@ -191,7 +191,8 @@ def load_tensor(load: ProducerLoad) -> Tensor:
 
 def _shape(shape: ExprLike | Sequence[ExprLike], name: str) -> tuple[Expr, ...]:
     sizes = shape if isinstance(shape, Sequence) and not isinstance(shape, str) else [shape]
-    result = tuple(as_index(size, f"dimension {i} of {name!r}") for i, size in enumerate(sizes))
+    whole = [int(size) if isinstance(size, float) and size.is_integer() else size for size in sizes]
+    result = tuple(as_index(size, f"dimension {i} of {name!r}") for i, size in enumerate(whole))
     for i, size in enumerate(result):
         if isinstance(size, IntImm) and size.value < 1:
             raise TensorError(f"dimension {i} of {name!r}: expected at least 1, got {size.value}")

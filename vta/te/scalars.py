@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from vta.tir import ops
 from vta.tir.dtype import DType
-from vta.tir.expr import Expr, ExprLike, Var, const, convert
+from vta.tir.expr import Expr, ExprLike, PointerType, Var, const, convert
 
 __all__ = ["const", "div", "indexdiv", "indexmod", "size_var", "var"]
 
 
-def var(name: str = "tindex", dtype: str = "int32") -> Var:
+def var(name: str = "tindex", dtype: str | PointerType = "int32") -> Var:
     """Return a new variable, for example a size that is known when the function is called."""
-    return Var(name, DType(dtype))
+    return Var(name, dtype)  # type: ignore[arg-type]  # it takes a type's name, too
 
 
 def size_var(name: str = "size", dtype: str = "int32") -> Var:

@@ -84,6 +84,33 @@ class Tensor:
         """Return the element at ``indices``, or a slice if there are fewer of them than dimensions."""
         return TensorSlice(self, ())[indices]
 
+    def __add__(self, other: Tensor | ExprLike) -> Tensor:
+        return _combined("add", self, other)
+
+    def __radd__(self, other: ExprLike) -> Tensor:
+        return _combined("add", other, self)
+
+    def __sub__(self, other: Tensor | ExprLike) -> Tensor:
+        return _combined("subtract", self, other)
+
+    def __rsub__(self, other: ExprLike) -> Tensor:
+        return _combined("subtract", other, self)
+
+    def __mul__(self, other: Tensor | ExprLike) -> Tensor:
+        return _combined("multiply", self, other)
+
+    def __rmul__(self, other: ExprLike) -> Tensor:
+        return _combined("multiply", other, self)
+
+    def __truediv__(self, other: Tensor | ExprLike) -> Tensor:
+        return _combined("divide", self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> Tensor:
+        return _combined("divide", other, self)
+
+    def __neg__(self) -> Tensor:
+        return _combined("multiply", self, -1)
+
     def __len__(self) -> int:
         raise TensorError(f"tensor {self.name!r} has no length; its sizes are in .shape")
 
@@ -96,6 +123,12 @@ class Tensor:
 
     def __hash__(self) -> int:
         return id(self)
+
+
+def _combined(operator: str, a: Tensor | ExprLike, b: Tensor | ExprLike) -> Tensor:
+    from vta.te.arithmetic import combined  # computations are made of tensors
+
+    return combined(operator, a, b)
 
 
 class TensorSlice(Operators):

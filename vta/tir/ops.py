@@ -16,6 +16,7 @@ from vta.tir.expr import (
     Expr,
     ExprError,
     ExprLike,
+    FloatImm,
     FloorDiv,
     FloorMod,
     IntImm,
@@ -31,8 +32,8 @@ from vta.tir.expr import (
 )
 
 __all__ = [
-    "abs", "all", "any", "ceil", "exp", "floor", "floordiv", "floormod", "if_then_else", "likely", "log", "max",
-    "max_value", "min", "min_value", "power", "round", "select", "sigmoid", "sqrt", "tanh", "trunc", "truncdiv",
+    "abs", "all", "any", "ceil", "exp", "floor", "floordiv", "floormod", "if_then_else", "infinity", "likely", "log",
+    "max", "max_value", "min", "min_value", "power", "round", "select", "sigmoid", "sqrt", "tanh", "trunc", "truncdiv",
     "truncmod",
 ]  # fmt: skip
 
@@ -63,6 +64,14 @@ def all(*args: ExprLike) -> Expr:  # noqa: A001  # TVM's name
 def any(*args: ExprLike) -> Expr:  # noqa: A001  # TVM's name
     """Return the condition that one of ``args`` holds."""
     return _conjunction("tir.any", Or, args)
+
+
+def infinity(dtype: str) -> Expr:
+    """Return the infinity of a type of floats."""
+    kind = DType(dtype)
+    if not kind.is_float:
+        raise ExprError(f"tir.infinity: expected a type of floats, got {kind}")
+    return FloatImm(float("inf"), kind)
 
 
 def likely(cond: ExprLike) -> Expr:

@@ -103,3 +103,16 @@ def test_wrapping_values_stay_within_their_bounds(domain: Domain, expr: Expr) ->
     values = evaluate(expr, domain.points())
     assert values.min() in bounds
     assert values.max() in bounds
+
+
+def test_a_bitwise_and_and_a_shift_by_a_variable_are_bounded() -> None:
+    x, y, z = Var("x"), Var("y"), Var("z")
+    env = {x: ConstInterval(-9, 11), y: ConstInterval(2, 10), z: ConstInterval(3, 40)}
+    assert const_bounds(x & y, env) == ConstInterval(0, 10)
+    assert const_bounds(y & z, env) == ConstInterval(0, 10)
+    assert const_bounds(x >> y, env) == ConstInterval(-3, 2)
+    assert const_bounds(x >> z, env) == ConstInterval(-(1 << 31), (1 << 31) - 1), "by 40, which has no meaning"
+    for a in range(-9, 12):
+        for b in range(2, 11):
+            assert 0 <= a & b <= 10
+            assert -3 <= a >> b <= 2

@@ -412,3 +412,13 @@ OF_LANES = {
 @pytest.mark.parametrize("kind", OF_LANES)
 def test_vectors_stay_vectors(kind: str) -> None:
     assert simplify(OF_LANES[kind]).dtype == OF_LANES[kind].dtype
+
+
+def test_a_question_about_many_minima_ends() -> None:
+    """n minima in a sum have 2^n cases; beyond a number of them nothing is proved, which says nothing."""
+    pairs = [(Var(f"x{i}"), Var(f"y{i}")) for i in range(40)]
+    total = sum((ops.max(ops.min(a, b), a + b) for a, b in pairs), const(0))
+    assert not Analyzer().can_prove(total >= 0)
+    positive = Analyzer({var: Range(const(0), const(9)) for pair in pairs[:4] for var in pair})
+    few = sum((ops.min(a, b) for a, b in pairs[:4]), const(0))
+    assert positive.can_prove(few >= 0)

@@ -113,3 +113,10 @@ def test_the_package_has_tvms_names() -> None:
     assert isinstance(tir.Select(i < 1, i, j), tir.Select)
     assert ops.all is tir.all
     assert isinstance(tir.const(3), IntImm)
+
+
+def test_infinity_is_a_number_of_floats() -> None:
+    assert [str(ops.infinity(f"float{bits}")) for bits in (16, 32, 64)] == ["inff16", "inff32", "inff64"]
+    with pytest.raises(ExprError) as caught:
+        ops.infinity("int8")
+    assert str(caught.value) == "tir.infinity: expected a type of floats, got int8"

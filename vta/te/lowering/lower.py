@@ -56,7 +56,7 @@ def schedule_to_func(
     ``LowerError`` for unusable arguments, ``ScheduleError`` and ``TensorizeError`` for schedules that cannot be done.
     """
     bounds = infer_bounds(schedule)
-    params, buffers = _parameters(schedule, args, binds or {})
+    params, buffers = _parameters(args, binds or {})
     _check_outputs(schedule, buffers)
     _share_states(schedule, buffers)
     for stage in schedule.stages:
@@ -127,7 +127,7 @@ def _buffers_in(body: Stmt) -> list[Buffer]:
 
 
 def _parameters(
-    schedule: Schedule, args: Sequence[Argument], binds: Mapping[Tensor, Buffer]
+    args: Sequence[Argument], binds: Mapping[Tensor, Buffer]
 ) -> tuple[dict[Var, Buffer | None], dict[Tensor, Buffer]]:
     """Return the parameters with their buffers, and the buffer of every tensor among the arguments."""
     params: dict[Var, Buffer | None] = {}
@@ -135,8 +135,6 @@ def _parameters(
     for arg in args:
         match arg:
             case Tensor():
-                if arg not in schedule:
-                    raise LowerError(f"argument {arg.name!r}: no stage of the schedule computes or reads it")
                 buffer = buffers.get(arg) or _new_buffer(arg, "global")
                 buffers[arg] = buffer
             case Buffer():
@@ -165,12 +163,9 @@ def _new_buffer(tensor: Tensor, scope: str) -> Buffer:
 
 
 def _check_outputs(schedule: Schedule, buffers: Mapping[Tensor, Buffer]) -> None:
+    """Check where the outputs of stages are kept. To an argument whose stage is inlined nothing is stored."""
     for stage in schedule.stages:
         given = [tensor for tensor in stage.op.outputs if tensor in buffers]
-        if stage.is_output and not given:
-            raise LowerError(f"tensor {stage.name!r} is an output of the schedule, but not among the arguments")
-        if given and stage.is_inlined:
-            raise LowerError(f"argument {stage.name!r}: its stage is inlined, so it is never stored")
         if given and not is_global(stage.scope):
             raise LowerError(f"argument {stage.name!r}: arguments are in DRAM, but its scope is {stage.scope!r}")
 

@@ -42,9 +42,23 @@ def _thread(loop: Loop, body: Stmt, origin: Origin | None) -> Stmt:
     assert thread is not None
     place = f"stage {loop.stage.name!r}: axis {loop.axis.name!r} bound to thread axis {thread.name!r}"
     tag = thread.thread_tag
-    if is_gpu_thread(thread):
-        axis = IterVar(None, loop.var, IterKind.THREAD_INDEX, tag)
-        return AttrStmt(axis, AttrKey.THREAD_EXTENT, loop.extent, body, origin)
+    if not is_gpu_thread(thread):
+        _check_virtual(place, tag, loop)
+    if (
+        thread.dom is not None
+        and isinstance(thread.dom.extent, IntImm)
+        and isinstance(loop.extent, IntImm)
+        and thread.dom.extent.value != loop.extent.value
+    ):
+        raise ScheduleError(
+            f"{place}: the thread axis has extent {thread.dom.extent.value}, the loop {loop.extent.value}"
+        )
+    axis = IterVar(None, loop.var, IterKind.THREAD_INDEX, tag)
+    key = AttrKey.THREAD_EXTENT if is_gpu_thread(thread) else AttrKey.VIRTUAL_THREAD
+    return AttrStmt(axis, key, loop.extent, body, origin)
+
+
+def _check_virtual(place: str, tag: str, loop: Loop) -> None:
     if tag not in ("cthread", "rotate") and not tag.startswith("vthread"):
         raise ScheduleError(
             f"{place}: expected a virtual thread, 'cthread', 'vthread' or 'rotate', or a GPU's, 'blockIdx.x' or "
@@ -52,16 +66,6 @@ def _thread(loop: Loop, body: Stmt, origin: Origin | None) -> Stmt:
         )
     if not isinstance(loop.extent, IntImm):
         raise ScheduleError(f"{place}: expected a constant number of threads, got {loop.extent}")
-    if (
-        thread.dom is not None
-        and isinstance(thread.dom.extent, IntImm)
-        and thread.dom.extent.value != loop.extent.value
-    ):
-        raise ScheduleError(
-            f"{place}: the thread axis has extent {thread.dom.extent.value}, the loop {loop.extent.value}"
-        )
-    axis = IterVar(None, loop.var, IterKind.THREAD_INDEX, tag)
-    return AttrStmt(axis, AttrKey.VIRTUAL_THREAD, loop.extent, body, origin)
 
 
 def guarded(guards: Sequence[Guard], body: Stmt, origin: Origin | None) -> Stmt:

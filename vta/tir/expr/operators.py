@@ -58,6 +58,11 @@ class Equality:
         return expr_package.binary(expr_package.NE if self.negated else expr_package.EQ, self.a, self.b)
 
 
+def _is_tensor(value: object) -> bool:
+    """Whether ``value`` is no scalar, but combines with scalars itself."""
+    return hasattr(value, "op") and hasattr(value, "ndim") and not isinstance(value, Operators)
+
+
 class Operators:
     """Python's operators on whatever has ``asexpr()``: expressions, iteration variables, tensor elements."""
 
@@ -72,24 +77,32 @@ class Operators:
         raise ExprError(f"int(): expected an expression that is a constant, got {self.asexpr()}")
 
     def __add__(self, other: ExprLike) -> Expr:
+        if _is_tensor(other):
+            return NotImplemented
         return expr_package.binary(expr_package.Add, self, other)
 
     def __radd__(self, other: ExprLike) -> Expr:
         return expr_package.binary(expr_package.Add, other, self)
 
     def __sub__(self, other: ExprLike) -> Expr:
+        if _is_tensor(other):
+            return NotImplemented
         return expr_package.binary(expr_package.Sub, self, other)
 
     def __rsub__(self, other: ExprLike) -> Expr:
         return expr_package.binary(expr_package.Sub, other, self)
 
     def __mul__(self, other: ExprLike) -> Expr:
+        if _is_tensor(other):
+            return NotImplemented
         return expr_package.binary(expr_package.Mul, self, other)
 
     def __rmul__(self, other: ExprLike) -> Expr:
         return expr_package.binary(expr_package.Mul, other, self)
 
     def __truediv__(self, other: ExprLike) -> Expr:
+        if _is_tensor(other):
+            return NotImplemented
         return expr_package.true_divide(self, other)
 
     def __rtruediv__(self, other: ExprLike) -> Expr:

@@ -1,0 +1,17 @@
+"""Sizes as numbers."""
+
+import pytest
+
+from vta.tir.expr import Var, const
+from vta.topi.core.operator import OperatorError
+from vta.topi.cpu.sizes import number, numbers
+
+
+def test_constants_become_numbers() -> None:
+    n = Var("n")
+    assert number(const(3) * 4) == 12
+    assert numbers([const(3), 4, n + 1 - n]) == (3, 4, 1)
+    assert numbers([n])[0] is n
+    with pytest.raises(OperatorError) as caught:
+        number(n + 1)
+    assert str(caught.value) == "get_const_int: expected a size that is a constant, got (n + 1)"
