@@ -60,7 +60,7 @@ class Equality:
 
 def _is_tensor(value: object) -> bool:
     """Whether ``value`` is no scalar, but combines with scalars itself."""
-    return hasattr(value, "op") and hasattr(value, "ndim") and not isinstance(value, Operators)
+    return not isinstance(value, (Operators, int, float)) and hasattr(value, "op") and hasattr(value, "ndim")
 
 
 class Operators:
