@@ -9,8 +9,8 @@ from types import ModuleType
 
 from vta import te, topi
 from vta.compat.answer import Tree
+from vta.compat.constant_sizes import number, numbers
 from vta.topi import cpu, testing
-from vta.topi.cpu.sizes import number, numbers
 
 __all__ = ["topi_names"]
 

@@ -1,6 +1,6 @@
 """Sizes as numbers, under TVM's names: ``topi.utils.get_const_tuple``.
 
-Tests: tests/vta/topi/cpu/test_sizes.py.
+Tests: tests/vta/compat/test_constant_sizes.py.
 """
 
 from __future__ import annotations

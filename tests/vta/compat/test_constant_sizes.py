@@ -2,9 +2,9 @@
 
 import pytest
 
+from vta.compat.constant_sizes import number, numbers
 from vta.tir.expr import Var, const
 from vta.topi.core.operator import OperatorError
-from vta.topi.cpu.sizes import number, numbers
 
 
 def test_constants_become_numbers() -> None:
