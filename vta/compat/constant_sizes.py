@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from isa.errors import VTAError
 from vta.arith.simplify import Analyzer
 from vta.tir.expr import ExprLike, IntImm
-from vta.topi.core.operator import OperatorError
 
-__all__ = ["number", "numbers"]
+__all__ = ["SizeError", "number", "numbers"]
+
+
+class SizeError(VTAError, ValueError):
+    """A size that is no constant, where one is needed."""
 
 
 def number(size: ExprLike) -> int:
-    """Return a size that is known as a number; raises ``OperatorError`` for one that is not."""
+    """Return a size that is known as a number; raises ``SizeError`` for one that is not."""
     value = Analyzer().simplify(size)
     if not isinstance(value, IntImm):
-        raise OperatorError(f"get_const_int: expected a size that is a constant, got {value}")
+        raise SizeError(f"get_const_int: expected a size that is a constant, got {value}")
     return value.value
 
 
