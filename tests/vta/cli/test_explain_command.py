@@ -34,6 +34,16 @@ def test_the_bound_and_the_best_change_come_first(trace: Path) -> None:
     assert "HardwareConfig.data_width" in text
 
 
+def test_where_the_command_can_be_run_is_said_in_another_folder(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = "(where matrix_multiply.py lies, with its arguments: a trace knows the name of the file alone)\n"
+    monkeypatch.chdir(tmp_path)
+    assert note in vta("explain", trace).stdout
+    monkeypatch.chdir(EXAMPLES)
+    assert note not in vta("explain", trace).stdout
+
+
 def test_what_cannot_be_explained_is_an_error(trace: Path, tmp_path: Path) -> None:
     assert vta("explain", trace, "--launch", 3).stderr == f"error: {trace}: there is no launch 3; the trace has 1\n"
     path = tmp_path / "sim"

@@ -3,6 +3,7 @@
 Tests: tests/vta/cli/test_explain_command.py.
 """
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -200,6 +201,8 @@ def _print_advice(console: Screen, found: Explanation, header: TraceHeader) -> N
     for made in worth:
         if made.setting is not None:
             say(f"to try a {made.name}: {command_with(header, made.setting)}")
+    if any(made.setting is not None for made in worth) and not os.path.exists(header.program):
+        say(f"(where {in_one_line(header.program)} lies, with its arguments: a trace knows the name of the file alone)")
     others = [made.name for made in found.advice if made not in worth]
     if others:
         console.print(f"saves less than 0.1 %: {', '.join(others)}")
