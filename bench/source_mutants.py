@@ -6,9 +6,10 @@
 ``--count`` mutants are drawn from all that the modules have (``bench/source_mutation/changes.py`` says which), each
 with one change. First a process that has imported the tests of the folder tries them in forks of itself, each by the
 tests that call the changed function. What lives through that, and what is changed outside of functions, is written to a
-copy of the tree, and its tests run in a process of their own: those that call into it, and those that the module's
-docstring names. Only what passes these as well is a survivor. Tests that call a function and would together take more
-than half a minute of a processor are left out, the slowest first, so that a score is rather too low than too high.
+copy of the tree, and its tests run in a process of their own: those that the module's docstring names, and those that
+call into it if they did not try it yet. Only what passes these as well is a survivor. Tests that call a function and
+would together take more than some seconds of a processor are left out, the slowest first, so that a score is rather too
+low than too high.
 Printed are survivors and the score of each module. ``--measured`` keeps what was measured of the tests for another run.
 Tests: tests/bench/test_source_mutants.py.
 """
@@ -117,13 +118,12 @@ def _hatched(
 
 
 def _survives(folder: Path, module: str, number: int, calling: Sequence[str]) -> bool:
-    """Return whether a mutant passes all tests that call into it or that its docstring names; print it if so."""
+    """Return whether a mutant passes the tests that its docstring names, and others; print it if so."""
     source = (ROOT / module).read_text(encoding="utf-8")
     made = mutant(source, number)
     (folder / module).write_text(made.source, encoding="utf-8")
     try:
-        tests = [*calling, *named_tests(ROOT / module)]
-        lives = not tests or _passes(folder, tests)
+        lives = all(not tests or _passes(folder, tests) for tests in (named_tests(ROOT / module), calling))
     finally:
         (folder / module).write_text(source, encoding="utf-8")
     if lives:
@@ -141,7 +141,8 @@ def _judge(folder: Path, options: argparse.Namespace) -> Iterator[Outcome]:
     tests = options.tests or list(dict.fromkeys(each for name in options.modules for each in first_tests(name)))
     measured = Path(options.measured).resolve() if options.measured else folder / "measured"
     for module, number, _, state, calling in _hatched(folder, tests, chosen, measured):
-        yield Outcome(module, number, state == "killed" or not _survives(folder, module, number, calling))
+        others = [] if state == "survived" else calling
+        yield Outcome(module, number, state == "killed" or not _survives(folder, module, number, others))
 
 
 def main(words: Sequence[str] | None = None) -> int:

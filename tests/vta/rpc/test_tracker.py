@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from vta.rpc.channel import Address, Channel
 from vta.rpc.messages.handshake import HandshakeError
 from vta.rpc.messages.key import Key
 from vta.rpc.messages.lease import Lease
+from vta.rpc.serving import reporting
+from vta.rpc.serving import server as server_module
 from vta.rpc.serving.reporting import report_for_ever
 from vta.rpc.serving.tracker import Tracker, TrackerLimits
 from vta.rpc.tracker_client import TrackerSession
@@ -173,6 +176,25 @@ def test_nobody_uses_a_tracked_server_without_a_lease(tracked: tuple[Tracker, Tr
             pass
         with pytest.raises(rpc.RpcError, match="the lease was used before"):
             session_on(server.port, ticket=lease.ticket(KEY))
+
+
+@pytest.mark.parametrize("ahead", [-7200.0, 7200.0])
+def test_clocks_of_tracker_and_server_may_differ(
+    tracked: tuple[Tracker, TrackerSession], monkeypatch: pytest.MonkeyPatch, ahead: float
+) -> None:
+    tracker, client = tracked
+    with tracked_server(client) as server:
+        clock = SimpleNamespace(time=lambda: time.time() + ahead, monotonic=time.monotonic)
+        monkeypatch.setattr(server_module, "time", clock)
+        monkeypatch.setattr(reporting, "time", clock)
+        assert until(lambda: abs(server.server.tracker_ahead + ahead) < 60)
+        with client.request(session_timeout=30) as session:
+            session.upload(b"x", "x")
+            assert 0 < session.caller.opened.real("seconds") <= 30
+        late = Lease("1", server.server.name, "reference", time.time() - 1).ticket(KEY)
+        with pytest.raises(rpc.RpcError, match="the lease has ended"):
+            session_on(server.port, ticket=late)
+    assert tracker.servers
 
 
 def test_higher_priorities_come_first_and_then_who_came_first(tracked: tuple[Tracker, TrackerSession]) -> None:

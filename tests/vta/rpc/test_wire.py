@@ -99,6 +99,23 @@ def test_lists_that_claim_more_than_there_is_take_no_memory() -> None:
     assert peak < 1 << 20
 
 
+def test_a_body_of_nothing_but_lists_is_refused_before_they_are_there() -> None:
+    body = msgpack.packb({"op": "x", "a": [[]] * (1 << 14)})
+    with pytest.raises(WireError, match="nothing that is known \\(more than 16384 lists and maps\\)"):
+        content_of(body)
+    few = {"op": "x", "a": [["array", 1]] * 1000, "b": {"c": [{}] * 1000}}
+    assert content_of(msgpack.packb(few)) == few
+    many = b"\x82\xa2op\xa1x\xa1a\xdc\xff\xff" + (b"\xdc\x00\x30" + b"\x90" * 0x30) * 0xFFFF  # three million
+    tracemalloc.start()
+    try:
+        with pytest.raises(WireError):
+            content_of(many)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 << 20
+
+
 def test_what_is_no_plain_value_is_not_sent() -> None:
     for value in (object(), 1 << 70, {1, 2}):
         with pytest.raises(WireError, match="this cannot be sent"):

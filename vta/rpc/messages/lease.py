@@ -1,10 +1,10 @@
 """A tracker's word that somebody may use a device: signed with the key that tracker and servers share.
 
-A server believes it without asking the tracker, once, and until it ends. Tests: tests/vta/rpc/test_tracker.py.
+A server believes it without asking the tracker, once, and until it ends by the tracker's clock, which the server knows
+from its reports. Tests: tests/vta/rpc/test_tracker.py.
 """
 
 import hmac
-import time
 from dataclasses import dataclass
 from typing import Self
 
@@ -20,7 +20,7 @@ _SEAL_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Lease ``number`` of a device of the server called ``server``, for a session until ``ends`` (Unix time)."""
+    """Lease ``number`` of a device of ``server``, for a session until ``ends`` by the tracker's clock (Unix time)."""
 
     number: str
     server: str
@@ -33,8 +33,8 @@ class Lease:
         return _seal(key, text) + text
 
     @classmethod
-    def of_ticket(cls, ticket: bytes, key: Key, server: str) -> Self:
-        """Return the lease in a ticket; raises ``RpcError`` unless it is for ``server``, sealed, and has not ended."""
+    def of_ticket(cls, ticket: bytes, key: Key, server: str, *, now: float) -> Self:
+        """Return the lease in a ticket; raises ``RpcError`` unless it is for ``server``, sealed, not over ``now``."""
         seal, text = ticket[:_SEAL_BYTES], ticket[_SEAL_BYTES:]
         if not hmac.compare_digest(seal, _seal(key, text)):
             raise RpcError("the lease was not made by a tracker with this server's key")
@@ -45,7 +45,7 @@ class Lease:
         )  # fmt: skip
         if lease.server != server:
             raise RpcError("the lease is for another server; ask the tracker again")
-        if lease.ends < time.time():
+        if lease.ends < now:
             raise RpcError("the lease has ended; ask the tracker again")
         return lease
 

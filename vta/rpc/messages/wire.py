@@ -35,6 +35,9 @@ READ_BYTES = 1 << 18
 _MOST_PARTS = 1 << 16
 """Entries of a list or a map in a message."""
 
+_MOST_LISTS = 1 << 14
+"""Lists and maps of a message: an empty one is a byte there, and a hundred times as much here."""
+
 Value: TypeAlias = "bool | int | float | str | bytes | list[Value] | dict[str, Value] | None"
 
 
@@ -114,10 +117,20 @@ def body_of(content: Mapping[str, object]) -> bytes:
 def content_of(body: bytes) -> dict[str, Value]:
     """Return what a body says; raises ``WireError``."""
     most = min(_MOST_PARTS, len(body))  # what a list claims is taken at once, and lists nest: each entry is a byte here
+    left = _MOST_LISTS
+
+    def counted(part: Value) -> Value:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise ValueError(f"more than {_MOST_LISTS} lists and maps")
+        return part
+
     try:
         content = msgpack.unpackb(
-            body, raw=False, strict_map_key=True, max_array_len=most, max_map_len=most, max_ext_len=0
-        )
+            body, raw=False, strict_map_key=True, max_array_len=most, max_map_len=most, max_ext_len=0,
+            list_hook=counted, object_hook=counted,
+        )  # fmt: skip
     except Exception as error:
         raise WireError(f"the message says nothing that is known ({_first_line(error)})") from None
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):

@@ -1,6 +1,7 @@
 """A server's reports to its tracker: what it has, and which leases are in use. Tests: tests/vta/rpc/test_tracker.py."""
 
 import asyncio
+import time
 from collections import Counter
 from contextlib import suppress
 
@@ -24,8 +25,8 @@ class _Reporter:
         self._channel: Channel | None = None
         self._ended = False
 
-    def tell(self, body: bytes) -> None:
-        """Send a report and wait until it has arrived; raises what is in the way."""
+    def tell(self, body: bytes) -> float:
+        """Send a report and return the tracker's time when it arrived; raises what is in the way."""
         try:
             if self._channel is None:
                 self._channel = Channel(self._tracker)
@@ -36,6 +37,7 @@ class _Reporter:
                 raise RpcError(f"the tracker refuses the report: {answer.text('text')}")
             if self._ended:
                 self.close()
+            return answer.real("now", high=1e12)
         except BaseException:
             self.close()
             raise
@@ -60,7 +62,7 @@ async def report_for_ever(server: Server, tracker: Address, *, host: str, port: 
         server.changed.clear()
         telling = asyncio.ensure_future(asyncio.to_thread(reporter.tell, _report(server, host, port)))
         try:
-            await asyncio.shield(telling)
+            server.tracker_ahead = await asyncio.shield(telling) - time.time()
             told = ""
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):

@@ -72,6 +72,8 @@ class Server:
         self.sessions: dict[str, ServedSession] = {}
         self.changed = asyncio.Event()
         """Set when a session begins or ends."""
+        self.tracker_ahead = 0.0
+        """Seconds by which the tracker's clock is ahead of this machine's; leases end by the tracker's."""
         self._key, self._leases_only = key, leases_only
         self._used_leases: dict[str, float] = {}
         self._began = time.monotonic()
@@ -97,7 +99,8 @@ class Server:
                     await self._end(session, "its time is over")
                 elif not session.busy and now > session.left + self.limits.linger_seconds:
                     await self._end(session, "its client did not come back")
-            self._used_leases = {number: ends for number, ends in self._used_leases.items() if ends > time.time()}
+            then = self._tracker_time()
+            self._used_leases = {number: ends for number, ends in self._used_leases.items() if ends > then}
             self._tell()
             await asyncio.sleep(_TICK)
 
@@ -166,7 +169,7 @@ class Server:
     async def _begun(self, slot: Slot, seconds: float, lease: Lease | None) -> ServedSession:
         longest = min(seconds or self.limits.session_seconds, self.limits.session_seconds)
         if lease is not None:
-            longest = min(longest, max(0.0, lease.ends - time.time()))
+            longest = min(longest, max(0.0, lease.ends - self._tracker_time()))
         session = ServedSession(slot, self.limits, seconds=longest, lease="" if lease is None else lease.number)
         try:
             await self.pool.link_of(slot).open(self.pool.config, slot.target, session.folder.path)
@@ -200,11 +203,14 @@ class Server:
             if self._leases_only:
                 raise RpcError("this server takes sessions from its tracker alone; ask the tracker for a lease")
             return None
-        lease = Lease.of_ticket(message.data("ticket", most=1024), self._key, self.name)
+        lease = Lease.of_ticket(message.data("ticket", most=1024), self._key, self.name, now=self._tracker_time())
         if lease.number in self._used_leases:
             raise RpcError("the lease was used before; ask the tracker again")
         self._used_leases[lease.number] = lease.ends
         return lease
+
+    def _tracker_time(self) -> float:
+        return time.time() + self.tracker_ahead
 
     def _require_digest(self, wanted: str) -> None:
         config = self.pool.config

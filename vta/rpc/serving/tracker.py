@@ -178,7 +178,7 @@ class Tracker:
         peer.state["server"] = name
         self.servers[name] = known
         self._hand_out()
-        return success(seconds=REPORT_SECONDS)
+        return success(seconds=REPORT_SECONDS, now=time.time())
 
     async def _request(self, peer: Peer, message: Fields) -> bytes:
         """Wait for a device, and return a lease of it."""
