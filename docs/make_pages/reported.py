@@ -1,4 +1,4 @@
-"""What users of VTA and of toolchains like it reported, by number: the symptom in a sentence.
+"""What users of VTA and of toolchains like it reported, by number: the symptom of each, and why some have no test.
 
 Tests name the reports that they answer (``test_br_021_...``, ``BR-021`` in a docstring); a new number there needs its
 line here. Tests: tests/docs/test_reports_page.py.
@@ -6,7 +6,7 @@ line here. Tests: tests/docs/test_reports_page.py.
 
 from collections.abc import Mapping
 
-__all__ = ["SYMPTOMS"]
+__all__ = ["REASONS", "SYMPTOMS"]
 
 SYMPTOMS: Mapping[int, str] = {
     2: "The hardware's ALU takes a negative 16-bit immediate for a large positive number; the simulators do not.",
@@ -110,3 +110,12 @@ SYMPTOMS: Mapping[int, str] = {
     153: "The code of a compiled network cannot be printed where it rounds.",
     154: "A type or operator that is not supported fails deep in the run.",
 }
+
+REASONS: Mapping[int, str] = {
+    72: "there is no tuner here yet",
+    143: "there is no tuner here yet",
+    144: "there is no tuner here yet",
+    145: "there is no tuner here yet",
+    148: "there is no tuner here yet",
+}
+"""Why no test names a report; a line here counts for nothing once one does."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from docs.make_pages.reported import SYMPTOMS
+from docs.make_pages.reported import REASONS, SYMPTOMS
 
 __all__ = ["named_reports", "reports_page"]
 
@@ -28,8 +28,8 @@ _OTHERS = """\
 
 ## Without a test that names them
 
-| report | symptom |
-|---|---|
+| report | symptom | why |
+|---|---|---|
 """
 
 
@@ -49,5 +49,9 @@ def reports_page() -> str:
         f"| BR-{number:03d} | {SYMPTOMS[number]} | {', '.join(f'`{file}`' for file in files)} |\n"
         for number, files in named.items()
     ]
-    others = [f"| BR-{number:03d} | {symptom} |\n" for number, symptom in SYMPTOMS.items() if number not in named]
+    others = [
+        f"| BR-{number:03d} | {symptom} | {REASONS[number]} |\n"
+        for number, symptom in SYMPTOMS.items()
+        if number not in named
+    ]
     return "".join([_INTRODUCTION, *answered, _OTHERS if others else "", *others])

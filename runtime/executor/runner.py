@@ -87,8 +87,9 @@ class NetworkRunner:
     ) -> dict[str, Array]:
         """Return the outputs by name. ``NetworkError`` for inputs of other names, shapes or types.
 
-        ``progress`` is told of each step before it begins: how many are done, and its node. ``watch`` sees every tensor
-        when it has been made, those on the device in the device's layout; what a function keeps to itself is not made.
+        ``progress`` is told of each step before it begins: how many are done, and its node. ``watch`` gets a copy of
+        every tensor when it has been made, those on the device in the device's layout; what a function keeps to itself
+        is not made.
         """
         if not self._blocks:
             raise NetworkError("the network's memory was given back: it was closed")
@@ -192,7 +193,7 @@ class NetworkRunner:
             case _:
                 assert_never(step)
         for name in made:
-            watch(name, self._value(self.network.tensor(name), values))
+            watch(name, self._value(self.network.tensor(name), values).copy())
 
     def _placed(self, step: Step) -> tuple[Launch, ...]:
         """Return a step's launches with the addresses of this session's memory."""

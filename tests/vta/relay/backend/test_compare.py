@@ -9,6 +9,7 @@ from runtime.executor.network import DeviceStep, Network
 from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from tests.support.relay.patterns import PATTERNS, made
+from tests.support.relay.random_networks import random_network
 from vta.environment import Environment, get_env
 from vta.relay.backend.build import Built
 from vta.relay.backend.compare import against_integers, against_onnxruntime
@@ -69,3 +70,16 @@ def test_operators_of_several_results_are_no_obstacle() -> None:
     whole, model, x = built("split_apart")
     nodes = against_onnxruntime(whole.function, model, {"x": x})  # type: ignore[arg-type]
     assert max(node.largest for node in nodes) <= 1
+
+
+def test_br_120_intermediate_results_stay_as_they_were_when_they_were_made() -> None:
+    model, x = random_network(5, steps=6)
+    whole = compile_model(model, get_env(), jobs=1)
+    runner = run_of(whole.network)
+    kept: list[tuple[str, np.ndarray, np.ndarray]] = []
+    outputs = runner.run({"x": x}, watch=lambda name, array: kept.append((name, array, array.copy())))
+    assert len({name for name, _, _ in kept} - set(outputs)) >= 3
+    runner.run({"x": -x})
+    for name, array, then in kept:
+        np.testing.assert_array_equal(array, then, err_msg=name)
+    assert not any(node.different for node in against_integers(whole, runner, {"x": x}))
