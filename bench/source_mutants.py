@@ -10,7 +10,8 @@ copy of the tree, and its tests run in a process of their own: those that the mo
 call into it if they did not try it yet. Only what passes these as well is a survivor. Tests that call a function and
 would together take more than some seconds of a processor are left out, the slowest first, so that a score is rather too
 low than too high.
-Printed are survivors and the score of each module. ``--measured`` keeps what was measured of the tests for another run.
+Printed are survivors and the score of each module. ``--measured`` keeps what was measured of the tests for another run;
+with ``--named`` nothing is measured, and only the tests that docstrings name are run, which is quicker for few mutants.
 Tests: tests/bench/test_source_mutants.py.
 """
 
@@ -23,7 +24,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,11 +101,15 @@ _Tried = tuple[str, int, int, str, list[str]]
 
 
 def _hatched(
-    folder: Path, tests: Sequence[str], chosen: Sequence[tuple[str, int, int, object]], measured: Path
+    folder: Path,
+    tests: Sequence[str],
+    chosen: Sequence[tuple[str, int, int, object]],
+    measured: Path,
+    named: Mapping[str, Sequence[str]] | None,
 ) -> Iterator[_Tried]:
     """Let the nursery try the mutants; yield its answers."""
     task, answer = folder / "task.json", folder / "answer.json"
-    told = {"tests": tests, "mutants": chosen, "answer": str(answer), "measured": str(measured)}
+    told = {"tests": tests, "mutants": chosen, "answer": str(answer), "measured": str(measured), "named": named}
     task.write_text(json.dumps(told))
     done = subprocess.run(
         [sys.executable, "-m", "bench.source_mutation.nursery", str(task)],
@@ -139,9 +144,12 @@ def _judge(folder: Path, options: argparse.Namespace) -> Iterator[Outcome]:
         for path, place in drawn(list(_modules(options.modules)), count=options.count, seed=options.seed)
     ]
     tests = options.tests or list(dict.fromkeys(each for name in options.modules for each in first_tests(name)))
+    named = {module: first_tests(module) for module, _, _, _ in chosen} if options.named else None
+    if named is not None and not options.tests:
+        tests = sorted({each for names in named.values() for each in names})
     measured = Path(options.measured).resolve() if options.measured else folder / "measured"
-    for module, number, _, state, calling in _hatched(folder, tests, chosen, measured):
-        others = [] if state == "survived" else calling
+    for module, number, _, state, calling in _hatched(folder, tests, chosen, measured, named):
+        others = [] if state == "survived" or options.named else calling
         yield Outcome(module, number, state == "killed" or not _survives(folder, module, number, others))
 
 
@@ -152,6 +160,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=100, help="mutants, of all modules together")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--measured", metavar="FILE", help="what is known of the tests; written if it is not there")
+    parser.add_argument("--named", action="store_true", help="only the tests that docstrings name, without measuring")
     parser.add_argument("--tests", nargs="+", help="what tries them first, instead of the folder's own tests")
     options = parser.parse_args(words)
     with tempfile.TemporaryDirectory() as made:

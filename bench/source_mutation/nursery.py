@@ -6,7 +6,9 @@
 ``changes``), ``answer``, the file that gets a line of JSON for each, and ``measured``. First every test runs as the
 source is, in a fork, to see how long it takes and which functions of ours it calls, unless ``measured`` says so
 already; a mutant is then tried by those that call its function, the quickest first, until one fails or they have taken
-``MOST_SECONDS``. ``bench.source_mutants`` runs this in a copy of the tree.
+``MOST_SECONDS``. With ``named`` (module -> files and folders of tests) nothing is measured: a mutant is tried by these,
+in their order, and a test that fails is run as the source is, too, so that none counts that fails anyway.
+``bench.source_mutants`` runs this in a copy of the tree.
 Tests: tests/bench/test_source_mutants.py.
 """
 
@@ -18,7 +20,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -36,6 +38,8 @@ __all__ = ["MOST_SECONDS", "Nursery"]
 MOST_SECONDS = 8.0
 """Processor time of the tests that try one mutant; those that would take longer altogether are left out."""
 
+_LONGEST = 200.0
+"""Seconds of a test that was not measured."""
 _MEMORY = 12 << 30
 """Bytes of addresses that a fork may have."""
 _PACKAGES = ("isa", "runtime", "vta", "hw")
@@ -61,8 +65,10 @@ class Nursery:
     mutants: Sequence[tuple[str, int, int, Sequence[Any] | None]]
     answer: Path
     measured: Path
+    named: Mapping[str, Sequence[str]] | None = None
     failed: bool = False
     known: dict[str, _Measured] = field(default_factory=dict)
+    fine: dict[str, bool] = field(default_factory=dict)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.failed |= report.failed
@@ -73,7 +79,7 @@ class Nursery:
             raise session.Interrupted("the tests cannot be collected")
         items = list(session.items)
         self._read()
-        if any(item.nodeid not in self.known for item in items):
+        if self.named is None and any(item.nodeid not in self.known for item in items):
             if (status := _in_fork(lambda: self._measure(items), 7200)) != 0:
                 said = self.measured.read_text() if self.measured.exists() else ""
                 raise session.Interrupted(f"the tests fail before anything is changed ({status}): {said[-300:]}")
@@ -125,7 +131,10 @@ class Nursery:
     ) -> tuple[str, list[str]]:
         """Return what became of a mutant, and the tests that call its function, the quickest first."""
         path = str(self.root / module)
-        calling = self._calling(items, module, None if function is None else int(function[1]))
+        if self.named is None:
+            calling = self._calling(items, module, None if function is None else int(function[1]))
+        else:
+            calling = [item for item in items if item.nodeid.startswith(tuple(self.named[module]))]
         names = [item.nodeid for item in calling]
         if function is None or not names:
             return ("at import" if function is None else "not called"), names
@@ -135,20 +144,41 @@ class Nursery:
         if kept.exists():
             shutil.copytree(kept, cache, copy_function=os.link)
 
+        under_way = kept.with_name("test-under-way")
+
         def grow() -> int:
             os.environ["XDG_CACHE_HOME"] = str(cache)
             if not swap_in(changed, path):
                 return 3
             for at, item in enumerate(calling):
+                under_way.write_text(str(at))
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
-                signal.setitimer(signal.ITIMER_REAL, 10 * self.known[item.nodeid].seconds + 10)
+                signal.setitimer(signal.ITIMER_REAL, self._longest(item))
                 self._run(item, calling[at + 1 : at + 2])
                 if self.failed:
                     return 1
             return 0
 
-        status = _in_fork(grow, 10 * sum(self.known[name].seconds for name in names) + 60)
+        status = _in_fork(grow, sum(map(self._longest, calling)) + 60)
+        if status in (1, 2) and self.named is not None and not self._fine(calling[int(under_way.read_text())]):
+            raise pytest.Session.Interrupted(f"{names[int(under_way.read_text())]} fails before anything is changed")
         return {0: "survived", 3: "not swapped"}.get(status, "killed"), names
+
+    def _longest(self, item: pytest.Item) -> float:
+        """Return the seconds after which a test that tries a mutant is taken for one that never ends."""
+        known = self.known.get(item.nodeid)
+        return _LONGEST if known is None else 10 * known.seconds + 10
+
+    def _fine(self, item: pytest.Item) -> bool:
+        """Return whether a test passes as the source is."""
+
+        def once() -> int:
+            self._run(item, [])
+            return int(self.failed)
+
+        if item.nodeid not in self.fine:
+            self.fine[item.nodeid] = _in_fork(once, _LONGEST) == 0
+        return self.fine[item.nodeid]
 
     def _calling(self, items: Sequence[pytest.Item], module: str, line: int | None) -> list[pytest.Item]:
         """Return the tests that call the function on a line of a module (any for None), the quickest first."""
@@ -192,7 +222,7 @@ def main(words: Iterable[str]) -> int:
     """Try the mutants of a task."""
     [name] = words
     task = json.loads(Path(name).read_text())
-    nursery = Nursery(Path.cwd(), task["mutants"], Path(task["answer"]), Path(task["measured"]))
+    nursery = Nursery(Path.cwd(), task["mutants"], Path(task["answer"]), Path(task["measured"]), task["named"])
     return pytest.main(["-q", "-s", "-n", "0", "-p", "no:cacheprovider", *task["tests"]], plugins=[nursery])
 
 

@@ -151,8 +151,9 @@ def test_spare() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mutants are tried in forks")
+@pytest.mark.parametrize("mode", [[], ["--named"]], ids=["measured", "named"])
 def test_survivors_are_told_with_their_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], mode: list[str]
 ) -> None:
     for name, text in (("isa/sums.py", PACKAGE), ("tests/test_sums.py", TESTS), ("isa/__init__.py", "")):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -162,7 +163,7 @@ def test_survivors_are_told_with_their_line(
         (tmp_path / "bench" / folder).write_text((ROOT / "bench" / folder).read_text())
     monkeypatch.setattr(source_mutants, "ROOT", tmp_path)
     monkeypatch.setattr(source_mutants, "COPIED", ("isa", "tests", "bench"))
-    assert main(["isa/sums.py", "--count", "100"]) == 1
+    assert main(["isa/sums.py", "--count", "100", *mode]) == 1
     said = capsys.readouterr().out.splitlines()
     assert sorted(said) == [
         "  isa/sums.py:14: 'number > 9' became 'number >= 9' (#4), and no test of it fails",
