@@ -20,7 +20,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -38,8 +38,10 @@ __all__ = ["MOST_SECONDS", "Nursery"]
 MOST_SECONDS = 8.0
 """Processor time of the tests that try one mutant; those that would take longer altogether are left out."""
 
-_LONGEST = 200.0
-"""Seconds of a test that was not measured."""
+_LONGEST = 60.0
+"""Seconds of the processor that a test may take which was not measured."""
+_PATIENCE = 900.0
+"""Seconds by the clock of any test: one that waits for ever computes nothing, and a busy machine is no failure."""
 _MEMORY = 12 << 30
 """Bytes of addresses that a fork may have."""
 _PACKAGES = ("isa", "runtime", "vta", "hw")
@@ -80,7 +82,7 @@ class Nursery:
         items = list(session.items)
         self._read()
         if self.named is None and any(item.nodeid not in self.known for item in items):
-            if (status := _in_fork(lambda: self._measure(items), 7200)) != 0:
+            if (status := _in_fork(lambda: self._measure(items))) != 0:
                 said = self.measured.read_text() if self.measured.exists() else ""
                 raise session.Interrupted(f"the tests fail before anything is changed ({status}): {said[-300:]}")
             self._read()
@@ -153,21 +155,22 @@ class Nursery:
             for at, item in enumerate(calling):
                 under_way.write_text(str(at))
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
-                signal.setitimer(signal.ITIMER_REAL, self._longest(item))
+                signal.setitimer(signal.ITIMER_PROF, self._longest(item))
+                signal.setitimer(signal.ITIMER_REAL, _PATIENCE)
                 self._run(item, calling[at + 1 : at + 2])
                 if self.failed:
                     return 1
             return 0
 
-        status = _in_fork(grow, sum(map(self._longest, calling)) + 60)
+        status = _in_fork(grow)
         if status in (1, 2) and self.named is not None and not self._fine(calling[int(under_way.read_text())]):
             raise pytest.Session.Interrupted(f"{names[int(under_way.read_text())]} fails before anything is changed")
         return {0: "survived", 3: "not swapped"}.get(status, "killed"), names
 
     def _longest(self, item: pytest.Item) -> float:
-        """Return the seconds after which a test that tries a mutant is taken for one that never ends."""
+        """Return the seconds of the processor after which a test that tries a mutant is taken for an endless one."""
         known = self.known.get(item.nodeid)
-        return _LONGEST if known is None else 10 * known.seconds + 10
+        return _LONGEST if known is None else 10 * known.computed + 10
 
     def _fine(self, item: pytest.Item) -> bool:
         """Return whether a test passes as the source is."""
@@ -177,7 +180,7 @@ class Nursery:
             return int(self.failed)
 
         if item.nodeid not in self.fine:
-            self.fine[item.nodeid] = _in_fork(once, _LONGEST) == 0
+            self.fine[item.nodeid] = _in_fork(once) == 0
         return self.fine[item.nodeid]
 
     def _calling(self, items: Sequence[pytest.Item], module: str, line: int | None) -> list[pytest.Item]:
@@ -191,8 +194,8 @@ class Nursery:
         return [item for (_, _, item), end in zip(sorted(found), ends, strict=True) if end <= MOST_SECONDS]
 
 
-def _in_fork(action: Any, seconds: float) -> int:
-    """Return what an action returns in a fork of this process, 2 if it dies or takes too long."""
+def _in_fork(action: Callable[[], int]) -> int:
+    """Return what an action returns in a fork of this process, 2 if it dies."""
     child = os.fork()
     if child == 0:
         status = 2
@@ -204,17 +207,10 @@ def _in_fork(action: Any, seconds: float) -> int:
             os.dup2(silent, 2)
             status = action()
         os._exit(status)
-    end = time.monotonic() + seconds
-    while True:
-        ended, how = os.waitpid(child, os.WNOHANG)
-        if ended or time.monotonic() > end:
-            break
-        time.sleep(0.02)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
     with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)  # and what it started
-    if not ended:
-        os.waitpid(child, 0)
-        return 2
+        os.killpg(child, signal.SIGKILL)  # what it started
+    _, how = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(how) if os.WIFEXITED(how) else 2
 
 

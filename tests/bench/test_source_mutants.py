@@ -134,8 +134,6 @@ def total(numbers: list[int]) -> int:
 
 
 def spare(number: int) -> int:
-    while number > 9:
-        number = number - 3
     return number + 0
 '''
 TESTS = """from isa.sums import spare, total
@@ -146,7 +144,7 @@ def test_total() -> None:
 
 
 def test_spare() -> None:
-    assert spare(10) == 7
+    assert spare(7) == 7
 """
 
 
@@ -166,8 +164,7 @@ def test_survivors_are_told_with_their_line(
     assert main(["isa/sums.py", "--count", "100", *mode]) == 1
     said = capsys.readouterr().out.splitlines()
     assert sorted(said) == [
-        "  isa/sums.py:14: 'number > 9' became 'number >= 9' (#4), and no test of it fails",
-        "  isa/sums.py:16: 'number + 0' became 'number - 0' (#0), and no test of it fails",
-        "6 of 8 killed (75.0 %), seed 1",
-        "isa/sums.py                                            6 of   8",
+        "  isa/sums.py:14: 'number + 0' became 'number - 0' (#0), and no test of it fails",
+        "3 of 4 killed (75.0 %), seed 1",
+        "isa/sums.py                                            3 of   4",
     ]

@@ -13,6 +13,7 @@ from isa.bulk import (
     decode_uop_fields,
     encode_all,
     encode_fields,
+    modules_of,
     words_to_array,
 )
 from isa.config import VTAConfig
@@ -38,6 +39,8 @@ def test_bulk_and_scalar_agree(name: str) -> None:
     array = random_words(np.random.default_rng(2), config, 2000)
     instructions = [decode(word, config) for word in array_to_words(array)]
     assert decode_all(array, config) == instructions
+    modules = modules_of(decode_fields(array, config), len(array))
+    assert modules.tolist() == [each.module for each in instructions]
     assert encode_all(instructions, config).tolist() == array.tolist()
 
 

@@ -87,6 +87,11 @@ FOREIGN = [
     (b"", "not a VTA program file (it does not begin with VTAPROG)"),
     (b"\x7fELF" + bytes(60), "not a VTA program file (it does not begin with VTAPROG)"),
     (MAGIC + bytes(5), "the file is cut off after 13 bytes"),
+    (struct.pack("<8sII", MAGIC, 1, 0) + bytes(31), "the file is cut off after 47 bytes"),
+    (
+        struct.pack("<8sII", MAGIC, 1, 0) + bytes(32),
+        "the file is cut off or damaged (its checksum does not match)",
+    ),
     (
         struct.pack("<8sII", MAGIC, 2, 0) + bytes(64),
         "the file has format version 2, and this reader knows version 1",

@@ -41,6 +41,8 @@ def test_every_page_counts_once() -> None:
     assert written_bytes(program(*stores, *stores, outputs=(EVERYTHING,))) == 2 * 2048 * PAGE
     one = Store(memory=MemoryId.OUT, dram_base=PAGE // 16 - 1, y_size=1, x_size=2, x_stride=2)
     assert written_bytes(program(one, outputs=(EVERYTHING,))) == 2 * PAGE
+    smallest = Store(memory=MemoryId.OUT, dram_base=0, y_size=1, x_size=1, x_stride=1)
+    assert written_bytes(program(smallest, outputs=(EVERYTHING,))) == PAGE
 
 
 def test_what_writes_nothing_counts_nothing() -> None:

@@ -231,6 +231,15 @@ def test_growing_text_for_a_full_device_names_it() -> None:
         file.write("x")
 
 
+def test_a_link_to_the_same_contents_is_no_file_of_ones_own(tmp_path: Path) -> None:
+    first = write_new(tmp_path, "x", ".bin", b"data")
+    os.rename(first, tmp_path / "moved")
+    os.symlink(tmp_path / "moved", first)
+    second = write_new(tmp_path, "x", ".bin", b"data")
+    assert second == first.replace(".bin", "-2.bin")
+    assert not os.path.islink(second)
+
+
 def test_a_new_file_is_named_after_all_that_is_in_it_and_is_its_owners(tmp_path: Path) -> None:
     first, second = (write_new(tmp_path, "a", ".x", data) for data in (b"1", b"2"))
     assert first == str(tmp_path / f"a-{hashlib.sha256(b'1').hexdigest()[:16]}.x")

@@ -67,6 +67,21 @@ def test_a_sum_of_products_that_wraps_is_a_note() -> None:
     ]
 
 
+def test_a_number_alone_is_told_without_how_many_more_there_are() -> None:
+    text = HEAD.replace("    fill 2147483647", "    hex ffffff7f" + "00000000" * 63)
+    assert _lines(f"{text}alu.add uop=0:1 imm=1 push_next\n{TAIL}") == [
+        "note: instruction 2: ALU wraps ACC element 0, row 0, lane 0: 2147483648 becomes -2147483648",
+        *_lines(f"{text}alu.add uop=0:1 imm=1 push_next\n{TAIL}")[1:],
+    ]
+
+
+def test_what_waits_for_a_token_that_never_comes_is_not_done() -> None:
+    text = f"{HEAD}load.acc dram=0x50 x=2 sram=4 pop_next\n{TAIL.replace(' pop_prev', '')}"
+    machine = sanitize(assemble(text)).machine
+    assert machine.acc[0].any()
+    assert not machine.acc[4].any()
+
+
 def test_one_element_after_the_other_is_watched_where_steps_depend_on_each_other() -> None:
     text = f"{HEAD}alu.add uop=0:1 iter=1,3 push_next\nnop.store pop_prev\nfinish"
     assert _lines(text) == [

@@ -24,6 +24,11 @@ def npy(array: npt.NDArray[np.generic]) -> bytes:
     return file.getvalue()
 
 
+def test_objects_are_not_pickled() -> None:
+    with pytest.raises(ValueError, match="Object arrays cannot be saved when allow_pickle=False"):
+        write_arrays(io.BytesIO(), {"a": np.array([{"any": "thing"}], dtype=object)})
+
+
 def header(text: str, *, version: bytes = b"\x01\x00") -> bytes:
     return b"\x93NUMPY" + version + len(text).to_bytes(2 if version == b"\x01\x00" else 4, "little") + text.encode()
 

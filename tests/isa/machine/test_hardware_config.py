@@ -12,6 +12,7 @@ from isa.machine.hardware_config import HardwareConfig, HardwareConfigError
         ({"data_width": 96}, "data_width is 96, but it must be one of 64, 128, 256, 512"),
         ({"addr_width": 20}, "addr_width is 20, but it must be 32 to 64"),
         ({"inst_queue_depth": 0}, "inst_queue_depth is 0, but it must be 1 to 1024"),
+        ({"data_width": 512, "fetch_buffer_depth": 4}, "fetch_buffer_depth is 4, but it must be 8 to 1024"),
         ({"max_burst_beats": 48}, "max_burst_beats is 48, but it must be a power of two, such as 32"),
         ({"fetch_buffer_depth": 12}, "fetch_buffer_depth is 12, but it must be a power of two, such as 8"),
         ({"read_bursts": 0}, "read_bursts is 0, but it must be 1 to 256"),

@@ -384,3 +384,8 @@ def test_the_taps_are_in_the_text_of_a_program() -> None:
     program = Program(config=VTAConfig(depthwise_taps=3), instructions=(Gemm(depthwise=True), Finish()))
     assert "DEPTHWISE_TAPS=3" in disassemble(program)
     assert assemble(disassemble(program)) == program
+
+
+def test_the_largest_start_and_step_of_a_range() -> None:
+    wrapped = contents(["arange", str(1 << 32), str(-(1 << 32)), "wrapping"], "int8", (4,))
+    assert wrapped == bytes(4)
