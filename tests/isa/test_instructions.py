@@ -2,7 +2,7 @@
 
 import pytest
 
-from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, Module, Store
+from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, MemoryId, MicroOp, Module, Store
 
 ROUTES = [
     (Load(memory=MemoryId.UOP), Module.COMPUTE),
@@ -30,3 +30,7 @@ def test_a_no_op_is_a_load_or_store_without_elements_in_a_row() -> None:
     assert not Load(memory=MemoryId.INP, x_size=3).is_nop
     assert not Store(x_size=3).is_nop
     assert not any(i.is_nop for i in (Gemm(), Alu(alu_opcode=AluOpcode.MIN), Finish()))
+
+
+def test_what_is_left_out_is_zero() -> None:
+    assert MicroOp() == MicroOp(dst=0, src=0, wgt=0)

@@ -40,6 +40,19 @@ def test_a_burst_never_spans_more_than_a_page(width: int, beats: int) -> None:
     assert config.burst_beats * config.beat_bytes <= 4096
 
 
+def test_the_hardware_that_is_measured_is_the_default() -> None:
+    told = dataclasses.asdict(HardwareConfig())
+    assert {name: told[name] for name in ("data_width", "read_bursts", "read_beats", "write_bursts")} == {
+        "data_width": 64, "read_bursts": 64, "read_beats": 128, "write_bursts": 64,
+    }  # fmt: skip
+    assert (told["fetch_buffer_depth"], told["max_burst_beats"], told["load_jobs"], told["store_jobs"]) == (
+        32,
+        64,
+        4,
+        4,
+    )
+
+
 def test_the_digest_tells_every_field_apart() -> None:
     base = HardwareConfig(max_burst_beats=8)
     changes = {
