@@ -112,10 +112,8 @@ SYMPTOMS: Mapping[int, str] = {
 }
 
 REASONS: Mapping[int, str] = {
-    72: "there is no tuner here yet",
-    143: "there is no tuner here yet",
-    144: "there is no tuner here yet",
-    145: "there is no tuner here yet",
-    148: "there is no tuner here yet",
+    72: "the tuner's own tests do not name it yet",
+    145: "the tuner's own tests do not name it yet",
+    148: "the tuner's own tests do not name it yet",
 }
 """Why no test names a report; a line here counts for nothing once one does."""

@@ -19,8 +19,8 @@ def known(*, in_segment: bool) -> KnownUops:
     words = [encode_uop(MicroOp(dst=n, src=n), CONFIG) for n in range(COUNT)]
     segment = MemorySegment(address=4 * BASE, data=np.array(words, "<u4").tobytes(), name="s")
     memory = MemoryImage(segments=(segment,) if in_segment else ())
-    image = {} if in_segment else {"uops": tuple(words), "uop_base": 4 * BASE}
-    return KnownUops(Program(config=CONFIG, instructions=(Finish(),), memory=memory, **image))
+    image = () if in_segment else tuple(words)
+    return KnownUops(Program(config=CONFIG, instructions=(Finish(),), memory=memory, uops=image, uop_base=4 * BASE))
 
 
 def complete(uops: KnownUops) -> list[bool]:
