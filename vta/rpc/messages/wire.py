@@ -123,7 +123,7 @@ def content_of(body: bytes) -> dict[str, Value]:
         nonlocal left
         left -= 1
         if left < 0:
-            raise ValueError(f"more than {_MOST_LISTS} lists and maps")
+            raise WireError(f"more than {_MOST_LISTS} lists and maps")
         return part
 
     try:
