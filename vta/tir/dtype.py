@@ -28,7 +28,7 @@ class Kind(StrEnum):
 
 _PATTERN = re.compile(r"(int|uint|float)(\d+)(?:x(\d+))?|(bool|handle)(?:x(\d+))?")
 _FLOAT_BITS = (16, 32, 64)
-_SHORT = {"int": "int32", "uint": "uint32", "float": "float32", "uint1": "bool"}
+_SHORT = {"int": "int32", "uint": "uint32", "float": "float32"}
 """Other names that TVM has for a type."""
 
 

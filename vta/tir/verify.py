@@ -170,8 +170,6 @@ class _Checker:
         if len(stmt.stmts) < 2:
             self._fail(f"a sequence has {len(stmt.stmts)} statements; expected at least two (build it with tir.seq)")
         for item in stmt.stmts:
-            if isinstance(item, SeqStmt):
-                self._fail("a sequence lies directly in a sequence (build it with tir.seq)")
             self.statement(item)
 
     def _store(self, stmt: BufferStore) -> None:

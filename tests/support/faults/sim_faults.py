@@ -136,7 +136,7 @@ SIM_FAULTS: tuple[SourceFault, ...] = (
         "nest.trips, rest.src",
         "(nest.trips + 1) >> 1, rest.src",
     ),
-    SourceFault("turns come in pairs", gemm._emit_products, "turn * factor", "(turn >> 1) * factor"),
+    SourceFault("turns come in pairs", gemm._emit_box, "turn * factor", "(turn >> 1) * factor"),
     SourceFault(
         "GEMM halves a factor of inputs",
         gemm._emit_steps,

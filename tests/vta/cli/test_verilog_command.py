@@ -53,7 +53,7 @@ def test_without_a_file_the_text_of_the_axi_shell_goes_to_the_screen(
 def test_an_impossible_width_is_a_sentence(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--config", config, "--data-width", "48") == 1
     error = capsys.readouterr().err
-    assert error == "error: --set: data_width is 48, but it must be one of 64, 128, 256, 512\n"
+    assert error == "error: --data-width: data_width is 48, but it must be one of 64, 128, 256, 512\n"
 
 
 def test_every_size_of_the_hardware_can_be_set(

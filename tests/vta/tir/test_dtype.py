@@ -69,4 +69,4 @@ def test_only_integers_have_bounds() -> None:
 
 
 def test_short_names_are_tvms() -> None:
-    assert [DType(name) for name in ("int", "uint", "float", "uint1")] == ["int32", "uint32", "float32", "bool"]
+    assert [DType(name) for name in ("int", "uint", "float")] == ["int32", "uint32", "float32"]

@@ -128,10 +128,6 @@ OTHER = decl_buffer((4,), "int32", "other")
             "a sequence has 1 statements; expected at least two (build it with tir.seq), in: n: int32",
         ),
         (
-            SeqStmt((Evaluate(n.asexpr()), SeqStmt((Evaluate(n.asexpr()), Evaluate(n.asexpr()))))),
-            "a sequence lies directly in a sequence (build it with tir.seq), in: n: int32",
-        ),
-        (
             For(i, const(0, "int64"), const(4), Evaluate(n)),
             "loop variable is int32, but min is int64, in: for (i: int32, 0i64, 4) {",
         ),

@@ -168,7 +168,7 @@ class Operators:
 
     def __invert__(self) -> Expr:
         expr = self.asexpr()
-        if expr.dtype == BOOL:
+        if expr.dtype.element == BOOL:
             return expr_package.Not(expr)
         if not expr.dtype.is_int:
             raise ExprError(f"{Builtin.BITWISE_NOT} needs an integer, not {expr.dtype}")
