@@ -22,12 +22,11 @@ from collections.abc import Callable
 import numpy as np
 
 import vta
-from bench.threads import Verdict, Work, in_threads
+from bench.threads import Verdict, Work, adding, in_threads
 from runtime.executor.runner import NetworkRunner
 from runtime.memory.array import DeviceArray
 from runtime.session import Session
 from tests.support.relay.random_networks import random_network
-from vta import te
 from vta.relay.backend.session import compile_model
 from vta.relay.interpreter import run as interpreted
 
@@ -44,17 +43,7 @@ def module_job(rng: np.random.Generator, session: Session) -> Job:
     env = vta.get_env()
     tiles, addend = int(rng.integers(1, 100)), int(rng.integers(-1000, 1000))
     shape = (tiles, env.BATCH, env.BLOCK_OUT)
-    a = te.placeholder(shape, "int32", "a")
-    loaded = te.compute(shape, lambda *i: a(*i), "loaded")
-    added = te.compute(shape, lambda *i: loaded(*i) + addend, "added")
-    out = te.compute(shape, lambda *i: added(*i).astype(env.out_dtype), "out")
-    schedule = te.create_schedule(out.op)
-    for stage in (loaded, added):
-        schedule[stage].set_scope(env.acc_scope)
-    schedule[added].pragma(added.op.axis[0], env.alu)
-    for stage in (loaded, out):
-        schedule[stage].pragma(stage.op.axis[0], env.dma_copy)
-    module = vta.build(schedule, [a, out])
+    module = adding(addend, tiles=tiles)
 
     def job(rng: np.random.Generator) -> None:
         numbers = rng.integers(-(1 << 20), 1 << 20, shape).astype(np.int32)

@@ -118,11 +118,16 @@ def memory_stress(count: int, *, seconds: float, seed: int) -> Verdict:
 
 def add_seven() -> vta.Module:
     """Return a module that adds 7 to 64 tiles."""
+    return adding(7, tiles=64)
+
+
+def adding(addend: int, *, tiles: int) -> vta.Module:
+    """Return a module that adds a number to int32 tiles, and stores what the output's type holds of it."""
     env = vta.get_env()
-    shape = (64, env.BATCH, env.BLOCK_OUT)
+    shape = (tiles, env.BATCH, env.BLOCK_OUT)
     a = te.placeholder(shape, "int32", "a")
     loaded = te.compute(shape, lambda *i: a(*i), "loaded")
-    added = te.compute(shape, lambda *i: loaded(*i) + 7, "added")
+    added = te.compute(shape, lambda *i: loaded(*i) + addend, "added")
     out = te.compute(shape, lambda *i: added(*i).astype(env.out_dtype), "out")
     schedule = te.create_schedule(out.op)
     for stage in (loaded, added):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import vta
+from bench.threads import adding
 from isa.config import VTAConfig
 from runtime.memory.array import DeviceArray
 from runtime.session import Session
-from vta import te
 from vta.codegen import Module
 
 THREADS, ROUNDS = 4, 12
@@ -27,19 +27,7 @@ def _threads_switch_often() -> Iterator[None]:
 
 def add(constant: int) -> Module:
     """Return a module that adds ``constant`` to eight tiles."""
-    env = vta.get_env()
-    shape = (8, env.BATCH, env.BLOCK_OUT)
-    a = te.placeholder(shape, "int32", "a")
-    loaded = te.compute(shape, lambda *i: a(*i), "loaded")
-    added = te.compute(shape, lambda *i: loaded(*i) + constant, "added")
-    out = te.compute(shape, lambda *i: added(*i).astype(env.out_dtype), "out")
-    schedule = te.create_schedule(out.op)
-    for stage in (loaded, added):
-        schedule[stage].set_scope(env.acc_scope)
-    schedule[added].pragma(added.op.axis[0], env.alu)
-    for stage in (loaded, out):
-        schedule[stage].pragma(stage.op.axis[0], env.dma_copy)
-    return vta.build(schedule, [a, out])
+    return adding(constant, tiles=8)
 
 
 def session() -> Session:
