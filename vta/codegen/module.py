@@ -88,6 +88,7 @@ class Function:
         if self._native is None:
             address = self._module.linked.address[self.name]
             self._native = ctypes.CFUNCTYPE(ctypes.c_int32, *c_signature(self.info))(address)
+        packed_call.kept_error()  # one that a caller of compiled code by its C interface left is not this call's
         code = self._native(*bound.values)
         if code:
             error = packed_call.kept_error()

@@ -1,5 +1,6 @@
 """Compiled code calls functions of Python: numbers, texts and arrays go there, numbers and errors come back."""
 
+import ctypes
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,11 +13,12 @@ from runtime.packed_func import register_func, remove_global_func
 from vta import tir
 from vta.build_module import build_generic
 from vta.codegen.llvm_types import CodegenError
+from vta.codegen.module import HostCodeError
 from vta.tir.calls import call_packed
 from vta.tir.dtype import DType
 from vta.tir.expr import Broadcast, Builtin, Call, StringImm
 from vta.tir.func import PrimFunc
-from vta.tir.stmt import BufferStore, Evaluate, For, seq
+from vta.tir.stmt import AssertStmt, BufferStore, Evaluate, For, seq
 
 NAME = "test.packed.called"
 
@@ -73,6 +75,17 @@ def test_an_error_of_the_function_is_the_callers(registered: Callable[[Callable[
     assert kept_error() is None
     assert list(symbols()) == ["__vta_call_packed"]
     assert list(Kind) == [0, 1, 2, 3, 4]
+
+
+def test_an_error_that_another_caller_left_is_not_raised() -> None:
+    (address,) = symbols().values()
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, *[ctypes.c_void_p] * 2, ctypes.c_int32, ctypes.c_void_p)
+    assert kind(address)(b"test.packed.nobody", None, None, 0, None) == 1
+    n = tir.Var("n")
+    module = build_generic(PrimFunc("f", (n,), AssertStmt(n > 0, "n must be positive", Evaluate(n))))
+    with pytest.raises(HostCodeError) as caught:
+        module(0)
+    assert str(caught.value) == "function 'f': n must be positive"
 
 
 def test_vectors_are_no_arguments() -> None:
