@@ -6,7 +6,7 @@ tests/runtime/devices/test_hardware_settings.py.
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import TypeGuard
 
 from isa.config_file import read_mapping
@@ -14,7 +14,7 @@ from isa.machine.hardware_config import HardwareConfig, HardwareConfigError
 from isa.printable import short
 from runtime.devices.device import DEFAULT_LATENCY, MOST_LATENCY, HardwareSetup
 
-__all__ = ["HARDWARE_KEYS", "OF_MEMORY", "hardware_setup", "read_hardware_keys"]
+__all__ = ["HARDWARE_KEYS", "OF_MEMORY", "hardware_setup", "keys_of", "read_hardware_keys"]
 
 OF_MEMORY = ("memory_latency", "stall_seed")
 """Keys of the simulated memory."""
@@ -46,6 +46,11 @@ def hardware_setup(keys: Mapping[str, object], *, where: str = "hardware") -> Ha
             f"{where}: stall_seed is {short(seed)}, but it must be a whole number from 0 to 2^64 - 1"
         )
     return HardwareSetup(hardware=hardware, latency=latency, stall_seed=seed)
+
+
+def keys_of(setup: HardwareSetup) -> dict[str, int | None]:
+    """Return all keys with the values of ``setup``, so that ``hardware_setup`` makes an equal one."""
+    return {**asdict(setup.hardware), "memory_latency": setup.latency, "stall_seed": setup.stall_seed}
 
 
 def read_hardware_keys(path: str) -> Mapping[str, object]:

@@ -146,15 +146,17 @@ def test_total() -> None:
 def test_spare() -> None:
     assert spare(7) == 7
 """
+OTHERS = (("tests/sub/conftest.py", ""), ("tests/sub/test_nothing.py", "def test_nothing() -> None:\n    pass\n"))
+"""Files of tests in a folder with a conftest of its own, which pytest asks its plugins about."""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mutants are tried in forks")
-@pytest.mark.parametrize("mode", [[], ["--named"]], ids=["measured", "named"])
+@pytest.mark.parametrize("mode", [["--tests", "tests"], ["--named"]], ids=["measured", "named"])
 def test_survivors_are_told_with_their_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], mode: list[str]
 ) -> None:
-    for name, text in (("isa/sums.py", PACKAGE), ("tests/test_sums.py", TESTS), ("isa/__init__.py", "")):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name, text in (("isa/sums.py", PACKAGE), ("tests/test_sums.py", TESTS), ("isa/__init__.py", ""), *OTHERS):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     for folder in ("source_mutation/changes.py", "source_mutation/swap.py", "source_mutation/nursery.py"):
         (tmp_path / "bench" / folder).parent.mkdir(parents=True, exist_ok=True)

@@ -10,11 +10,12 @@ from vta.autotvm.errors import TuningError, TuningWarning
 from vta.autotvm.history import apply_history_best
 from vta.autotvm.measure.inputs import MeasureErrorNo, MeasureInput, MeasureResult
 from vta.autotvm.measure.local import LocalBuilder, LocalRunner, MeasureOption, measure_option
+from vta.autotvm.measure.remote import RPCRunner
 from vta.autotvm.space import ConfigEntity, ConfigSpace, SpaceError
 from vta.autotvm.template import get_config, template
 
 __all__ = [
     "ConfigEntity", "ConfigSpace", "LocalBuilder", "LocalRunner", "MeasureErrorNo", "MeasureInput", "MeasureOption",
-    "MeasureResult", "SpaceError", "TuningError", "TuningWarning", "apply_history_best", "callback", "get_config",
-    "measure", "measure_option", "record", "task", "template", "tuner",
+    "MeasureResult", "RPCRunner", "SpaceError", "TuningError", "TuningWarning", "apply_history_best", "callback",
+    "get_config", "measure", "measure_option", "record", "task", "template", "tuner",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from weakref import WeakKeyDictionary
 
 from isa.errors import VTAError
@@ -23,6 +24,7 @@ from vta.rpc.messages.wire import MESSAGE_BYTES, body_of
 
 __all__ = ["Caller", "error_of"]
 
+_GOODBYE_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 _AHEAD = 8
 """Calls that are sent before the first of them is answered; a server keeps more answers (``KEPT_ANSWERS``)."""
@@ -56,12 +58,16 @@ class Caller:
         self._line = _Line(address, opening, reconnect_seconds)
         self.sent: WeakKeyDictionary[Module, object] = WeakKeyDictionary()
         """Modules of this process that were sent, and what they are there."""
+        self.call_seconds = 0.0
+        """What a call may take, 0 for as long as the server lets it."""
         self.opened = self._line.opened
         """What the server said of the session."""
         self.close = weakref.finalize(self, self._line.close)
 
     def call(self, operation: str, **content: object) -> Fields:
         """Return the answer to a call; raises what went wrong there, or ``LostError`` if the session is gone."""
+        if self.call_seconds:
+            content = {**content, "seconds": self.call_seconds}
         return self._line.calls(operation, iter((content,)))[0]
 
     def calls(self, operation: str, contents: Iterator[Mapping[str, object]]) -> list[Fields]:
@@ -117,7 +123,7 @@ class _Line:
                 if answers[-1].has("error"):
                     error = error or error_of(answers[-1])
             if isinstance(error, LostError):
-                self._give_up(str(error))
+                self._end(str(error))
             if error is not None:
                 raise error
             return answers
@@ -168,17 +174,8 @@ class _Line:
     def close(self) -> None:
         """End the session; a second time does nothing."""
         with self._lock:
-            if self.closed:
-                return
-            self.closed = "the session was closed"
-            if self._channel is None:
-                return
-            try:
-                self._channel.wait_seconds(5.0)
-                self._exchange(body_of({"op": "close"}))
-            except (VTAError, OSError):
-                pass  # the server ends it by itself
-            self._channel.close()
+            if not self.closed:
+                self._end("the session was closed")
 
     def _exchange(self, body: bytes) -> Fields:
         if self._channel is None:
@@ -188,6 +185,15 @@ class _Line:
         if answer.has("error"):
             raise error_of(answer)
         return answer
+
+    def _end(self, reason: str) -> None:
+        """End the session for a ``reason``, and tell the server, so that others get its device at once."""
+        self.closed = reason
+        if self._channel is not None:
+            with suppress(VTAError, OSError):  # the server ends it by itself, if later
+                self._channel.wait_seconds(_GOODBYE_SECONDS)
+                self._exchange(body_of({"op": "close"}))
+        self._drop()
 
     def _drop(self) -> None:
         if self._channel is not None:

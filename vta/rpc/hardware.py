@@ -21,10 +21,12 @@ def get_bitstream_path() -> str:
 def reconfig_runtime(remote: LocalSession | RemoteSession) -> None:
     """See that the session's device has the configuration of the current environment.
 
-    A remote simulator takes it at the beginning of a session. The device of this process is made for its configuration
-    and shared, so there is nothing to change: ``SessionError`` names both if they differ.
+    A remote simulator takes it at the beginning of a session, and ``tsim`` the hardware that the environment names. The
+    device of this process is made for its configuration and shared, so there is nothing to change: ``SessionError``
+    names both if they differ.
     """
-    remote.reconfigure(get_env().config)
+    env = get_env()
+    remote.reconfigure(env.config, env.hardware)
 
 
 def program_fpga(remote: LocalSession | RemoteSession, bitstream: str | None = None) -> None:  # upstream's signature

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Self, cast
 
 from isa.config import VTAConfig
-from runtime.session import Session
+from runtime.devices.device import HardwareSetup
+from runtime.session import Session, SessionError
 from vta.chosen_remote import chosen_remote
 from vta.codegen.module import Module, load_module
 from vta.environment import Environment, get_env
@@ -50,9 +51,15 @@ class LocalSession:
         """The configuration of the device."""
         return self.session.config
 
-    def reconfigure(self, config: VTAConfig) -> None:
+    def reconfigure(self, config: VTAConfig, hardware: HardwareSetup | None = None) -> None:
         """Check that the device has this configuration: what is shared is not changed. Raises ``SessionError``."""
         self.session.require_config(config, "the current environment")
+        found = self.session.device.capabilities.setup
+        if hardware is not None and hardware != found:
+            raise SessionError(
+                f"the current environment is for {hardware}, and the device is {found}; make a session "
+                "of that environment, LocalSession(env)"
+            )
 
     def upload(self, data: str | Path | bytes | bytearray, target: str | None = None) -> None:
         """Copy a file (or bytes, then with a ``target`` name) into the session's folder."""

@@ -14,6 +14,8 @@ import numpy.typing as npt
 from isa.config import VTAConfig
 from isa.program import Program
 from isa.program_file import program_to_bytes
+from runtime.devices.device import HardwareSetup
+from runtime.devices.hardware_settings import keys_of
 from vta.nd import CPU, EXT_DEV
 from vta.rpc.caller import Caller
 from vta.rpc.channel import Address
@@ -35,12 +37,15 @@ class RemoteSession:
         The configuration of its device.
     target : str
         What its device is: ``sim``, ``tsim``, ``reference``.
+    hardware : HardwareSetup or None
+        What its ``tsim`` simulates, as far as ``reconfigure`` said so.
     """
 
     def __init__(self, caller: Caller) -> None:
         self.caller = caller
         self.target = caller.opened.text("target", most=64)
         self.config = VTAConfig.from_dict(caller.opened.mapping("config"), where=str(caller.address))
+        self.hardware: HardwareSetup | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -54,11 +59,19 @@ class RemoteSession:
         """End the session and all that is in it; a second time does nothing."""
         self.caller.close()
 
-    def reconfigure(self, config: VTAConfig) -> None:
-        """Give the device another configuration, as long as the session has no arrays and modules. See ``RpcError``."""
-        if config.digest != self.config.digest:
-            self.caller.call("configure", config=config.to_dict())
-            self.config = config
+    def reconfigure(self, config: VTAConfig, hardware: HardwareSetup | None = None) -> None:
+        """Give the device another configuration, as long as the session has no arrays and modules. See ``RpcError``.
+
+        ``hardware`` is what a ``tsim`` simulates, which stays as it is for None.
+        """
+        if config.digest != self.config.digest or hardware not in (None, self.hardware):
+            keys = None if hardware is None else keys_of(hardware)
+            self.caller.call("configure", config=config.to_dict(), hardware=keys)
+            self.config, self.hardware = config, hardware or self.hardware
+
+    def limit_calls(self, seconds: float) -> None:
+        """Let a call take this long at most, or as long as the server lets it for 0; a longer one ends the session."""
+        self.caller.call_seconds = seconds
 
     def upload(self, data: str | Path | bytes | bytearray, target: str | None = None) -> None:
         """Copy a file (or bytes, then with a ``target`` name) into the session's folder."""

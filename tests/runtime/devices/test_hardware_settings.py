@@ -4,7 +4,7 @@ import pytest
 
 from isa.machine.hardware_config import HardwareConfig, HardwareConfigError
 from runtime.devices.device import HardwareSetup
-from runtime.devices.hardware_settings import HARDWARE_KEYS, hardware_setup
+from runtime.devices.hardware_settings import HARDWARE_KEYS, hardware_setup, keys_of
 
 
 def test_keys_are_those_of_the_hardware_and_of_its_memory() -> None:
@@ -16,6 +16,14 @@ def test_keys_are_those_of_the_hardware_and_of_its_memory() -> None:
 def test_what_is_given_is_set_and_the_rest_is_as_usual() -> None:
     found = hardware_setup({"data_width": 128, "memory_latency": 64, "stall_seed": 7})
     assert found == HardwareSetup(hardware=HardwareConfig(data_width=128), latency=64, stall_seed=7)
+
+
+@pytest.mark.parametrize("stall_seed", [None, 7])
+def test_a_setup_has_keys_that_make_it(stall_seed: int | None) -> None:
+    setup = HardwareSetup(hardware=HardwareConfig(data_width=128, inst_queue_depth=4), latency=9, stall_seed=stall_seed)
+    keys = keys_of(setup)
+    assert tuple(keys) == HARDWARE_KEYS
+    assert hardware_setup(keys) == setup
 
 
 @pytest.mark.parametrize(

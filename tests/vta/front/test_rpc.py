@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import vta
+from runtime.devices.device import HardwareSetup
 from runtime.session import SessionError
 from tests.support.configs import CONFIGS
 from vta import rpc, te
@@ -88,6 +89,19 @@ def test_uploads_that_make_no_sense_are_refused(tmp_path: Path) -> None:
         with pytest.raises(rpc.RpcError) as error:
             action()
         assert str(error.value) == text
+
+
+def test_hardware_of_another_environment_is_refused() -> None:
+    remote = rpc.LocalSession(
+        vta.Environment({**CONFIGS["default"].to_dict(), "TARGET": "tsim"}, hardware={"memory_latency": 2})
+    )
+    remote.reconfigure(remote.config, HardwareSetup(latency=2))
+    with pytest.raises(SessionError) as error:
+        remote.reconfigure(remote.config, HardwareSetup(latency=3))
+    assert str(error.value) == (
+        f"the current environment is for {HardwareSetup(latency=3)}, and the device is {HardwareSetup(latency=2)}; "
+        "make a session of that environment, LocalSession(env)"
+    )
 
 
 def test_devices_of_a_session() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import vta
 from isa.program_file import program_to_bytes
+from runtime.devices.device import HardwareSetup
 from runtime.executor.container import network_to_bytes
 from runtime.executor.runner import NetworkRunner
 from runtime.memory.array import ArrayError
@@ -27,7 +28,7 @@ from vta.rpc.remote import RemoteSession
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Running]:
-    with running_server(targets=["sim", "reference"]) as running:
+    with running_server(targets=["sim", "reference", "tsim"]) as running:
         yield running
 
 
@@ -62,6 +63,56 @@ def test_upstreams_way_of_running(remote: RemoteSession, tmp_path: Path) -> None
     assert repr(f) == "<remote module: copy(A: int32[1, 1, 1, 16], C: int8[1, 1, 1, 16])>"
 
 
+def test_upstreams_way_of_running_on_the_hardware_that_the_environment_names(server: Running, tmp_path: Path) -> None:
+    """``tsim`` counts the cycles that it counts in this process, with every latency of the memory."""
+    module = copy_program(vta.get_env())
+    module.save(tmp_path / "copy.o")
+    values = np.arange(-8, 8, dtype=np.int32).reshape(1, 1, 1, 16)
+    for latency in (None, 60):
+        env = vta.Environment(CONFIGS["default"], hardware=latency and {"memory_latency": latency})
+        with session_on(server.port, target="tsim") as remote, env:
+            vta.reconfig_runtime(remote)
+            remote.upload(tmp_path / "copy.o")
+            f = remote.load_module("copy.o")
+            ctx = remote.ext_dev(0)
+            a, c = vta.nd.array(values, ctx), vta.nd.empty(values.shape, "int8", ctx)
+            f(a, c)
+            remote.get_function("vta.tsim.profiler_clear")()
+            f(a, c)
+            there = json.loads(str(remote.get_function("vta.tsim.profiler_status")()))
+            np.testing.assert_array_equal(c.numpy(), values.astype(np.int8))
+            assert len(f.time_evaluator(f.entry_name, ctx, number=2, repeat=3)(a, c).results) == 3
+        local = Session(env.config, "tsim", setup=env.hardware)
+        here = vta.nd.Device(vta.nd.EXT_DEV, 0, local)
+        a, c = vta.nd.array(values, here), vta.nd.empty(values.shape, "int8", here)
+        module(a, c)
+        local.device.clear_stats()
+        module(a, c)
+        assert there == local.device.stats.as_dict()
+        assert there["cycle_count"] > 2 * (latency or 1)
+
+
+def test_hardware_is_for_devices_that_have_it(remote: RemoteSession) -> None:
+    for _ in range(2):  # what is refused leaves the device as it was
+        with pytest.raises(SessionError) as error:
+            remote.reconfigure(remote.config, HardwareSetup(latency=3))
+        assert str(error.value) == (
+            "device 'sim' has no hardware to set up; run on 'tsim' (`--target tsim`), or leave its sizes out"
+        )
+        assert vta.nd.array(np.arange(3), remote.ext_dev(0)).numpy().tolist() == [0, 1, 2]
+
+
+def test_a_client_can_bound_its_calls(server: Running) -> None:
+    with session_on(server.port, target="reference") as remote:
+        remote.limit_calls(60.0)
+        place = remote.ext_dev(0)
+        vta.nd.empty((1,), "int8", place)
+        remote.limit_calls(1e-6)
+        with pytest.raises(rpc.LostError) as error:
+            vta.nd.empty((1,), "int8", place)
+        assert str(error.value) == "the call took longer than 1e-06 s and was ended; the session is over"
+
+
 @pytest.mark.parametrize("target", ["sim", "reference"])
 def test_a_device_of_a_kind_is_chosen_by_tvms_key(server: Running, target: str) -> None:
     with session_on(server.port, target=target) as remote:
@@ -71,7 +122,7 @@ def test_a_device_of_a_kind_is_chosen_by_tvms_key(server: Running, target: str) 
 def test_a_kind_that_is_not_there_is_refused(server: Running) -> None:
     with pytest.raises(rpc.RpcError) as error:
         session_on(server.port, target="pynq")
-    assert str(error.value) == "the server has no device 'pynq'; it has reference, sim"
+    assert str(error.value) == "the server has no device 'pynq'; it has reference, sim, tsim"
 
 
 def test_functions_of_the_cpu_run_in_the_servers_memory(remote: RemoteSession, tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ def test_a_call_that_takes_too_long_ends_its_session_and_no_other(tmp_path: Path
 
 
 def test_a_device_process_that_dies_is_told_and_replaced(tmp_path: Path) -> None:
-    with running_server() as server:
+    with running_server(limits=ServerLimits(linger_seconds=3600)) as server:
         session = session_on(server.port)
         ready(session, tmp_path)
         os.kill(pid_of(server), signal.SIGKILL)
@@ -234,6 +234,7 @@ def test_a_device_process_that_dies_is_told_and_replaced(tmp_path: Path) -> None
         assert str(error.value) == "the device's process was ended by SIGKILL; the session is over"
         with pytest.raises(rpc.LostError):
             session.upload(b"", "x")
+        assert until(lambda: server.server.pool.free == 1)  # at once: nobody comes back to such a session
         session.close()
         with session_on(server.port) as other:
             f, a, c = ready(other, tmp_path)

@@ -6,6 +6,7 @@ Cycles are exact and the same every time, so a choice runs once. Tests: tests/vt
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from vta.build_module import build
 from vta.codegen import Module
 from vta.nd import EXT_DEV, Device, array, empty
 
-__all__ = ["Built", "LocalBuilder", "LocalRunner", "MeasureOption", "measure_option"]
+__all__ = ["Built", "LocalBuilder", "LocalRunner", "MeasureOption", "Runner", "failed", "measure_option"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +36,13 @@ class Built:
     args: Sequence[te.Tensor]
 
 
+class Runner(Protocol):
+    """Runs choices: ``LocalRunner`` here, ``RPCRunner`` on the devices of others."""
+
+    def run(self, built: Built) -> MeasureResult:
+        """Return the cost of a choice, or the error that there was."""
+
+
 class LocalBuilder:
     """Builds choices in this process."""
 
@@ -43,13 +51,13 @@ class LocalBuilder:
         try:
             schedule, args = task.instantiate(config)
         except VTAError as error:
-            return _failed(MeasureErrorNo.INSTANTIATION_ERROR, error)
+            return failed(MeasureErrorNo.INSTANTIATION_ERROR, error)
         try:
             with task.env:
                 module = build(schedule, list(args), target=task.env.target, name="main")
                 _ = module.linked  # made when a function is first called
         except VTAError as error:
-            return _failed(MeasureErrorNo.COMPILE_HOST, error)
+            return failed(MeasureErrorNo.COMPILE_HOST, error)
         return Built(task, config, module, args)
 
 
@@ -77,7 +85,7 @@ class LocalRunner:
                 result = _run(built, case, session)
             except VTAError as error:
                 del self._sessions[built.task.env, name]  # what it is in the middle of is nobody's business
-                return _failed(MeasureErrorNo.RUNTIME_DEVICE, error)
+                return failed(MeasureErrorNo.RUNTIME_DEVICE, error)
             if not case.is_right(result):
                 wrong = f"on {name}, the result is not what the operator means"
                 return MeasureResult((), MeasureErrorNo.WRONG_ANSWER, wrong)
@@ -104,7 +112,7 @@ class MeasureOption:
     """How a tuner measures."""
 
     builder: LocalBuilder
-    runner: LocalRunner
+    runner: Runner
 
     def measure(self, task: Task, config: ConfigEntity) -> MeasureResult:
         """Return the cost of a choice, or the error that there was."""
@@ -112,7 +120,7 @@ class MeasureOption:
         return built if isinstance(built, MeasureResult) else self.runner.run(built)
 
 
-def measure_option(builder: LocalBuilder, runner: LocalRunner) -> MeasureOption:
+def measure_option(builder: LocalBuilder, runner: Runner) -> MeasureOption:
     """Return how a tuner measures: what builds choices, and what runs them."""
     return MeasureOption(builder, runner)
 
@@ -128,5 +136,6 @@ def _run(built: Built, case: Case, session: Session) -> npt.NDArray[np.generic]:
     return out.numpy()
 
 
-def _failed(kind: MeasureErrorNo, error: VTAError) -> MeasureResult:
+def failed(kind: MeasureErrorNo, error: VTAError) -> MeasureResult:
+    """Return the result of a choice that ended in an error."""
     return MeasureResult((), kind, str(error), timestamp=time.time())

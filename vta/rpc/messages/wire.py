@@ -17,7 +17,7 @@ __all__ = [
     "body_of", "content_of", "packed",
 ]  # fmt: skip
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Version of the messages: both sides must have the same."""
 
 CHUNK = 1 << 20

@@ -95,8 +95,10 @@ class ServedSession:
             self.folder.existing(message.text("name", most=1024))
         if operation == "load_module":
             link.used = True
+        most = self._limits.call_seconds
+        seconds = min(most, message.real("seconds") or most) if message.has("seconds") else most
         try:
-            return await link.ask(message.body, seconds=self._limits.call_seconds)
+            return await link.ask(message.body, seconds=seconds)
         except LostError as error:
             link.used = True
             self.over = str(error)

@@ -15,6 +15,8 @@ import numpy.typing as npt
 from isa.config import VTAConfig
 from isa.limits import DEFAULT_LIMITS
 from isa.program_file import load_program
+from runtime.devices.device import HardwareSetup
+from runtime.devices.hardware_settings import hardware_setup
 from runtime.executor.container import load_network
 from runtime.executor.runner import NetworkRunner
 from runtime.memory.array import DeviceArray, HostArray, MappedArray
@@ -48,6 +50,8 @@ class Workshop:
     def __init__(self, config: VTAConfig, target: str, folder: Path, memory: int) -> None:
         self.folder, self.target, self._memory = folder, target, memory
         self.session = Session(config, target, memory_limit=memory)
+        self._setup: HardwareSetup | None = None
+        """What ``configure`` said of the hardware."""
         self.arrays: dict[int, MappedArray] = {}
         self.modules: dict[int, Module] = {}
         self.networks: dict[int, NetworkRunner] = {}
@@ -65,18 +69,31 @@ class Workshop:
         return OPERATIONS[name](self, message)
 
     def configure(self, message: Fields) -> Answer:
-        """Take another configuration, as long as there is nothing that was made for the one before."""
+        """Take another configuration or hardware, as long as there is nothing that was made for the one before."""
         config = VTAConfig.from_dict(message.mapping("config"), where="configuration")
-        if config.digest != self.session.config.digest:
+        setup = self._setup
+        if message.has("hardware"):
+            setup = hardware_setup(message.mapping("hardware"))
+        if config.digest != self.session.config.digest or setup != self._setup:
             if self.arrays or self.modules or self.networks:
                 raise RpcError(
                     f"the session is {self.session.config.bitstream} and has arrays or modules already; reconfigure it "
                     "at its beginning"
                 )
-            del self.session  # and its memory, for which there may be no room beside another one
-            gc.collect()
-            self.session = Session(config, self.target, memory_limit=self._memory)
+            self._change(config, setup)
         return {"config": config.to_dict()}
+
+    def _change(self, config: VTAConfig, setup: HardwareSetup | None) -> None:
+        """Make the device anew; if the new one cannot be made, the old one stays what it was."""
+        before = self.session.config, self._setup
+        del self.session  # and its memory, for which there may be no room beside another one
+        gc.collect()
+        try:
+            self.session = Session(config, self.target, setup=setup, memory_limit=self._memory)
+        except BaseException:
+            self.session = Session(before[0], self.target, setup=before[1], memory_limit=self._memory)
+            raise
+        self._setup = setup
 
     def empty(self, message: Fields) -> Answer:
         """Make an array."""
