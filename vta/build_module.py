@@ -13,7 +13,7 @@ from vta import te
 from vta.codegen import CodeTarget, Module, emit_host
 from vta.environment import get_env
 from vta.instrument import PassInfo, PassInstrument
-from vta.loop_options import passes_switched_off, with_options
+from vta.loop_options import passes_switched_off, with_bound_checks, with_options
 from vta.pass_objects import function_of
 from vta.passes import pipelines
 from vta.passes.host.skip_assert import skip_assert
@@ -121,9 +121,12 @@ def _lowered(
             else:
                 instrument(pass_name, func)
 
+    accelerator = scope is PassScope.ACCELERATOR
+
     def one(func: PrimFunc) -> PrimFunc:
+        prepared = with_bound_checks(with_options(func, context), config, context, accelerator=accelerator)
         return pipelines.run(
-            with_options(func, context),
+            prepared,
             config,
             scope=scope,
             disabled=disabled,

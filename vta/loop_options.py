@@ -6,12 +6,14 @@ Tests: tests/vta/front/test_loop_options.py.
 from collections.abc import Mapping
 from dataclasses import replace
 
+from isa.config import VTAConfig
+from vta.passes.optional.instrument_bound_checkers import instrument_bound_checkers
 from vta.tir.expr import IntImm
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import PRAGMA_PREFIX, AttrStmt
 from vta.transform import OptionError, PassContext
 
-__all__ = ["passes_switched_off", "with_options"]
+__all__ = ["passes_switched_off", "with_bound_checks", "with_options", "with_unrolling"]
 
 _PARTITION = "tir.LoopPartition"
 _UNROLL = "tir.UnrollLoop"
@@ -19,7 +21,16 @@ _DISABLE_VECTORIZE = "tir.disable_vectorize"
 _NOALIAS = "tir.noalias"
 
 _PARTITION_KEYS: Mapping[str, type] = {"partition_const_loop": bool, "no_unroll_loop_with_extent_one": bool}
-_UNROLL_KEYS: Mapping[str, type] = {"auto_max_step": int, "explicit_unroll": bool}
+_UNROLL_KEYS: Mapping[str, type] = {
+    "auto_max_step": int, "auto_max_depth": int, "auto_max_extent": int, "explicit_unroll": bool,
+}  # fmt: skip
+_UNROLL_PRAGMAS: Mapping[str, str] = {
+    "explicit_unroll": "unroll_explicit", "auto_max_step": "auto_unroll_max_step",
+    "auto_max_depth": "auto_unroll_max_depth", "auto_max_extent": "auto_unroll_max_extent",
+}  # fmt: skip
+_HOIST = "tir.HoistIfThenElse"
+_HOIST_KEYS: Mapping[str, type] = {"support_block_scope_hosting": bool}
+_BOUND_CHECKERS = "tir.instrument_bound_checkers"
 _ARTICLES: Mapping[type, str] = {bool: "a bool", int: "an int"}
 
 
@@ -35,15 +46,34 @@ def passes_switched_off(context: PassContext) -> set[str]:
 
 def with_options(func: PrimFunc, context: PassContext) -> PrimFunc:
     """Return ``func`` with the unrolling that is asked for, and with what its arguments may be."""
+    _settings(context, _HOIST, _HOIST_KEYS)
+    func = with_unrolling(func, context)
+    if _NOALIAS in context.config:
+        func = replace(func, attrs={**func.attrs, _NOALIAS: bool(context.config[_NOALIAS])})
+    return func
+
+
+def with_unrolling(func: PrimFunc, context: PassContext) -> PrimFunc:
+    """Return ``func`` under the pragmas for the unrolling that is asked for."""
     unroll = _settings(context, _UNROLL, _UNROLL_KEYS)
-    for key, name in (("explicit_unroll", "unroll_explicit"), ("auto_max_step", "auto_unroll_max_step")):
+    for key, name in _UNROLL_PRAGMAS.items():
         if key in unroll:
             value = unroll[key]
             assert isinstance(value, int)
             func = replace(func, body=AttrStmt(None, PRAGMA_PREFIX + name, IntImm(int(value)), func.body))
-    if _NOALIAS in context.config:
-        func = replace(func, attrs={**func.attrs, _NOALIAS: bool(context.config[_NOALIAS])})
     return func
+
+
+def with_bound_checks(func: PrimFunc, config: VTAConfig, context: PassContext, *, accelerator: bool) -> PrimFunc:
+    """Return ``func`` with checks of what it touches, if they are asked for: of programs of the CPU alone."""
+    if not context.config.get(_BOUND_CHECKERS, False):
+        return func
+    if accelerator:
+        raise OptionError(
+            f"option {_BOUND_CHECKERS!r} is for programs of the CPU; for the accelerator's, run them with the "
+            "sanitizer of `vta check` or on the target 'reference'"
+        )
+    return instrument_bound_checkers(func, config)
 
 
 def _settings(context: PassContext, option: str, keys: Mapping[str, type]) -> Mapping[str, object]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from isa.errors import VTAError
 from vta.instrument import PassInfo
+from vta.loop_options import with_unrolling
 from vta.pass_objects import FunctionPass, ModulePass, of_function, prim_func_pass
 from vta.passes.alu.annotate_alu_coproc_scope import annotate_alu_coproc_scope
 from vta.passes.alu.inject_alu_intrin import inject_alu_intrin
@@ -32,6 +33,10 @@ from vta.passes.host.narrow_data_type import narrow_data_type
 from vta.passes.host.skip_assert import skip_assert
 from vta.passes.host.unroll_loop import unroll_loop
 from vta.passes.host.vectorize_loop import vectorize_loop
+from vta.passes.optional.combine_context_call import combine_context_call
+from vta.passes.optional.instrument_bound_checkers import instrument_bound_checkers
+from vta.passes.optional.lower_intrin import lower_intrin
+from vta.passes.optional.rewrite_unsafe_select import rewrite_unsafe_select
 from vta.passes.storage.early_rewrite import early_rewrite
 from vta.passes.storage.lift_alloc_to_scope_begin import lift_alloc_to_scope_begin
 from vta.passes.storage.lower_device_storage_access_info import lower_device_storage_access_info
@@ -39,6 +44,7 @@ from vta.passes.storage.storage_flatten import storage_flatten
 from vta.passes.storage.storage_rewrite import storage_rewrite
 from vta.passes.sync.inject_coproc_sync import inject_coproc_sync
 from vta.passes.vthread.inject_virtual_thread import inject_virtual_thread
+from vta.tir.analysis import verify_memory
 from vta.tir.func import IRModule, PrimFunc
 from vta.tir.stmt import AttrKey
 from vta.transform import PassContext
@@ -50,26 +56,31 @@ __all__ = [
     "BindDeepExpressions",
     "CPUAccessRewrite",
     "CoProcSync",
+    "CombineContextCall",
     "CommonSubexprElimTIR",
     "ConvertForLoopsToSerial",
     "EarlyRewrite",
     "Filter",
     "FoldUopLoop",
     "HoistIfThenElse",
+    "HostMemoryError",
     "InjectALUIntrin",
     "InjectCoProcSync",
     "InjectConv2DTransposeSkip",
     "InjectDMAIntrin",
     "InjectSkipCopy",
     "InjectVirtualThread",
+    "InstrumentBoundCheckers",
     "LiftAllocToScopeBegin",
     "LiftAttrScope",
     "LoopPartition",
     "LowerBlocks",
     "LowerDeviceStorageAccessInfo",
+    "LowerIntrin",
     "NarrowDataType",
     "PassArgumentError",
     "RemoveNoOp",
+    "RewriteUnsafeSelect",
     "SettleLoopEnds",
     "Simplify",
     "SkipAssert",
@@ -77,12 +88,17 @@ __all__ = [
     "StorageRewrite",
     "UnrollLoop",
     "VectorizeLoop",
+    "VerifyMemory",
     "prim_func_pass",
 ]  # fmt: skip
 
 
 class PassArgumentError(VTAError, ValueError):
     """An argument of a pass that means nothing here."""
+
+
+class HostMemoryError(VTAError, RuntimeError):
+    """A function in which the host touches memory that it cannot address."""
 
 
 def _identity(name: str) -> FunctionPass:
@@ -137,8 +153,12 @@ def StorageRewrite() -> FunctionPass:  # noqa: N802
 
 
 def UnrollLoop() -> FunctionPass:  # noqa: N802
-    """Marked loops are written out."""
-    return of_function(unroll_loop, "UnrollLoop")
+    """Marked loops are written out, and those that the option ``tir.UnrollLoop`` of the context allows."""
+
+    def unroll(func: PrimFunc, mod: IRModule, context: PassContext) -> PrimFunc:
+        return unroll_loop(with_unrolling(func, context), mod.config)
+
+    return FunctionPass(unroll, PassInfo(0, "tir.UnrollLoop"))
 
 
 def BindDeepExpressions() -> FunctionPass:  # noqa: N802
@@ -245,6 +265,38 @@ def FoldUopLoop() -> FunctionPass:  # noqa: N802
 def CPUAccessRewrite() -> FunctionPass:  # noqa: N802
     """The host reaches device memory through the runtime."""
     return of_function(cpu_access_rewrite, "CPUAccessRewrite")
+
+
+def InstrumentBoundCheckers() -> FunctionPass:  # noqa: N802
+    """Elements are checked to be there before they are read or written; for functions before storage flattening."""
+    return of_function(instrument_bound_checkers, "InstrumentBoundCheckers")
+
+
+def RewriteUnsafeSelect() -> FunctionPass:  # noqa: N802
+    """Of choices that read memory or divide, only the chosen side is computed."""
+    return of_function(rewrite_unsafe_select, "RewriteUnsafeSelect")
+
+
+def CombineContextCall() -> FunctionPass:  # noqa: N802
+    """The runtime's context is asked for once."""
+    return of_function(combine_context_call, "CombineContextCall")
+
+
+def LowerIntrin() -> FunctionPass:  # noqa: N802
+    """Divisions that round down become shifts, masks and divisions that round towards zero."""
+    return of_function(lower_intrin, "LowerIntrin")
+
+
+def VerifyMemory() -> ModulePass:  # noqa: N802
+    """Nothing changes; a function in which the host touches the accelerator's memory is refused."""
+
+    def check(mod: IRModule, context: PassContext) -> IRModule:  # noqa: ARG001  # a pass's signature
+        for name, func in mod.functions.items():
+            if not verify_memory(func):
+                raise HostMemoryError(f"function {name!r}: the host touches memory that only a device can address")
+        return mod
+
+    return ModulePass(check, PassInfo(0, "tir.VerifyMemory"))
 
 
 def Apply(ftransform: Callable[[PrimFunc], PrimFunc]) -> FunctionPass:  # noqa: N802

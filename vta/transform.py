@@ -32,6 +32,7 @@ OPTIONS: Mapping[str, type | tuple[type, ...]] = {
     "tir.debug_keep_trivial_loop": bool,
     "tir.UnrollLoop": Mapping,
     "tir.LoopPartition": Mapping,
+    "tir.HoistIfThenElse": Mapping,
     "relay.backend.use_auto_scheduler": bool,
     "relay.FuseOps.max_depth": int,
 }

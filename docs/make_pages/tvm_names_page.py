@@ -81,7 +81,8 @@ NAMES: Mapping[str, str] = {
         "InjectVirtualThread StorageRewrite UnrollLoop RemoveNoOp HoistIfThenElse CommonSubexprElimTIR "
         "SkipAssert ConvertForLoopsToSerial LiftAttrScope CoProcSync LowerDeviceStorageAccessInfo Apply "
         "Filter AnnotateEntryFunc InjectPrefetch InjectDoubleBuffer LowerInitBlock MakePackedAPI "
-        "SplitHostDevice ThreadSync LowerWarpMemory"
+        "SplitHostDevice ThreadSync LowerWarpMemory InstrumentBoundCheckers RewriteUnsafeSelect "
+        "CombineContextCall LowerIntrin VerifyMemory"
     ),
     "tvm.arith": (
         "Analyzer ConstIntBound ModularSet IntSet IntervalSet detect_linear_equation detect_clip_bound "
@@ -140,10 +141,12 @@ NOTES: Mapping[str, str] = {
     "tvm.tir.Schedule.set_scope": "the memory is named as in te",
     "tvm.tir.transform.StorageFlatten": "the size of cache lines decides nothing",
     "tvm.tir.transform.NarrowDataType": "to 32 bits alone",
-    "tvm.tir.transform.LowerInitBlock": "a part of `LowerBlocks`",
+    "tvm.tir.transform.InjectDoubleBuffer": "refuses a double-buffered stage: two virtual threads do it",
+    "tvm.tir.transform.LowerInitBlock": "refuses blocks: `LowerBlocks` lowers all of a block",
+    "tvm.tir.transform.LowerWarpMemory": "refuses memory of a warp: there is no GPU",
+    "tvm.tir.transform.SplitHostDevice": "refuses threads of a GPU: there is one program, the host's",
+    "tvm.tir.transform.ThreadSync": "refuses threads of a GPU: there is none",
     "tvm.tir.transform.MakePackedAPI": "arguments are checked by the caller's side (`vta.codegen.arguments`)",
-    "tvm.tir.transform.SplitHostDevice": "there is one program, the host's",
-    "tvm.tir.transform.ThreadSync": "there are no GPU threads",
     "tvm.tir.analysis.verify_gpu_code": "there is no GPU",
     "tvm.arith.Analyzer": "one normal form: `rewrite_simplify` and `canonical_simplify` are `simplify`",
     "tvm.arith.deduce_bound": "conditions linear in the variable, with a constant factor",

@@ -37,6 +37,7 @@ from vta.tir import (
     stmt_functor,
     structural,
 )
+from vta.tir_passes_elsewhere import passes_elsewhere
 
 __all__ = ["tvm_names"]
 
@@ -49,7 +50,6 @@ _TIR_MODULES: Mapping[str, ModuleType] = {
     "analysis": analysis,
     "ir_builder": ir_builder,
     "stmt_functor": stmt_functor,
-    "transform": tir_passes,
 }
 
 
@@ -140,6 +140,7 @@ def _tir_names() -> Tree:
         nodes.update({name: getattr(module, name) for name in module.__all__})
     nodes.update({name: _public(module) for name, module in _TIR_MODULES.items()})
     nodes.update({"Schedule": schedule.Schedule, "ScheduleError": schedule.BlockScheduleError})
+    nodes["transform"] = {**passes_elsewhere(), **_public(tir_passes)}
     nodes["schedule"] = _public(schedule)
     nodes.update({"PrimExpr": expr.Node, "IterVar": IterVar, "PointerType": expr.PointerType})
     nodes.update({"indexdiv": te.indexdiv, "indexmod": te.indexmod, "SizeVar": te.size_var, "div": te.div})

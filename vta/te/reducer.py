@@ -50,25 +50,29 @@ class Reducer(Protocol):
 
 
 def comm_reducer(
-    fcombine: _Combine, fidentity: Callable[..., Scalar | Sequence[Scalar]], name: str = "reduce"
+    fcombine: _Combine, fidentity: Callable[..., Scalar | Sequence[Scalar]] | None = None, name: str = "reduce"
 ) -> Reducer:
     """Return a reduction that combines with ``fcombine`` (commutative, associative).
 
     ``fidentity`` gets the element types and returns the neutral elements. For several values at once, both arguments
-    of ``fcombine`` are tuples, and it returns a tuple.
+    of ``fcombine`` are tuples, and it returns a tuple. Without ``fidentity`` it combines values alone.
     """
 
     def reducer(
         expr: Scalar | Sequence[Scalar],
         axis: _Axes | Scalar,
+        *more: Scalar,
         where: Scalar | None = None,
         init: Scalar | Sequence[Scalar] | None = None,
     ) -> Expr | tuple[Expr, ...]:
         axes = _reduce_axes(axis, name)
         if axes is None:
             if isinstance(expr, tuple | list) or where is not None or init is not None:
-                raise ComputeError(f"{name} of two values takes nothing else; for a reduction give axis=")
-            return convert(fcombine(expr, axis))
+                raise ComputeError(f"{name} of values takes nothing else; for a reduction give axis=")
+            return _combined(fcombine, [expr, axis, *more])
+        if fidentity is None:
+            raise ComputeError(f"{name} reduces over axes with a neutral element: comm_reducer(fcombine, fidentity)")
+        where, init = (more[0] if more else where), (more[1] if len(more) > 1 else init)
         single = not isinstance(expr, tuple | list)
         source = tuple(convert(e) for e in (expr if isinstance(expr, tuple | list) else [expr]))
         combiner = _combiner(fcombine, fidentity, source, single=single)
@@ -79,6 +83,14 @@ def comm_reducer(
 
     reducer.__name__ = reducer.__qualname__ = name
     return reducer  # type: ignore[return-value]  # one body behind both overloads
+
+
+def _combined(fcombine: _Combine, values: Sequence[object]) -> Expr:
+    """Return the values combined from left to right."""
+    result = values[0]
+    for value in values[1:]:
+        result = fcombine(result, value)
+    return convert(result)
 
 
 def _reduce_axes(axis: object, name: str) -> tuple[IterVar, ...] | None:

@@ -102,6 +102,8 @@ def _parameter(param: object, buffer_map: dict[Var, Buffer]) -> Var:
             handle = Var(param.name, HANDLE)
             buffer_map[handle] = param
             return handle
+        case _ if hasattr(param, "asobject"):  # memory of an ``ir_builder``: its pointer
+            return _parameter(param.asexpr(), buffer_map)  # type: ignore[attr-defined]  # it has both
         case _:
             raise FunctionError(f"PrimFunc: parameters are variables and buffers, not {param!r}")
 

@@ -47,7 +47,7 @@ from vta.tir.stmt import (
 
 __all__ = ["BufferVar", "BuilderError", "IRBuilder", "create"]
 
-_KINDS = {"unroll": ForKind.UNROLLED, **{kind.value: kind for kind in ForKind}}
+_KINDS = {"unroll": ForKind.UNROLLED, "vectorize": ForKind.VECTORIZED, **{kind.value: kind for kind in ForKind}}
 
 
 class BuilderError(VTAError, ValueError):
@@ -75,7 +75,9 @@ class BufferVar:
         """Return the pointer."""
         return self.buffer.data
 
-    asobject = asexpr
+    def asobject(self) -> Buffer:
+        """Return the buffer, for parameters of a function."""
+        return self.buffer
 
     def _indices(self, index: object) -> tuple[Expr, ...]:
         given = index if isinstance(index, tuple) else (index,)
@@ -172,6 +174,12 @@ class IRBuilder:
             yield var
 
     @contextmanager
+    def new_scope(self) -> Iterator[None]:
+        """Write a block of its own: what is wrapped around the rest of it ends with it."""
+        with self._block(lambda body: body):
+            yield
+
+    @contextmanager
     def if_scope(self, cond: ExprLike) -> Iterator[None]:
         """Write what is done if ``cond`` holds."""
         test = ops.all(cond)
@@ -193,8 +201,10 @@ class IRBuilder:
             self._blocks[-1].append(before)
             raise
 
-    def scope_attr(self, node: IterVar | Buffer | Var | str | None, attr_key: str, value: ExprLike) -> None:
-        """Put all that follows in this block under an attribute."""
+    def scope_attr(self, node: IterVar | Buffer | Var | IntImm | str | None, attr_key: str, value: ExprLike) -> None:
+        """Put all that follows in this block under an attribute; about a constant means about nothing in particular."""
+        if isinstance(node, IntImm):
+            node = None
         if node is not None and not isinstance(node, IterVar | Buffer | Var):
             raise BuilderError(f"scope_attr: an attribute is about an axis, a buffer or a variable, not {node!r}")
         held = convert(value)

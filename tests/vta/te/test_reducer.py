@@ -7,7 +7,7 @@ import pytest
 from tests.support.compiler.te_run import run
 from vta import te
 from vta.te.tensor import Tensor
-from vta.tir.expr import Max, Min, Reduce
+from vta.tir.expr import Max, Min, Reduce, Var
 
 
 @pytest.fixture
@@ -64,6 +64,14 @@ def test_the_start_of_max_is_the_smallest_value_of_the_type() -> None:
     assert int(reduce.combiner.identity[0]) == -128
 
 
+def test_several_values_are_combined_from_left_to_right() -> None:
+    @te.comm_reducer
+    def less(a: Any, b: Any) -> Any:
+        return a - b
+
+    assert str(less(Var("a"), Var("b"), Var("c"), 4)) == "(((a - b) - c) - 4)"
+
+
 def check(text: str, build: Callable[..., Any]) -> None:
     with pytest.raises((te.ComputeError, te.TensorError)) as error:
         build()
@@ -73,7 +81,11 @@ def check(text: str, build: Callable[..., Any]) -> None:
 def test_misuse_is_refused_with_a_sentence(x: Tensor) -> None:
     k, i = te.reduce_axis((0, 5), "k"), te.compute((3,), lambda i: x[i, 0]).op.axis[0]
     two = te.comm_reducer(lambda a, _b: (a[0],), lambda _t, _u: (0, 0), name="two")
-    check("sum of two values takes nothing else; for a reduction give axis=", lambda: te.sum(x[0, 0], 1, where=k < 2))
+    check("sum of values takes nothing else; for a reduction give axis=", lambda: te.sum(x[0, 0], 1, where=k < 2))
+    check(
+        "reduce reduces over axes with a neutral element: comm_reducer(fcombine, fidentity)",
+        lambda: te.comm_reducer(lambda a, b: a + b)(x[0, k], k),
+    )
     check("max: no axis to reduce over was given", lambda: te.max(x[0, 0], axis=[]))
     check("min: i is not a reduction axis; make one with te.reduce_axis((begin, end))", lambda: te.min(x[0, k], axis=i))
     check(

@@ -131,7 +131,7 @@ def test_what_cannot_be_written_is_refused() -> None:
     with pytest.raises(BuilderError) as error, ib.for_range(0, 2, kind="vector"):
         pass
     assert str(error.value) == (
-        "for_range: kind 'vector' is unknown; there are unroll, serial, parallel, vectorized, unrolled"
+        "for_range: kind 'vector' is unknown; there are unroll, vectorize, serial, parallel, vectorized, unrolled"
     )
     with pytest.raises(BuilderError) as error:
         ib.scope_attr("x", "pragma_unroll", 1)

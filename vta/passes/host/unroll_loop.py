@@ -10,8 +10,10 @@ After::
     A[1] = B[1]*2
     A[2] = B[2]*2
 
-Below ``pragma_auto_unroll_max_step`` = n, every loop goes that becomes at most n stores and calls;
-``pragma_unroll_explicit`` = 0 beside it leaves that to the host's compiler, and so does nothing here.
+Below ``pragma_auto_unroll_max_step`` = n, every loop goes that becomes at most n stores and calls, with at most
+``pragma_auto_unroll_max_depth`` (8) loops in each other inside of it; ``pragma_unroll_explicit`` = 0 beside it leaves
+that to the host's compiler, and marks the loop alone. ``pragma_auto_unroll_max_extent`` = n writes out every loop of at
+most n iterations.
 
 Loops without a constant extent, loops that would become more than 8192 stores and calls, and loops of ALU stages (whose
 iterations are steps of one micro-op kernel anyway) become ordinary loops. Variables that the body defines get a new one
@@ -22,6 +24,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from isa.config import VTAConfig
+from vta.arith.simplify import simplify
 from vta.passes.alu.annotate_alu_coproc_scope import ALU_PRAGMA
 from vta.passes.fresh_definitions import instances
 from vta.passes.host.host_only import is_accelerator_scope
@@ -30,11 +33,13 @@ from vta.tir.deep import deep
 from vta.tir.expr import Expr, IntImm
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import AttrStmt, BufferStore, Evaluate, For, ForKind, Stmt, seq
-from vta.tir.traverse import map_stmt, map_stmt_children, walk
+from vta.tir.traverse import children, map_stmt, map_stmt_children, walk
 
 __all__ = ["unroll_loop"]
 
 _MAX_STEP = "auto_unroll_max_step"
+_MAX_DEPTH = "auto_unroll_max_depth"
+_MAX_EXTENT = "auto_unroll_max_extent"
 _EXPLICIT = "unroll_explicit"
 _MOST_STEPS = 8192
 
@@ -49,6 +54,8 @@ class _Choice:
     """What pragmas around say: serial loops of up to ``max_step`` steps are unrolled, if ``explicit``."""
 
     max_step: int = 0
+    max_depth: int = 8
+    max_extent: int = 0
     explicit: bool = True
 
 
@@ -59,24 +66,47 @@ def _unroll(stmt: Stmt, choice: _Choice) -> Stmt:
             return map_stmt(stmt, _as_serial)
         case AttrStmt(value=IntImm(value=steps)) if is_pragma(stmt, _MAX_STEP):
             return _unroll(stmt.body, replace(choice, max_step=steps))
+        case AttrStmt(value=IntImm(value=depth)) if is_pragma(stmt, _MAX_DEPTH):
+            return _unroll(stmt.body, replace(choice, max_depth=depth))
+        case AttrStmt(value=IntImm(value=extent)) if is_pragma(stmt, _MAX_EXTENT):
+            return _unroll(stmt.body, replace(choice, max_extent=extent))
         case AttrStmt(value=IntImm(value=flag)) if is_pragma(stmt, _EXPLICIT):
             return _unroll(stmt.body, replace(choice, explicit=bool(flag)))
         case AttrStmt() if is_accelerator_scope(stmt):
             choice = _Choice()
         case _:
             pass
+    depth = _depth(stmt.body) if isinstance(stmt, For) and choice.max_step > 0 else 0
     stmt = map_stmt_children(stmt, lambda child: _unroll(child, choice), lambda expr: expr)
     if not isinstance(stmt, For):
         return stmt
+    if not isinstance(stmt.extent, IntImm):
+        stmt = replace(stmt, extent=simplify(stmt.extent))
     match stmt.kind:
         case ForKind.UNROLLED:
             return _written_out(stmt) if _has_few_steps(stmt, _MOST_STEPS) else _as_serial(stmt)
-        case ForKind.SERIAL if choice.max_step > 0 and choice.explicit and _has_few_steps(stmt, choice.max_step):
+        case ForKind.SERIAL if isinstance(stmt.extent, IntImm) and stmt.extent.value <= choice.max_extent:
             return _written_out(stmt)
+        case ForKind.SERIAL if choice.max_step > 0 and depth <= choice.max_depth:
+            if not _has_few_steps(stmt, choice.max_step):
+                return stmt
+            return _written_out(stmt) if choice.explicit else replace(stmt, kind=ForKind.UNROLLED)
         case ForKind.SERIAL | ForKind.PARALLEL | ForKind.VECTORIZED:
             return stmt
         case _:
             assert_never(stmt.kind)
+
+
+def _depth(stmt: Stmt) -> int:
+    """Return how many loops are in each other inside ``stmt``."""
+    deepest, stack = 0, [(stmt, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if isinstance(node, Stmt):
+            depth += isinstance(node, For)
+            deepest = max(deepest, depth)
+            stack += [(child, depth) for child in children(node) if isinstance(child, Stmt)]
+    return deepest
 
 
 def _has_few_steps(loop: For, most: int) -> bool:
