@@ -32,6 +32,7 @@ TESTS = Path(__file__).resolve().parent.parent / "tests" / "bench"
 CORPUS, FINDS = TESTS / "corpus", TESTS / "finds"
 NAMES = (
     "configuration", "assembly", "program", "trace", "capsule", "network", "onnx", "module", "relay", "messages",
+    "records",
 )  # fmt: skip
 
 _LONGEST = 1 << 16

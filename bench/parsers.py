@@ -1,7 +1,8 @@
 """What reads each format that a stranger may have written: one function each, from bytes, that runs nothing.
 
-``FORMATS`` of ``bench.mutations`` says how files are damaged; two formats more are here: graphs as text, and the
-messages of remote sessions. A function returns, or raises a ``VTAError``; anything else is a mistake.
+``FORMATS`` of ``bench.mutations`` says how files are damaged; three formats more are here: graphs as text, messages of
+remote sessions, and logs of tuning (``bench.tuning_logs``). A function returns, or raises a ``VTAError``; anything else
+is a mistake.
 Tests: tests/bench/test_fuzz_corpus.py.
 """
 
@@ -15,6 +16,7 @@ import msgpack
 
 from bench import mutations
 from bench.mutations import Format
+from bench.tuning_logs import damaged_log, logs, read_log
 from isa.check.checker import check
 from isa.config import VTAConfig
 from isa.extents import loop_steps
@@ -114,6 +116,7 @@ PARSERS: Mapping[str, Callable[[bytes], None]] = {
     "module": _module,
     "relay": _relay,
     "messages": _messages,
+    "records": read_log,
 }
 """By the format's name."""
 
@@ -214,5 +217,6 @@ ALL_FORMATS: Mapping[str, Format] = {
     **mutations.FORMATS,
     "relay": Format(".relay", lambda: list(_GRAPHS), _graph),
     "messages": Format(".messages", _conversation, _said),
+    "records": Format(".log", logs, damaged_log),
 }
 """Every format that is fuzzed."""

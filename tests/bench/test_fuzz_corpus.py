@@ -16,7 +16,7 @@ def test_every_format_has_a_parser_and_a_mutator() -> None:
     assert set(NAMES) == set(ALL_FORMATS) == set(PARSERS)
 
 
-@pytest.mark.parametrize("name", ["configuration", "assembly", "program", "network", "relay", "messages"])
+@pytest.mark.parametrize("name", ["configuration", "assembly", "program", "network", "relay", "messages", "records"])
 def test_seeds_are_read(name: str) -> None:
     for data in ALL_FORMATS[name].seeds():
         try:

@@ -2,15 +2,19 @@
 
 from pathlib import Path
 
+import pytest
+
 import vta
 from tests.support.configs import CONFIGS
 from vta.autotvm import MeasureErrorNo, MeasureInput, MeasureResult, apply_history_best
 from vta.autotvm.history import best_config, best_of
 from vta.autotvm.library import tiles_of
 from vta.autotvm.record import encode
+from vta.autotvm.space import ConfigEntity, Entity, OtherOptionEntity, SplitEntity
 from vta.autotvm.task import Task, extract_from_operators
-from vta.topi import Conv2d, Dense
+from vta.topi import Conv2d, Dense, DenseTemplate
 from vta.topi.core.epilogue import Clip, ShiftRight
+from vta.topi.core.operator import OperatorError
 
 LAYER = Dense(16, 64, 64, (ShiftRight(8),))
 
@@ -72,3 +76,19 @@ def test_a_record_without_an_epilogue_is_for_any() -> None:
     given = MeasureInput(f"ext_dev -keys=vta,cpu -device=vta -model={model}", task.workload[:-1], config)
     with apply_history_best([(given, MeasureResult((1.0,)))]):
         assert layer.chosen(env) == tiles_of(layer, config, env)
+
+
+def test_a_dense_record_of_tvm_is_applied_as_it_is() -> None:
+    env = vta.get_env()
+    task = task_on(env)
+    tiles = DenseTemplate(tile_b=4, tile_ci=2, tile_co=1, oc_nthread=2)
+    knobs: dict[str, Entity] = {
+        name: SplitEntity((-1, getattr(tiles, name))) for name in ("tile_b", "tile_ci", "tile_co")
+    }
+    config = ConfigEntity(3, {**knobs, "oc_nthread": OtherOptionEntity(2)})
+    given = MeasureInput(str(task.target), task.workload[:-1], config)
+    with apply_history_best([(given, MeasureResult((1.0,)))]):
+        assert LAYER.schedule(env).tiles == tiles
+        with pytest.raises(OperatorError) as error:
+            LAYER.price(env)
+        assert str(error.value) == "Dense: TVM's DenseTemplate has no model; give MatmulTiles"

@@ -206,8 +206,7 @@ class Dense(Operator):
         )
 
     def _chosen(self, problem: Product, tiles: object) -> MatmulTiles:
-        """Return ``tiles`` if they fit, or tuned ones, or the best ones."""
-        tiles = tuned_tiles(self, problem.env) if tiles is None else tiles
+        """Return ``tiles`` if they fit, or the best ones."""
         tiles = problem.best_tiles(repr(self)) if tiles is None else tiles
         if not isinstance(tiles, MatmulTiles):
             raise OperatorError(f"Dense: tiles are MatmulTiles or a DenseTemplate, not {tiles!r}")
@@ -216,13 +215,15 @@ class Dense(Operator):
 
     def price(self, env: Environment, tiles: object = None) -> Price:
         """Return what a launch with ``tiles`` takes; TVM's ``DenseTemplate`` has no model."""
+        tiles = tuned_tiles(self, env) if tiles is None else tiles
         if isinstance(tiles, DenseTemplate):
             raise OperatorError("Dense: TVM's DenseTemplate has no model; give MatmulTiles")
         problem = self.problem(env)
         return problem.price(self._chosen(problem, tiles))
 
     def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
-        """Return the schedule for ``tiles``: ``MatmulTiles``, TVM's ``DenseTemplate``, or the best that were found."""
+        """Return the schedule for ``tiles``: ``MatmulTiles``, TVM's ``DenseTemplate``, tuned ones, or the best ones."""
+        tiles = tuned_tiles(self, env) if tiles is None else tiles
         if self._is_whole and env.OUT_WIDTH != 8:
             raise OperatorError(f"Dense: results of int32 are stored in bytes, and {env.out_dtype} is no byte")
         problem = self.problem(env)
