@@ -22,7 +22,7 @@ def session_on(port: int, *, reconnect_seconds: float = 10.0, target: str = "", 
 class RawClient:
     """A connection on which a test sends bytes of its own."""
 
-    def __init__(self, port: int, *, seconds: float = 20.0) -> None:
+    def __init__(self, port: int, *, seconds: float = 300.0) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=seconds)
         self.frames = Frames(MESSAGE_BYTES)
 
@@ -65,7 +65,7 @@ class RawClient:
         return side.finish(answer.body)
 
 
-def until(condition: object, seconds: float = 30.0) -> bool:
+def until(condition: object, seconds: float = 300.0) -> bool:
     """Wait until ``condition()`` holds; return whether it did."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -11,7 +11,7 @@ from vta.rpc.messages.fields import Fields
 from vta.rpc.messages.handshake import ClientSide, HandshakeError, ServerSide
 from vta.rpc.messages.key import Key
 from vta.rpc.messages.seal import Seal
-from vta.rpc.messages.wire import Frame, WireError, body_of
+from vta.rpc.messages.wire import PROTOCOL, Frame, WireError, body_of
 
 OTHER = Key(bytes(32))
 
@@ -36,7 +36,7 @@ def test_the_proof_is_the_hmac_of_both_challenges() -> None:
     greeting = server.greeting()
     said = msgpack.unpackb(client.reply(greeting))
     nonce = msgpack.unpackb(greeting)["nonce"]
-    text = b"vta-rpc \x01client\0" + nonce + said["nonce"]
+    text = b"vta-rpc " + bytes([PROTOCOL]) + b"client\0" + nonce + said["nonce"]
     assert said["proof"] == hmac.new(bytes(KEY), text, hashlib.sha256).digest()
 
 
@@ -81,8 +81,10 @@ def test_a_clients_own_proof_does_not_prove_a_server() -> None:
 
 
 def test_another_version_is_named() -> None:
-    greeting = body_of({"vta": 2, "version": "9.9"})
-    with pytest.raises(HandshakeError, match=r"speaks version 2 of the protocol \(vta-toolchain 9\.9\), and this one"):
+    other = PROTOCOL + 1
+    greeting = body_of({"vta": other, "version": "9.9"})
+    told = rf"speaks version {other} of the protocol \(vta-toolchain 9\.9\), and this one version {PROTOCOL} \("
+    with pytest.raises(HandshakeError, match=told):
         ClientSide(KEY, safe=True).reply(greeting)
     with pytest.raises(HandshakeError, match="install the same version on both"):
         ServerSide(KEY, "server", sealed=True).answer(greeting)
@@ -99,7 +101,7 @@ def test_messages_without_seals_are_for_safe_connections_alone() -> None:
 def test_a_short_challenge_is_refused() -> None:
     with pytest.raises(HandshakeError, match="challenge is too short"):
         ClientSide(KEY, safe=True).reply(
-            body_of({"vta": 1, "version": "1", "name": "x", "nonce": b"short", "sealed": True})
+            body_of({"vta": PROTOCOL, "version": "1", "name": "x", "nonce": b"short", "sealed": True})
         )
 
 

@@ -365,7 +365,7 @@ def test_the_journal_has_events_and_no_contents() -> None:
 
 def test_a_server_that_is_killed_and_restarted_says_that_the_session_is_gone(tmp_path: Path) -> None:
     with process_of(tmp_path, "serve") as server:
-        session = session_on(server.port)
+        session = session_on(server.port, reconnect_seconds=300)
         session.upload(slow_program(tmp_path))
         slow = session.load_module("slow.o")
         n, out = (vta.nd.array(np.ones(1, np.int32), session.cpu(0)) for _ in range(2))
