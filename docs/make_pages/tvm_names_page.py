@@ -95,18 +95,28 @@ NAMES: Mapping[str, str] = {
         "sigmoid erf sin cos tan floor ceil round trunc abs negative sign isnan isinf isfinite clip cast "
         "identity full full_like zeros_like ones_like sum max min prod all any mean argmax argmin reshape "
         "transpose expand_dims squeeze concatenate stack split strided_slice take gather where repeat "
-        "tile flip one_hot arange matmul sort topk scatter cumsum sparse_to_dense"
+        "tile flip one_hot arange matmul sort argsort topk searchsorted unique scatter scatter_add scatter_nd "
+        "gather_nd cumsum cumprod sparse_to_dense strided_set invert_permutation einsum tensordot trilu matrix_set_diag "
+        "meshgrid unravel_index shape ndarray_size sliding_window elemwise_sum adv_index collapse_sum sequence_mask "
+        "reverse_sequence nll_loss prelu fast_exp fast_tanh fast_erf reinterpret layout_transform fixed_point_multiply "
+        "image.resize2d nn.utils.get_pad_tuple"
     ),
     "tvm.topi.testing": (
         "conv2d_nchw_python conv2d_nhwc_python depthwise_conv2d_python_nchw conv2d_transpose_nchw_python dilate_python "
         "softmax_python log_softmax_python poolnd_python lrn_python l2_normalize_python layer_norm_python dense "
         "batch_matmul upsampling_python gather_python one_hot strided_slice_python get_injective_schedule "
-        "get_reduce_schedule get_broadcast_schedule resize2d_python adaptive_pool"
+        "get_reduce_schedule get_broadcast_schedule resize2d_python adaptive_pool batch_norm conv2d_hwcn_python "
+        "depthwise_conv2d_python_nhwc gather_nd_python instance_norm_python matrix_set_diag scatter_nd sequence_mask "
+        "slice_axis_python space_to_depth_python depth_to_space_python"
     ),
     "tvm.topi.nn": (
         "relu leaky_relu prelu softmax log_softmax dense batch_matmul flatten bias_add batch_norm "
         "layer_norm scale_shift_nchw conv2d_nchw conv2d_nhwc depthwise_conv2d_nchw group_conv2d_nchw "
-        "conv2d_transpose_nchw pool2d global_pool upsampling pad dilate conv2d_NCHWc lrn"
+        "conv2d_transpose_nchw pool2d global_pool upsampling pad dilate conv2d_NCHWc lrn conv1d conv1d_ncw conv1d_nwc "
+        "conv1d_transpose_ncw conv2d_hwcn conv3d_ncdhw conv3d_ndhwc depthwise_conv2d_nhwc pool1d pool3d adaptive_pool "
+        "l2_normalize instance_norm mirror_pad space_to_depth depth_to_space space_to_batch_nd batch_to_space_nd "
+        "fifo_buffer binarize_pack binary_dense fast_softmax bitserial_conv2d_nchw deformable_conv2d_nchw "
+        "correlation_nchw sparse_dense dense_pack simulated_quantize"
     ),
     "tvm.topi.generic": (
         "schedule_extern schedule_injective schedule_reduce"
@@ -150,6 +160,17 @@ NOTES: Mapping[str, str] = {
     "tvm.tir.analysis.verify_gpu_code": "there is no GPU",
     "tvm.arith.Analyzer": "one normal form: `rewrite_simplify` and `canonical_simplify` are `simplify`",
     "tvm.arith.deduce_bound": "conditions linear in the variable, with a constant factor",
+    "tvm.topi.argsort": "stable; no `valid_count`",
+    "tvm.topi.einsum": "no ellipsis",
+    "tvm.topi.unique": "its result has a size that only the data says",
+    "tvm.topi.reinterpret": "no intrinsic reads bits as another type",
+    "tvm.topi.nn.sparse_dense": "its loops have lengths that only the data says",
+    "tvm.topi.gather_nd": "coordinates are limited to the tensor",
+    "tvm.topi.scatter": "an index outside of the tensor ends the call with an error",
+    "tvm.topi.fast_exp": "as exact as `exp`",
+    "tvm.topi.fast_tanh": "as exact as `tanh`",
+    "tvm.topi.fast_erf": "as exact as `erf`",
+    "tvm.topi.image.resize2d": "nearest neighbours and linear; no region of interest",
     "tvm.topi.take": "`clip` and `wrap`; no unchecked reads",
     "tvm.topi.mean": "of floats",
     "tvm.topi.nn.pool2d": "averages of floats; packed images of the accelerator by `vta.topi.nn.pool2d`",

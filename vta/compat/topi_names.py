@@ -29,6 +29,9 @@ _SCHEDULES = tuple(
 )  # fmt: skip
 """Names of schedules for one kind of layer: all of them are the default one here."""
 
+_SEQUENCES = ("reverse_sequence", "sequence_mask")
+"""What stands with layers here, and with the functions on tensors in TVM."""
+
 _PLAIN_RANK = 4
 """Dimensions of an image that is not packed for the accelerator."""
 
@@ -37,9 +40,15 @@ def topi_names() -> Tree:
     """Return the tree of names below ``tvm.topi``."""
     flat = {
         **_names(cpu.elementwise), **_names(cpu.pairs), **_names(cpu.reductions), **_names(cpu.rearrange),
-        "matmul": cpu.nn.matmul,
+        **_names(cpu.ordering), **_names(cpu.scatters), **_names(cpu.matrices), **_named(cpu.spatial, _SEQUENCES),
+        **_named(cpu.norms, ("nll_loss",)), "prelu": cpu.nn.prelu, "matmul": cpu.nn.matmul,
+        "fast_exp": cpu.elementwise.exp, "fast_tanh": cpu.elementwise.tanh, "fast_erf": cpu.elementwise.erf,
     }  # fmt: skip
-    layers = {**_names(cpu.nn), **_names(cpu.convolution), **_names(cpu.pooling)}
+    layers = {
+        **_names(cpu.nn), **_names(cpu.convolution), **_names(cpu.convolutions), **_names(cpu.pooling),
+        **_names(cpu.norms), **_names(cpu.spatial), "adaptive_pool": cpu.resize.adaptive_pool,
+        "fast_softmax": cpu.nn.softmax, "utils": {"get_pad_tuple": _pad_tuple}, "util": {"get_pad_tuple": _pad_tuple},
+    }  # fmt: skip
     generic = {**dict.fromkeys(_SCHEDULES, cpu.schedules.schedule_extern), **_names(cpu.schedules)}
     pools = {"pool2d": _pool2d, "global_pool": _global_pool}
     return {
@@ -47,6 +56,7 @@ def topi_names() -> Tree:
         **{f"broadcast_{old}": flat[new] for old, new in _BROADCASTS.items()},
         **_names(topi),
         "nn": {**layers, **_names(topi.nn), **pools, "pooling": pools},
+        "image": {"resize2d": cpu.resize.resize2d},
         "generic": generic,
         "x86": generic,
         "cpp": {"generic": generic},
@@ -59,6 +69,15 @@ def topi_names() -> Tree:
         "utils": {"get_const_tuple": numbers, "get_const_int": number},
         "testing": {**_names(testing), **_schedules()},
     }
+
+
+def _named(module: ModuleType, names: tuple[str, ...]) -> dict[str, object]:
+    return {name: getattr(module, name) for name in names}
+
+
+def _pad_tuple(padding: int | str | tuple[int, ...], kernel: tuple[int, int]) -> tuple[int, int, int, int]:
+    """Return the pads (top, left, bottom, right) of windows of ``kernel`` rows and columns."""
+    return cpu.convolution.pads_of(padding, kernel, "topi.nn.utils.get_pad_tuple")
 
 
 def _schedules() -> dict[str, object]:

@@ -51,8 +51,14 @@ def _positions(op: ComputeOp) -> list[list[int] | None]:
 
 
 def _inline(schedule: Schedule, qualifies: Callable[[Operation], bool]) -> None:
+    """Inline stages; what a statement of the user's own or a scan reads stays in memory."""
+    needed = {
+        tensor for stage in schedule.stages if not isinstance(stage.op, ComputeOp) for tensor in stage.op.input_tensors
+    }
     for stage in schedule.stages:
-        if not stage.is_output and not stage.is_scheduled and qualifies(stage.op):
+        if stage.is_output or stage.is_scheduled or needed.intersection(stage.op.outputs):
+            continue
+        if qualifies(stage.op):
             stage.compute_inline()
 
 

@@ -14,12 +14,27 @@ import numpy as np
 import numpy.typing as npt
 
 from vta.topi.core.operator import OperatorError
+from vta.topi.numpy_twins import (
+    adaptive_pool,
+    batch_norm,
+    depth_to_space_python,
+    gather_nd_python,
+    instance_norm_python,
+    matrix_set_diag,
+    resize2d_python,
+    scatter_nd,
+    sequence_mask,
+    slice_axis_python,
+    space_to_depth_python,
+)
 
 __all__ = [
-    "batch_matmul", "conv2d_nchw_python", "conv2d_nhwc_python", "conv2d_transpose_nchw_python", "dense",
-    "depthwise_conv2d_python_nchw", "dilate_python", "gather_python", "l2_normalize_python", "layer_norm_python",
-    "log_softmax_python", "lrn_python", "one_hot", "poolnd_python", "softmax_python", "strided_slice_python",
-    "upsampling_python",
+    "adaptive_pool", "batch_matmul", "batch_norm", "conv2d_hwcn_python", "conv2d_nchw_python", "conv2d_nhwc_python",
+    "conv2d_transpose_nchw_python", "dense", "depth_to_space_python", "depthwise_conv2d_python_nchw",
+    "depthwise_conv2d_python_nhwc", "dilate_python", "gather_nd_python", "gather_python", "instance_norm_python",
+    "l2_normalize_python", "layer_norm_python", "log_softmax_python", "lrn_python", "matrix_set_diag", "one_hot",
+    "poolnd_python", "resize2d_python", "scatter_nd", "sequence_mask", "slice_axis_python", "softmax_python",
+    "space_to_depth_python", "strided_slice_python", "upsampling_python",
 ]  # fmt: skip
 
 Array = npt.NDArray[Any]
@@ -151,6 +166,22 @@ def conv2d_nhwc_python(
     return turned.transpose(0, 2, 3, 1)
 
 
+def conv2d_hwcn_python(a_np: Array, w_np: Array, stride: int | Sequence[int], padding: object) -> Array:
+    """Return the convolution of images in HWCN with a kernel in HWIO."""
+    turned = conv2d_nchw_python(a_np.transpose(3, 2, 0, 1), w_np.transpose(3, 2, 0, 1), stride, padding)
+    return turned.transpose(2, 3, 1, 0)
+
+
+def depthwise_conv2d_python_nhwc(
+    input_np: Array, filter_np: Array, stride: int | Sequence[int], padding: object
+) -> Array:
+    """Return the convolution of every channel with its own kernels, in NHWC and (h, w, channel, multiplier)."""
+    turned = depthwise_conv2d_python_nchw(
+        input_np.transpose(0, 3, 1, 2), filter_np.transpose(2, 3, 0, 1), stride, padding
+    )
+    return turned.transpose(0, 2, 3, 1)
+
+
 def depthwise_conv2d_python_nchw(
     input_np: Array, filter_np: Array, stride: int | Sequence[int], padding: object
 ) -> Array:
@@ -208,14 +239,15 @@ def poolnd_python(
         inside = [[t for t in axis if 0 <= t < size] for axis, size in zip(taps, spatial, strict=True)]
         values = np_data[(slice(None), slice(None), *np.ix_(*inside))].reshape(*np_data.shape[:2], -1)
         if pool_type == "max":
-            result[(slice(None), slice(None), *place)] = values.max(axis=2)
+            nothing = np.finfo(dtype).min if np.dtype(dtype).kind == "f" else np.iinfo(dtype).min
+            result[(slice(None), slice(None), *place)] = values.max(axis=2, initial=nothing)
             continue
         padded = [
             [t for t in axis if t < size + after]
             for axis, size, after in zip(taps, spatial, padding_after, strict=True)
         ]
         count = math.prod(len(axis) for axis in (padded if count_include_pad else inside))
-        result[(slice(None), slice(None), *place)] = values.sum(axis=2) / count
+        result[(slice(None), slice(None), *place)] = values.sum(axis=2) / max(count, 1)
     return result
 
 

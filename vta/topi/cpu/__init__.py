@@ -4,6 +4,25 @@ What the host computes belongs here. What the accelerator does has its operators
 ``matmul``, ``alu``). Tests: tests/vta/topi/cpu.
 """
 
-from vta.topi.cpu import convolution, elementwise, nn, pairs, pooling, rearrange, reductions, schedules
+from vta.topi.cpu import (
+    convolution,
+    convolutions,
+    elementwise,
+    matrices,
+    nn,
+    norms,
+    ordering,
+    pairs,
+    pooling,
+    rearrange,
+    reductions,
+    resize,
+    scatters,
+    schedules,
+    spatial,
+)
 
-__all__ = ["convolution", "elementwise", "nn", "pairs", "pooling", "rearrange", "reductions", "schedules"]
+__all__ = [
+    "convolution", "convolutions", "elementwise", "matrices", "nn", "norms", "ordering", "pairs", "pooling",
+    "rearrange", "reductions", "resize", "scatters", "schedules", "spatial",
+]  # fmt: skip

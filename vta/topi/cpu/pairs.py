@@ -20,6 +20,8 @@ __all__ = [
 
 def _function(name: str, of: Callable[[Expr, Expr], Expr], says: str) -> Callable[[Operand, Operand], te.Tensor]:
     def apply(lhs: Operand, rhs: Operand) -> te.Tensor:
+        if not isinstance(lhs, te.Tensor) and not isinstance(rhs, te.Tensor):
+            return of(*match_types(lhs, rhs))  # type: ignore[return-value]  # of two numbers, a number
         return binary_stage(f"T_{name}", lhs, rhs, lambda a, b: of(*match_types(a, b)))
 
     apply.__name__ = apply.__qualname__ = name
@@ -31,6 +33,14 @@ def _divide(a: Expr, b: Expr) -> Expr:
     return a / b if a.dtype.is_float else ops.truncdiv(a, b)
 
 
+def _floor_divide(a: Expr, b: Expr) -> Expr:
+    return ops.floor(a / b) if a.dtype.is_float else ops.floordiv(a, b)
+
+
+def _floor_mod(a: Expr, b: Expr) -> Expr:
+    return a - ops.floor(a / b) * b if a.dtype.is_float else ops.floormod(a, b)
+
+
 def _logical_xor(a: Expr, b: Expr) -> Expr:
     return (a != b).asexpr()
 
@@ -40,8 +50,8 @@ subtract = _function("subtract", lambda a, b: a - b, "the differences")
 multiply = _function("multiply", lambda a, b: a * b, "the products")
 divide = _function("divide", _divide, "the quotients (of integers rounded towards zero)")
 mod = _function("mod", ops.truncmod, "the remainders with the sign of the dividend")
-floor_divide = _function("floor_divide", ops.floordiv, "the quotients rounded down")
-floor_mod = _function("floor_mod", ops.floormod, "the remainders with the sign of the divisor")
+floor_divide = _function("floor_divide", _floor_divide, "the quotients rounded down")
+floor_mod = _function("floor_mod", _floor_mod, "the remainders with the sign of the divisor")
 power = _function("power", ops.power, "the powers")
 maximum = _function("maximum", ops.max, "the larger ones")
 minimum = _function("minimum", ops.min, "the smaller ones")

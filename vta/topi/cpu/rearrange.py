@@ -17,8 +17,8 @@ from vta.topi.core.operator import OperatorError
 from vta.topi.cpu.reductions import axes_of
 
 __all__ = [
-    "arange", "concatenate", "expand_dims", "flip", "gather", "one_hot", "repeat", "reshape", "split", "squeeze",
-    "stack", "strided_slice", "take", "tile", "transpose", "where",
+    "arange", "concatenate", "expand_dims", "flip", "gather", "one_hot", "repeat", "reshape", "sizes_of", "split",
+    "squeeze", "stack", "strided_slice", "take", "tile", "transpose", "where",
 ]  # fmt: skip
 
 
@@ -33,7 +33,8 @@ def _number(value: ExprLike, what: str) -> int:
     return expr.value
 
 
-def _sizes(x: te.Tensor, what: str) -> list[int]:
+def sizes_of(x: te.Tensor, what: str) -> list[int]:
+    """Return the sizes of ``x`` as numbers; ``OperatorError`` of ``topi.what`` where one is none."""
     return [_number(extent, f"topi.{what}: shape of {x.name!r}") for extent in x.shape]
 
 
@@ -59,12 +60,12 @@ def reshape(a: te.Tensor, newshape: Sequence[ExprLike]) -> te.Tensor:
     unknown = [d for d, e in enumerate(wanted) if isinstance(e, IntImm) and e.value == -1]
     if unknown:
         known = prod(_number(e, "topi.reshape") for d, e in enumerate(wanted) if d not in unknown)
-        whole = prod(_sizes(a, "reshape"))
+        whole = prod(sizes_of(a, "reshape"))
         if len(unknown) > 1 or known == 0 or whole % known:
             raise OperatorError(f"topi.reshape: {whole} elements do not fit shape {[str(e) for e in wanted]}")
         wanted[unknown[0]] = const(whole // known)
     if all(isinstance(e, IntImm) for e in (*wanted, *a.shape)):
-        have, want = prod(_sizes(a, "reshape")), prod(_number(e, "topi.reshape") for e in wanted)
+        have, want = prod(sizes_of(a, "reshape")), prod(_number(e, "topi.reshape") for e in wanted)
         if have != want:
             raise OperatorError(f"topi.reshape: {have} elements do not fit a shape of {want}")
     return _injective(wanted, lambda *i: _from_flat(a, _flat(i, wanted)), "T_reshape")
@@ -101,7 +102,7 @@ def squeeze(a: te.Tensor, axis: int | Sequence[int] | None = None) -> te.Tensor:
     def element(*i: Expr) -> Expr:
         return a(*(i[kept.index(d)] if d in kept else const(0) for d in range(a.ndim)))
 
-    return _injective([a.shape[d] for d in kept] or [1], element, "T_squeeze")
+    return _injective([a.shape[d] for d in kept], element, "T_squeeze")
 
 
 def concatenate(a_tuple: Sequence[te.Tensor], axis: int = 0) -> te.Tensor:
@@ -118,7 +119,7 @@ def concatenate(a_tuple: Sequence[te.Tensor], axis: int = 0) -> te.Tensor:
             raise OperatorError(f"topi.concatenate: {tensors[0]!r} and {other!r} do not go together along axis {dim}")
     starts = [0]
     for tensor in tensors:
-        starts.append(starts[-1] + _sizes(tensor, "concatenate")[dim])
+        starts.append(starts[-1] + sizes_of(tensor, "concatenate")[dim])
 
     def element(*i: Expr) -> Expr:
         def at(tensor: te.Tensor, start: int) -> Expr:
@@ -141,7 +142,7 @@ def stack(a: Sequence[te.Tensor], axis: int = 0) -> te.Tensor:
 def split(ary: te.Tensor, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[te.Tensor]:
     """Return parts along ``axis``: so many equal ones, or cut before the given indices."""
     [dim] = axes_of("split", ary.ndim, axis)
-    size = _sizes(ary, "split")[dim]
+    size = sizes_of(ary, "split")[dim]
     if isinstance(indices_or_sections, int):
         if indices_or_sections < 1 or size % indices_or_sections:
             raise OperatorError(f"topi.split: {size} elements do not make {indices_or_sections} equal parts")
@@ -169,7 +170,7 @@ def strided_slice(
     axes: Sequence[int] | None = None,
 ) -> te.Tensor:
     """Return ``a[begin:end:strides]`` in every dimension (or those of ``axes``), with numpy's rules."""
-    sizes = _sizes(a, "strided_slice")
+    sizes = sizes_of(a, "strided_slice")
     where = list(range(len(begin))) if axes is None else axes_of("strided_slice", a.ndim, list(axes))
     steps = [1] * len(where) if strides is None else [int(s) for s in strides]
     if not len(where) == len(begin) == len(end) == len(steps) or len(where) > a.ndim:
@@ -192,7 +193,7 @@ def take(a: te.Tensor, indices: te.Tensor, axis: int | None = None, mode: str = 
     """Return the elements, or parts along ``axis``, at ``indices``, limited ("clip") or taken modulo ("wrap")."""
     if mode not in ("clip", "wrap"):
         raise OperatorError(f"topi.take: mode is 'clip' or 'wrap', not {mode!r}; unchecked reads are not done")
-    size = convert(prod(_sizes(a, "take"))) if axis is None else a.shape[axes_of("take", a.ndim, axis)[0]]
+    size = convert(prod(sizes_of(a, "take"))) if axis is None else a.shape[axes_of("take", a.ndim, axis)[0]]
 
     def settled(index: Expr) -> Expr:
         wide = index.astype("int32")

@@ -35,8 +35,7 @@ def axes_of(name: str, rank: int, axis: int | Sequence[int] | None) -> list[int]
 
 
 def _shape(data: te.Tensor, axes: Sequence[int], *, keepdims: bool) -> list[Expr]:
-    shape = [const(1) if d in axes else e for d, e in enumerate(data.shape) if keepdims or d not in axes]
-    return shape or [const(1)]
+    return [const(1) if d in axes else e for d, e in enumerate(data.shape) if keepdims or d not in axes]
 
 
 def _reduced(

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.compiler.cpu_operators import computed, tensors
 from vta import te
+from vta.topi import testing
 from vta.topi.core.operator import OperatorError
 from vta.topi.cpu import pooling
 
@@ -74,6 +75,23 @@ def test_whole_images_and_larger_ones() -> None:
     np.testing.assert_array_equal(large, x.repeat(2, 2).repeat(3, 3))
 
 
+def test_rows_and_volumes() -> None:
+    row, volume = (RNG.integers(-9, 9, shape).astype(np.float32) for shape in ((2, 3, 9), (1, 2, 5, 6, 7)))
+    for kind in ("max", "avg"):
+        for counts in (False, True):
+            one, three = computed(
+                lambda t, u, k=kind, c=counts: [
+                    pooling.pool1d(t, (3,), (2,), (1,), (1, 0), k, True, "NCW", c),
+                    pooling.pool3d(u, (2, 3, 2), (1, 2, 2), (1, 1, 2), (0, 1, 0, 1, 1, 1), k, False, "NCDHW", c),
+                ],
+                row, volume,
+            )  # fmt: skip
+            wanted = testing.poolnd_python(row, (3,), (2,), (1,), (1,), (0,), kind, counts, True)
+            np.testing.assert_allclose(one, wanted, rtol=1e-5, atol=1e-6)
+            wanted = testing.poolnd_python(volume, (2, 3, 2), (1, 2, 2), (1, 1, 2), (0, 1, 0), (1, 1, 1), kind, counts)
+            np.testing.assert_allclose(three, wanted, rtol=1e-5, atol=1e-6)
+
+
 def test_what_is_no_pool_is_refused() -> None:
     [x] = tensors(np.zeros((1, 2, 4, 4), np.int32))
     cases: list[tuple[Callable[[], object], str]] = [
@@ -84,6 +102,18 @@ def test_what_is_no_pool_is_refused() -> None:
         (
             lambda: pooling.pool2d(x, (2, 2), (1, 1), (1, 1), (0, 0), "max"),
             "topi.nn.pool2d: expected two kernel sizes, strides and dilations, and four pads",
+        ),
+        (
+            lambda: pooling.pool1d(x, (2,), (1,), (1,), (0, 0), "max", layout="NHC"),
+            "topi.nn.pool1d: expected a layout of N, C and W, got 'NHC'",
+        ),
+        (
+            lambda: pooling.pool3d(x, (2,), (1,), (1,), (0, 0), "max"),
+            "topi.nn.pool3d: expected three kernel sizes, strides and dilations, and six pads",
+        ),
+        (
+            lambda: pooling.pool2d(x, (2, 2), (1, 1), (1, 1), (0, 0, 0, 0), "sum"),
+            "topi.nn.pool2d: pool_type is 'max' or 'avg', not 'sum'",
         ),
         (
             lambda: pooling.global_pool(x, "max", "NCHWc"),
