@@ -96,10 +96,10 @@ NAMES: Mapping[str, str] = {
         "identity full full_like zeros_like ones_like sum max min prod all any mean argmax argmin reshape "
         "transpose expand_dims squeeze concatenate stack split strided_slice take gather where repeat "
         "tile flip one_hot arange matmul sort argsort topk searchsorted unique scatter scatter_add scatter_nd "
-        "gather_nd cumsum cumprod sparse_to_dense strided_set invert_permutation einsum tensordot trilu matrix_set_diag "
-        "meshgrid unravel_index shape ndarray_size sliding_window elemwise_sum adv_index collapse_sum sequence_mask "
-        "reverse_sequence nll_loss prelu fast_exp fast_tanh fast_erf reinterpret layout_transform fixed_point_multiply "
-        "image.resize2d nn.utils.get_pad_tuple"
+        "gather_nd cumsum cumprod sparse_to_dense strided_set invert_permutation einsum tensordot trilu "
+        "matrix_set_diag meshgrid unravel_index shape ndarray_size sliding_window elemwise_sum adv_index collapse_sum "
+        "sequence_mask reverse_sequence nll_loss prelu fast_exp fast_tanh fast_erf reinterpret layout_transform "
+        "fixed_point_multiply image.resize2d nn.utils.get_pad_tuple"
     ),
     "tvm.topi.testing": (
         "conv2d_nchw_python conv2d_nhwc_python depthwise_conv2d_python_nchw conv2d_transpose_nchw_python dilate_python "
