@@ -9,7 +9,8 @@ from vta.autotvm import callback, measure, record, task, tuner
 from vta.autotvm.errors import TuningError, TuningWarning
 from vta.autotvm.history import apply_history_best
 from vta.autotvm.measure.inputs import MeasureErrorNo, MeasureInput, MeasureResult
-from vta.autotvm.measure.local import LocalBuilder, LocalRunner, MeasureOption, measure_option
+from vta.autotvm.measure.local import LocalBuilder, LocalRunner
+from vta.autotvm.measure.option import MeasureOption, measure_option
 from vta.autotvm.measure.remote import RPCRunner
 from vta.autotvm.space import ConfigEntity, ConfigSpace, SpaceError
 from vta.autotvm.template import get_config, template

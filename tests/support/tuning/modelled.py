@@ -12,6 +12,7 @@ class Modelled(LocalBuilder):
     """Says what the model says, so that there is nothing to run; ``asked`` has the choices, in order."""
 
     def __init__(self, *, failing: frozenset[int] = frozenset(), at_most: int | None = None) -> None:
+        super().__init__(n_parallel=0)
         self.asked: list[int] = []
         self.failing, self.at_most = failing, at_most
 

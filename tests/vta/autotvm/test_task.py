@@ -8,7 +8,7 @@ from vta import te
 from vta.autotvm import TuningError
 from vta.autotvm.task import create, extract_from_operators
 from vta.autotvm.template import template
-from vta.topi import Conv2d, Dense, Matmul, Upsample2d
+from vta.topi import BatchMatmul, Conv2d, Dense, Matmul
 from vta.topi.core.epilogue import Clip, Relu, ShiftRight
 
 CONV = ("TENSOR", (1, 4, 14, 14, 1, 16), "int8"), ("TENSOR", (4, 4, 3, 3, 16, 16), "int8")
@@ -29,7 +29,7 @@ def test_a_task_takes_tensors_or_what_records_have_for_them() -> None:
 def test_equal_operators_are_one_task_and_those_without_a_template_are_none() -> None:
     dense = Dense(4, 32, 32, (Relu(),))
     found = extract_from_operators(
-        [dense, Matmul(4, 32, 32, epilogue=(Relu(),)), Upsample2d(1, 16, 4, 4, (2, 2)), dense, Dense(4, 32, 32)]
+        [dense, Matmul(4, 32, 32, epilogue=(Relu(),)), BatchMatmul(2, 16, 16, 16), dense, Dense(4, 32, 32)]
     )
     assert [task.operator for task in found] == [dense, Dense(4, 32, 32)]
     assert found[0].workload != found[1].workload

@@ -26,6 +26,12 @@ class MeasureErrorNo(enum.IntEnum):
     """It cannot be run."""
     WRONG_ANSWER = 5
     """Its results are not those of numpy."""
+    BUILD_TIMEOUT = 6
+    """It takes too long to be built."""
+    RUN_TIMEOUT = 7
+    """It takes too long to be run."""
+    UNKNOWN_ERROR = 8
+    """The process that measured it is gone."""
 
 
 @dataclass(frozen=True, slots=True)

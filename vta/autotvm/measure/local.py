@@ -23,7 +23,7 @@ from vta.build_module import build
 from vta.codegen import Module
 from vta.nd import EXT_DEV, Device, array, empty
 
-__all__ = ["Built", "LocalBuilder", "LocalRunner", "MeasureOption", "Runner", "failed", "measure_option"]
+__all__ = ["Built", "LocalBuilder", "LocalRunner", "Runner", "failed"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +44,19 @@ class Runner(Protocol):
 
 
 class LocalBuilder:
-    """Builds choices in this process."""
+    """Builds choices on this computer.
+
+    While a tuner works, ``n_parallel`` processes build and run them side by side (None: as many as there are
+    processors; 0: none, all is done in this process, and nothing is too slow). One that takes longer than ``timeout``
+    seconds to build a choice is ended.
+    """
+
+    def __init__(self, timeout: float = 60.0, n_parallel: int | None = None) -> None:
+        if not timeout > 0:
+            raise TuningError(f"LocalBuilder: timeout is above 0, not {timeout}")
+        if n_parallel is not None and n_parallel < 0:
+            raise TuningError(f"LocalBuilder: n_parallel is 0 or more, not {n_parallel}")
+        self.timeout, self.n_parallel = timeout, n_parallel
 
     def build(self, task: Task, config: ConfigEntity) -> Built | MeasureResult:
         """Return the module of a choice, or the error that there was."""
@@ -65,12 +77,14 @@ class LocalRunner:
     """Runs choices on simulators: first on ``sim``, whose numbers are compared, then on ``tsim``, which counts cycles.
 
     ``tsim`` has the hardware of the task's environment. Costs are seconds at ``clock_mhz``; ``seed`` draws the inputs.
+    A process of its own that takes longer than ``timeout`` seconds for both is ended.
     """
 
-    def __init__(self, *, clock_mhz: float = 100.0, seed: int = 0) -> None:
-        if not clock_mhz > 0:
-            raise TuningError(f"LocalRunner: clock_mhz is a frequency above 0, not {clock_mhz}")
-        self.clock_mhz, self.seed = clock_mhz, seed
+    def __init__(self, timeout: float = 120.0, *, clock_mhz: float = 100.0, seed: int = 0) -> None:
+        for name, value in (("timeout", timeout), ("clock_mhz", clock_mhz)):
+            if not value > 0:
+                raise TuningError(f"LocalRunner: {name} is above 0, not {value}")
+        self.timeout, self.clock_mhz, self.seed = timeout, clock_mhz, seed
         self._sessions: dict[tuple[object, str], Session] = {}
         self._case: tuple[Task, Case] | None = None
 
@@ -105,24 +119,6 @@ class LocalRunner:
             setup = task.env.hardware if name == "tsim" else None
             self._sessions[key] = Session(task.env.config, name, setup=setup)
         return self._sessions[key]
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureOption:
-    """How a tuner measures."""
-
-    builder: LocalBuilder
-    runner: Runner
-
-    def measure(self, task: Task, config: ConfigEntity) -> MeasureResult:
-        """Return the cost of a choice, or the error that there was."""
-        built = self.builder.build(task, config)
-        return built if isinstance(built, MeasureResult) else self.runner.run(built)
-
-
-def measure_option(builder: LocalBuilder, runner: Runner) -> MeasureOption:
-    """Return how a tuner measures: what builds choices, and what runs them."""
-    return MeasureOption(builder, runner)
 
 
 def _run(built: Built, case: Case, session: Session) -> npt.NDArray[np.generic]:

@@ -2,6 +2,7 @@
 
 from vta.autotvm.tuner.genetic import GATuner
 from vta.autotvm.tuner.in_order import GridSearchTuner, RandomTuner
+from vta.autotvm.tuner.learned import XGBTuner
 from vta.autotvm.tuner.tuner import Tuner
 
-__all__ = ["GATuner", "GridSearchTuner", "RandomTuner", "Tuner"]
+__all__ = ["GATuner", "GridSearchTuner", "RandomTuner", "Tuner", "XGBTuner"]

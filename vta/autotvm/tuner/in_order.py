@@ -3,6 +3,7 @@
 Tests: tests/vta/autotvm/tuner/test_in_order.py.
 """
 
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -13,6 +14,9 @@ from vta.autotvm.task import Task
 from vta.autotvm.tuner.tuner import Tuner
 
 __all__ = ["GridSearchTuner", "RandomTuner", "random_order"]
+
+_TOGETHER = 32
+"""Choices that may be measured side by side."""
 
 _SHUFFLED = 1 << 20
 """Choices of the largest space whose numbers are shuffled in memory."""
@@ -26,8 +30,8 @@ class GridSearchTuner(Tuner):
         self._order = task.config_space.valid_indices()
 
     def next_batch(self) -> list[int]:
-        """Return the next choice."""
-        return [index for index in (next(self._order, None),) if index is not None]
+        """Return the next choices."""
+        return list(itertools.islice(self._order, _TOGETHER))
 
 
 class RandomTuner(Tuner):
@@ -38,8 +42,8 @@ class RandomTuner(Tuner):
         self._order = random_order(task.config_space, np.random.default_rng(seed))
 
     def next_batch(self) -> list[int]:
-        """Return the next choice."""
-        return [index for index in (next(self._order, None),) if index is not None]
+        """Return the next choices."""
+        return list(itertools.islice(self._order, _TOGETHER))
 
 
 def random_order(space: ConfigSpace, rng: np.random.Generator) -> Iterator[int]:

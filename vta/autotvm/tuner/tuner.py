@@ -5,12 +5,12 @@ Tests: tests/vta/autotvm/tuner/test_tuner.py.
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vta.autotvm.errors import TuningError
 from vta.autotvm.measure.inputs import MeasureInput, MeasureResult
-from vta.autotvm.measure.local import MeasureOption
+from vta.autotvm.measure.option import MeasureOption
 from vta.autotvm.record import load_from_file
 from vta.autotvm.space import ConfigEntity, SpaceError
 from vta.autotvm.task import Task
@@ -56,29 +56,33 @@ class Tuner(ABC):
         known = {} if resume is None else _known(self.task, resume)
         self.n_trial, best_at = n_trial, 0
         self.tried = 0
-        while self.tried < n_trial:
-            batch = self.next_batch()[: n_trial - self.tried]
-            if not batch:
-                return
-            costs: list[float] = []
-            for index in batch:
-                costs.append(self._try(index, measure_option, known, callbacks))
-                if costs[-1] == self.best_cost and self.best_config == self.task.config_space.get(index):
-                    best_at = self.tried
-                if early_stopping is not None and self.tried - best_at >= early_stopping:
+        with measure_option.measuring() as measuring:
+            while self.tried < n_trial:
+                batch = self.next_batch()[: n_trial - self.tried]
+                if not batch:
                     return
-            self.update(batch, costs)
+                costs: list[float] = []
+                unknown = [self.task.config_space.get(index) for index in batch if index not in known]
+                measured = measuring.results(self.task, unknown)
+                for index in batch:
+                    costs.append(self._try(index, known, measured, callbacks))
+                    if costs[-1] == self.best_cost and self.best_config == self.task.config_space.get(index):
+                        best_at = self.tried
+                    if early_stopping is not None and self.tried - best_at >= early_stopping:
+                        measured.close()
+                        return
+                self.update(batch, costs)
 
     def _try(
         self,
         index: int,
-        option: MeasureOption,
         known: Mapping[int, MeasureResult],
+        measured: Iterator[MeasureResult],
         callbacks: Sequence["Callback"],
     ) -> float:
-        """Measure one choice, unless the log has it; return its cost."""
+        """Take the result of one choice, of the log if that has it; return its cost."""
         config = self.task.config_space.get(index)
-        result = known[index] if index in known else option.measure(self.task, config)
+        result = known[index] if index in known else next(measured)
         self.tried += 1
         if result.cost < self.best_cost:
             self.best_cost, self.best_config = result.cost, config

@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from vta import te
 from vta.environment import Environment
 from vta.topi.alu.alu_schedule import AluStages, AluTiles, alu_schedule
-from vta.topi.alu.alu_tiles import Demand, Inner, alu_price, best_tiles, transfer
+from vta.topi.alu.alu_tiles import AluProblem, Demand, Inner, transfer
 from vta.topi.core.epilogue import Appended, Epilogue, Needs, append, arguments, needs, operands
 from vta.topi.core.images import as_images, pack_images, unpack_images
 from vta.topi.core.operand import Argument, Operand, Source
 from vta.topi.core.operator import Array, Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import is_number
 from vta.topi.core.sizes import sizes
+from vta.topi.core.tuned import tuned_tiles
 from vta.topi.tiling import Price
 
 __all__ = ["AluOperator", "Head", "element_bytes", "require_dtype", "require_loads", "require_shape", "widened"]
@@ -128,27 +129,34 @@ class AluOperator(Operator):
     def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
         """Return the schedule with ``AluTiles``."""
         head, tail = self._stages(env)
-        tiles = self._chosen(env, head, tail, tiles)
+        tiles = self._chosen(self._problem(env, head, tail), tiles)
         schedule = alu_schedule(env, tail.result, _joined(env, head, tail), tiles)
         return Scheduled(schedule, (*head.inputs, *tail.inputs, tail.result), tiles)
 
     def price(self, env: Environment, tiles: object = None) -> Price:
         """Return what a launch with ``AluTiles`` takes."""
-        head, tail = self._stages(env)
-        chosen = self._chosen(env, head, tail, tiles)
-        needed = _demand(env, head, tail, needs(self.epilogue), chosen.inner)
-        return alu_price(env, chosen, sizes(tail.result)[:4], needed)
+        problem = self.problem(env)
+        return problem.price(self._chosen(problem, tiles))
+
+    def problem(self, env: Environment) -> AluProblem:
+        """Return what tiles take on ``env``."""
+        return self._problem(env, *self._stages(env))
+
+    def _problem(self, env: Environment, head: Head, tail: Appended) -> AluProblem:
+        demand = functools.partial(_demand, env, head, tail, needs(self.epilogue))
+        b, co, h, w = sizes(tail.result)[:4]
+        return AluProblem(env, (b, co, h, w), demand)
 
     def _stages(self, env: Environment) -> tuple[Head, Appended]:
         require_loads(env, self)
         head = self.head(env)
         return head, append(head.tensor, self.epilogue, env)
 
-    def _chosen(self, env: Environment, head: Head, tail: Appended, tiles: object) -> AluTiles:
-        """Return ``tiles``, or the best ones."""
+    def _chosen(self, problem: AluProblem, tiles: object) -> AluTiles:
+        """Return ``tiles``, or tuned ones, or the best."""
+        tiles = tuned_tiles(self, problem.env) if tiles is None else tiles
         if tiles is None:
-            demand = functools.partial(_demand, env, head, tail, needs(self.epilogue))
-            return best_tiles(env, sizes(tail.result)[:4], demand, repr(self))
+            return problem.best(repr(self))
         if not isinstance(tiles, AluTiles):
             raise OperatorError(f"{type(self).__name__}: tiles are AluTiles, not {type(tiles).__name__}")
         return tiles

@@ -15,7 +15,7 @@ from vta.topi.core.memory_port import bus_of
 from vta.topi.tiling.cost import Bus, Price
 from vta.topi.tiling.search import even_parts
 
-__all__ = ["Demand", "Inner", "TransferCost", "alu_price", "best_tiles", "transfer"]
+__all__ = ["AluProblem", "Demand", "Inner", "TransferCost", "alu_price", "best_tiles", "transfer"]
 
 INSTRUCTION_CYCLES = 8
 """What an instruction costs beside its work, about."""
@@ -90,6 +90,31 @@ class Demand:
     kernels: int
     temporaries: int = 0
     copies: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class AluProblem:
+    """A packed output with ``extents`` blocks on ``env``, and what a tile of it takes."""
+
+    env: Environment
+    extents: tuple[int, int, int, int]
+    demand: Callable[[Inner], Demand]
+
+    def allows(self, tiles: AluTiles) -> bool:
+        """Return whether ``tiles`` fit the accumulator, with threads that a search would look at."""
+        needs, axis = self.demand(tiles.inner), tiles.thread_axis
+        turns = -(-self.extents[axis] // tiles.inner[axis])
+        names_axis = tiles.threads > 1 or axis == 1  # one thread has no axis: only the default says so
+        fits = tiles.threads * needs.elements + needs.temporaries <= self.env.config.acc_depth
+        return fits and names_axis and turns % tiles.threads == 0
+
+    def price(self, tiles: AluTiles) -> Price:
+        """Return about what a launch with ``tiles`` takes."""
+        return alu_price(self.env, tiles, self.extents, self.demand(tiles.inner))
+
+    def best(self, operator: str) -> AluTiles:
+        """Return the cheapest tiles; ``AluTilesError`` about ``operator`` if none fit."""
+        return best_tiles(self.env, self.extents, self.demand, operator)
 
 
 def best_tiles(env: Environment, extents: Sequence[int], demand: Callable[[Inner], Demand], operator: str) -> AluTiles:

@@ -12,12 +12,13 @@ from vta import te
 from vta.environment import Environment
 from vta.topi.alu.alu_operator import element_bytes, require_dtype, require_loads, widened
 from vta.topi.alu.alu_schedule import AluTiles, alu_schedule
-from vta.topi.alu.alu_tiles import Demand, Inner, alu_price, best_tiles, transfer
+from vta.topi.alu.alu_tiles import AluProblem, Demand, Inner, transfer
 from vta.topi.core.epilogue import Epilogue, append, arguments, needs, operands, reference, sources
 from vta.topi.core.images import pack_images, packed_extents, packed_shape, unpack_images
 from vta.topi.core.operand import Argument, Operand
 from vta.topi.core.operator import Array, Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import PAIR, require_sizes, require_steps, require_tuple
+from vta.topi.core.tuned import tuned_tiles
 from vta.topi.tiling import Price
 
 __all__ = ["Upsample2d"]
@@ -84,9 +85,7 @@ class Upsample2d(Operator):
 
     def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
         """Return the schedule with ``AluTiles``, which count the image's cells."""
-        if not isinstance(tiles, AluTiles | None):
-            raise OperatorError(f"Upsample2d: tiles are AluTiles, not {type(tiles).__name__}")
-        require_loads(env, self)
+        chosen = self._chosen(self.problem(env), tiles)
         shape = packed_shape(env, self.data_shape)
         data = te.placeholder(shape, self.dtype, "data")
         loaded, stages = widened(env, data)
@@ -108,14 +107,25 @@ class Upsample2d(Operator):
             tiled=(0, 1, 2, 4),
             repeated=(3,),
         )
-        chosen = tiles or best_tiles(env, shape[:4], lambda inner: self._demand(env, inner), repr(self))
         return Scheduled(alu_schedule(env, result, stages, chosen), (data, *tail.inputs, result), chosen)
 
     def price(self, env: Environment, tiles: object = None) -> Price:
         """Return what a launch with ``AluTiles`` takes."""
-        chosen = self.schedule(env, tiles).tiles
-        assert isinstance(chosen, AluTiles)
-        return alu_price(env, chosen, packed_extents(env, self.data_shape), self._demand(env, chosen.inner))
+        problem = self.problem(env)
+        return problem.price(self._chosen(problem, tiles))
+
+    def problem(self, env: Environment) -> AluProblem:
+        """Return what tiles take on ``env``."""
+        require_loads(env, self)
+        b, co, h, w = packed_extents(env, self.data_shape)
+        return AluProblem(env, (b, co, h, w), functools.partial(self._demand, env))
+
+    def _chosen(self, problem: AluProblem, tiles: object) -> AluTiles:
+        """Return ``tiles``, or tuned ones, or the best."""
+        tiles = tuned_tiles(self, problem.env) if tiles is None else tiles
+        if not isinstance(tiles, AluTiles | None):
+            raise OperatorError(f"Upsample2d: tiles are AluTiles, not {type(tiles).__name__}")
+        return problem.best(repr(self)) if tiles is None else tiles
 
     def _demand(self, env: Environment, inner: Inner) -> Demand:
         count, columns, steps = math.prod(inner), self.scale[1], needs(self.epilogue)

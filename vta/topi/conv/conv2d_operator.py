@@ -14,7 +14,7 @@ from vta.environment import Environment
 from vta.topi.conv.conv2d import convolution, schedule_conv2d
 from vta.topi.conv.conv2d_grouped import channel_index, pack_grouped_kernel
 from vta.topi.conv.conv2d_tiles import ConvTiles
-from vta.topi.conv.conv2d_tiling import ConvShape, conv_footprint, conv_work, require_tiles, searched
+from vta.topi.conv.conv2d_tiling import ConvShape, conv_footprint, conv_price, require_tiles, searched
 from vta.topi.conv.depthwise import depthwise_taps, filled_window, pack_depthwise_kernel
 from vta.topi.conv.folding import FoldedWindow, best_folded, fold_data, fold_kernel
 from vta.topi.core import epilogue
@@ -27,7 +27,7 @@ from vta.topi.core.operator import Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import PADS, PAIR, require_cell, require_sizes, require_steps, require_tuple
 from vta.topi.core.tuned import tuned_tiles
 from vta.topi.core.window import Window
-from vta.topi.tiling import Price, priced, require_fit
+from vta.topi.tiling import Price, require_fit
 
 __all__ = ["Conv2d", "conv2d_sums"]
 
@@ -270,10 +270,10 @@ class Conv2d(Operator):
 
     def price(self, env: Environment, tiles: object = None) -> Price:
         """Return what a launch with ``tiles`` (``ConvTiles``) takes; virtual threads have no model."""
-        chosen, bus = self.chosen(env, tiles), bus_of(env)
+        chosen = self.chosen(env, tiles)
         if chosen.oc_nthread * chosen.h_nthread > 1:
             raise OperatorError("Conv2d: virtual threads have no model; give rotate_tiles and rotate_steps instead")
-        return priced(conv_work(self.shape_on(env), chosen, bus), bus)
+        return conv_price(self.shape_on(env), chosen)
 
     def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
         """Return the schedule with ``tiles`` (``ConvTiles``), or with those that the search finds."""

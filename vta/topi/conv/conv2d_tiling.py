@@ -22,12 +22,14 @@ from vta.topi.tiling import (
     Bus,
     Candidate,
     Footprint,
+    Price,
     TilingError,
     Work,
     cheapest,
     copies_in_turn,
     divisors,
     even_parts,
+    priced,
 )
 from vta.topi.tiling.cost import turned_cycles
 
@@ -254,6 +256,11 @@ def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
         uops=_kernel(shape, tiles),
         stages=shape.stages,
     )
+
+
+def conv_price(shape: ConvShape, tiles: ConvTiles) -> Price:
+    """Return what a launch with ``tiles`` and without threads takes."""
+    return priced(conv_work(shape, tiles, shape.bus), shape.bus)
 
 
 def _counts(shape: ConvShape, tiles: ConvTiles) -> tuple[int, int, int, int]:

@@ -18,6 +18,7 @@ from vta.topi.core.layout import blocks, pack_activations, unpack_activations
 from vta.topi.core.operand import Argument, Operand, Source
 from vta.topi.core.operator import Operator, OperatorError, Scheduled
 from vta.topi.core.parameters import PADS, PAIR, require_cell, require_sizes, require_steps, require_tuple
+from vta.topi.core.tuned import tuned_tiles
 from vta.topi.tiling import Price
 from vta.topi.transposed.conv2d_transpose_schedule import TransposedLayer, TransposeTiles, schedule_transposed
 from vta.topi.transposed.conv2d_transpose_tiling import TransposeSearch
@@ -145,7 +146,8 @@ class Conv2dTranspose(Operator):
             block_out=env.BLOCK_OUT,
         )
 
-    def _search(self, env: Environment) -> TransposeSearch:
+    def problem(self, env: Environment) -> TransposeSearch:
+        """Return the layer in blocks on ``env``, and which tiles it may have."""
         found = self.channel_blocks(env)
         layer = TransposedLayer(
             images=blocks(self.batch, env.BATCH),
@@ -159,7 +161,8 @@ class Conv2dTranspose(Operator):
         return TransposeSearch(env, layer, found, self._steps)
 
     def _chosen(self, search: TransposeSearch, tiles: object) -> TransposeTiles:
-        """Return ``tiles`` if they fit, or the best ones."""
+        """Return ``tiles`` if they fit, or tuned ones, or the best."""
+        tiles = tuned_tiles(self, search.env) if tiles is None else tiles
         tiles = search.best_tiles(repr(self)) if tiles is None else tiles
         if not isinstance(tiles, TransposeTiles):
             raise OperatorError(f"Conv2dTranspose: tiles are TransposeTiles, not {tiles!r}")
@@ -168,12 +171,12 @@ class Conv2dTranspose(Operator):
 
     def price(self, env: Environment, tiles: object = None) -> Price:
         """Return what a launch with ``tiles`` (``TransposeTiles``) takes."""
-        search = self._search(env)
+        search = self.problem(env)
         return search.price(self._chosen(search, tiles))
 
     def schedule(self, env: Environment, tiles: object = None) -> Scheduled:
         """Return the schedule for ``tiles``: ``TransposeTiles``, or the best that were found."""
-        search = self._search(env)
+        search = self.problem(env)
         layer, found, tiles = search.layer, search.channels, self._chosen(search, tiles)
         data, kernel = layer.placeholders(env)
         channel = channel_index(

@@ -72,6 +72,21 @@ class TransposeSearch:
         work = self._work(tiles).turned(tiles.rotate_tiles, tiles.rotate_steps)
         return priced(work, self._bus)
 
+    def allows(self, tiles: TransposeTiles) -> bool:
+        """Return whether ``tiles`` can be and fit, with copies that a search would look at."""
+        copies = (tiles.rotate_tiles, tiles.rotate_steps)
+        fits = self.channels.allows(tiles.tile_co) and self._footprint(tiles).fits(Footprint.capacity(self.env.config))
+        return fits and copies in self._copies(tiles)
+
+    @property
+    def sides(self) -> tuple[list[int], list[int]]:
+        """Heights and widths of tiles: whole strides, every number of them that cuts the result evenly."""
+        heights, widths = (
+            [stride * part for part in even_parts(blocks(size, stride))]
+            for size, stride in zip(self.layer.result, self.layer.window.strides, strict=True)
+        )
+        return heights, widths
+
     def require_tiles(self, tiles: TransposeTiles, what: str) -> None:
         """Raise ``TilingError`` unless the schedule can have ``tiles`` and they fit the scratchpads."""
         strides = self.layer.window.strides
@@ -129,16 +144,13 @@ class TransposeSearch:
     def _plain_tiles(self) -> Iterator[TransposeTiles]:
         """Yield the tiles without copies that fit, and that are no small part of the largest ones."""
         layer, capacity = self.layer, Footprint.capacity(self.env.config)
-        heights, widths = (
-            [stride * part for part in even_parts(blocks(size, stride))]
-            for size, stride in zip(layer.result, layer.window.strides, strict=True)
-        )
+        heights, widths = self.sides
         channels = [co for co in divisors(layer.blocks_out) if self.channels.allows(co)]
         sides = [
             tiles
             for h, w, co in product(heights, widths, channels)
             if h * w * co <= capacity.acc
-            for tiles in [TransposeTiles(h, w, 1, co, run=self._run(w))]
+            for tiles in [TransposeTiles(h, w, 1, co, run=self.longest_run(w))]
             if self._footprint(tiles).fits(capacity)
         ]
         largest = max((tiles.tile_h * tiles.tile_w * tiles.tile_co for tiles in sides), default=1)
@@ -151,7 +163,7 @@ class TransposeSearch:
                     break
                 yield larger
 
-    def _run(self, tile_w: int) -> int:
+    def longest_run(self, tile_w: int) -> int:
         """Return the longest run of whole strides that keeps kernels short."""
         met = prod(self._met)
         whole = tile_w // self.layer.window.strides[1]

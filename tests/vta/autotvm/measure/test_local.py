@@ -87,4 +87,4 @@ def test_wrong_numbers_are_found(task: Task, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_clock_ticks() -> None:
     with pytest.raises(TuningError) as caught:
         LocalRunner(clock_mhz=0)
-    assert str(caught.value) == "LocalRunner: clock_mhz is a frequency above 0, not 0"
+    assert str(caught.value) == "LocalRunner: clock_mhz is above 0, not 0"

@@ -13,7 +13,7 @@ from vta.autotvm.library import tiles_of, workload_of
 from vta.autotvm.space import Entity, OtherOptionEntity, SplitEntity
 from vta.autotvm.task import create, extract_from_operators
 from vta.autotvm.tuner.in_order import random_order
-from vta.topi import Conv2d, ConvTiles, Dense, DenseTemplate, Upsample2d
+from vta.topi import Conv2d, ConvTiles, Dense, DenseTemplate
 from vta.topi.conv.conv2d_tiling import conv_candidates
 from vta.topi.core.epilogue import Bias, Clip, Relu, Residual, ShiftRight
 from vta.topi.core.operator import Operator
@@ -60,15 +60,6 @@ def test_the_best_that_the_search_finds_is_one_of_the_choices() -> None:
         index = space.index_of(ConfigEntity(None, values))
         assert space.is_index_valid(index)
         assert tiles_of(layer, space.get(index), env) == tiles
-
-
-def test_groups_whole_numbers_and_other_operators_have_no_template() -> None:
-    env = vta.get_env()
-    for operator in (Conv2d(1, 32, 5, 5, 32, (3, 3), groups=2), Dense(1, 16, 16, out_dtype="int32")):
-        assert workload_of(operator, env) is None
-    with pytest.raises(TuningError) as caught:
-        tiles_of(Upsample2d(1, 16, 4, 4, (2, 2)), ConfigEntity(0, {}), env)
-    assert str(caught.value) == "there is no template for Upsample2d"
 
 
 def test_knobs_of_tvms_records_are_its_tiles_and_threads() -> None:
