@@ -4,7 +4,7 @@ Tests: tests/vta/relay/backend/test_session.py.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
@@ -25,7 +25,7 @@ from vta.relay.onnx.errors import OnnxError
 from vta.relay.onnx.importer import Shapes, from_onnx
 from vta.relay.onnx.loading import load_model, loaded_bytes
 
-__all__ = ["InferenceSession", "compile_model"]
+__all__ = ["InferenceSession", "compile_model", "imported_model"]
 
 
 def compile_model(
@@ -48,13 +48,38 @@ def compile_model(
     try:
         return _compiled(loaded, env, shapes, budget, jobs=jobs, progress=progress, cache=cache, name=_name(model))
     except (OnnxError, LimitError) as error:
-        where = "the model" if isinstance(model, onnx.ModelProto) else os.fspath(model)
-        raise OnnxError(f"{where}: {error}") from None
+        raise OnnxError(f"{_place(model)}: {error}") from None
 
 
 def _name(model: str | os.PathLike[str] | onnx.ModelProto) -> str:
     """Return what a network says that it was made of."""
     return str(model.graph.name) if isinstance(model, onnx.ModelProto) else Path(os.fspath(model)).name
+
+
+def imported_model(
+    model: str | os.PathLike[str] | onnx.ModelProto,
+    shapes: Shapes | None = None,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Function:
+    """Return an ONNX model as a graph; a batch that it leaves open is one, unless ``shapes`` has it."""
+    loaded = model if isinstance(model, onnx.ModelProto) else load_model(model, limits=limits)
+    budget = limits.budget(loaded_bytes(loaded), "model")
+    try:
+        return _imported(loaded, shapes, budget)
+    except (OnnxError, LimitError) as error:
+        raise OnnxError(f"{_place(model)}: {error}") from None
+
+
+def _place(model: str | os.PathLike[str] | onnx.ModelProto) -> str:
+    return "the model" if isinstance(model, onnx.ModelProto) else os.fspath(model)
+
+
+def _imported(loaded: onnx.ModelProto, shapes: Shapes | None, budget: Budget) -> Function:
+    batch = _open_batch(loaded)
+    function = from_onnx(loaded, {**({batch: 1} if batch else {}), **(shapes or {})})
+    _require_sizes(function, budget)
+    return function
 
 
 def _compiled(
@@ -68,13 +93,10 @@ def _compiled(
     cache: bool,
     name: str,
 ) -> Built:
-    batch = _open_batch(loaded)
-    sizes: dict[str, int | Sequence[int]] = {**({batch: 1} if batch else {}), **(shapes or {})}
-    origin = {"source": name}
+    origin, batch = {"source": name}, _open_batch(loaded)
     if batch:
         origin[BATCH] = batch
-    function = from_onnx(loaded, sizes)
-    _require_sizes(function, budget)
+    function = _imported(loaded, shapes, budget)
     outputs = [value.name for value in loaded.graph.output]
     built = build_network(function, env, jobs=jobs, progress=progress, cache=cache, origin=origin, outputs=outputs)
     spend_on_running(built.network, budget)
