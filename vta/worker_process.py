@@ -29,6 +29,10 @@ class LateError(EndedError):
     """A process took too long, and was ended."""
 
 
+class _ClosedError(VTAError):
+    """The other side of a pipe has closed it."""
+
+
 _Q = TypeVar("_Q")
 _A = TypeVar("_A")
 _LENGTH = struct.Struct("<Q")
@@ -80,7 +84,7 @@ class WorkerProcess:
         try:
             _send(self._process.stdin, (function, request))
             answer: _A = _receive(self._process.stdout)  # type: ignore[assignment]  # what the function returned
-        except (OSError, ValueError, EOFError):  # ValueError: of a pipe that ``end`` closed
+        except (OSError, ValueError, _ClosedError):  # ValueError: of a pipe that ``end`` closed
             code = self._process.wait()
             if late.is_set():
                 raise LateError(f"it took longer than {seconds:g} s") from None
@@ -115,7 +119,7 @@ def serve() -> None:
     while True:
         try:
             asked = _receive(requests)
-        except EOFError:
+        except _ClosedError:
             return
         function, request = cast("tuple[Callable[[object], object], object]", asked)
         _send(answers, function(request))
@@ -130,9 +134,9 @@ def _send(pipe: IO[bytes], value: object) -> None:
 def _receive(pipe: IO[bytes]) -> object:
     head = pipe.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
-        raise EOFError
+        raise _ClosedError
     [length] = _LENGTH.unpack(head)
     data = pipe.read(length)
     if len(data) < length:
-        raise EOFError
+        raise _ClosedError
     return pickle.loads(data)

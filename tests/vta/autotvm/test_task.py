@@ -85,4 +85,4 @@ def test_what_is_no_task_is_refused(arguments: tuple[object, ...], text: str) ->
 def test_a_template_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(TuningError) as caught:
         create("conv3d.vta", ())
-    assert str(caught.value).startswith("there is no template 'conv3d.vta'; there are conv2d_packed.vta, ")
+    assert str(caught.value).startswith("there is no template 'conv3d.vta'; there are add.vta, conv2d_packed.vta, ")

@@ -47,9 +47,7 @@ class XGBTuner(Tuner):
         if plan_size < 1:
             raise TuningError(f"XGBTuner: plan_size is 1 or more, not {plan_size}")
         if feature_type != "knob":
-            raise TuningError(
-                f"XGBTuner: feature_type is 'knob', which the analytic model's join, not {feature_type!r}"
-            )
+            raise TuningError(f"XGBTuner: feature_type is 'knob', not {feature_type!r}")
         if loss_type not in _LOSSES:
             raise TuningError(f"XGBTuner: loss_type is one of {', '.join(_LOSSES)}, not {loss_type!r}")
         if num_threads < 1:
