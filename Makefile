@@ -55,11 +55,12 @@ coverage: $(STAMP) simulators
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[coverage]'
 	@$(BIN)/python -m pytest -q -n $(JOBS) --cov --cov-report=term:skip-covered --cov-report=html $(TESTS)
 
-# What tests need and PyPI does not have: Icarus Verilog for the cocotb benches, Chromium for the trace page. Debian's
-# packages are installed where that is allowed; where not, those tests are skipped, and say so.
+# What tests need and PyPI does not have: Icarus Verilog for the cocotb benches, Chromium for the trace page, a C compiler
+# for what networks become in C. Debian's packages are installed where that is allowed; where not, those tests are skipped, and say so.
 simulators:
 	@$(call debian,iverilog,iverilog,Icarus Verilog,the cocotb benches)
 	@$(call debian,chromedriver,chromium chromium-driver,Chromium,the tests of the trace page)
+	@$(call debian,cc,gcc libc6-dev,a C compiler,the tests of the C runtime)
 
 # $(1) the command to look for, $(2) the packages that bring it, $(3) its name, $(4) what is skipped without it
 define debian

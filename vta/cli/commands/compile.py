@@ -1,4 +1,5 @@
-"""``vta compile``: an ONNX model as a compiled network. Tests: tests/vta/cli/test_network_commands.py."""
+"""``vta compile``: an ONNX model as a compiled network. Tests: tests/vta/cli/test_network_commands.py,
+tests/vta/cli/test_compile_c.py."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,10 +7,12 @@ from typing import Annotated
 import typer
 
 from isa.limits import DEFAULT_LIMITS
+from runtime.executor.network import Network
 from vta.cli.networks import ShapeOption, loaded_session, note_of_the_host, shapes_of
 from vta.cli.options import ConfigOption, LimitsOption, TargetOption, chosen_config
-from vta.cli.reporting import reported, require_file, require_outputs
+from vta.cli.reporting import UserError, reported, require_file, require_outputs
 from vta.cli.style import say
+from vta.relay.c import c_name, write_c
 
 __all__ = ["compile_network"]
 
@@ -23,13 +26,23 @@ def compile_network(
     target: TargetOption = None,
     config: ConfigOption = None,
     max_memory: LimitsOption = DEFAULT_LIMITS,
+    c: Annotated[
+        Path | None,
+        typer.Option("--c", metavar="FOLDER", help="Write it as C with its runtime, for a board without Python."),
+    ] = None,
 ) -> None:
     """Compile an ONNX model; the file runs with `vta run` and holds no code, only checked data."""
     with reported():
         require_file(model, "an ONNX model")
-        place = output or model.with_suffix(".vtam")
+        place = output or (model.with_suffix(".vtam") if c is None else None)
         require_outputs(model, {"--output": place})
+        if c is not None and c.exists() and not c.is_dir():
+            raise UserError(f"--c {c}: this is a file; name a folder")
         session = loaded_session(model, chosen_config(config, target), target, shapes_of(shape), limits=max_memory)
+        if c is not None:
+            _write_c(session.network, c, model)
+        if place is None:
+            return
         session.save(place)
         network = session.network
         kernels = sum(hasattr(step, "launches") for step in network.steps)
@@ -39,3 +52,12 @@ def compile_network(
             f"{len(network.constants):,} bytes of constants, an arena of {network.arena_bytes:,} bytes; {size:,} bytes"
         )
         note_of_the_host(model, network)
+
+
+def _write_c(network: Network, folder: Path, model: Path) -> None:
+    name = c_name(model.name.split(".")[0].lower())
+    made = write_c(network, folder, name)
+    say(
+        f"{folder}: {', '.join(made.files)}; {made.memory_bytes:,} bytes of memory shared with the accelerator, "
+        f"{made.host_bytes:,} bytes of the host's own besides constants"
+    )

@@ -195,19 +195,23 @@ def _within(value: Expr, attrs: Any) -> Expr:
 
 # --- the table ------------------------------------------------------------------------------------------------------
 
+_NUMBERS = frozenset(ElementType) - {ElementType.BOOL, ElementType.FLOAT16}
+"""Integers wrap around here as in numpy."""
+
 
 def _of_one(function: Callable[[Expr], Expr], passes: int = 1) -> Element:
     return Element(lambda values, _, __: function(values[0]), passes)
 
 
-def _of_two(function: Callable[[Expr, Expr], Expr]) -> Element:
-    return Element(lambda values, _, __: function(values[0], values[1]))
+def _of_two(function: Callable[[Expr, Expr], Expr], takes: frozenset[ElementType] | None = None) -> Element:
+    return Element(lambda values, _, __: function(values[0], values[1]), takes=takes or _NUMBERS)
 
 
 def _truth(function: Callable[[Expr, Expr], Any]) -> Element:
-    return Element(lambda values, _, __: function(values[0], values[1]).asexpr())
+    return Element(lambda values, _, __: function(values[0], values[1]).asexpr(), takes=_NUMBERS)
 
 
+_FLOATS = frozenset((ElementType.FLOAT32, ElementType.FLOAT64))
 _BOOLS = frozenset((ElementType.BOOL,))
 _CELLS = frozenset((ElementType.INT8, ElementType.UINT8))
 
@@ -220,7 +224,7 @@ ELEMENTS: Mapping[Op, Element] = {
     Op.CEIL: _of_one(ops.ceil),
     Op.CLIP: Element(lambda values, attrs, _: _limited(values[0], attrs.a_min, attrs.a_max)),
     Op.DEQUANTIZE: Element(_dequantize, 4, None),
-    Op.DIVIDE: _of_two(lambda a, b: a / b),
+    Op.DIVIDE: _of_two(lambda a, b: a / b, _FLOATS),
     Op.EQUAL: _truth(lambda a, b: a == b),
     Op.ERF: _of_one(_erf, 800),
     Op.FLOOR: _of_one(ops.floor),
@@ -242,7 +246,7 @@ ELEMENTS: Mapping[Op, Element] = {
     Op.PRELU: Element(_prelu, 3),
     Op.QNN_ADD: Element(_weighted_add, 8, _CELLS),
     Op.QUANTIZE: Element(_quantize, 8, None),
-    Op.RELU: _of_one(lambda x: larger(x, _zero(x))),
+    Op.RELU: Element(lambda values, _, __: larger(values[0], _zero(values[0])), takes=_NUMBERS),
     Op.RESCALE: Element(_rescale, 12, None),
     Op.ROUND: _of_one(ops.round),
     Op.RSQRT: _of_one(lambda x: const(1, x.dtype) / ops.sqrt(x), 2),

@@ -19,6 +19,7 @@ from runtime.executor.operators.names import Op
 from runtime.executor.operators.normalise import BatchNormAttrs
 from runtime.executor.operators.pooling import Pool2dAttrs
 from runtime.executor.operators.qnn.quantize import DequantizeAttrs, QuantizeAttrs
+from runtime.executor.operators.qnn.tables import QnnPool2dAttrs
 from runtime.executor.operators.table import operator
 from runtime.executor.operators.types import ElementType, Shape
 from vta.relay.host.elements import element_of
@@ -156,6 +157,8 @@ def _window_passes(op: Op, attrs: Attrs, step: HostStep, network: Network) -> in
     if data.dtype == "float16" or len(data.shape) != 4:
         return 0
     match attrs:
+        case QnnPool2dAttrs() if attrs.layout == "NCHW":
+            return prod(attrs.pool_size)
         case Pool2dAttrs() if op in (Op.MAX_POOL2D, Op.AVG_POOL2D) and attrs.layout == "NCHW" and data.dtype != "bool":
             return prod(attrs.pool_size)
         case Conv2dAttrs() if op is Op.CONV2D and (attrs.data_layout, attrs.kernel_layout) == ("NCHW", "OIHW"):

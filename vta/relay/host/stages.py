@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from math import inf, prod
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from runtime.executor.operators.convolution import Conv2dAttrs
 from runtime.executor.operators.pooling import AvgPool2dAttrs, Pool2dAttrs, window_counts
+from runtime.executor.operators.qnn.tables import QnnPool2dAttrs
 from runtime.executor.operators.types import ElementType
 from runtime.executor.operators.windows import Window
 from vta import te
@@ -75,6 +77,8 @@ def _over_windows(recipe: Recipe) -> Staged:
     own = [leaves[~number] for number in head.operands]
     extra: list[tuple[te.Tensor, Array]] = []
     match head.attrs:
+        case QnnPool2dAttrs():
+            finish = _integer_sums(own[0], head.attrs, extra)
         case AvgPool2dAttrs():
             finish = _average(own[0], head.attrs, extra)
         case Pool2dAttrs():
@@ -145,6 +149,29 @@ def _average(data: te.Tensor, attrs: AvgPool2dAttrs, extra: list[tuple[te.Tensor
     divisors = te.placeholder(counts.shape, str(data.dtype), name="counts")
     extra.append((divisors, counts.astype(str(data.dtype))))
     return lambda n, c, y, x: sums(n, c, y, x) / divisors(y, x)
+
+
+def _integer_sums(data: te.Tensor, attrs: QnnPool2dAttrs, extra: list[tuple[te.Tensor, Array]]) -> _Finish:
+    window, walks = attrs.window, _walks(attrs.window)
+    padded = _padded(data, window, const(attrs.zero_point, data.dtype))
+    zero = const(attrs.zero_point, "int32")
+    sums = te.compute(
+        _outputs(data, window),
+        lambda n, c, y, x: te.sum(padded(n, c, *_place(window, walks, y, x)).astype("int32") - zero, axis=walks),
+        name="sums",
+    )
+    for name, factors in (("row_factors", attrs.row_factors), ("column_factors", attrs.column_factors)):
+        if factors:
+            extra.append((te.placeholder((len(factors),), "int32", name=name), np.array(factors, np.int32)))
+    tensors = {str(tensor.op.name): tensor for tensor, _ in extra}
+
+    def finish(n: Expr, c: Expr, y: Expr, x: Expr) -> Expr:
+        whole = sums(n, c, y, x)
+        for name, at in (("row_factors", y), ("column_factors", x)):
+            whole = whole * tensors[name](at) if name in tensors else whole
+        return whole
+
+    return finish
 
 
 def _depthwise(data: te.Tensor, weight: te.Tensor, attrs: Conv2dAttrs) -> _Finish:

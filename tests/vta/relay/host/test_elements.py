@@ -15,10 +15,12 @@ from vta.relay.host.groups import groups
 FLOAT, HALF, WHOLE = ElementType.FLOAT32, ElementType.FLOAT16, ElementType.INT32
 
 
-def test_what_numpy_approximates_and_what_wraps_is_left_to_it() -> None:
+def test_what_numpy_approximates_is_left_to_it() -> None:
     assert not {Op.EXP, Op.TANH, Op.SIGMOID, Op.LOG, Op.POWER, Op.SOFTMAX, Op.DENSE} & ELEMENTS.keys()
     assert element_of(Op.ADD, [FLOAT, FLOAT]) is ELEMENTS[Op.ADD]
-    assert element_of(Op.ADD, [WHOLE, WHOLE]) is None
+    assert element_of(Op.ADD, [WHOLE, WHOLE]) is ELEMENTS[Op.ADD]
+    assert element_of(Op.DIVIDE, [WHOLE, WHOLE]) is None
+    assert element_of(Op.ADD, [ElementType.BOOL, ElementType.BOOL]) is None
     assert element_of(Op.CAST, [HALF]) is None
     assert element_of(Op.EXP, [FLOAT]) is None
 
