@@ -55,7 +55,8 @@ def test_the_classifier_and_the_convolution_tutorial_run_on_the_hardware(tmp_pat
 
 @needs_compiler
 def test_random_steps_of_the_host_have_numpys_numbers(tmp_path: Path) -> None:
-    files, cases = {}, []
+    files: dict[str, str] = {}
+    cases = []
     for seed in range(60):
         steps = RandomSteps(seed)
         network = steps.network
@@ -83,7 +84,8 @@ def test_random_steps_of_the_host_have_numpys_numbers(tmp_path: Path) -> None:
 @needs_compiler
 def test_random_quantised_networks_have_the_bits_of_their_integer_graphs(tmp_path: Path) -> None:
     """Seed 15 runs one kernel on two pairs of tensors: each launch has words of its own."""
-    files, cases = {}, []
+    files: dict[str, str] = {}
+    cases = []
     for seed in (5, 15):
         random = random_network(seed, nodes=3 + seed % 5)
         compiled = build_network(random.model, vta.Environment(VTAConfig()), jobs=1)
