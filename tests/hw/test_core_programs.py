@@ -73,7 +73,7 @@ def check_random_programs(sim: CoreSim, seeds: range) -> None:
         assert Cause.IDLE.name not in launch.causes["compute"]
 
 
-@pytest.mark.parametrize(("name", "width"), [("single_lane", 64), ("one_bit", 256)])
+@pytest.mark.parametrize(("name", "width"), [("single_lane", 64), pytest.param("one_bit", 256, marks=pytest.mark.long)])
 def test_random_programs_leave_what_the_reference_leaves(name: str, width: int) -> None:
     check_random_programs(simulation(name, width), range(25))
 

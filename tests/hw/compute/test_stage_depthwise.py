@@ -21,8 +21,14 @@ CONFIGS = {
 }
 
 
-@pytest.mark.parametrize("shared", [0, 1])
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize(
+    ("name", "shared"),
+    [
+        pytest.param(name, shared, marks=() if shared == (name == "three_of_eight") else pytest.mark.long)
+        for name in CONFIGS
+        for shared in (0, 1)
+    ],
+)
 def test_random_programs_agree_with_the_reference(name: str, shared: int) -> None:
     config, hardware = CONFIGS[name], HardwareConfig(share_multipliers=shared)
     lane_by_lane = 0

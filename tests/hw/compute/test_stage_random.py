@@ -47,7 +47,7 @@ def test_random_programs_agree_at_the_edges_of_what_is_legal(name: Any) -> None:
         rig.check()
 
 
-@pytest.mark.parametrize("data_width", [128, 512])
+@pytest.mark.parametrize("data_width", [pytest.param(128, marks=pytest.mark.long), 512])
 def test_wide_memory_ports_load_the_same(data_width: Any) -> None:
     config = COMPUTE_CONFIGS["block4"]
     rng = np.random.default_rng(data_width)

@@ -65,7 +65,13 @@ def paths_through(component: wiring.Component) -> dict[str, set[str]]:
     return {name: inputs for name, inputs in found.items() if inputs}
 
 
-@pytest.mark.parametrize("hardware", [HardwareConfig(), HardwareConfig(axi3=1, max_burst_beats=16, cause_counters=0)])
+@pytest.mark.parametrize(
+    "hardware",
+    [
+        HardwareConfig(),
+        pytest.param(HardwareConfig(axi3=1, max_burst_beats=16, cause_counters=0), marks=pytest.mark.long),
+    ],
+)
 def test_no_output_of_the_accelerator_depends_on_an_input_of_the_same_cycle(hardware: HardwareConfig) -> None:
     assert paths_through(Top(SMALL, hardware)) == {}
 

@@ -15,6 +15,9 @@ from vta.inspect.trace import Recorded
 
 PATIENT = frozenset({"load"})
 
+DEAR = ("block32", "b2k16")
+"""Configurations whose hardware takes ten seconds to make; they run with `make test-long`."""
+
 
 def ask(channel: Channel, client: str, now: int, beats: int) -> int:
     """Ask for a burst and return when its last beat comes."""
@@ -53,7 +56,9 @@ def test_beats_of_others_keep_nobody_from_asking() -> None:
     assert channel.may_ask("load", 1) == 1
 
 
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize(
+    "config", [pytest.param(name, marks=pytest.mark.long if name in DEAR else ()) for name in CONFIGS]
+)
 def test_every_burst_belongs_to_the_instruction_that_needs_it(tmp_path: Path, config: str) -> None:
     _, [launch] = record_programs(tmp_path / "t", "tsim", some_program(5, config))
     moved: Counter[int] = Counter()
