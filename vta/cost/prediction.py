@@ -1,19 +1,28 @@
-"""``predict``: the cycles of an operator with its tiles on given hardware, and what keeps which part of it busy.
+"""``predict``: the cycles of an operator or a program on given hardware, and what keeps which part of it busy.
 
-The same models choose the library's tiles. How far they are from the hardware: ``python -m bench.cost_model``.
-Tests: tests/vta/cost/test_prediction.py.
+The models of operators choose the library's tiles, too; programs are followed by ``runtime.timing``. How far they are
+from the hardware: ``python -m bench.cost_model``. Tests: tests/vta/cost/test_prediction.py.
 """
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from isa.errors import VTAError
 from isa.machine.hardware_config import HardwareConfig
+from isa.program import MemoryImage, Program
 from runtime.devices.device import HardwareSetup
 from runtime.devices.hardware_settings import hardware_setup
+from runtime.devices.idle import IdleDevice
+from runtime.memory.array import DeviceArray
+from runtime.memory.device_memory import DeviceMemory
+from runtime.session import Session
+from runtime.timing import Unit, tasks_of, time_tasks
 from vta.environment import Environment, get_env
 from vta.topi.core.operator import Compiled, Operator
+from vta.topi.core.sizes import sizes
 
 __all__ = ["CostError", "Hardware", "Part", "Prediction", "predict"]
 
@@ -63,7 +72,7 @@ class Prediction:
 
 
 def predict(
-    operator: Operator | Compiled,
+    operator: Operator | Compiled | Program,
     hardware: Hardware | None = None,
     *,
     tiles: object = None,
@@ -71,21 +80,59 @@ def predict(
 ) -> Prediction:
     """Return what ``operator`` takes on ``hardware``, with ``tiles`` or with those that its search finds for it.
 
-    A compiled operator has its tiles and its environment. ``hardware`` is left out for that of the environment, and
-    ``env`` for the current one. Raises ``CostError`` for anything else, ``HardwareConfigError`` for hardware that
-    cannot be, and what ``schedule`` raises for tiles that cannot be.
+    An operator is priced by the model of its search, which knows the sizes of its tiles; of one that is compiled, and
+    of a program, the instructions themselves are followed, which is more precise, and takes longer. A compiled operator
+    has its tiles and its environment, and a program its configuration. ``hardware`` is left out for that of the
+    environment, and ``env`` for the current one. Raises ``CostError`` for anything else, ``HardwareConfigError`` for
+    hardware that cannot be, what ``schedule`` raises for tiles that cannot be, and ``TimingError`` for a program that
+    never ends.
     """
-    if isinstance(operator, Compiled):
-        if tiles is not None or env is not None:
-            raise CostError("predict: a compiled operator has its tiles and its environment; leave tiles and env out")
-        compiled = operator
-        operator, tiles, env = compiled.operator, compiled.scheduled.tiles, compiled.env
-    if not isinstance(operator, Operator):
-        raise CostError(
-            f"predict takes an operator, such as vta.topi.Conv2d(...), or a compiled one, not {type(operator).__name__}"
-        )
-    price = operator.price(_on(env or get_env(), hardware), tiles)
-    return Prediction(cycles=price.cycles, load=price.load, gemm=price.gemm, alu=price.alu, store=price.store)
+    if isinstance(operator, Compiled | Program) and (tiles is not None or env is not None):
+        kind = "a program has its configuration" if isinstance(operator, Program) else _COMPILED
+        raise CostError(f"predict: {kind}; leave tiles and env out")
+    match operator:
+        case Program():
+            return _followed([operator], _on(Environment(operator.config, hardware=get_env().hardware), hardware))
+        case Compiled():
+            return _followed(_programs(operator), _on(operator.env, hardware))
+        case Operator():
+            price = operator.price(_on(env or get_env(), hardware), tiles)
+            return Prediction(cycles=price.cycles, load=price.load, gemm=price.gemm, alu=price.alu, store=price.store)
+        case _:
+            raise CostError(
+                "predict takes an operator, such as vta.topi.Conv2d(...), a compiled one, or a program, not "
+                f"{type(operator).__name__}"
+            )
+
+
+_COMPILED = "a compiled operator has its tiles and its environment"
+
+
+def _programs(compiled: Compiled) -> list[Program]:
+    """Return what a call launches, without the contents of its buffers."""
+    session = Session(compiled.env.config, IdleDevice(compiled.env.config, DeviceMemory()), record=True)
+    compiled.module(*(DeviceArray(session, sizes(t), str(t.dtype)) for t in compiled.scheduled.args))
+    return [launch.program_with(MemoryImage()) for launch in session.queue.launcher.launches]
+
+
+def _followed(programs: Sequence[Program], env: Environment) -> Prediction:
+    setup = env.hardware or HardwareSetup()
+    busy = dict.fromkeys(Unit, 0)
+    cycles = 0
+    for program in programs:
+        uops = np.array(program.uops, np.uint32)
+        tasks = tasks_of(program.instructions, uops, program.uop_base, program.config, setup.hardware)
+        for task in tasks:
+            busy[task.unit] += task.work
+        block_in = program.config.block_in
+        cycles += time_tasks(tasks, setup.hardware, latency=setup.latency, block_in=block_in).cycles
+    return Prediction(
+        cycles=cycles,
+        load=busy[Unit.LOAD] + busy[Unit.ACC],
+        gemm=busy[Unit.GEMM],
+        alu=busy[Unit.ALU],
+        store=busy[Unit.STORE],
+    )
 
 
 def _on(env: Environment, hardware: Hardware | None) -> Environment:

@@ -7,16 +7,19 @@ import pytest
 import vta
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig, HardwareConfigError
+from isa.program import Program
 from runtime.devices.device import HardwareSetup
+from runtime.session import Session
 from tests.support.compiler.epilogue_operator import EpilogueOnly
 from tests.support.configs import CONFIGS
 from vta.cost import CostError, Part, predict
+from vta.nd import EXT_DEV, Device, empty
 from vta.topi import Binary, BinaryOperation, Conv2d, ConvTiles, Dense, DenseTemplate, Upsample2d
 from vta.topi.conv.conv2d_tiling import conv_work
 from vta.topi.core.epilogue import Bias, Clip, ShiftRight
 from vta.topi.core.operator import Operator, OperatorError, compile  # noqa: A004
 from vta.topi.matmul.batch_matmul import BatchMatmul, Matmul
-from vta.topi.tiling import Bus, cycles
+from vta.topi.tiling import Bus, followed_cycles
 from vta.topi.transposed.conv2d_transpose_operator import Conv2dTranspose
 
 C2 = Conv2d(1, 64, 56, 56, 64, (3, 3), padding=(1, 1, 1, 1), epilogue=(ShiftRight(8), Bias(), Clip(0, 127)))
@@ -68,7 +71,7 @@ def test_the_hardware_is_that_of_the_environment_unless_another_one_is_given() -
 def test_tiles_and_hardware_are_priced_by_the_model_of_the_search() -> None:
     tiles, bus = ConvTiles(tile_h=7, tile_w=56, tile_co=2, tile_ci=1), Bus(beat_bytes=16, latency=40)
     env = vta.Environment(VTAConfig(), hardware={"data_width": 128, "memory_latency": 40})
-    expected = cycles(conv_work(C2.shape_on(env), tiles, bus), bus)
+    expected = followed_cycles(conv_work(C2.shape_on(env), tiles, bus), bus)
     assert predict(C2, tiles=tiles, env=env).cycles == expected
 
 
@@ -94,7 +97,31 @@ def test_searches_take_the_hardware_of_the_environment() -> None:
 def test_a_compiled_operator_has_its_tiles_and_its_environment() -> None:
     env, layer = vta.Environment(VTAConfig(), hardware={"memory_latency": 80}), KINDS["dense"]
     compiled = compile(layer, env)
-    assert predict(compiled) == predict(layer, env=env, tiles=compiled.scheduled.tiles)
+    quick, followed = predict(layer, env=env, tiles=compiled.scheduled.tiles), predict(compiled)
+    assert (followed.gemm, followed.alu, followed.store) == (quick.gemm, quick.alu, quick.store)
+    assert followed.cycles == pytest.approx(quick.cycles, rel=0.1)
+    assert predict(compiled, {"memory_latency": 800}).cycles > followed.cycles + 700
+
+
+@pytest.mark.parametrize(("bits", "latency"), [(64, 1), (128, 64), (256, 16)])
+@pytest.mark.parametrize("kind", ["conv", "dense", "transposed", "binary"])
+def test_following_the_instructions_is_close_to_the_hardware(kind: str, bits: int, latency: int) -> None:
+    setup = HardwareSetup(hardware=HardwareConfig(data_width=bits), latency=latency)
+    env = vta.Environment(VTAConfig(), hardware=setup)
+    compiled = compile(KINDS[kind], env)
+    session = Session(env.config, "tsim", setup=setup)
+    arrays = [empty(t.shape, str(t.dtype), Device(EXT_DEV, 0, session)) for t in compiled.scheduled.args]
+    compiled.module(*arrays)
+    assert predict(compiled).cycles == pytest.approx(session.device.stats.cycles, rel=0.05, abs=20)
+
+
+def test_a_program_is_followed_without_being_run() -> None:
+    compiled = compile(KINDS["dense"], vta.Environment(VTAConfig()))
+    session = Session(VTAConfig(), "reference", record=True)
+    arrays = [empty(t.shape, str(t.dtype), Device(EXT_DEV, 0, session)) for t in compiled.scheduled.args]
+    compiled.module(*arrays)
+    [launch] = session.queue.launcher.launches
+    assert predict(launch.program(session.memory)) == predict(compiled)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +130,7 @@ def test_a_compiled_operator_has_its_tiles_and_its_environment() -> None:
         (
             ((3,), {}),
             CostError,
-            "predict takes an operator, such as vta.topi.Conv2d(...), or a compiled one, not int",
+            "predict takes an operator, such as vta.topi.Conv2d(...), a compiled one, or a program, not int",
         ),
         (
             ((C2, 64), {}),
@@ -138,6 +165,12 @@ def test_what_has_no_prediction_is_refused(
     with pytest.raises(error) as caught:
         predict(*arguments[0], **arguments[1])  # type: ignore[arg-type]  # that is the point
     assert str(caught.value) == text
+
+
+def test_a_program_has_its_configuration() -> None:
+    with pytest.raises(CostError) as caught:
+        predict(Program(config=VTAConfig(), instructions=()), env=vta.get_env())
+    assert str(caught.value) == "predict: a program has its configuration; leave tiles and env out"
 
 
 def test_tiles_are_not_given_twice() -> None:

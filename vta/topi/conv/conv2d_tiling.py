@@ -3,8 +3,6 @@
 Tests: tests/vta/topi/conv/test_conv2d_tiling.py.
 """
 
-import functools
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +10,6 @@ from itertools import product
 from math import prod
 
 from isa.config import VTAConfig
-from isa.progress import counted
 from vta.topi.conv.conv2d_tiles import ConvTiles
 from vta.topi.core.channel_blocks import ChannelBlocks
 from vta.topi.core.layout import blocks
@@ -25,23 +22,24 @@ from vta.topi.tiling import (
     Price,
     TilingError,
     Work,
-    cheapest,
     copies_in_turn,
     divisors,
     even_parts,
     priced,
 )
-from vta.topi.tiling.cost import turned_cycles
 
 __all__ = [
+    "ConvMemory",
     "ConvShape",
     "conv_allows",
     "conv_candidates",
     "conv_footprint",
     "conv_work",
+    "copies_of",
+    "inner_tiles",
     "longest_run",
     "require_tiles",
-    "searched",
+    "with_residents",
 ]
 
 _COPIES = (4, 3, 2, 7, 5, 1)
@@ -99,6 +97,17 @@ class ConvShape:
         return len(self.channels.starts)
 
     @cached_property
+    def capacity(self) -> Footprint:
+        """What the scratchpads hold."""
+        return Footprint.capacity(self.config)
+
+    @cached_property
+    def element_bytes(self) -> tuple[int, int, int, int]:
+        """Bytes of an input, a weight, an output and an accumulator."""
+        config = self.config
+        return config.inp_elem_bytes, config.wgt_elem_bytes, config.out_elem_bytes, config.acc_elem_bytes
+
+    @cached_property
     def gaps(self) -> tuple[int, int]:
         """How far apart the rows and columns are that are loaded."""
         return self.window.gaps if self.gathers else (1, 1)
@@ -147,22 +156,21 @@ def conv_allows(shape: ConvShape, tiles: ConvTiles) -> bool:
     """Return whether ``tiles`` can be and fit, with residents and copies that a search would look at."""
     if tiles.tile_kh and tiles.tile_ci > 1:
         return False
-    if not shape.channels.allows(tiles.tile_co) or not conv_footprint(shape, tiles).fits(
-        Footprint.capacity(shape.config)
-    ):
+    if not shape.channels.allows(tiles.tile_co) or not conv_footprint(shape, tiles).fits(shape.capacity):
         return False
     copies = (tiles.rotate_tiles, tiles.rotate_steps)
-    turning = dict(_resident(shape, tiles)).get(tiles.resident)
-    return turning is not None and copies in _copies(shape, tiles, turning)
+    plain = replace(tiles, resident=Resident.NONE)
+    turning = {choice.resident: trips for choice, trips in with_residents(shape, plain)}.get(tiles.resident)
+    return turning is not None and copies in copies_of(shape, tiles, turning)
 
 
 def conv_footprint(shape: ConvShape, tiles: ConvTiles) -> Footprint:
     """Return what ``tiles`` take."""
-    return _Memory.of(shape, tiles).footprint(tiles.rotate_tiles, tiles.rotate_steps)
+    return ConvMemory.of(shape, tiles).footprint(tiles.rotate_tiles, tiles.rotate_steps)
 
 
 @dataclass(frozen=True, slots=True)
-class _Memory:
+class ConvMemory:
     """What tiles take of the scratchpads without copies, and what of it every copy takes again."""
 
     inp: int
@@ -172,7 +180,7 @@ class _Memory:
     resident: Resident
 
     @staticmethod
-    def of(shape: ConvShape, tiles: ConvTiles) -> "_Memory":
+    def of(shape: ConvShape, tiles: ConvTiles) -> "ConvMemory":
         """Return what one copy for each thread takes."""
         threads = tiles.oc_nthread * tiles.h_nthread
         rows, columns = shape.window.kernel[0], shape.row_steps
@@ -181,7 +189,7 @@ class _Memory:
             weights = tiles.tile_co * shape.channels.count * rows * columns
         places = tiles.tile_h * tiles.tile_w * tiles.tile_co
         accumulators = places * (1 + shape.residuals + shape.held) + shape.by_channel * tiles.tile_co
-        return _Memory(
+        return ConvMemory(
             prod(shape.fetched(tiles)) * threads,
             weights * threads,
             accumulators * threads,
@@ -219,7 +227,7 @@ def _kernel(shape: ConvShape, tiles: ConvTiles) -> int:
 
 def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
     """Return what a schedule with ``tiles`` and without threads does."""
-    config = shape.config
+    inp_bytes, wgt_bytes, out_bytes, acc_bytes = shape.element_bytes
     rows = tiles.tile_kh or shape.window.kernel[0]
     steps = shape.channels.count // tiles.tile_ci * (shape.window.kernel[0] // rows)
     counts = _counts(shape, tiles)
@@ -229,12 +237,12 @@ def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
     runs = read * high * (wide if gap[1] > 1 else 1)
     # Pads are not read.
     seen = min(high, blocks(shape.height, gap[0])) * min(wide, blocks(shape.width, gap[1]))
-    data = bus.beats(read * seen, config.inp_elem_bytes, runs)
+    data = bus.beats(read * seen, inp_bytes, runs)
     data_instructions = read * (high if gap[1] > 1 else 1)
     taps = tiles.tile_co * tiles.tile_ci * rows * shape.row_steps
-    weights = bus.beats(taps, config.wgt_elem_bytes, tiles.tile_co)
-    residual = bus.beats(places * shape.residuals, config.out_elem_bytes)
-    channel = bus.beats(tiles.tile_co * shape.by_channel, config.acc_elem_bytes)
+    weights = bus.beats(taps, wgt_bytes, tiles.tile_co)
+    residual = bus.beats(places * shape.residuals, out_bytes)
+    channel = bus.beats(tiles.tile_co * shape.by_channel, acc_bytes)
     load = (0 if tiles.resident is Resident.DATA else data) + (0 if tiles.resident is Resident.KERNEL else weights)
     whole = {Resident.NONE: 0, Resident.DATA: data, Resident.KERNEL: weights * steps}[tiles.resident]
     per_kind = {Resident.NONE: 1, Resident.DATA: counts[0] * counts[2] * counts[3], Resident.KERNEL: counts[1]}
@@ -248,14 +256,24 @@ def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
         gemm=places * tiles.tile_ci * rows * shape.row_steps,
         alu=places * shape.stages,
         epilogue_load=residual + channel,
-        store=bus.beats(places, config.out_elem_bytes),
+        store=bus.beats(places, out_bytes),
         accumulators=places,
         resident_load=whole,
         resident_loads=per_kind[tiles.resident],
         kernels=tiles.rotate_tiles * tiles.rotate_steps,
         uops=_kernel(shape, tiles),
         stages=shape.stages,
+        store_instructions=_stores(shape, tiles),
+        run=tiles.run,
     )
+
+
+def _stores(shape: ConvShape, tiles: ConvTiles) -> int:
+    """Return the instructions that store a tile: one takes whole rows of places, or one row where some are shorter."""
+    columns = shape.output[1]
+    if columns % tiles.tile_w:
+        return tiles.tile_h * tiles.tile_co
+    return 1 if tiles.tile_w == columns else tiles.tile_co
 
 
 def conv_price(shape: ConvShape, tiles: ConvTiles) -> Price:
@@ -274,84 +292,57 @@ def _counts(shape: ConvShape, tiles: ConvTiles) -> tuple[int, int, int, int]:
     )
 
 
-def searched(shape: ConvShape, what: str) -> ConvTiles:
-    """Return the cheapest tiles; ``TilingError`` about ``what`` if none fits.
-
-    Layers of a network that differ in their numbers alone have one shape: it is searched once.
-    """
-    found = _searched(shape)
-    return cheapest(conv_candidates(shape), shape.config, what, shape.bus) if found is None else found
-
-
-@functools.lru_cache(maxsize=512)
-def _searched(shape: ConvShape) -> ConvTiles | None:
-    """Return the cheapest tiles, None if none fits."""
-    candidates = conv_candidates(shape, improving=True)
-    improving = [*counted(candidates, "searching tiles for a convolution", unit="candidates")]
-    return improving[-1].tiles if improving else None
-
-
-def conv_candidates(shape: ConvShape, *, improving: bool = False) -> Iterator[Candidate[ConvTiles]]:
-    """Yield the choices that the search looks at: if nothing fits, everything there is.
-
-    With ``improving``, only those that fit and are cheaper than all before, of which the last is the cheapest.
-    """
+def conv_candidates(shape: ConvShape) -> Iterator[Candidate[ConvTiles]]:
+    """Yield the choices that the search looks at: if nothing fits, everything there is."""
     found = False
-    for candidate in _candidates(shape, thorough=False, improving=improving):
+    for candidate in _candidates(shape, thorough=False):
         found = True
         yield candidate
     if not found:
-        yield from _candidates(shape, thorough=True, improving=improving)
+        yield from _candidates(shape, thorough=True)
 
 
-def _candidates(shape: ConvShape, *, thorough: bool, improving: bool) -> Iterator[Candidate[ConvTiles]]:
-    bus, capacity, best = shape.bus, Footprint.capacity(shape.config), math.inf
-    for plain in _inner_tiles(shape, thorough=thorough):
-        least = _Memory.of(shape, plain)
+def _candidates(shape: ConvShape, *, thorough: bool) -> Iterator[Candidate[ConvTiles]]:
+    capacity = shape.capacity
+    for plain in inner_tiles(shape, thorough=thorough):
+        least = ConvMemory.of(shape, plain)
         if not least.fits(capacity, 1, 1):
-            if thorough and not improving:
-                yield Candidate(plain, least.footprint(1, 1), conv_work(shape, plain, bus))
+            if thorough:
+                yield Candidate(plain, least.footprint(1, 1), conv_work(shape, plain, shape.bus))
             continue
-        for resident, turning in _resident(shape, plain):
-            tiles = plain if resident is Resident.NONE else replace(plain, resident=resident)
-            memory = least if resident is Resident.NONE else _Memory.of(shape, tiles)
-            copies = [pair for pair in _copies(shape, plain, turning) if memory.fits(capacity, *pair)]
-            work = conv_work(shape, tiles, bus) if copies else None
-            for pair in copies:
-                assert work is not None
-                if improving:
-                    cost = turned_cycles(work, bus, *pair)
-                    if cost >= best:
-                        continue
-                    best = cost
-                turned = replace(tiles, rotate_tiles=pair[0], rotate_steps=pair[1])
-                yield Candidate(turned, memory.footprint(*pair), work.turned(*pair))
+        for tiles, turning in with_residents(shape, plain):
+            memory = ConvMemory.of(shape, tiles)
+            work = conv_work(shape, tiles, shape.bus)
+            for pair in copies_of(shape, plain, turning):
+                if memory.fits(capacity, *pair):
+                    turned = replace(tiles, rotate_tiles=pair[0], rotate_steps=pair[1])
+                    yield Candidate(turned, memory.footprint(*pair), work.turned(*pair))
 
 
-def _inner_tiles(shape: ConvShape, *, thorough: bool) -> Iterator[ConvTiles]:
+def inner_tiles(shape: ConvShape, *, thorough: bool) -> Iterator[ConvTiles]:
     """Yield tiles without copies: a few hundred, no small ones, unless ``thorough``."""
-    config = shape.config
+    acc_depth, wgt_depth = shape.config.acc_depth, shape.config.wgt_depth
     rows, columns = shape.output
     kernel_rows, taps = shape.window.kernel[0], shape.window.kernel[0] * shape.row_steps
     channels = [d for d in divisors(shape.blocks_out) if shape.channels.allows(d)]
     sizes = sorted(
         {
             (tile_h * tile_w * tile_co, tile_h, tile_w, tile_co)
-            for tile_w in (shape.parts(columns) if thorough else _widths(shape, config.acc_depth))
+            for tile_w in (shape.parts(columns) if thorough else _widths(shape, acc_depth))
             for tile_h in shape.parts(rows)
             for tile_co in channels
-            if tile_h * tile_w * tile_co <= config.acc_depth
+            if tile_h * tile_w * tile_co <= acc_depth
         },
         reverse=True,
     )
-    least = min(sizes[0][0] // 2, config.acc_depth // _SMALLEST) if sizes else 0
+    least = min(sizes[0][0] // 2, acc_depth // _SMALLEST) if sizes else 0
     for places, tile_h, tile_w, tile_co in sizes or [(1, 1, 1, 1)]:
         if places < least and not thorough:
             break
         for tile_ci in divisors(shape.channels.count):
-            if tile_ci > 1 and tile_ci * tile_co * taps > config.wgt_depth:
+            if tile_ci > 1 and tile_ci * tile_co * taps > wgt_depth:
                 break
-            cut = tile_ci == 1 and (thorough or tile_co * taps > config.wgt_depth // 2)
+            cut = tile_ci == 1 and (thorough or tile_co * taps > wgt_depth // 2)
             for tile_kh in [0, *divisors(kernel_rows)[:-1]] if cut else [0]:
                 run = longest_run(shape, tile_w, tile_kh or kernel_rows)
                 yield ConvTiles(
@@ -372,17 +363,17 @@ def longest_run(shape: ConvShape, tile_w: int, rows: int) -> int:
     return max((d for d in divisors(tile_w) if d * taps <= _LONGEST_KERNEL), default=1)
 
 
-def _resident(shape: ConvShape, plain: ConvTiles) -> Iterator[tuple[Resident, tuple[int, ...]]]:
+def with_residents(shape: ConvShape, plain: ConvTiles) -> Iterator[tuple[ConvTiles, tuple[int, ...]]]:
     """Yield what may be resident, with the trips of the loops that can use accumulators in turn then."""
     batch, channels, rows, columns = _counts(shape, plain)
-    yield Resident.NONE, (columns, channels, rows, batch)
+    yield plain, (columns, channels, rows, batch)
     if channels > 1:
-        yield Resident.DATA, (channels,)
+        yield replace(plain, resident=Resident.DATA), (channels,)
     if batch * rows * columns > 1:
-        yield Resident.KERNEL, (columns, rows, batch)
+        yield replace(plain, resident=Resident.KERNEL), (columns, rows, batch)
 
 
-def _copies(shape: ConvShape, plain: ConvTiles, turning: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+def copies_of(shape: ConvShape, plain: ConvTiles, turning: tuple[int, ...]) -> Iterator[tuple[int, int]]:
     """Yield numbers of copies, of tiles and of steps."""
     steps = shape.channels.count // plain.tile_ci
     kernel_steps = shape.window.kernel[0] // (plain.tile_kh or shape.window.kernel[0])

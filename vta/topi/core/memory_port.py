@@ -12,4 +12,4 @@ __all__ = ["bus_of"]
 def bus_of(env: Environment) -> Bus:
     """Return the port of ``env.hardware``; the model's default where an environment does not say what it is."""
     setup = env.hardware
-    return Bus() if setup is None else Bus(beat_bytes=setup.hardware.beat_bytes, latency=setup.latency)
+    return Bus() if setup is None else Bus(setup.hardware.beat_bytes, setup.latency, setup.hardware)

@@ -269,4 +269,6 @@ class Product:
             resident_loads=times[tiles.resident],
             uops=self._kernel(tiles),
             stages=needs.operations,
+            store_instructions=tiles.rows if self.columns % tiles.columns else 1,
+            run=self._kernel(tiles),
         )

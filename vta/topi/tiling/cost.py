@@ -10,7 +10,10 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Self
 
-__all__ = ["Bus", "Price", "Work", "cycles", "priced", "turned_cycles"]
+from isa.machine.hardware_config import HardwareConfig
+from runtime.timing import alu_loss
+
+__all__ = ["Bus", "Price", "Work", "cycles", "least_cycles", "loading", "turned_cycles"]
 
 _RESET_LANES = 3
 """Accumulators that are cleared in a cycle, on the average: four, if neither GEMM nor ALU needs the bank."""
@@ -18,11 +21,15 @@ _RESET_LANES = 3
 _INSTRUCTION = 10
 """Cycles between the last step of an instruction and the first of one that waits for it."""
 
+_INSTRUCTION_BYTES = 16
 _FETCHED = 2
-"""Beats of an instruction word."""
+"""Beats of an instruction of the epilogue, about."""
 
-_GEMM_SHARED, _ALU_SHARED = 1.001, 1.08
-"""How much longer GEMM and ALU take when they share the accumulator."""
+_GEMM_SHARED = 1.001
+"""How much longer GEMM takes when it shares the accumulator with the ALU."""
+
+_LOAD_JOBS = 4
+"""What the hardware has unless it is told otherwise."""
 
 _PER_TILE = 30
 """Cycles of a tile that nothing hides."""
@@ -37,10 +44,28 @@ class Bus:
 
     beat_bytes: int = 8
     latency: int = 16
+    sizes: HardwareConfig | None = None
+    """The hardware behind it; the default sizes if left out."""
 
     def beats(self, elements: int, element_bytes: int, rows: int = 1) -> int:
-        """Return the beats of ``elements`` in ``rows`` contiguous parts, each of which is a burst or more."""
-        return max(ceil(elements * element_bytes / self.beat_bytes), rows)
+        """Return the cycles that ``elements`` take in ``rows`` contiguous parts, each of which is a burst or more.
+
+        A beat takes one, and more where it holds several elements: one of them is read or written in a cycle.
+        """
+        if not elements:
+            return 0
+        least = rows if element_bytes > self.beat_bytes else max(rows, elements)
+        return max(ceil(elements * element_bytes / self.beat_bytes), least)
+
+    @property
+    def load_jobs(self) -> int:
+        """Loads that may be under way at a time."""
+        return self.sizes.load_jobs if self.sizes else _LOAD_JOBS
+
+    @property
+    def hardware(self) -> HardwareConfig:
+        """The sizes of the hardware."""
+        return self.sizes or HardwareConfig(data_width=8 * self.beat_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +87,10 @@ class Work:
     """What a schedule does: ``tiles`` of the output, each with products in ``steps``, an epilogue and a store.
 
     Per step: ``load`` beats read in ``load_instructions``, and ``gemm`` operations. Per tile: ``alu`` operations,
-    ``epilogue_load`` beats read, ``store`` beats written, ``accumulators``. ``resident_load`` beats are read
-    ``resident_loads`` times, and what they bring is used by the tiles in between. ``kernels`` of ``uops`` micro-ops
-    each are loaded once.
+    ``epilogue_load`` beats read, ``store`` beats written by ``store_instructions``, ``accumulators``.
+    ``resident_load`` beats are read ``resident_loads`` times, and what they bring is used by the tiles in between.
+    ``kernels`` of ``uops`` micro-ops each are loaded once. Products go through ``run`` neighbouring accumulators one
+    after the other (0: unknown).
     """
 
     tiles: int
@@ -83,6 +109,8 @@ class Work:
     kernels: int = 1
     uops: int = 1
     stages: int = 1
+    store_instructions: int = 1
+    run: int = 0
 
     def turned(self, tile_copies: int, step_copies: int) -> Self:
         """Return the same with other numbers of copies, each combination of which has its own kernel."""
@@ -94,15 +122,11 @@ def cycles(work: Work, bus: Bus) -> int:
     return _cycles(work, bus, work.tile_copies, work.step_copies, work.kernels)
 
 
-def priced(work: Work, bus: Bus) -> Price:
-    """Return what a launch takes that does ``work``."""
-    return Price(
-        cycles=cycles(work, bus),
-        load=work.tiles * (work.steps * work.load + work.epilogue_load) + work.resident_loads * work.resident_load,
-        gemm=work.tiles * work.steps * work.gemm,
-        alu=work.tiles * work.alu,
-        store=work.tiles * work.store,
-    )
+def least_cycles(work: Work, bus: Bus) -> int:
+    """Return what ``turned_cycles`` is not below, whatever the copies are."""
+    load = loading(work, bus) + _INSTRUCTION if work.load else 0
+    pace = max(work.steps * max(work.gemm, load), work.alu, work.store)
+    return work.tiles * pace + work.resident_load + work.uops // 2
 
 
 def turned_cycles(work: Work, bus: Bus, tile_copies: int, step_copies: int) -> int:
@@ -110,8 +134,16 @@ def turned_cycles(work: Work, bus: Bus, tile_copies: int, step_copies: int) -> i
     return _cycles(work, bus, tile_copies, step_copies, tile_copies * step_copies)
 
 
+def loading(work: Work, bus: Bus) -> int:
+    """Return the cycles of a step's loads: of their beats, and no more instructions at a time than may be begun."""
+    count = work.load_instructions
+    words = ceil(count * _INSTRUCTION_BYTES / bus.beat_bytes)
+    each = bus.latency + work.load // max(1, count) + 3
+    return max(work.load + words, count * each // bus.load_jobs - bus.latency)
+
+
 def _cycles(work: Work, bus: Bus, tile_copies: int, step_copies: int, kernels: int) -> int:
-    load = work.load + work.load_instructions * _FETCHED + _INSTRUCTION
+    load = loading(work, bus) + _INSTRUCTION if work.load else 0
     reset = work.accumulators // _RESET_LANES + _INSTRUCTION
     alu = work.alu + work.stages * _INSTRUCTION + work.epilogue_load
     store = work.store + bus.latency + _INSTRUCTION
@@ -125,7 +157,7 @@ def _cycles(work: Work, bus: Bus, tile_copies: int, step_copies: int, kernels: i
         pace = max(
             whole,
             products * _GEMM_SHARED + _PER_TILE,
-            alu * _ALU_SHARED,
+            alu / (1 - alu_loss(work.run) * min(1.0, work.steps * work.gemm / max(alu, 1))),
             _released(work, load, alu, tile_copies, step_copies),
             read,
             store,

@@ -12,8 +12,12 @@ from isa.config import VTAConfig
 from isa.progress import counted
 from vta.topi.tiling.cost import Bus, Work, cycles
 from vta.topi.tiling.footprint import Footprint, TilingError
+from vta.topi.tiling.rounds import followed_cycles
 
 __all__ = ["Candidate", "cheapest", "copies_in_turn", "divisors", "even_parts", "turning_loop"]
+
+_FINALISTS = 8
+"""Choices whose instructions are followed."""
 
 T = TypeVar("T")
 Loop = TypeVar("Loop")
@@ -33,9 +37,9 @@ def cheapest(
 ) -> T:
     """Return the tiles that take the fewest cycles; the first of several that take as many.
 
-    With ``tolerance``, those with the fewest steps among all that take at most that part more: they need fewer
-    instructions. If none fits, ``TilingError`` says about ``what`` which buffer is too small for the candidate that
-    comes closest.
+    Those that take the fewest by the quick model are followed by the better one. With ``tolerance``, it is those with
+    the fewest steps among all of these that take at most that part more: they need fewer instructions. If none fits,
+    ``TilingError`` says about ``what`` which buffer is too small for the candidate that comes closest.
     """
     port, capacity = bus or Bus(), Footprint.capacity(config)
     fitting: list[tuple[int, Candidate[T]]] = []
@@ -48,10 +52,12 @@ def cheapest(
     if not fitting:
         reason = "there are no candidates" if smallest is None else "; ".join(smallest.excess(config))
         raise TilingError(f"{what}: no tiles fit this configuration: even in the smallest ones {reason}")
-    least = min(cost for cost, _ in fitting)
+    finalists = sorted(fitting, key=lambda entry: entry[0])[:_FINALISTS]
+    followed = [(followed_cycles(candidate.work, port), candidate) for _, candidate in finalists]
+    least = min(cost for cost, _ in followed)
+    near = [entry for entry in followed if entry[0] <= least * (1 + tolerance)]
     if not tolerance:
-        return next(candidate.tiles for cost, candidate in fitting if cost == least)
-    near = [entry for entry in fitting if entry[0] <= least * (1 + tolerance)]
+        return near[0][1].tiles
     return min(near, key=lambda entry: (entry[1].work.tiles * entry[1].work.steps, entry[0]))[1].tiles
 
 

@@ -16,6 +16,7 @@ from vta.topi.core.epilogue import Bias, Clip, ShiftRight
 from vta.topi.core.operator import compile  # noqa: A004
 from vta.topi.core.resident import Resident
 from vta.topi.tiling import Bus, Work, cycles
+from vta.topi.tiling.cost import least_cycles, loading, turned_cycles
 
 WORK = Work(
     tiles=16, steps=4, tile_copies=2, step_copies=2, load=500, load_instructions=2, gemm=7000, alu=3000,
@@ -59,10 +60,23 @@ def test_the_next_tiles_first_load_waits_for_the_epilogue_where_all_steps_are_on
     assert cycles(replace(both, step_copies=3), BUS) < 16 * (3000 + 1900)
 
 
-def test_a_row_takes_a_beat_at_least() -> None:
+def test_a_row_takes_a_beat_at_least_and_so_does_an_element() -> None:
     assert BUS.beats(10, 16) == 20
-    assert BUS.beats(10, 1, rows=5) == 5
-    assert Bus(beat_bytes=16).beats(10, 16) == 10
+    assert BUS.beats(3, 8, rows=5) == 5
+    assert BUS.beats(10, 1, rows=5) == 10
+    assert Bus(beat_bytes=16).beats(10, 16) == Bus(beat_bytes=32).beats(10, 16) == 10
+    assert BUS.beats(0, 16) == 0
+
+
+def test_no_copies_take_less_than_the_least() -> None:
+    for copies in ((1, 1), (2, 2), (4, 4), (7, 1)):
+        assert least_cycles(WORK, BUS) <= turned_cycles(WORK, BUS, *copies)
+
+
+def test_loads_that_are_many_wait_for_those_under_way() -> None:
+    many = replace(WORK, load=200, load_instructions=40)
+    assert loading(many, Bus(latency=200)) == 40 * (200 + 5 + 3) // 4 - 200
+    assert loading(many, Bus(latency=1)) == 200 + 40 * 2
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from vta.topi.tiling import (
     Work,
     cheapest,
     copies_in_turn,
-    cycles,
     divisors,
     even_parts,
+    followed_cycles,
     turning_loop,
 )
 
@@ -40,9 +40,10 @@ def test_the_cheapest_candidate_that_fits_is_picked() -> None:
 
 def test_fewer_steps_are_worth_a_few_cycles_more() -> None:
     cut = replace(work(100), steps=10)
+    products = 1000 + followed_cycles(cut, Bus()) - followed_cycles(work(1000), Bus())
     candidates = [
         Candidate("ten steps", Footprint(), cut),
-        Candidate("one step", Footprint(), work(cycles(cut, Bus()) - cycles(work(0), Bus()) + 5)),
+        Candidate("one step", Footprint(), work(products + 5)),
         Candidate("slow", Footprint(), work(9000)),
     ]
     assert cheapest(candidates, CONFIG, "a layer") == "ten steps"
