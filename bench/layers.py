@@ -1,12 +1,13 @@
 """Cycles of ResNet-18's ten packed convolutions with the library's own schedules, beside what bounds them.
 
-    python -m bench.layers [--hardware 64/1 128/64] [--block 3 5] [--layer C2] [--account]
+    python -m bench.layers [--hardware 64/1 128/64] [--config b1k8 block32] [--layer C2] [--account]
 
-Every layer is convolution, ``>> 8``, + bias, clip to 0..127, cast to int8, with tiles from the search for that block
-(2^n lanes) and hardware (bits of the bus, latency of the memory), and is checked against numpy. A layer's bound is the
-largest of its products, its operations of the ALU, and the beats that it reads and writes once; the peak is that of the
-GEMM core. Predictions are that of the search, and that of the instructions. The exit status says whether the layers
-together reach 95 % of their bounds, and with block 16 and 64 bits 92 % of the peak at latency 1, 90 % at latency 64.
+Every layer is convolution, ``>> 8``, + bias, clip to 0..127, cast to int8, with tiles from the search for that
+configuration (a name or a file) and hardware (bits of the bus, latency of the memory), and is checked against numpy. A
+layer's bound is the largest of its products, its operations of the ALU, and the beats that it reads and writes once;
+the peak is that of the GEMM core. Predictions are that of the search, and that of the instructions. The exit status
+says whether the layers together reach 95 % of their bounds, and with block 16 and 64 bits 92 % of the peak at latency
+1, 90 % at latency 64.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -21,6 +23,7 @@ import vta
 from bench.setups import hardware_text, setup_of
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
+from isa.named_config import named_config
 from runtime.devices.tsim.device import RtlSimulator
 from runtime.memory.device_memory import DeviceMemory
 from runtime.observe.accounting import CycleAccount
@@ -185,13 +188,13 @@ def main() -> int:
     """Run the command line; return the exit status: 0 if every aim is reached."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hardware", type=hardware_text, nargs="+", default=["64/1", "64/64"], help="BITS/LATENCY")
-    parser.add_argument("--block", type=int, nargs="+", default=[4], help="logarithms of the lanes of a block")
+    parser.add_argument("--config", type=Path, nargs="+", help="names of `vta config list`, or files")
     parser.add_argument("--layer", nargs="+", choices=[*LAYERS], default=[*LAYERS])
     parser.add_argument("--account", action="store_true", help="print what every module spent its cycles on")
     arguments = parser.parse_args()
     environments = [
-        vta.Environment(VTAConfig(log_block=block), hardware=setup_of(hardware))
-        for block in arguments.block
+        vta.Environment(config, hardware=setup_of(hardware))
+        for config in [named_config(path) for path in arguments.config or ()] or [VTAConfig()]
         for hardware in arguments.hardware
     ]
     held = [report(arguments.layer, env, account=arguments.account) for env in environments]
