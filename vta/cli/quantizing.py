@@ -5,6 +5,7 @@ Tests: tests/vta/cli/test_quantize_command.py.
 
 import math
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,12 +21,15 @@ from vta.cli.style import Screen, say
 from vta.cli.wide_table import tables_of
 
 if TYPE_CHECKING:
+    import onnx
+
+    from vta.quantize import Options, Quantised, Samples
     from vta.quantize.data import Preprocessing
     from vta.quantize.report import Report
 
 __all__ = [
     "BgrOption", "Calibration", "CountOption", "CropOption", "DataOption", "MeanOption", "StdOption",
-    "preprocessing_of", "quantised_on_the_way", "report_table", "tell_score",
+    "preprocessing_of", "quantised_file", "quantised_on_the_way", "report_table", "tell_score",
 ]  # fmt: skip
 
 DataOption = Annotated[
@@ -67,13 +71,31 @@ class Calibration:
     bgr: bool
 
 
+def quantised_file(
+    file: Path, model: "onnx.ModelProto", samples: "Samples", options: "Options | None" = None
+) -> "Quantised":
+    """Return the int8 form of the model of ``file``; what is wrong with it begins with the file's name."""
+    from vta.quantize import CalibrationError, QuantizeError, quantise
+    from vta.quantize.errors import CalibrationWarning
+
+    if samples.count == 1:
+        few = "ranges from one sample clip what others reach; give a hundred that look like those to come"
+        warnings.warn(few, CalibrationWarning, stacklevel=2)
+    try:
+        return quantise(model, samples, options)
+    except CalibrationError:
+        raise
+    except QuantizeError as error:
+        raise UserError(f"{file}: {error}") from None
+
+
 @contextmanager
 def quantised_on_the_way(file: Path, wanted: Calibration | None, shapes: Sequence[str] | None) -> Iterator[Path]:
     """Yield the file itself, or with data that of its int8 form, and say on stderr what became of it."""
     if wanted is None:
         yield file
         return
-    from vta.quantize import input_types, quantise
+    from vta.quantize import input_types
     from vta.quantize.data.source import load, sized
     from vta.relay.onnx.loading import load_model
 
@@ -82,7 +104,7 @@ def quantised_on_the_way(file: Path, wanted: Calibration | None, shapes: Sequenc
     model = load_model(file)
     preprocessing = preprocessing_of(wanted.mean, wanted.std, crop=wanted.crop, bgr=wanted.bgr)
     samples = load(wanted.data, sized(input_types(model), shapes_of(shapes)), preprocessing, wanted.count)
-    made = quantise(model, samples)
+    made = quantised_file(file, model, samples)
     say(
         f"{file} is a float network: quantised on the way; `vta quantize` keeps the result and shows every layer",
         err=True,

@@ -30,4 +30,4 @@ def decided(graph: Graph, plan: Plan, encodings: Mapping[str, Encoding], options
         weights[name] = weights_at(weight, scales, axis)
         if bias is not None:
             biases[name] = bias
-    return Numbers(encodings, weights, biases)
+    return Numbers(encodings, weights, biases, options.power_of_two)

@@ -2,7 +2,7 @@
 
 from isa.errors import VTAError
 
-__all__ = ["CalibrationError", "QuantizeError"]
+__all__ = ["CalibrationError", "CalibrationWarning", "QuantizeError"]
 
 
 class QuantizeError(VTAError, ValueError):
@@ -11,3 +11,7 @@ class QuantizeError(VTAError, ValueError):
 
 class CalibrationError(QuantizeError):
     """Data that do not fit the model, or that make a layer collapse."""
+
+
+class CalibrationWarning(UserWarning):
+    """Data that are likely too few."""

@@ -32,7 +32,7 @@ class Options:
 
     methods: tuple[Method, ...] = tuple(Method)
     per_channel: bool = True
-    symmetric: bool = True
+    symmetric: bool | None = None
     power_of_two: bool = False
     equalise: bool = True
     correct_bias: bool = True

@@ -10,6 +10,7 @@ from vta.quantize.calibrate.collapse import refuse_collapsed, refuse_flat
 from vta.quantize.calibrate.observe import Observed, observe
 from vta.quantize.calibrate.ranges import Candidate, candidates, clipped_share
 from vta.quantize.calibrate.samples import Samples, input_types
+from vta.quantize.calibrate.zeros import at_no_cost
 from vta.quantize.decide import decided
 from vta.quantize.encoding import sqnr_db
 from vta.quantize.errors import QuantizeError
@@ -130,10 +131,23 @@ class _Work:
             raise QuantizeError(
                 "no layer of the model can be quantised: it has no convolution or product with constant weights"
             )
+        symmetric = self._symmetric(graph, found)
         observed = observe(graph, found, samples)
         refuse_flat(found, observed)
-        by_name = {name: candidates(each.seen, each.held, self._options) for name, each in observed.items()}
+        by_name = {
+            name: candidates(each.seen, each.held, self._options, symmetric=name in symmetric)
+            for name, each in observed.items()
+        }
         return self._state(graph, found, observed, {name: each[0] for name, each in by_name.items()}), by_name
+
+    def _symmetric(self, graph: Graph, found: Plan) -> frozenset[str]:
+        """Return the points whose zero is cell 0."""
+        roots = frozenset(found.roots)
+        match self._options.symmetric:
+            case None:
+                return roots - at_no_cost(graph, found)
+            case wanted:
+                return roots if wanted else frozenset()
 
     def _state(
         self, graph: Graph, found: Plan, observed: Mapping[str, Observed], chosen: Mapping[str, Candidate]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from runtime.executor.operators.types import Array
 from vta.quantize.encoding import sqnr_db
 
-__all__ = ["BIAS_LIMIT", "WeightCells", "bias_cells", "weight_scales", "weights_at"]
+__all__ = ["BIAS_LIMIT", "WeightCells", "bias_between", "bias_cells", "bias_units", "weight_scales", "weights_at"]
 
 Reals = npt.NDArray[np.float64]
 
@@ -100,6 +100,20 @@ def bias_cells(
     bias: Array, input_scale: float, scales: npt.NDArray[np.float32]
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
     """Return a bias in units of the sums, and these units."""
-    units = np.broadcast_to(np.float32(input_scale) * scales, bias.reshape(-1).shape).astype(np.float32)
+    units = bias_units(bias.size, input_scale, scales)
     cells = np.clip(np.rint(bias.reshape(-1).astype(np.float64) / units), -(2**31), 2**31 - 1)
     return cells.astype(np.int32), units if scales.size > 1 else units[:1]
+
+
+def bias_units(channels: int, input_scale: float, scales: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return the units of the sums of each channel."""
+    return np.broadcast_to(np.float32(input_scale) * scales, (channels,)).astype(np.float32)
+
+
+def bias_between(bias: Array, units: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return a bias that is half a unit from whole ones: with scales that are powers of two, no sum is then a tie.
+
+    What rounds ties to even (ONNX) and what rounds them upwards (the accelerator) thus find the same numbers.
+    """
+    halves: Reals = np.floor(bias.reshape(-1).astype(np.float64) / units) + 0.5
+    return (halves * units).astype(np.float32)

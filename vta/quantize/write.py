@@ -13,9 +13,9 @@ from onnx import helper
 
 from runtime.executor.operators.types import Array
 from vta.quantize.encoding import Encoding
-from vta.quantize.graph import Graph, name_of
+from vta.quantize.graph import Graph, name_of, whole
 from vta.quantize.plan import Plan
-from vta.quantize.weights import WeightCells, bias_cells
+from vta.quantize.weights import WeightCells, bias_between, bias_cells, bias_units
 
 __all__ = ["Numbers", "written"]
 
@@ -28,6 +28,8 @@ class Numbers:
     weights: Mapping[str, WeightCells]
     biases: Mapping[str, Array]
     """Real numbers, of the layers that have any."""
+    power_of_two: bool = False
+    """Whether all scales are powers of two."""
 
 
 def written(graph: Graph, plan: Plan, numbers: Numbers, only: Collection[str] | None = None) -> onnx.ModelProto:
@@ -71,13 +73,24 @@ def _pair(graph: Graph, source: str, name: str, encoding: Encoding) -> list[onnx
 
 
 def _write_weights(graph: Graph, node: onnx.NodeProto, plan: Plan, numbers: Numbers) -> list[onnx.NodeProto]:
-    """Let a layer read int8 weights and an int32 bias; return what makes real numbers of them."""
+    """Let a layer read int8 weights and an int32 bias; return what makes real numbers of them.
+
+    With scales that are powers of two, the bias is a real one between the whole ones (``bias_between``).
+    """
     layer = name_of(node)
     weights = numbers.weights[layer]
+    input_scale = numbers.encodings[plan.points[node.input[0]].root].scale
     made = [_real(graph, node, 1, weights.cells, weights.scales, weights.axis)]
-    if layer in numbers.biases:
-        encoding = numbers.encodings[plan.points[node.input[0]].root]
-        cells, units = bias_cells(numbers.biases[layer], encoding.scale, weights.scales)
+    if numbers.power_of_two and node.op_type != "MatMul":
+        groups = whole(node, "group", 1) if node.op_type == "ConvTranspose" else 1
+        channels = weights.cells.shape[weights.axis] * groups
+        bias = bias_between(
+            numbers.biases.get(layer, np.zeros(channels)), bias_units(channels, input_scale, weights.scales)
+        )
+        del node.input[2:]
+        node.input.append(graph.constant(f"{node.output[0]}.bias", bias))
+    elif layer in numbers.biases:
+        cells, units = bias_cells(numbers.biases[layer], input_scale, weights.scales)
         made.append(_real(graph, node, 2, cells, units, 0))
     return made
 

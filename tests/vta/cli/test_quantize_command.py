@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from tests.support.relay.float_models import small_network
 from vta.cli.app import app
+from vta.quantize.errors import CalibrationWarning
 
 
 def vta(*arguments: object, columns: int = 200) -> tuple[int, str]:
@@ -69,3 +70,32 @@ def test_what_is_missing_or_wrong_is_said(folder: Path) -> None:
     assert code == 1
     assert "none.npy: cannot be read: No such file or directory" in text
     assert not (folder / "small.int8.onnx").exists()
+
+
+def test_a_model_that_is_quantised_already_is_named(folder: Path) -> None:
+    vta("quantize", folder / "small.onnx", "--data", folder / "data.npy", "-o", folder / "int8.onnx")
+    for command in ("quantize", "run"):
+        code, text = vta(command, folder / "int8.onnx", "--data", folder / "data.npy")
+        assert code == 1
+        assert f"error: {folder / 'int8.onnx'}: node 'conv1.weight.dequantize' (DequantizeLinear): " in text
+        assert "the model is quantised already; give the float model" in text
+
+
+def test_one_sample_deserves_a_warning(folder: Path) -> None:
+    arguments = ["quantize", folder / "small.onnx", "--data", folder / "data.npy", "--count"]
+    with pytest.warns(CalibrationWarning) as caught:
+        assert vta(*arguments, 1)[0] == 0
+    assert [str(each.message) for each in caught] == [
+        "ranges from one sample clip what others reach; give a hundred that look like those to come"
+    ]
+    assert vta(*arguments, 2)[0] == 0
+
+
+def test_where_zero_lies_can_be_chosen(folder: Path) -> None:
+    found = {}
+    for option in ("--symmetric", "--asymmetric", None):
+        options = ["--report", folder / "report.json", *([option] if option else [])]
+        assert vta("quantize", folder / "small.onnx", "--data", folder / "data.npy", *options)[0] == 0
+        rows = json.loads((folder / "report.json").read_text())["layers"]
+        found[option] = sum(row["zero"] != 0 for row in rows)
+    assert found["--symmetric"] == 0 < found[None] < found["--asymmetric"]

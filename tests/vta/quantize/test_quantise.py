@@ -48,6 +48,24 @@ def test_powers_of_two_are_all_the_scales_that_there_are() -> None:
             assert (np.log2(scales) == np.rint(np.log2(scales))).all()
 
 
+def test_with_powers_of_two_every_layer_rounds_as_onnxruntime_does() -> None:
+    made = quantise(small_network(), {"image": DATA}, Options(power_of_two=True))
+    session = InferenceSession(made.model, env=vta.get_env(), target="sim")
+    assert session.built is not None
+    for at in range(8):
+        nodes = against_onnxruntime(session.built.function, made.model, {"image": DATA[at : at + 1]})
+        assert {each.node for each in nodes if each.different} <= {"average.quantize"}  # which has no bias
+        assert sum(each.elements for each in nodes) > 1000
+
+
+def test_only_tensors_that_pads_are_read_of_have_zero_in_the_middle() -> None:
+    zeros = {row.tensor: row.zero for row in quantise(small_network(), {"image": DATA}).report.layers}
+    assert zeros["image"] == zeros["relu6"] == 0
+    assert zeros["relu"] == zeros["relu3"] == -128
+    everywhere = {row.zero for row in quantise(small_network(), {"image": DATA}, Options(symmetric=True)).report.layers}
+    assert everywhere == {0}
+
+
 def test_the_report_names_every_tensor_with_a_scale() -> None:
     report = quantise(small_network(), {"image": DATA}).report
     assert [row.tensor for row in report.layers] == ["image", "relu6", "relu", "relu3", "average", "logits"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vta.quantize.weights import BIAS_LIMIT, bias_cells, weight_scales, weights_at
+from vta.quantize.weights import BIAS_LIMIT, bias_between, bias_cells, bias_units, weight_scales, weights_at
 
 RNG = np.random.default_rng(5)
 WEIGHT = (RNG.standard_normal((4, 3, 3, 3)) * np.array([1, 10, 0.1, 0]).reshape(4, 1, 1, 1)).astype(np.float32)
@@ -45,3 +45,11 @@ def test_a_bias_is_nearest_in_units_of_the_sums() -> None:
     cells, units = bias_cells(np.array([1.0, -2.0]), 0.5, np.array([0.01], np.float32))
     assert cells.tolist() == [200, -400]
     assert units.shape == (1,)
+
+
+def test_a_bias_between_whole_units_is_off_by_half_a_unit_at_most() -> None:
+    bias = RNG.uniform(-50, 50, 200).astype(np.float32)
+    units = bias_units(200, 0.25, np.array([0.125], np.float32))
+    made = bias_between(bias, units)
+    assert ((made / units) % 1 == 0.5).all()
+    assert np.abs(made - bias).max() <= 0.5 * 0.03125

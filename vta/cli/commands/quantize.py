@@ -15,6 +15,7 @@ from vta.cli.quantizing import (
     MeanOption,
     StdOption,
     preprocessing_of,
+    quantised_file,
     report_table,
     tell_score,
 )
@@ -40,8 +41,12 @@ def quantize(
     bgr: BgrOption = False,
     shape: ShapeOption = None,
     asymmetric: Annotated[
-        bool, typer.Option("--asymmetric", help="Zero need not be cell 0: finer steps, more work at edges.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--asymmetric/--symmetric",
+            help="Zero need not be cell 0 (finer steps, more work at edges), or is; by default where it costs nothing.",
+        ),
+    ] = None,
     per_tensor: Annotated[bool, typer.Option("--per-tensor", help="One scale for all channels of a weight.")] = False,
     power_of_two: Annotated[
         bool, typer.Option("--power-of-two", help="Scales that are powers of two: shifts alone.")
@@ -67,19 +72,20 @@ def quantize(
             raise typer.BadParameter("--data PATH is missing: a folder of pictures, an .npy or an .npz file")
         place = output or model.with_suffix(".int8.onnx")
         require_outputs(model, {"--output": place, "--report": report, "--picture": picture})
-        from vta.quantize import Options, input_types, quantise  # and with it ONNX, which takes long to load
+        from vta.quantize import Options, input_types  # and with it ONNX, which takes long to load
         from vta.quantize.data.source import load, sized
         from vta.quantize.picture import svg
         from vta.relay.onnx.loading import load_model
 
         loaded = load_model(model)
         options = Options(
-            methods=_methods(method), per_channel=not per_tensor, symmetric=not asymmetric, power_of_two=power_of_two,
-            percentile=percentile, floor=floor, keep=tuple(keep or ()),
+            methods=_methods(method), per_channel=not per_tensor, power_of_two=power_of_two,
+            symmetric=None if asymmetric is None else not asymmetric, percentile=percentile, floor=floor,
+            keep=tuple(keep or ()),
         )  # fmt: skip
         types = sized(input_types(loaded), shapes_of(shape))
         samples = load(data, types, preprocessing_of(mean, std, crop=crop, bgr=bgr), count)
-        made = quantise(loaded, samples, options)
+        made = quantised_file(model, loaded, samples, options)
         write_whole(place, made.model.SerializeToString())
         if report is not None:
             write_whole(report, made.report.to_json().encode())

@@ -31,15 +31,15 @@ class Candidate:
     noise: float
 
 
-def candidates(seen: Histogram, held: Histogram, options: Options) -> list[Candidate]:
+def candidates(seen: Histogram, held: Histogram, options: Options, *, symmetric: bool = True) -> list[Candidate]:
     """Return what every method finds for the numbers ``seen``, judged on ``held``; the best one first.
 
     The extremes are preferred, unless another range makes much less noise.
     """
     found = []
     for method in options.methods:
-        low, high = _range(method, seen, options)
-        plain = ranged(low, high, symmetric=options.symmetric)
+        low, high = _range(method, seen, symmetric=symmetric, percent=options.percentile)
+        plain = ranged(low, high, symmetric=symmetric)
         choices = [plain]
         if options.power_of_two:
             choices = [power_of_two(plain, up=True), power_of_two(plain, up=False)]
@@ -72,14 +72,14 @@ def clipped_share(histogram: Histogram, encoding: Encoding) -> float:
     return float(counts[outside].sum() / counts.sum()) if len(values) else 0.0
 
 
-def _range(method: Method, seen: Histogram, options: Options) -> tuple[float, float]:
+def _range(method: Method, seen: Histogram, *, symmetric: bool, percent: float) -> tuple[float, float]:
     match method:
         case Method.MIN_MAX:
             return seen.low, seen.high
         case Method.PERCENTILE:
-            return _percentile(seen, options.percentile)
+            return _percentile(seen, percent)
         case Method.MSE:
-            return _least_noise(seen, options)
+            return _least_noise(seen, symmetric=symmetric)
         case Method.KL:
             return _least_divergence(seen)
 
@@ -92,17 +92,17 @@ def _percentile(seen: Histogram, percent: float) -> tuple[float, float]:
     return float(min(low, 0.0)), float(max(high, 0.0))
 
 
-def _least_noise(seen: Histogram, options: Options) -> tuple[float, float]:
+def _least_noise(seen: Histogram, *, symmetric: bool) -> tuple[float, float]:
     """Return the range with the least error: both ends shrink together, then each alone."""
     values, counts = seen.filled()
     shares: Sequence[float] = np.geomspace(0.02, 1.0, _STEPS).tolist()
 
     def noise(low: float, high: float) -> float:
-        return _noise(values, counts, ranged(low, high, symmetric=options.symmetric), seen.width)
+        return _noise(values, counts, ranged(low, high, symmetric=symmetric), seen.width)
 
     share = min(shares, key=lambda s: noise(seen.low * s, seen.high * s))
     low, high = seen.low * share, seen.high * share
-    if options.symmetric:
+    if symmetric:
         return low, high
     low = min((seen.low * s for s in shares), key=lambda end: noise(end, high))
     return low, min((seen.high * s for s in shares), key=lambda end: noise(low, end))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from runtime.executor.operators.names import Op
 from vta.relay.integer.convert import to_integers
 from vta.relay.integer.limits import fold_limits
+from vta.relay.integer.zero_points import fold_zero_points
 from vta.relay.ir.nodes import Function
 from vta.relay.ir.traverse import calls
 from vta.relay.transform.eliminate_common_subexpressions import eliminate_common_subexpressions
@@ -29,6 +30,7 @@ TO_INTEGERS: tuple[NamedPass, ...] = (
     NamedPass("EliminateCommonSubexpr", eliminate_common_subexpressions),
     NamedPass("ToIntegers", to_integers),
     NamedPass("FoldLimits", fold_limits),
+    NamedPass("FoldZeroPoints", fold_zero_points),
 )
 """Batch norms become factors and offsets of channels; what readers dequantise each for itself becomes one value."""
 

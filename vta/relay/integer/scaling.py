@@ -100,7 +100,7 @@ def _of_term(
     *,
     zero: int = 0,
 ) -> Expr | None:
-    bias = np.rint(sums.offset / scale) - zero
+    bias = _whole(sums.offset, scale, target) - zero
     if (np.abs(bias) >= 1 << 30).any():
         return None
     added = 0.0 if residual is None else residual.reach * residual.scale / target.scale
@@ -120,6 +120,18 @@ def _of_term(
         residual_zero_point=0 if residual is None else residual.zero,
     )  # fmt: skip
     return call(Op.RESCALE, arguments, attrs, target.origins)
+
+
+def _whole(offset: Reals, scale: Reals, target: Target) -> Reals:
+    """Return an offset in whole sums: the nearest ones, or of shifts alone those below.
+
+    A fraction of a sum tells between the results of a shift only where it makes a tie of none: the half that is added
+    in front of it rounds whole sums, and ``(n + fraction) >> shift`` is ``n >> shift``. So this is exact.
+    """
+    exact: Reals = offset / scale
+    if not (np.frexp(np.append(scale, target.scale))[0] == 0.5).all():
+        return np.rint(exact)
+    return np.floor(exact)
 
 
 def _of_two(lhs: Cells, rhs: Cells, sums: Sums, target: Target, low: int, high: int) -> Expr | None:

@@ -47,7 +47,7 @@ def test_a_tensor_of_which_nothing_is_left_is_named() -> None:
     data[0, 0, 0, 0] = 4.0
     weights = {"w": np.eye(3, dtype=np.float32).reshape(3, 3, 1, 1)}
     model = float_model([node("Conv", ["image", "w"], "out")], weights, outputs=["out"])
-    assert refused(model, data, Options(methods=(Method.MIN_MAX,))) == (
+    assert refused(model, data, Options(methods=(Method.MIN_MAX,), symmetric=True)) == (
         "input 'image': its int8 form keeps almost nothing (signal to noise 0.0 dB with the range -4.03 to 4, while "
         "numbers go from -0.01 to 0.01); give more data or other ones, try --method percentile or --asymmetric, or "
         "keep it in float with --keep and the names of the layers that read it"

@@ -66,3 +66,19 @@ def test_a_sum_of_two_tensors_is_near_for_every_pair_of_cells(seed: int) -> None
         got = run(Function(tuple(params), made), [lhs.astype(np.int8), rhs.astype(np.int8)])
         exact = ((lhs - zeros[0]) * scales[0] + (rhs - zeros[1]) * scales[1]) / scales[2] + zeros[2]
         assert np.abs(got - np.clip(exact, -128, 127)).max() <= 0.5 + 1 / 16
+
+
+@pytest.mark.parametrize("bits", [1, 2, 7])
+@pytest.mark.parametrize("offset", [-3.5, -0.25, 0.5, 2.75, 4.0])
+def test_a_bias_between_whole_sums_rounds_a_shift_exactly(bits: int, offset: float) -> None:
+    """Of powers of two, a fraction of a sum decides what would else be a tie, to either side."""
+    unit, wide = 2.0**-9, TensorType((1, 1, 1, 1024), "int32")
+    made = rescaled(
+        Sums(Term(Var("x", wide), np.array([unit])), (), 1, offset=np.array([offset * unit])), Target(unit * 2**bits, 0)
+    )
+    assert isinstance(made, Call)
+    numbers = np.arange(-512, 512)
+    found = run(Function((made.args[0],), made), [numbers.reshape(wide.shape).astype(np.int32)])  # type: ignore[arg-type]
+    exact = np.clip((numbers + offset) / 2**bits, -128, 127)
+    expected = np.floor(exact + 0.5) if offset == 4.0 else np.rint(exact)
+    np.testing.assert_array_equal(np.asarray(found).reshape(-1), expected)
