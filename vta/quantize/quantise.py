@@ -10,7 +10,7 @@ from vta.quantize.calibrate.collapse import refuse_collapsed, refuse_flat
 from vta.quantize.calibrate.observe import Observed, observe
 from vta.quantize.calibrate.ranges import Candidate, candidates, clipped_share
 from vta.quantize.calibrate.samples import Samples, input_types
-from vta.quantize.calibrate.zeros import at_no_cost
+from vta.quantize.calibrate.zeros import at_no_cost, on_the_accelerator
 from vta.quantize.decide import decided
 from vta.quantize.encoding import sqnr_db
 from vta.quantize.errors import QuantizeError
@@ -37,6 +37,8 @@ _BETTER_DB = 0.05
 """What a change must bring to be kept: less is chance."""
 _CLIPPED_DB = 1.0
 """What ranges that clip must bring if all tensors shall have them: held samples are much like those they come from."""
+_PADDED_DB = 1.0
+"""What zero points must bring in front of pads: layers with pads then load one more tensor."""
 _EQUALISED_DB = 1.0
 """What equalisation must bring at a glance: rounding and biases, improved afterwards, make up for less."""
 
@@ -93,8 +95,11 @@ class _Work:
         self._score = Scorer(graph.to_model(), graph.outputs, self._judges)
 
     def best(self, keep: tuple[str, ...]) -> _State:
-        """Return the best network with the nodes of ``keep`` in float."""
-        state = self._calibrated(*self._equalised(keep), keep)
+        """Return the best network with the nodes of ``keep`` in float, with more zero points if they pay."""
+        fastest, *others = map(self._improved, self._calibrated(*self._equalised(keep), keep))
+        return _better(fastest, others[0], "zero points in front of pads", _PADDED_DB) if others else fastest
+
+    def _improved(self, state: _State) -> _State:
         if self._options.optimise_rounding:
             state = self._with_rounding(state)
         if self._options.correct_bias:
@@ -106,48 +111,64 @@ class _Work:
         other = equalised(self._graph) if self._options.equalise else None
         if other is None:
             return self._graph, ()
-        few = self._samples.head(_GLANCE)
-        plain, changed = (self._mixed(graph, keep, few)[0].score.sqnr_db for graph in (self._graph, other))
-        return (other, ("equalisation across layers",)) if changed >= plain + _EQUALISED_DB else (self._graph, ())
+        few, scores = self._samples.head(_GLANCE), []
+        for graph in (self._graph, other):
+            found, observed = self._observed(graph, keep, few)
+            by_name = self._ranges(observed, self._symmetric(graph, found)[0])
+            scores.append(self._state(graph, found, observed, _first(by_name)).score.sqnr_db)
+        pays = scores[1] >= scores[0] + _EQUALISED_DB
+        return (other, ("equalisation across layers",)) if pays else (self._graph, ())
 
-    def _calibrated(self, graph: Graph, done: tuple[str, ...], keep: tuple[str, ...]) -> _State:
-        """Return the network with the ranges that lose least: of each tensor its own method, or of all the same."""
-        best, by_name = self._mixed(graph, keep, self._samples)
-        best = replace(best, improvements=done)
-        refuse_collapsed(best.plan, best.observed, best.chosen)
+    def _calibrated(self, graph: Graph, done: tuple[str, ...], keep: tuple[str, ...]) -> list[_State]:
+        """Return the networks with the ranges that lose least, one for each choice of zero points."""
+        found, observed = self._observed(graph, keep, self._samples)
+        made = []
+        for symmetric in self._symmetric(graph, found):
+            by_name = self._ranges(observed, symmetric)
+            state = replace(self._state(graph, found, observed, _first(by_name)), improvements=done)
+            refuse_collapsed(found, observed, state.chosen)
+            made.append(self._with_one_method(state, by_name))
+        return made
+
+    def _with_one_method(self, state: _State, by_name: Mapping[str, list[Candidate]]) -> _State:
+        """Return the network with the ranges of one method for all tensors, if that is closer."""
+        best = state
         for method in self._options.methods if len(self._options.methods) > 1 else ():
             uniform = {name: next(c for c in each if c.method is method) for name, each in by_name.items()}
-            other = self._state(graph, best.plan, best.observed, uniform)
+            other = replace(
+                self._state(state.graph, state.plan, state.observed, uniform), improvements=state.improvements
+            )
             least = _BETTER_DB if method is Method.MIN_MAX else _CLIPPED_DB
             best = _better(best, other, f"{method}{_ALL}", least)
         return best
 
-    def _mixed(
-        self, graph: Graph, keep: tuple[str, ...], samples: Samples
-    ) -> tuple[_State, dict[str, list[Candidate]]]:
-        """Return the network with each tensor's own best range, and all ranges that were found."""
+    def _observed(self, graph: Graph, keep: tuple[str, ...], samples: Samples) -> tuple[Plan, dict[str, Observed]]:
+        """Return what becomes int8 in a graph, and what its tensors look like."""
         found = plan(graph, keep)
         if not found.layers:
             raise QuantizeError(
                 "no layer of the model can be quantised: it has no convolution or product with constant weights"
             )
-        symmetric = self._symmetric(graph, found)
         observed = observe(graph, found, samples)
         refuse_flat(found, observed)
-        by_name = {
-            name: candidates(each.seen, each.held, self._options, symmetric=name in symmetric)
-            for name, each in observed.items()
-        }
-        return self._state(graph, found, observed, {name: each[0] for name, each in by_name.items()}), by_name
+        return found, observed
 
-    def _symmetric(self, graph: Graph, found: Plan) -> frozenset[str]:
-        """Return the points whose zero is cell 0."""
+    def _symmetric(self, graph: Graph, found: Plan) -> tuple[frozenset[str], ...]:
+        """Return the points whose zero is cell 0: as was asked for, or several choices, the fastest first."""
         roots = frozenset(found.roots)
         match self._options.symmetric:
             case None:
-                return roots - at_no_cost(graph, found)
+                choices = (roots - at_no_cost(graph, found), roots - on_the_accelerator(graph, found))
+                return tuple(dict.fromkeys(choices))
             case wanted:
-                return roots if wanted else frozenset()
+                return (roots,) if wanted else (frozenset(),)
+
+    def _ranges(self, observed: Mapping[str, Observed], symmetric: frozenset[str]) -> dict[str, list[Candidate]]:
+        """Return all ranges that were found for each tensor, the best one first."""
+        return {
+            name: candidates(each.seen, each.held, self._options, symmetric=name in symmetric)
+            for name, each in observed.items()
+        }
 
     def _state(
         self, graph: Graph, found: Plan, observed: Mapping[str, Observed], chosen: Mapping[str, Candidate]
@@ -215,12 +236,16 @@ class _Work:
         return Report(tuple(rows), kept, state.improvements, state.score, self._samples.count)
 
 
+def _first(by_name: Mapping[str, list[Candidate]]) -> dict[str, Candidate]:
+    """Return the best range of each tensor."""
+    return {name: each[0] for name, each in by_name.items()}
+
+
 def _better(state: _State, other: _State, name: str, least: float = _BETTER_DB) -> _State:
     """Return the other network if it comes closer by ``least`` decibels, with the name of what made it so."""
     if other.score.sqnr_db < state.score.sqnr_db + least:
         return state
-    before = tuple(each for each in state.improvements if not (name.endswith(_ALL) and each.endswith(_ALL)))
-    return replace(other, improvements=(*before, name))
+    return replace(other, improvements=(*other.improvements, name))
 
 
 def methods_used(report: Report) -> dict[Method, int]:
