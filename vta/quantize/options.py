@@ -23,11 +23,13 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Choices; the defaults are what loses least at no cost on the accelerator.
+    """Choices; the defaults are what loses least at little cost on the accelerator.
 
     ``methods`` are the ways to find ranges; each tensor takes the one that loses least. ``floor`` is the smallest
     cosine between int8 and float outputs: until it is reached, the layers that cost most stay float. ``keep`` names
-    nodes that stay float in any case.
+    nodes that stay float in any case. ``symmetric`` says whether zero is cell 0 everywhere (True), wherever that comes
+    (False), or, by default, everywhere but where a zero point costs the accelerator nothing or brings the outputs
+    clearly closer.
     """
 
     methods: tuple[Method, ...] = tuple(Method)

@@ -53,7 +53,10 @@ class Quantised:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A network on its way: its graph, what was seen of it, its numbers, and how close it comes."""
+    """A network on its way: its graph, what was seen of it, its numbers, and how close it comes.
+
+    ``closeness`` is what decides between networks: the signal to noise ratio of what the outputs are made of.
+    """
 
     graph: Graph
     plan: Plan
@@ -61,6 +64,7 @@ class _State:
     chosen: Mapping[str, Candidate]
     numbers: Numbers
     score: Score
+    closeness: float
     improvements: tuple[str, ...] = ()
 
 
@@ -92,7 +96,7 @@ class _Work:
         self._graph, self._samples, self._options = graph, samples, options
         _, held = samples.split()
         self._judges = held.head(_SCORED)
-        self._score = Scorer(graph.to_model(), graph.outputs, self._judges)
+        self._score = Scorer(graph, self._judges)
 
     def best(self, keep: tuple[str, ...]) -> _State:
         """Return the best network with the nodes of ``keep`` in float, with more zero points if they pay."""
@@ -115,7 +119,7 @@ class _Work:
         for graph in (self._graph, other):
             found, observed = self._observed(graph, keep, few)
             by_name = self._ranges(observed, self._symmetric(graph, found)[0])
-            scores.append(self._state(graph, found, observed, _first(by_name)).score.sqnr_db)
+            scores.append(self._state(graph, found, observed, _first(by_name)).closeness)
         pays = scores[1] >= scores[0] + _EQUALISED_DB
         return (other, ("equalisation across layers",)) if pays else (self._graph, ())
 
@@ -175,10 +179,11 @@ class _Work:
     ) -> _State:
         encodings = {name: each.encoding for name, each in chosen.items()}
         numbers = decided(graph, found, encodings, self._options)
-        return _State(graph, found, observed, chosen, numbers, self._score(written(graph, found, numbers)))
+        return _State(graph, found, observed, chosen, numbers, *self._score(written(graph, found, numbers)))
 
     def _renumbered(self, state: _State, numbers: Numbers) -> _State:
-        return replace(state, numbers=numbers, score=self._score(written(state.graph, state.plan, numbers)))
+        score, closeness = self._score(written(state.graph, state.plan, numbers))
+        return replace(state, numbers=numbers, score=score, closeness=closeness)
 
     def _with_biases(self, state: _State) -> _State:
         means = {name: each.means for name, each in state.observed.items() if each.means is not None}
@@ -243,7 +248,7 @@ def _first(by_name: Mapping[str, list[Candidate]]) -> dict[str, Candidate]:
 
 def _better(state: _State, other: _State, name: str, least: float = _BETTER_DB) -> _State:
     """Return the other network if it comes closer by ``least`` decibels, with the name of what made it so."""
-    if other.score.sqnr_db < state.score.sqnr_db + least:
+    if other.closeness < state.closeness + least:
         return state
     return replace(other, improvements=(*other.improvements, name))
 

@@ -1,6 +1,6 @@
 """How far the outputs of two networks lie apart. Tests: tests/vta/quantize/test_score.py."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,11 @@ from runtime.executor.operators.types import Array
 from vta.quantize.calibrate.float_run import Runner
 from vta.quantize.calibrate.samples import Samples
 from vta.quantize.encoding import sqnr_db
+from vta.quantize.graph import Graph
 
-__all__ = ["Score", "Scorer", "score_of"]
+__all__ = ["Score", "Scorer", "decisive", "score_of"]
+
+_SATURATING = {"LogSoftmax", "Sigmoid", "Softmax"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +42,35 @@ def score_of(pairs: Iterable[tuple[Mapping[str, Array], Mapping[str, Array]]]) -
 
 
 class Scorer:
-    """Compares int8 networks with a float one on the same samples."""
+    """Compares int8 networks with a float one on the same samples: ``graph`` is the float one."""
 
-    def __init__(self, real: onnx.ModelProto, outputs: Sequence[str], samples: Samples) -> None:
-        self._outputs, self._samples = outputs, samples
-        runner = Runner(real, outputs)
+    def __init__(self, graph: Graph, samples: Samples) -> None:
+        self._outputs, self._decisive, self._samples = graph.outputs, decisive(graph), samples
+        self._wanted = (*self._outputs, *self._decisive)
+        runner = Runner(graph.to_model(), self._wanted)
         self._expected = [runner(feed) for feed in samples.batches()]
 
-    def __call__(self, model: onnx.ModelProto) -> Score:
-        """Return how close a model's outputs come."""
-        runner = Runner(model, self._outputs, exact=True)
-        found = (runner(feed) for feed in self._samples.batches())
-        return score_of(zip(self._expected, found, strict=True))
+    def __call__(self, model: onnx.ModelProto) -> tuple[Score, float]:
+        """Return how close a model's outputs come, and in decibels how close what they are made of."""
+        runner = Runner(model, self._wanted, exact=True)
+        found = [runner(feed) for feed in self._samples.batches()]
+        pairs = list(zip(self._expected, found, strict=True))
+        outputs, inner = (
+            score_of(({name: real[name] for name in names}, other) for real, other in pairs)
+            for names in (self._outputs, self._decisive)
+        )
+        return outputs, inner.sqnr_db
+
+
+def decisive(graph: Graph) -> tuple[str, ...]:
+    """Return the outputs, and what it is made of for one that a softmax or sigmoid makes.
+
+    Behind these, most numbers are next to 0 or 1, and hide what is lost on samples that are easy.
+    """
+    made_by = graph.producers()
+    found = []
+    for name in graph.outputs:
+        node = made_by.get(name)
+        inner = node.input[0] if node is not None and node.op_type in _SATURATING else name
+        found.append(inner if inner in made_by else name)
+    return tuple(dict.fromkeys(found))
