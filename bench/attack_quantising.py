@@ -210,7 +210,8 @@ def case(seed: int, number: int) -> Case:
             pass
     options = Options(
         per_channel=bool(rng.random() < 0.7), symmetric=maker.pick(None, True, False),
-        power_of_two=bool(rng.random() < 0.3), equalise=bool(rng.random() < 0.7), floor=maker.pick(None, None, None, 0.99),
+        power_of_two=bool(rng.random() < 0.3), equalise=bool(rng.random() < 0.7),
+        floor=maker.pick(None, None, None, 0.99),
     )  # fmt: skip
     return Case(model, {"x": data}, options, spoiled is not None)
 
