@@ -28,8 +28,10 @@ from vta.quantize.write import Numbers, written
 
 __all__ = ["Quantised", "quantise"]
 
-_SCORED = 8
-"""Held samples that decide whether a change pays."""
+_SCORED, _MOST_SCORED = 8, 32
+"""Held samples that decide whether a change pays: at least, and where inputs are small."""
+_SCORED_ELEMENTS = 8 * 3 * 224 * 224
+"""Numbers of inputs up to which more samples take no time to speak of."""
 _GLANCE = 16
 """Samples that decide whether equalisation is worth a calibration of its own."""
 _ALL = " for all tensors"
@@ -95,7 +97,8 @@ class _Work:
     def __init__(self, graph: Graph, samples: Samples, options: Options) -> None:
         self._graph, self._samples, self._options = graph, samples, options
         _, held = samples.split()
-        self._judges = held.head(_SCORED)
+        count = _SCORED_ELEMENTS // max(1, sum(array[0].size for array in samples.arrays.values()))
+        self._judges = held.head(min(max(count, _SCORED), _MOST_SCORED))
         self._score = Scorer(graph, self._judges)
 
     def best(self, keep: tuple[str, ...]) -> _State:

@@ -15,6 +15,7 @@ from vta.quantize.graph import Graph
 __all__ = ["Score", "Scorer", "decisive", "score_of"]
 
 _SATURATING = {"LogSoftmax", "Sigmoid", "Softmax"}
+_MOVING = {"Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ def decisive(graph: Graph) -> tuple[str, ...]:
     found = []
     for name in graph.outputs:
         node = made_by.get(name)
+        while node is not None and node.op_type in _MOVING:
+            node = made_by.get(node.input[0])
         inner = node.input[0] if node is not None and node.op_type in _SATURATING else name
         found.append(inner if inner in made_by else name)
     return tuple(dict.fromkeys(found))

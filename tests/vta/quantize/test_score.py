@@ -30,9 +30,11 @@ def test_a_softmax_or_sigmoid_is_judged_by_what_it_reads() -> None:
     nodes = [
         node("Conv", ["image", "w"], "x"), node("Softmax", ["x"], "a", axis=1), node("Sigmoid", ["x"], "b"),
         node("Relu", ["x"], "c"), node("Softmax", ["image"], "d", axis=1),
+        node("Conv", ["c", "w"], "y"), node("Sigmoid", ["y"], "s"), node("Flatten", ["s"], "f"),
+        node("Identity", ["f"], "e"),
     ]  # fmt: skip
-    graph = Graph(float_model(nodes, weights, outputs=["a", "b", "c", "d", "x"]))
-    assert decisive(graph) == ("x", "c", "d")
+    graph = Graph(float_model(nodes, weights, outputs=["a", "b", "c", "d", "e", "x"]))
+    assert decisive(graph) == ("x", "c", "d", "y")
 
 
 def test_what_a_softmax_hides_is_seen() -> None:
