@@ -21,15 +21,13 @@ from vta.cli.style import Screen, say
 from vta.cli.wide_table import tables_of
 
 if TYPE_CHECKING:
-    import onnx
-
-    from vta.quantize import Options, Quantised, Samples
+    from vta.quantize import Samples
     from vta.quantize.data import Preprocessing
     from vta.quantize.report import Report
 
 __all__ = [
     "BgrOption", "Calibration", "CountOption", "CropOption", "DataOption", "MeanOption", "StdOption",
-    "preprocessing_of", "quantised_file", "quantised_on_the_way", "report_table", "tell_score",
+    "preprocessing_of", "quantised_on_the_way", "quantising", "report_table", "tell_score",
 ]  # fmt: skip
 
 DataOption = Annotated[
@@ -71,18 +69,20 @@ class Calibration:
     bgr: bool
 
 
-def quantised_file(
-    file: Path, model: "onnx.ModelProto", samples: "Samples", options: "Options | None" = None
-) -> "Quantised":
-    """Return the int8 form of the model of ``file``; what is wrong with it begins with the file's name."""
-    from vta.quantize import CalibrationError, QuantizeError, quantise
+@contextmanager
+def quantising(file: Path, samples: "Samples") -> Iterator[None]:
+    """While the model of ``file`` is quantised: what is wrong with it begins with its name; one sample gets a warning.
+
+    Raises ``UserError``; what is wrong with the data is said as it is.
+    """
+    from vta.quantize import CalibrationError, QuantizeError
     from vta.quantize.errors import CalibrationWarning
 
     if samples.count == 1:
         few = "ranges from one sample clip what others reach; give a hundred that look like those to come"
-        warnings.warn(few, CalibrationWarning, stacklevel=2)
+        warnings.warn(few, CalibrationWarning, stacklevel=3)
     try:
-        return quantise(model, samples, options)
+        yield
     except CalibrationError:
         raise
     except QuantizeError as error:
@@ -95,7 +95,7 @@ def quantised_on_the_way(file: Path, wanted: Calibration | None, shapes: Sequenc
     if wanted is None:
         yield file
         return
-    from vta.quantize import input_types
+    from vta.quantize import input_types, quantise
     from vta.quantize.data.source import load, sized
     from vta.relay.onnx.loading import load_model
 
@@ -104,7 +104,8 @@ def quantised_on_the_way(file: Path, wanted: Calibration | None, shapes: Sequenc
     model = load_model(file)
     preprocessing = preprocessing_of(wanted.mean, wanted.std, crop=wanted.crop, bgr=wanted.bgr)
     samples = load(wanted.data, sized(input_types(model), shapes_of(shapes)), preprocessing, wanted.count)
-    made = quantised_file(file, model, samples)
+    with quantising(file, samples):
+        made = quantise(model, samples)
     say(
         f"{file} is a float network: quantised on the way; `vta quantize` keeps the result and shows every layer",
         err=True,

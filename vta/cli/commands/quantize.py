@@ -15,7 +15,7 @@ from vta.cli.quantizing import (
     MeanOption,
     StdOption,
     preprocessing_of,
-    quantised_file,
+    quantising,
     report_table,
     tell_score,
 )
@@ -72,7 +72,7 @@ def quantize(
             raise typer.BadParameter("--data PATH is missing: a folder of pictures, an .npy or an .npz file")
         place = output or model.with_suffix(".int8.onnx")
         require_outputs(model, {"--output": place, "--report": report, "--picture": picture})
-        from vta.quantize import Options, input_types  # and with it ONNX, which takes long to load
+        from vta.quantize import Options, input_types, quantise  # and with it ONNX, which takes long to load
         from vta.quantize.data.source import load, sized
         from vta.quantize.picture import svg
         from vta.relay.onnx.loading import load_model
@@ -85,7 +85,8 @@ def quantize(
         )  # fmt: skip
         types = sized(input_types(loaded), shapes_of(shape))
         samples = load(data, types, preprocessing_of(mean, std, crop=crop, bgr=bgr), count)
-        made = quantised_file(model, loaded, samples, options)
+        with quantising(model, samples):
+            made = quantise(loaded, samples, options)
         write_whole(place, made.model.SerializeToString())
         if report is not None:
             write_whole(report, made.report.to_json().encode())
