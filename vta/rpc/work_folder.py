@@ -9,7 +9,7 @@ from pathlib import Path
 from vta.rpc.errors import RpcError
 from vta.temporary_folder import TemporaryFolder
 
-__all__ = ["WorkFolder"]
+__all__ = ["WorkFolder", "plain_path"]
 
 _LONGEST_NAME = 255
 """Bytes of a file's name, on every system that there is."""
@@ -33,9 +33,7 @@ class WorkFolder:
 
     def place(self, name: str) -> Path:
         """Return where the file called ``name`` is, or would be; raises ``RpcError`` for a name with a folder in it."""
-        if not _is_plain(name):
-            raise RpcError(f"{name!r}: files of a session have plain names, without folders")
-        return self.path / name
+        return plain_path(self.path, name)
 
     def existing(self, name: str) -> Path:
         """Return where a file is that is there; raises ``RpcError``, which lists what there is."""
@@ -84,6 +82,13 @@ class WorkFolder:
         )
         if used + nbytes > self._limit:
             raise RpcError(f"the files of this session may have {self._limit} bytes, and {used} are there; remove some")
+
+
+def plain_path(folder: Path, name: str) -> Path:
+    """Return where the file called ``name`` is in ``folder``; raises ``RpcError`` for a name with a folder in it."""
+    if not _is_plain(name):
+        raise RpcError(f"{name!r}: files of a session have plain names, without folders")
+    return folder / name
 
 
 def _is_plain(name: str) -> bool:

@@ -13,8 +13,8 @@ import msgpack
 from isa.errors import VTAError
 
 __all__ = [
-    "CHUNK", "GREETING_BYTES", "MESSAGE_BYTES", "PROTOCOL", "READ_BYTES", "Frame", "Frames", "Value", "WireError",
-    "body_of", "content_of", "packed",
+    "CHUNK", "EARLY_BYTES", "GREETING_BYTES", "MESSAGE_BYTES", "PROTOCOL", "READ_BYTES", "Frame", "Frames", "Value",
+    "WireError", "body_of", "content_of", "packed",
 ]  # fmt: skip
 
 PROTOCOL = 2
@@ -25,6 +25,9 @@ CHUNK = 1 << 20
 
 MESSAGE_BYTES = 4 << 20
 """The longest message."""
+
+EARLY_BYTES = 1 << 17
+"""The longest message of somebody who has the key, and no session."""
 
 GREETING_BYTES = 4096
 """The longest message of somebody who has not proved to have the key."""
@@ -54,16 +57,16 @@ class Frame(NamedTuple):
 
 
 class Frames:
-    """Cuts a stream of bytes into frames of at most ``most`` bytes."""
+    """Cuts a stream of bytes into frames of at most ``most`` bytes, which may be changed, up to ``MESSAGE_BYTES``."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        self.most = most
         self._fed = self._taken = 0
         self._unpacker = msgpack.Unpacker(
             raw=False,
             strict_map_key=True,
-            max_buffer_size=most + READ_BYTES,
-            max_bin_len=most,
+            max_buffer_size=MESSAGE_BYTES + READ_BYTES,
+            max_bin_len=MESSAGE_BYTES,
             max_str_len=0,
             max_array_len=3,
             max_map_len=0,
@@ -77,11 +80,10 @@ class Frames:
 
     def feed(self, data: bytes | bytearray | memoryview) -> None:
         """Take bytes; raises ``WireError`` if they are more than a frame may have."""
-        try:
-            self._unpacker.feed(data)
-        except msgpack.BufferFull:
-            raise WireError(f"a message is longer than {self._most} bytes") from None
         self._fed += len(data)
+        if self._fed - self._taken > self.most + READ_BYTES:
+            raise WireError(f"a message is longer than {self.most} bytes")
+        self._unpacker.feed(data)
 
     def next(self) -> Frame | None:
         """Return the next frame, None if it is not all there; raises ``WireError`` for anything else."""
@@ -93,6 +95,8 @@ class Frames:
             raise WireError(f"these bytes are no message ({_first_line(error)})") from None
         self._taken = self._unpacker.tell()
         match value:
+            case [int(), bytes() as body, bytes() as seal] if len(body) + len(seal) > self.most:
+                raise WireError(f"these bytes are no message: more than {self.most} bytes")
             case [int() as number, bytes() as body, bytes() as seal] if type(number) is int and number >= 0:
                 return Frame(number, body, seal)
             case _:

@@ -5,14 +5,15 @@ Tests: tests/vta/rpc/test_server.py.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 
 from isa.config import VTAConfig
-from vta.rpc.errors import LostError, RpcError
+from vta.rpc.errors import RpcError
 from vta.rpc.serving.device_link import DeviceLink
 from vta.rpc.serving.limits import ServerLimits
+from vta.rpc.serving.listener import first_of
 
 __all__ = ["DevicePool", "Slot"]
 
@@ -65,10 +66,10 @@ class DevicePool:
                 raise RpcError(f"no process for the device can be started: {error.strerror or error}") from None
         return slot.link
 
-    async def take(self, target: str, gone: Callable[[], bool]) -> Slot:
+    async def take(self, target: str, leaving: Callable[[], Coroutine[None, None, None]]) -> Slot:
         """Return a device of a kind (any kind for ""), after those who came before.
 
-        Raises ``RpcError`` if there is none of the kind or too many wait, ``LostError`` once ``gone()``.
+        Raises ``RpcError`` if there is none of the kind or too many wait, ``LostError`` once ``leaving()`` has ended.
         """
         kinds = sorted({slot.target for slot in self.slots})
         if target and target not in kinds:
@@ -82,10 +83,7 @@ class DevicePool:
         waiter = _Waiter(target, asyncio.get_running_loop().create_future())
         self._waiters.append(waiter)
         try:
-            while not waiter.place.done():
-                await asyncio.wait([waiter.place], timeout=0.25)
-                if gone():
-                    raise LostError("the client went away while it waited")
+            await first_of(waiter.place, leaving())
             return waiter.place.result()
         except BaseException:
             if waiter.place.done() and not waiter.place.cancelled():

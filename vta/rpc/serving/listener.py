@@ -3,29 +3,31 @@
 A stranger gets ``greeting_seconds`` and 4 KiB to prove the key, and less when all connections are taken: then the
 stranger who came first makes room, so that no number of them shuts out those who have the key. Whoever proved it may be
 silent for as long as it likes, but a message that has begun must end in ``frame_seconds``, and an answer must be taken
-as fast.
+as fast. Little is kept of what a connection says: two reads, and a message, which may be long for those alone who have
+a session.
 Tests: tests/vta/rpc/test_hostile.py.
 """
 
 import asyncio
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from isa.errors import VTAError
 from vta.rpc.channel import is_loopback
-from vta.rpc.errors import RpcError
+from vta.rpc.errors import LostError, RpcError
 from vta.rpc.messages.fields import Fields, MessageError
 from vta.rpc.messages.handshake import HandshakeError, ServerSide
 from vta.rpc.messages.key import Key
 from vta.rpc.messages.seal import Seal
-from vta.rpc.messages.wire import GREETING_BYTES, MESSAGE_BYTES, READ_BYTES, Frame, Frames, WireError, body_of, packed
+from vta.rpc.messages.wire import EARLY_BYTES, GREETING_BYTES, READ_BYTES, Frame, Frames, WireError, body_of, packed
 from vta.rpc.serving.journal import Journal
 from vta.rpc.serving.metrics import Metrics
 
-__all__ = ["Listener", "ListenerLimits", "Peer"]
+__all__ = ["Listener", "ListenerLimits", "Peer", "first_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +45,24 @@ class Peer:
 
     name: str
     reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    most: int = EARLY_BYTES
+    """The longest message that is taken: who has a session may say more."""
     state: dict[str, object] = field(default_factory=dict)
 
-    @property
-    def gone(self) -> bool:
-        """Whether the other side has ended the connection."""
-        return self.reader.at_eof() or self.reader.exception() is not None
+    async def leaving(self) -> None:
+        """Wait until the other side ends the connection, while it waits for an answer.
+
+        Raises ``WireError`` if it says something before it was answered: who fills the connection with messages that
+        nobody reads could not be seen to leave.
+        """
+        if await self.reader.read(1):
+            self.end()
+            raise WireError("a message came before the one before was answered")
+
+    def end(self) -> None:
+        """End the connection."""
+        self.writer.transport.abort()
 
 
 Answer = Callable[[Peer, Fields], Awaitable[bytes]]
@@ -83,7 +97,7 @@ class Listener:
         """Listen; return where (port 0 becomes a free one). Raises ``RpcError``."""
         try:
             self._server = await asyncio.start_server(
-                self._accept, host, port, limit=MESSAGE_BYTES, ssl=self._tls,
+                self._accept, host, port, limit=READ_BYTES, ssl=self._tls,
                 ssl_handshake_timeout=self._limits.greeting_seconds if self._tls else None,
             )  # fmt: skip
         except (OSError, OverflowError) as error:
@@ -119,7 +133,7 @@ class Listener:
         self._open.add(task)
         self._strangers[task] = None
         self._metrics.set("connections_open", len(self._open))
-        peer = Peer(_peer_name(writer), reader)
+        peer = Peer(_peer_name(writer), reader, writer)
         try:
             await self._serve(task, peer, reader, writer)
         except (OSError, TimeoutError, WireError) as error:
@@ -152,13 +166,14 @@ class Listener:
                 await self._write(writer, Frame(0, refusal, b""))
             return
         self._strangers.pop(task, None)
-        frames = Frames(MESSAGE_BYTES)
+        frames = Frames(peer.most)
         while (frame := await self._next(frames, reader, self._limits.frame_seconds)) is not None:
             body = seal.open(frame)
             try:
                 answer = await self._answer(peer, Fields.of(body))
             except VTAError as error:
                 answer = failure(error)
+            frames.most = peer.most
             await self._write(writer, seal.close(answer))
 
     async def _shake_hands(self, peer: Peer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Seal:
@@ -197,6 +212,22 @@ class Listener:
         self._metrics.count("bytes_sent", len(data))
         async with asyncio.timeout(self._limits.frame_seconds):
             await writer.drain()
+
+
+async def first_of(
+    place: asyncio.Future[Any], leaving: Coroutine[None, None, None], *, seconds: float | None = None
+) -> None:
+    """Wait for ``place``, for ``seconds`` at most; raises ``LostError`` if its client leaves before."""
+    watching = asyncio.ensure_future(leaving)
+    either: set[asyncio.Future[Any]] = {place, watching}
+    try:
+        await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        watching.cancel()
+        await asyncio.wait({watching})  # so that nobody else reads while it does
+    if not watching.cancelled():
+        watching.result()
+        raise LostError("the client went away while it waited")
 
 
 def failure(error: Exception) -> bytes:

@@ -17,7 +17,7 @@ from vta.rpc.messages.fields import Fields, MessageError
 from vta.rpc.messages.wire import CHUNK
 from vta.rpc.serving.device_pool import Slot
 from vta.rpc.serving.limits import ServerLimits
-from vta.rpc.serving.listener import failure, success
+from vta.rpc.serving.listener import Peer, failure, success
 from vta.rpc.serving.workshop import OPERATIONS
 from vta.rpc.work_folder import WorkFolder
 
@@ -39,8 +39,8 @@ class ServedSession:
         self.left = math.inf
         self.over = ""
         """Why nothing more can be done, if so."""
-        self.connection = ""
-        """Name of the connection that took it up last."""
+        self.peer: Peer | None = None
+        """The connection that took it up last."""
         self._limits = limits
         self.last_number = 0
         """Number of the last call."""

@@ -17,7 +17,7 @@ from vta.rpc.errors import LostError, RpcError
 from vta.rpc.messages.fields import Fields
 from vta.rpc.messages.key import Key
 from vta.rpc.messages.lease import Lease
-from vta.rpc.messages.wire import WireError
+from vta.rpc.messages.wire import MESSAGE_BYTES, WireError
 from vta.rpc.serving.device_pool import DevicePool, Slot
 from vta.rpc.serving.journal import Journal
 from vta.rpc.serving.limits import ServerLimits
@@ -131,7 +131,7 @@ class Server:
             return success()
         if session.over:
             raise LostError(session.over)
-        if session.connection != peer.name:
+        if session.peer is not peer:
             raise WireError("the session was taken up on another connection")
         number = message.number("call", low=1)
         is_new = number > session.last_number
@@ -153,7 +153,7 @@ class Server:
         self._require_digest(wanted)
         seconds = message.real("seconds") if message.has("seconds") else 0.0
         target = lease.target if lease is not None else message.text("target", most=64)
-        slot = await self.pool.take(target, lambda: peer.gone)
+        slot = await self.pool.take(target, peer.leaving)
         try:
             session = await self._begun(slot, seconds, lease)
         except BaseException:
@@ -161,8 +161,7 @@ class Server:
                 slot.link.used = True
             self.pool.give(slot)
             raise
-        session.connection = peer.name
-        peer.state["session"] = session
+        self._take_up(session, peer)
         self.journal.note("session begun", session=session.name[:8], peer=peer.name, target=slot.target)
         return self._told(session)
 
@@ -186,11 +185,16 @@ class Server:
         session = self.sessions.get(name)
         if session is None:
             raise LostError("the server does not have this session (any more): it ended, or the server was restarted")
-        session.left = math.inf
-        session.connection = peer.name
-        peer.state["session"] = session
+        self._take_up(session, peer)
         self.journal.note("session resumed", session=session.name[:8], peer=peer.name)
         return self._told(session)
+
+    def _take_up(self, session: ServedSession, peer: Peer) -> None:
+        """Let a connection be the session's, and end the one that was: each may hold a long message."""
+        before, session.peer, session.left = session.peer, peer, math.inf
+        peer.state["session"], peer.most = session, MESSAGE_BYTES
+        if before is not None:
+            before.end()
 
     def _told(self, session: ServedSession) -> bytes:
         return success(
@@ -222,7 +226,7 @@ class Server:
 
     async def _gone(self, peer: Peer) -> None:
         session = peer.state.get("session")
-        if isinstance(session, ServedSession) and session.connection in ("", peer.name):
+        if isinstance(session, ServedSession) and session.peer in (None, peer):
             session.left = time.monotonic()
 
     async def _end(self, session: ServedSession, reason: str) -> None:

@@ -13,12 +13,12 @@ import secrets
 import time
 from dataclasses import dataclass, field
 
-from vta.rpc.errors import LostError, RpcError
+from vta.rpc.errors import RpcError
 from vta.rpc.messages.fields import Fields, MessageError
 from vta.rpc.messages.key import Key
 from vta.rpc.messages.lease import Lease
 from vta.rpc.serving.journal import Journal
-from vta.rpc.serving.listener import Listener, ListenerLimits, Peer, success
+from vta.rpc.serving.listener import Listener, ListenerLimits, Peer, first_of, success
 from vta.rpc.serving.metrics import Metrics
 
 __all__ = ["COUNTERS", "GAUGES", "REPORT_SECONDS", "Tracker", "TrackerLimits"]
@@ -189,17 +189,13 @@ class Tracker:
             message.text("key", most=256), message.number("priority", high=1000), next(self._numbers),
             min(wanted, self.limits.lease_seconds), asyncio.get_running_loop().create_future(),
         )  # fmt: skip
-        until = time.monotonic() + (message.real("wait") or math.inf)
         self._waiters.append(waiter)
         self._waiters.sort(key=lambda each: (-each.priority, each.number))
         self._hand_out()
         try:
-            while not waiter.place.done():
-                await asyncio.wait([waiter.place], timeout=0.25)
-                if peer.gone:
-                    raise LostError("the client went away while it waited")
-                if time.monotonic() > until and not waiter.place.done():
-                    raise RpcError(self._nothing(waiter.key))
+            await first_of(waiter.place, peer.leaving(), seconds=message.real("wait") or None)
+            if not waiter.place.done():
+                raise RpcError(self._nothing(waiter.key))
             known, lease = waiter.place.result()
         except BaseException:
             if waiter.place.done() and not waiter.place.cancelled():

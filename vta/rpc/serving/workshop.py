@@ -28,6 +28,7 @@ from vta.rpc.errors import RpcError
 from vta.rpc.local import function_of
 from vta.rpc.messages.fields import Fields, MessageError
 from vta.rpc.messages.wire import CHUNK, Value
+from vta.rpc.work_folder import plain_path
 
 __all__ = ["OPERATIONS", "Workshop"]
 
@@ -118,7 +119,7 @@ class Workshop:
     def load_module(self, message: Fields) -> Answer:
         """Load an object file: native code, which runs in this process alone."""
         name = message.text("name", most=1024)
-        module = load_module(self.folder / name)
+        module = load_module(plain_path(self.folder, name))
         self.session.require_config(module.config, f"module {name!r}")
         _ = module.linked
         functions = [
@@ -150,7 +151,7 @@ class Workshop:
     def load_network(self, message: Fields) -> Answer:
         """Load a compiled network: data alone."""
         name = message.text("name", most=1024)
-        network = load_network(self.folder / name)
+        network = load_network(plain_path(self.folder, name))
         runner = NetworkRunner(network, self.session)
         tensors = [network.tensor(each) for each in (*network.inputs, *network.outputs)]
         told = [[each.name, list(each.shape), each.dtype] for each in tensors]
@@ -165,7 +166,7 @@ class Workshop:
 
     def run_program(self, message: Fields) -> Answer:
         """Run a program from a file; its outputs become arrays."""
-        program = load_program(self.folder / message.text("name", most=1024), limits=DEFAULT_LIMITS)
+        program = load_program(plain_path(self.folder, message.text("name", most=1024)), limits=DEFAULT_LIMITS)
         return {"outputs": self._results(self.session.run_program(program))}
 
     def _results(self, values: Mapping[str, npt.NDArray[np.generic]]) -> list[object]:

@@ -145,7 +145,8 @@ def require_tiles(shape: ConvShape, tiles: ConvTiles, what: str) -> None:
     ):
         if value < 1 or extent % value:
             raise TilingError(f"{what}: {name} divides the {extent} {of}, {value} does not")
-    for name, value in (("tile_h", tiles.tile_h), ("tile_w", tiles.tile_w)):
+    whole = ("tile_h", "tile_w", "rotate_tiles", "rotate_steps", "oc_nthread", "h_nthread")
+    for name, value in ((name, getattr(tiles, name)) for name in whole):
         if value < 1:
             raise TilingError(f"{what}: {name} is 1 or more, not {value}")
     if not shape.channels.allows(tiles.tile_co):

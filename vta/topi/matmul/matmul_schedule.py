@@ -25,6 +25,7 @@ from vta.topi.tiling import (
     Candidate,
     Footprint,
     Price,
+    TilingError,
     Work,
     cheapest,
     copies_in_turn,
@@ -142,7 +143,10 @@ class Product:
         return priced(self._work(tiles).turned(tiles.rotate_tiles, tiles.rotate_steps), self._bus)
 
     def require_tiles(self, tiles: MatmulTiles, what: str) -> None:
-        """Raise ``TilingError`` unless ``tiles`` fit the scratchpads."""
+        """Raise ``TilingError`` unless ``tiles`` can be, and fit the scratchpads."""
+        for name in ("rows", "inner", "columns", "rotate_tiles", "rotate_steps"):
+            if getattr(tiles, name) < 1:
+                raise TilingError(f"{what}: {name} is 1 or more, not {getattr(tiles, name)}")
         require_fit(self._footprint(tiles), self.env.config, what)
 
     @cached_property

@@ -100,6 +100,9 @@ class TransposeSearch:
         for name, value, stride in (("tile_h", tiles.tile_h, strides[0]), ("tile_w", tiles.tile_w, strides[1])):
             if value < 1 or value % stride:
                 raise TilingError(f"{what}: {name} is a multiple of the stride, {stride}; {value} is not")
+        for name, value in (("rotate_tiles", tiles.rotate_tiles), ("rotate_steps", tiles.rotate_steps)):
+            if value < 1:
+                raise TilingError(f"{what}: {name} is 1 or more, not {value}")
         if not self.channels.allows(tiles.tile_co):
             raise TilingError(f"{what}: tile_co {tiles.tile_co} joins blocks that read different channels; take 1")
         require_fit(self._footprint(tiles), self.env.config, what)

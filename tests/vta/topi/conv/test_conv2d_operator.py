@@ -132,6 +132,10 @@ def test_tiles_that_do_not_fit_are_refused_with_buffer_need_and_limit() -> None:
         (ConvTiles(tile_kh=2), "tile_kh divides the 3 rows of the kernel, 2 does not"),
         (ConvTiles(tile_w=5, run=3), "run divides the 5 places of a tile's row, 3 does not"),
         (ConvTiles(tile_h=0), "tile_h is 1 or more, not 0"),
+        (ConvTiles(rotate_tiles=0), "rotate_tiles is 1 or more, not 0"),
+        (ConvTiles(rotate_steps=0), "rotate_steps is 1 or more, not 0"),
+        (ConvTiles(oc_nthread=0), "oc_nthread is 1 or more, not 0"),
+        (ConvTiles(h_nthread=0), "h_nthread is 1 or more, not 0"),
     ],
 )
 def test_tiles_that_cannot_be_are_refused(tiles: ConvTiles, message: str) -> None:

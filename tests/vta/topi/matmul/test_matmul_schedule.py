@@ -1,5 +1,7 @@
 """The tiles that are chosen for matrix products."""
 
+from dataclasses import replace
+
 import pytest
 
 import vta
@@ -65,3 +67,11 @@ def test_a_memory_that_is_too_small_is_named() -> None:
     )
     with pytest.raises(TilingError, match=r"a product: the weight buffer would need 2048 elements and has 1024"):
         problem((4, 64, 64)).require_tiles(MatmulTiles(1, 32, 64), "a product")
+
+
+@pytest.mark.parametrize("name", ["rows", "inner", "columns", "rotate_tiles", "rotate_steps"])
+def test_tiles_of_nothing_are_refused(name: str) -> None:
+    tiles = replace(MatmulTiles(1, 1, 1), **{name: 0})  # type: ignore[arg-type]  # numbers all of them
+    with pytest.raises(TilingError) as error:
+        Product(vta.get_env(), 4, 4, 4, ()).require_tiles(tiles, "it")
+    assert str(error.value) == f"it: {name} is 1 or more, not 0"

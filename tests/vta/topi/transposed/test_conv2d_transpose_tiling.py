@@ -50,6 +50,8 @@ def test_memory_is_used_in_turn_where_that_hides_loads() -> None:
         (TransposeTiles(2, 2, 3, 1), "it: tile_ci divides the 4 blocks of input channels, 3 does not"),
         (TransposeTiles(2, 2, 1, 0), "it: tile_co divides the 2 blocks of output channels, 0 does not"),
         (TransposeTiles(3, 2), "it: tile_h is a multiple of the stride, 2; 3 is not"),
+        (TransposeTiles(2, 2, rotate_tiles=0), "it: rotate_tiles is 1 or more, not 0"),
+        (TransposeTiles(2, 2, rotate_steps=-1), "it: rotate_steps is 1 or more, not -1"),
         (TransposeTiles(2, 0), "it: tile_w is a multiple of the stride, 2; 0 is not"),
         (TransposeTiles(2, 8, run=3), "it: run divides the 4 whole strides of a tile's row, 3 does not"),
         (
