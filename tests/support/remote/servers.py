@@ -108,7 +108,7 @@ class Process:
     def terminate(self) -> int:
         """Ask it to end; return its exit status."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=STOP_AFTER)
 
 
 @contextmanager

@@ -170,8 +170,11 @@ def test_higher_priorities_come_first_and_then_who_came_first(tracked: tuple[Tra
 def test_a_lease_ends_with_its_time(tracked: tuple[Tracker, TrackerSession]) -> None:
     _, client = tracked
     with tracked_server(client) as server:
-        session = client.request(session_timeout=3.0)  # long enough to come to the server on a busy machine
-        with client.request(wait_seconds=20) as other:
+        session = client.request(session_timeout=300.0)
+        [served] = server.server.sessions.values()
+        assert 0 < served.ends - time.monotonic() <= 300
+        served.ends = time.monotonic()
+        with client.request(wait_seconds=300) as other:
             other.upload(b"x", "x")
         with pytest.raises(rpc.LostError, match="its time is over"):
             session.upload(b"x", "x")
@@ -181,7 +184,7 @@ def test_a_lease_ends_with_its_time(tracked: tuple[Tracker, TrackerSession]) -> 
 def test_a_lease_that_nobody_comes_with_ends() -> None:
     with running_tracker(TrackerLimits(claim_seconds=2.0)) as (tracker, client), tracked_server(client):
         client._ask("request", key="", priority=1, seconds=0.0, wait=0.0)
-        with client.request(wait_seconds=20) as session:
+        with client.request(wait_seconds=300) as session:
             session.upload(b"x", "x")
         assert tracker.metrics.value("leases_unused") >= 1
 
@@ -199,7 +202,7 @@ def test_a_client_that_goes_away_while_it_waits_keeps_no_device(tracked: tuple[T
         channel.close()
         assert until(lambda: not tracker._waiters)
         first.close()
-        with client.request(wait_seconds=20):
+        with client.request(wait_seconds=300):
             pass
 
 
@@ -233,7 +236,7 @@ def test_a_server_that_is_gone_is_not_handed_out(tracked: tuple[Tracker, Tracker
     tracker, client = tracked
     with tracked_server(client):
         assert until(lambda: tracker.servers)
-    with tracked_server(client), client.request(wait_seconds=20) as session:
+    with tracked_server(client), client.request(wait_seconds=300) as session:
         session.upload(b"x", "x")
 
 
