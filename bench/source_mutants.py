@@ -72,6 +72,21 @@ def _modules(names: Sequence[str]) -> Iterator[Path]:
         yield from (sorted(path.rglob("*.py")) if path.is_dir() else [path])
 
 
+def _share_cache(folder: Path) -> None:
+    """Let tests in a copy of the tree find what tests compiled here: it is kept by digests of the sources."""
+    for variable, home, here, name in (
+        ("XDG_CACHE_HOME", ".cache", "cache", "sim"),
+        ("XDG_STATE_HOME", ".local/state", "state", "cache.secret"),
+    ):
+        kept = Path(os.environ.get(variable) or Path.home() / home, "vta-toolchain", name)
+        made = folder / here / "vta-toolchain"
+        made.mkdir(parents=True, mode=0o700)
+        if kept.is_dir():
+            shutil.copytree(kept, made / name)
+        elif kept.is_file():
+            shutil.copy2(kept, made / name)
+
+
 def _environment(folder: Path) -> dict[str, str]:
     """Return the environment of tests in a copy of the tree: nothing of what they compile is kept elsewhere."""
     return {
@@ -171,6 +186,7 @@ def main(words: Sequence[str] | None = None) -> int:
                 shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(source, folder / name)
+        _share_cache(folder)
         outcomes = list(_judge(folder, options))
     for module in sorted({each.module for each in outcomes}):
         own = [each.killed for each in outcomes if each.module == module]

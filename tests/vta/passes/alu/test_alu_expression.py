@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.compiler.tir_build import buffer, call, store
-from tests.support.hw.alu_stage import accumulator, elementwise, lower, refusal, stage
+from tests.support.compiler.tir_build import buffer, call, loop, store
+from tests.support.hw.alu_stage import accumulator, check, elementwise, lower, refusal, stage
 from vta.passes.alu.expression import AluError
 from vta.passes.alu.kinds import AluKind
 from vta.tir import ops
-from vta.tir.expr import BufferLoad, Expr, convert
+from vta.tir.expr import BufferLoad, Expr, Var, convert
 from vta.tir.scopes import ACC_SCOPE
 
 _OPERATIONS = ", ".join(kind.symbol for kind in AluKind)
@@ -82,3 +82,11 @@ def test_a_buffer_with_dimensions_is_refused() -> None:
     assert "expected a result of one dimension, got 'w' with 2 dimensions; run StorageFlatten first" in refusal(
         lambda _: store(wide, 0, 0, 0)
     )
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "int16"])
+def test_a_cast_of_negative_numbers_wraps_where_they_do_not_fit(dtype: str) -> None:
+    acc = accumulator(8)
+    i, k = Var("i"), Var("k")
+    narrow = acc.load(i * 16 + k).astype("int8").astype(dtype).astype("int32")
+    check(acc, stage(loop(i, 8, loop(k, 16, store(acc, narrow, i * 16 + k)))))

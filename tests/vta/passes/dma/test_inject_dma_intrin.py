@@ -259,3 +259,18 @@ def test_a_load_of_pads_alone_writes_zeros(rows: int, first: int) -> None:
         module(vta.nd.array(values, device), out)
     expected = np.pad(values, [(rows, 3), (0, 0), (0, 0), (0, 0)])[first : first + 1] + 1
     np.testing.assert_array_equal(out.numpy(), expected)
+
+
+def test_padding_of_a_loop_of_the_host_moves_what_is_read_behind_it() -> None:
+    (k, y, x, c), loops = nest((4, 4, 5, 16), "k", "y", "x", "c")
+    inside = ops.all(k >= 1, k < 3, y >= 1, y < 3, x >= 1, x < 4)
+    source = k * 2048 + (y - 1) * 64 + (x - 1) * 16 + c - 2048
+    body = around(
+        store(INP, ops.if_then_else(inside, host_load(DRAM, source), ZERO), k * 320 + y * 80 + x * 16 + c),
+        loops,
+    )
+    assert outline(lowered(body)) == ["[1] for k { if { VTALoadBuffer2D } else { VTALoadBuffer2D } }"]
+    assert calls(lowered(body)) == [
+        "VTALoadBuffer2D A ((k*128) - 128) 3 2 4 1 1 1 1 A_buf[(k*320):320] 2",
+        "VTALoadBuffer2D A 0 0 0 4 5 4 0 0 A_buf[(k*320):320] 2",
+    ]

@@ -192,3 +192,17 @@ def test_a_condition_on_two_loops_goes_to_the_host_with_one_of_them() -> None:
     assert isinstance(lowered, For)
     assert lowered.loop_var is a
     assert most_micro_ops(lowered.body, Analyzer()) <= VTAConfig().uop_depth
+
+
+def test_of_two_branches_the_one_with_more_micro_ops_counts() -> None:
+    i, n = Var("i"), Var("n")
+    one, five = push(0, 0, 0), loop(i, 5, push(i, 0, 0))
+    for then, other, most in ((one, None, 1), (one, five, 5), (five, one, 5)):
+        assert most_micro_ops(IfThenElse(n < 3, then, other), Analyzer()) == most
+
+
+def test_a_bound_from_below_shortens_its_loop() -> None:
+    i = Var("i")
+    nest = loop_nest(loop(i, 10, when(i >= 3, push(i, 0, 0))), Analyzer())
+    [found] = nest.loops
+    assert (to_text(found.min), to_text(found.extent), nest.conditions) == ("3", "7", ())

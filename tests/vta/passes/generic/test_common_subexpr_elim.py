@@ -139,3 +139,9 @@ def test_random_programs_mean_the_same(trees: list[object]) -> None:
     for program, result in zip((func, verify(common_subexpr_elim(func, CONFIG))), results, strict=True):
         run_func(program, [result, 5])
     np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_loops_without_common_expressions_stay_the_same_objects() -> None:
+    i, j = Var("i"), Var("j")
+    body = loop(i, 4, loop(j, i + 1, call("f", i * 16 + j)))
+    assert after(body).body is body

@@ -272,3 +272,11 @@ def test_a_random_program_computes_the_same_on_flat_buffers(seed: int) -> None:
     result = np.full(program.expected.size, 12345, np.int32)
     run_func(lowered, [*(v.reshape(-1) for _, v in program.inputs), result])
     np.testing.assert_array_equal(result, program.expected.reshape(-1))
+
+
+def test_a_small_offset_factor_is_required_as_well() -> None:
+    view = tile(offset_factor=2, data_alignment=1)
+    assert bind_to((4, 24), (0, 1, 3, 16), view) == (
+        "stage 'C_buf' (gemm.py:12): offset of 'A_buf' bound to the view 'view': expected a multiple of 2, got 3; "
+        "the tile must begin at a whole element of the scratchpad"
+    )

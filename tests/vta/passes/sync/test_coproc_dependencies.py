@@ -375,3 +375,12 @@ def test_random_programs_are_ordered_and_balanced(seed: int) -> None:
         trace = list(Execution(rng).events(lowered))
         if any(event[0] == "work" for event in trace):
             check_order(trace)
+
+
+def test_a_loop_of_no_iterations_passes_tokens_on_as_one_of_unknown_length_does() -> None:
+    def around(extent: Expr | int) -> list[str]:
+        return synced(block(on(2, "a"), loop("i", extent, on(2, "b"), on(3, "c")), on(3, "d")))
+
+    assert around(0) == around(Var("n", INT32)) != around(1)
+    assert "if {" in around(0)
+    assert "if {" not in around(1)

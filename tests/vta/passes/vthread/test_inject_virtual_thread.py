@@ -413,3 +413,12 @@ def test_a_rotating_axis_is_a_loop_with_a_copy_of_its_memory_for_each_iteration(
         if isinstance(node, Call) and node.op is Builtin.ACCESS_PTR
     }
     assert offsets == {a.data: "(t*4)", b.data: "(k*8)"}
+
+
+def test_memory_for_all_threads_may_be_as_large_as_an_index_reaches() -> None:
+    memory = buffer("m", [(1 << 31) // 64 - 1])
+    inject(thread("v", 64, alloc(memory, store(memory, 1, 0))))
+    with pytest.raises(VirtualThreadError):
+        inject(thread("v", 64, alloc(buffer("m", [(1 << 31) // 64]), store(memory, 1, 0))))
+    whole = buffer("m", [(1 << 31) - 1])
+    inject(thread("v", 1, alloc(whole, store(whole, 1, 0))))
