@@ -9,7 +9,7 @@ from tests.support.compiler.tir_build import buffer, function, loop, pragma, sto
 from vta import te
 from vta.passes.generic import bind_deep_expressions as module
 from vta.passes.generic.bind_deep_expressions import DEPTH, ExpressionSizeError, bind_deep_expressions
-from vta.tir.expr import Add, BufferLoad, Builtin, Call, Expr, FloorDiv, IntImm, Let, StringImm, Var, const, same
+from vta.tir.expr import Add, BufferLoad, Builtin, Call, Expr, IntImm, Let, StringImm, Var, const, same
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter.run import run_func
 from vta.tir.stmt import BufferStore, LetStmt, Stmt
@@ -142,19 +142,6 @@ def test_floating_point_sums_are_computed_in_their_order() -> None:
 def test_addresses_are_not_taken_apart() -> None:
     pointer = Call("handle", Builtin.ADDRESS_OF, (BufferLoad(A, (IntImm(1),)),))
     assert module._is_harmless(pointer) is False
-
-
-def test_a_quotient_is_computed_before_branches_if_its_divisor_cannot_be_zero() -> None:
-    def of(divisor: int) -> list[Stmt]:
-        quotient = FloorDiv(B.load(0), const(divisor))
-        deep: Expr = quotient
-        for number in range(200):
-            deep = deep + const(number % 7 + 1) * B.load(number % 64)
-        value = Call(B.dtype, Builtin.IF_THEN_ELSE, (B.load(1) > 2, quotient + deep, quotient - deep))
-        func = bound(store(A, value, 0))
-        return [node for node in walk(func.body) if isinstance(node, FloorDiv)]
-
-    assert len(of(3)) <= len(of(0))
 
 
 def test_an_expression_of_as_many_operations_as_there_may_be_stays() -> None:
