@@ -30,6 +30,7 @@ from vta.cli.commands.run import run
 from vta.cli.commands.serve import serve
 from vta.cli.commands.trace import trace
 from vta.cli.commands.tracker import tracker
+from vta.cli.commands.tune import tune
 from vta.cli.commands.verilog import verilog
 from vta.cli.progress import shown_progress
 from vta.cli.style import plain
@@ -78,6 +79,7 @@ app.command()(doctor)
 app.command()(reduce)
 app.command()(serve)
 app.command()(tracker)
+app.command()(tune)
 app.command()(verilog)
 app.add_typer(config_app, name="config")
 app.add_typer(fpga_app, name="fpga")

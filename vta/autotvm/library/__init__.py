@@ -6,13 +6,13 @@
 from collections.abc import Mapping
 
 from vta.autotvm.library import described, tvm_named
-from vta.autotvm.library.choices import model_of, tiles_of
+from vta.autotvm.library.choices import index_of_tiles, model_of, tiles_of
 from vta.autotvm.made import Template
 from vta.autotvm.workload import Value
 from vta.environment import Environment
 from vta.topi.core.operator import Operator
 
-__all__ = ["TEMPLATES", "model_of", "tiles_of", "workload_of"]
+__all__ = ["TEMPLATES", "index_of_tiles", "model_of", "tiles_of", "workload_of"]
 
 TEMPLATES: Mapping[str, Template] = {**tvm_named.TEMPLATES, **described.TEMPLATES}
 """Name -> template."""

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from isa.printable import short
 from vta.autotvm.errors import TuningError
 from vta.autotvm.made import Made
-from vta.autotvm.space import ConfigEntity, ConfigSpace
+from vta.autotvm.space import ConfigEntity, ConfigSpace, Entity, OtherOptionEntity, SpaceError, SplitEntity
 from vta.autotvm.space.config_space import value_of
 from vta.autotvm.space.entities import Option
 from vta.environment import Environment
@@ -32,7 +32,7 @@ from vta.topi.transposed.conv2d_transpose_operator import Conv2dTranspose
 from vta.topi.transposed.conv2d_transpose_schedule import TransposeTiles
 from vta.topi.transposed.conv2d_transpose_tiling import TransposeSearch
 
-__all__ = ["define", "has_choices", "make", "model_of", "tiles_of"]
+__all__ = ["define", "has_choices", "index_of_tiles", "make", "model_of", "tiles_of"]
 
 T = TypeVar("T")
 
@@ -74,6 +74,19 @@ def make(config: ConfigEntity, operator: Operator, env: Environment) -> Made:
 def tiles_of(operator: Operator, config: ConfigEntity, env: Environment) -> object:
     """Return the tiles that ``config`` means."""
     return _choices(operator, env).tiles(config)
+
+
+def index_of_tiles(space: ConfigSpace, tiles: object) -> int | None:
+    """Return the number of the choice that means ``tiles``, None if there is none that is valid."""
+    values: dict[str, Entity] = {}
+    for name, knob in space.knobs.items():
+        value = getattr(tiles, name, None)
+        values[name] = SplitEntity((-1, value)) if isinstance(knob[0], SplitEntity) else OtherOptionEntity(value)  # type: ignore[arg-type]
+    try:
+        index = space.index_of(ConfigEntity(None, values))
+    except SpaceError:
+        return None
+    return index if space.is_index_valid(index) else None
 
 
 def model_of(operator: Operator, env: Environment) -> Callable[[ConfigEntity], Price | None]:

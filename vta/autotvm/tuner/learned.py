@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vta.autotvm.errors import TuningError
+from vta.autotvm.library import index_of_tiles
 from vta.autotvm.task import Task
 from vta.autotvm.tuner.annealing import best_scored
 from vta.autotvm.tuner.boosted import BoostedTrees
@@ -30,7 +31,8 @@ class XGBTuner(Tuner):
 
     The model are trees, boosted by gradients (LightGBM's), over knobs and what the analytic model says; they learn how
     far the logarithm of the cost is from that model (``loss_type`` "reg"), or who is faster than whom ("rank"). Where
-    the operator has an analytic model, the first batch are its best. The name is TVM's.
+    the operator has an analytic model, the first batch are the choice of the library's search and the model's best. The
+    name is TVM's.
     """
 
     def __init__(
@@ -62,15 +64,16 @@ class XGBTuner(Tuner):
 
     def next_batch(self) -> list[int]:
         """Return the choices that the model thinks best, and some strangers."""
-        batch: list[int] = []
+        batch = [] if self._visited else self._given()
+        self._visited.update(batch)
         if self._costs or self._features.has_model:
-            planned = max(1, round(self._size * (1 - _STRANGERS))) if self._costs else self._size
-            batch = best_scored(
+            planned = max(1, round(self._size * (1 - _STRANGERS))) if self._costs else self._size - len(batch)
+            batch += best_scored(
                 self.task.config_space,
                 self._score,
                 planned,
                 self._rng,
-                starts=self._starts(),
+                starts=[*batch, *self._starts()],
                 excluded=self._visited,
             )
         self._visited.update(batch)
@@ -91,6 +94,15 @@ class XGBTuner(Tuner):
         rows = self._features.rows(measured)
         values = np.log(found) if self._loss == "rank" else np.log(found) - self._features.priors(measured)
         self._trees.fit(rows, values)
+
+    def _given(self) -> list[int]:
+        """Return the choice that the library's own search makes, so that nothing ends worse than without tuning."""
+        operator = self.task.operator
+        if operator is None:
+            return []
+        tiles = operator.schedule(self.task.env).tiles
+        index = index_of_tiles(self.task.config_space, tiles)
+        return [] if index is None else [index]
 
     def _score(self, indices: list[int]) -> npt.NDArray[np.float64]:
         learned = self._trees.predict(self._features.rows(indices))
