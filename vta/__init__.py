@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from vta.relay.backend.session import InferenceSession
     from vta.relay.front import graph_executor
     from vta.relay.front import graph_executor as graph_runtime
-    from vta.rpc.hardware import get_bitstream_path, program_fpga, reconfig_runtime
+    from vta.rpc.hardware import get_bitstream_path, module_loader, program_fpga, reconfig_runtime
     from vta.transform import PassContext
 
 __all__ = [
     "BuildError", "Environment", "InferenceSession", "Module", "PassContext", "autotvm", "build", "build_config",
     "cost", "get_bitstream_path", "get_env", "graph_executor", "graph_node", "graph_runtime", "load_module", "lower",
-    "nd", "program_fpga", "reconfig_runtime", "relay", "rpc", "target", "te", "testing", "tir", "top", "topi",
-    "transform",
+    "module_loader", "nd", "program_fpga", "reconfig_runtime", "relay", "rpc", "target", "te", "testing", "tir", "top",
+    "topi", "transform",
 ]  # fmt: skip
 
 _MODULES = ("autotvm", "cost", "nd", "relay", "rpc", "target", "te", "testing", "tir", "top", "topi", "transform")
@@ -49,6 +49,7 @@ _HOME: Mapping[str, str] = {
     "graph_node": "runtime.observe.graph_node",
     "load_module": "vta.codegen",
     "lower": "vta.build_module",
+    "module_loader": "vta.rpc.hardware",
     "program_fpga": "vta.rpc.hardware",
     "reconfig_runtime": "vta.rpc.hardware",
 }

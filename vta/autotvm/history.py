@@ -41,9 +41,30 @@ def best_of(records: Records) -> Best:
     return found
 
 
+def _with_sketches(best: Best) -> Best:
+    """Return ``best`` with the fastest for each epilogue whose constants are left out, beside it."""
+    found: dict[Key, tuple[MeasureInput, MeasureResult]] = {}
+    for (sizes, hardware, workload), record in best.items():
+        key = (sizes, hardware, _sketch(workload))
+        if key not in found or record[1].cost < found[key][1].cost:
+            found[key] = record
+    return {**found, **best}
+
+
+def _sketch(workload: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return a task without the constants of its epilogue: what they are changes no tile."""
+    match workload:
+        case (*rest, tuple(steps)) if steps and all(isinstance(step, tuple) and step for step in steps):
+            return (*rest, ("steps", *(step[0] for step in steps if isinstance(step, tuple))))
+        case _:
+            return workload
+
+
 @contextlib.contextmanager
 def apply_history_best(records: Records | None) -> Iterator[None]:
     """Apply the fastest of ``records``, a file or what ``load_from_file`` yields; of several ``with``, the innermost.
+
+    Where none is for an operator's own constants of its epilogue, one for other constants is taken.
 
     Records are for the sizes of the accelerator in their target, whatever device it names, and for the hardware that
     they name; those that name none, such as TVM's, are for any.
@@ -51,7 +72,7 @@ def apply_history_best(records: Records | None) -> Iterator[None]:
     if records is None:
         yield
         return
-    token = _APPLIED.set((*_APPLIED.get(), best_of(records)))
+    token = _APPLIED.set((*_APPLIED.get(), _with_sketches(best_of(records))))
     try:
         with tuned_by(_tiles):
             yield
@@ -67,7 +88,7 @@ def _tiles(operator: object, env: Environment) -> object | None:
     if workload is None:
         return None
     # Records of TVM do not say which epilogue they are for.
-    config = best_config(workload, env) or best_config(workload[:-1], env)
+    config = best_config(workload, env) or best_config(_sketch(workload), env) or best_config(workload[:-1], env)
     return None if config is None else tiles_of(operator, config, env)
 
 

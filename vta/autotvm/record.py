@@ -19,7 +19,7 @@ from vta.autotvm.measure.inputs import MeasureErrorNo, MeasureInput, MeasureResu
 from vta.autotvm.space import ConfigEntity
 from vta.autotvm.workload import serialised
 
-__all__ = ["VERSION", "decode", "encode", "load_from_file", "mend"]
+__all__ = ["VERSION", "decode", "encode", "load_from_file", "mend", "pick_best"]
 
 VERSION = 0.2
 _WRITER = "0.9.0"
@@ -104,6 +104,17 @@ def load_from_file(path: str | os.PathLike[str]) -> Iterator[tuple[MeasureInput,
         yield record
     if torn:
         _warn(path, torn)
+
+
+def pick_best(in_file: str | os.PathLike[str], out_file: str | os.PathLike[str]) -> None:
+    """Write the fastest record of each task on each hardware to ``out_file``, in the order in which they were found."""
+    best: dict[object, tuple[MeasureInput, MeasureResult]] = {}
+    for given, result in load_from_file(in_file):
+        key = (given.target, given.workload, given.hardware)
+        if not result.error_no and (key not in best or result.cost < best[key][1].cost):
+            best[key] = (given, result)
+    lines = (encode(given, result) + "\n" for given, result in best.values())
+    Path(out_file).write_text("".join(lines), encoding="utf-8")
 
 
 def mend(path: str | os.PathLike[str]) -> None:

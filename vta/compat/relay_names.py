@@ -4,9 +4,10 @@ Tests: tests/vta/compat/test_relay_names.py.
 """
 
 import os
+from types import SimpleNamespace
 
 from runtime.executor.container import is_container
-from runtime.executor.operators.types import TensorType, TupleType
+from runtime.executor.operators.types import RelayError, TensorType, TupleType
 from vta import pass_objects
 from vta.codegen import Module
 from vta.codegen import load_module as load_object
@@ -105,6 +106,13 @@ def _quantize(*args: object, **options: object) -> object:
     return quantize(*args, **options)  # type: ignore[arg-type]
 
 
+def _op(name: str) -> SimpleNamespace:
+    """Return the operator called ``name``, as what names layers to ``autotvm.task.extract_from_program``."""
+    if name not in operators.FUNCTIONS:
+        raise RelayError(f"relay.op.get: there is no operator {name!r}; docs/networks.md lists them")
+    return SimpleNamespace(name=name)
+
+
 def relay_names() -> Tree:
     """Return the names below ``tvm.relay``."""
     plain = {name: make for name, make in operators.FUNCTIONS.items() if "." not in name}
@@ -121,7 +129,7 @@ def relay_names() -> Tree:
         "TupleGetItem": nodes.TupleGetItem,
         "TensorType": TensorType,
         "TupleType": TupleType,
-        "op": {**plain, **rooms},
+        "op": {**plain, **rooms, "get": _op},
         "qnn": {"op": vars(operators.qnn.op)},
         "build_module": built,
         "transform": of_passes,

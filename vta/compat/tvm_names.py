@@ -4,7 +4,6 @@ Tests: tests/vta/compat/test_tvm_names.py.
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 
 from isa.errors import VTAError
@@ -12,6 +11,7 @@ from runtime import packed_func
 from vta import build_module, instrument, nd, pass_objects, rpc, target, te, tir_passes, transform
 from vta.arith import deduce, int_set, modular, tvm_analyzer
 from vta.compat.answer import Tree
+from vta.compat.autotvm_names import autotvm_names
 from vta.compat.relay_names import IRModule, LocalSession, Sequential, graph_executor_names, relay_names
 from vta.compat.runtime_names import container_names, runtime_names
 from vta.compat.tempdir import TempDirectory, tempdir
@@ -75,7 +75,7 @@ def tvm_names() -> Tree:
         "runtime": runtime_names(devices),
         "container": container_names(),
         "relay": relay_names(),
-        "autotvm": {"tophub": {"context": _tuned}},
+        "autotvm": autotvm_names(),
         "contrib": {
             "graph_executor": graph_executor_names(),
             "graph_runtime": graph_executor_names(),
@@ -187,8 +187,3 @@ def _transform_names() -> Tree:
         "Pass": pass_objects.ModulePass,
         "ModulePass": pass_objects.ModulePass,
     }
-
-
-def _tuned(target: object, extra_files: object = None) -> AbstractContextManager[None]:  # noqa: ARG001  # TVM's
-    """Return a context that changes nothing: tiles come from a search here, and no records of tuning are loaded."""
-    return nullcontext()

@@ -9,7 +9,7 @@ from vta.environment import get_env
 from vta.rpc.local import LocalSession
 from vta.rpc.remote import RemoteSession
 
-__all__ = ["get_bitstream_path", "program_fpga", "reconfig_runtime"]
+__all__ = ["get_bitstream_path", "module_loader", "program_fpga", "reconfig_runtime"]
 
 
 def get_bitstream_path() -> str:
@@ -31,3 +31,7 @@ def reconfig_runtime(remote: LocalSession | RemoteSession) -> None:
 
 def program_fpga(remote: LocalSession | RemoteSession, bitstream: str | None = None) -> None:  # upstream's signature
     """Do nothing: a simulator has no FPGA, and ``bitstream`` is not looked for."""
+
+
+def module_loader(bitstream: str | None = None) -> None:  # upstream's signature
+    """Return nothing: ``autotvm.RPCRunner`` loads modules itself, and simulators have no FPGA."""

@@ -92,3 +92,19 @@ def test_a_dense_record_of_tvm_is_applied_as_it_is() -> None:
         with pytest.raises(OperatorError) as error:
             LAYER.price(env)
         assert str(error.value) == "Dense: TVM's DenseTemplate has no model; give MatmulTiles"
+
+
+def test_records_for_other_constants_of_an_epilogue_are_applied_where_there_are_no_own() -> None:
+    made = Dense(16, 64, 64, (ShiftRight(8), Clip(0, 127)))
+    [task] = extract_from_operators([made])
+    first, second, *_ = task.config_space.valid_indices()
+    records = [(task.input(task.config_space.get(first)), MeasureResult((1.0,)))]
+    other = Dense(16, 64, 64, (ShiftRight(3), Clip(-5, 9)))
+    [of_other] = extract_from_operators([other])
+    more = [*records, (of_other.input(of_other.config_space.get(second)), MeasureResult((9.0,)))]
+    with apply_history_best(records):
+        assert other.schedule(task.env).tiles == tiles_of(made, task.config_space.get(first), task.env)
+        without = Dense(16, 64, 64, (ShiftRight(8),))
+        assert without.schedule(task.env).tiles != tiles_of(made, task.config_space.get(first), task.env)
+    with apply_history_best(more):
+        assert other.schedule(task.env).tiles == tiles_of(other, of_other.config_space.get(second), task.env)

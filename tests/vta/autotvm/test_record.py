@@ -9,8 +9,10 @@ import pytest
 
 from vta.autotvm.errors import TuningError, TuningWarning
 from vta.autotvm.measure.inputs import MeasureErrorNo, MeasureInput, MeasureResult
-from vta.autotvm.record import decode, encode, load_from_file, mend
+from vta.autotvm.record import decode, encode, load_from_file, mend, pick_best
 from vta.autotvm.space import ConfigEntity, OtherOptionEntity, SplitEntity
+from vta.autotvm.task import extract_from_operators
+from vta.topi import Dense
 
 TARGET = "ext_dev -keys=vta,cpu -device=vta -model=sim_1x16_i8w8a32_15_15_18_17"
 GIVEN = MeasureInput(
@@ -134,3 +136,17 @@ def test_lines_that_are_no_records_are_refused_with_their_number(tmp_path: Path,
     with pytest.raises(TuningError) as caught:
         list(load_from_file(path))
     assert str(caught.value) == f"{path}:2: {text}"
+
+
+def test_the_fastest_record_of_each_task_is_picked(tmp_path: Path) -> None:
+    tasks = extract_from_operators([Dense(4, 32, 32), Dense(8, 32, 32)])
+    rows = []
+    for task, costs in ((tasks[0], (3.0, 1.0, 2.0)), (tasks[1], (5.0,))):
+        indices = list(task.config_space.valid_indices())
+        for index, cost in zip(indices, costs, strict=False):
+            rows.append(encode(task.input(task.config_space.get(index)), MeasureResult((cost,))))
+        failed = MeasureResult((), MeasureErrorNo.COMPILE_HOST, "no")
+        rows.append(encode(task.input(task.config_space.get(indices[-1])), failed))
+    (tmp_path / "all").write_text("\n".join(rows) + "\n")
+    pick_best(tmp_path / "all", tmp_path / "best")
+    assert (tmp_path / "best").read_text().splitlines() == [rows[1], rows[4]]

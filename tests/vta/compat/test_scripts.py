@@ -46,6 +46,15 @@ def test_a_script_in_the_style_of_the_unit_tests_runs() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.long
+def test_a_script_that_tunes_runs(tmp_path: Path) -> None:
+    done = run(SCRIPTS / "tune_relay.py", tmp_path / "records.log")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["(1, 8, 8, 16, 16, 3, 3)", "Successful tuning test!"]
+    assert "[Task 1/1] 2/2: " in done.stderr
+    assert len((tmp_path / "records.log").read_text().splitlines()) == 1
+
+
 def test_arguments_and_the_folder_of_the_script_are_its_own(tmp_path: Path) -> None:
     (tmp_path / "helper_of_script.py").write_text("VALUE = 7\n")
     script = tmp_path / "s.py"

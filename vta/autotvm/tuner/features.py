@@ -25,7 +25,7 @@ class Features:
     """
 
     def __init__(self, task: Task) -> None:
-        self._space = task.config_space
+        self.space = task.config_space
         operator = task.operator
         self._model = None if operator is None else model_of(operator, task.env)
         self._rows: dict[int, tuple[float, ...]] = {}
@@ -46,10 +46,10 @@ class Features:
 
     def _row(self, index: int) -> tuple[float, ...]:
         if index not in self._rows:
-            config = self._space.get(index)
+            config = self.space.get(index)
             knobs = [
                 number
-                for name, values in self._space.knobs.items()
+                for name, values in self.space.knobs.items()
                 for number in _numbers(config[name], values.index(config[name]))
             ]
             self._rows[index] = (*knobs, *self._modelled(index))
@@ -61,7 +61,7 @@ class Features:
         return self._priors[index]
 
     def _modelled(self, index: int) -> tuple[float, ...]:
-        price = None if self._model is None else self._model(self._space.get(index))
+        price = None if self._model is None else self._model(self.space.get(index))
         if price is None:
             self._priors[index] = 0.0
             return ()

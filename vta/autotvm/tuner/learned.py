@@ -4,19 +4,22 @@ Tests: tests/vta/autotvm/tuner/test_learned.py.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from vta.autotvm.errors import TuningError
 from vta.autotvm.library import index_of_tiles
-from vta.autotvm.task import Task
+from vta.autotvm.measure.inputs import MeasureInput, MeasureResult
+from vta.autotvm.space import ConfigEntity, SpaceError
+from vta.autotvm.task import Task, create
 from vta.autotvm.tuner.annealing import best_scored
 from vta.autotvm.tuner.boosted import BoostedTrees
 from vta.autotvm.tuner.features import Features
 from vta.autotvm.tuner.in_order import random_order
 from vta.autotvm.tuner.tuner import Tuner
+from vta.autotvm.workload import Value
 
 __all__ = ["XGBTuner"]
 
@@ -61,6 +64,7 @@ class XGBTuner(Tuner):
         self._strangers = random_order(task.config_space, np.random.default_rng([seed, 1]))
         self._costs: dict[int, float] = {}
         self._visited: set[int] = set()
+        self._others: list[tuple[npt.NDArray[np.float64], float]] = []
 
     def next_batch(self) -> list[int]:
         """Return the choices that the model thinks best, and some strangers."""
@@ -82,18 +86,50 @@ class XGBTuner(Tuner):
         self._visited.update(more)
         return [*batch, *more]
 
+    def load_history(self, records: Iterable[tuple[MeasureInput, MeasureResult]]) -> None:
+        """Learn how far other tasks of this template, on the same hardware, were from the analytic model.
+
+        Ranks are of one task alone: with ``loss_type`` "rank" nothing is learned of others.
+        """
+        if self._loss == "rank":
+            return
+        here = self.task.input(self.task.config_space.get(0))
+        known: dict[tuple[Value, ...], Features] = {}
+        for given, result in records:
+            name, *arguments = given.workload
+            if result.error_no or name != self.task.name or given.hardware != here.hardware:
+                continue
+            if given.workload not in known:
+                known[given.workload] = Features(create(str(name), arguments, env=self.task.env))
+            self._learn_of(known[given.workload], given.config, result.cost)
+        self._fit()
+
+    def _learn_of(self, features: Features, config: ConfigEntity, cost: float) -> None:
+        """Keep a measurement of another task, if its choices are ones of this version."""
+        try:
+            index = features.space.index_of(config)
+        except SpaceError:
+            return
+        self._others.append((features.rows([index])[0], np.log(cost) - features.priors([index])[0]))
+
     def update(self, indices: Sequence[int], costs: Sequence[float]) -> None:
         """Learn of a batch; what failed counts as twice as slow as the slowest."""
         self._costs.update(zip(indices, costs, strict=True))
+        self._fit()
+
+    def _fit(self) -> None:
         measured = list(self._costs)
         found = np.array([self._costs[index] for index in measured])
         whole = found[np.isfinite(found)]
-        if len(whole) == 0:
-            return
-        found[~np.isfinite(found)] = 2 * whole.max()
-        rows = self._features.rows(measured)
-        values = np.log(found) if self._loss == "rank" else np.log(found) - self._features.priors(measured)
-        self._trees.fit(rows, values)
+        rows = [row for row, _ in self._others]
+        values = [value for _, value in self._others]
+        if len(whole):
+            found[~np.isfinite(found)] = 2 * whole.max()
+            rows += list(self._features.rows(measured))
+            ranked = self._loss == "rank"
+            values += list(np.log(found) if ranked else np.log(found) - self._features.priors(measured))
+        if rows:
+            self._trees.fit(np.array(rows), np.array(values))
 
     def _given(self) -> list[int]:
         """Return the choice that the library's own search makes, so that nothing ends worse than without tuning."""

@@ -5,7 +5,7 @@ Tests: tests/vta/autotvm/tuner/test_tuner.py.
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vta.autotvm.errors import TuningError
@@ -35,6 +35,9 @@ class Tuner(ABC):
 
     def update(self, indices: Sequence[int], costs: Sequence[float]) -> None:  # noqa: B027  # not all tuners learn
         """Learn what a batch took; infinite for what failed."""
+
+    def load_history(self, records: Iterable[tuple[MeasureInput, MeasureResult]]) -> None:  # noqa: B027  # not all learn
+        """Learn what other tasks of the same template took, before ``tune``; searches that learn nothing ignore it."""
 
     def tune(
         self,

@@ -1,5 +1,6 @@
 """The learned search: valid new choices, equal seeds, better than chance, logs that are gone on with."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,9 @@ import pytest
 from tests.support.tuning.modelled import modelled
 from vta.autotvm import TuningError
 from vta.autotvm.callback import log_to_file
+from vta.autotvm.measure.inputs import MeasureErrorNo, MeasureResult
 from vta.autotvm.task import Task, extract_from_operators
-from vta.autotvm.tuner import RandomTuner, XGBTuner
+from vta.autotvm.tuner import GATuner, RandomTuner, XGBTuner
 from vta.topi import Conv2d, Dense
 
 pytest.importorskip("lightgbm")
@@ -77,3 +79,27 @@ def test_searches_that_cannot_be_are_refused(options: dict[str, object], text: s
     with pytest.raises(TuningError) as caught:
         XGBTuner(task, **options)
     assert str(caught.value) == text
+
+
+def test_measurements_of_other_tasks_of_the_template_are_learned_of(task: Task) -> None:
+    [other, conv] = extract_from_operators([Dense(12, 64, 48), Conv2d(1, 32, 4, 4, 32, (1, 1))])
+    valid = list(other.config_space.valid_indices())
+
+    def slow(index: int) -> float:  # the more copies of tiles, the slower
+        return float(other.config_space.point2knob(index)[3] + 1)
+
+    records = [(other.input(other.config_space.get(index)), MeasureResult((slow(index) / 1e6,))) for index in valid]
+    failed = (other.input(other.config_space.get(valid[0])), MeasureResult((), MeasureErrorNo.COMPILE_HOST, "no"))
+    strange = (conv.input(conv.config_space.get(0)), MeasureResult((1.0,)))
+    unknown = replace(records[0][0], config=conv.config_space.get(0))
+    history = [*records, failed, strange, (unknown, MeasureResult((1.0,)))]
+    plain, taught, ranked = XGBTuner(task, 8), XGBTuner(task, 8), XGBTuner(task, 8, loss_type="rank")
+    taught.load_history(history)
+    ranked.load_history(history)
+    assert ranked.next_batch() == XGBTuner(task, 8, loss_type="rank").next_batch()
+
+    def copies(tuner: XGBTuner) -> int:
+        return sum(task.config_space.point2knob(index)[3] for index in tuner.next_batch()[1:])
+
+    assert copies(taught) < copies(plain)
+    GATuner(task, pop_size=4).load_history(history)  # learns nothing
