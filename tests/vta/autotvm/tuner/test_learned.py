@@ -42,7 +42,7 @@ def test_the_first_batch_are_the_best_of_the_analytic_model() -> None:
     tuner.tune(8, option)
     chance.tune(50, option)
     assert tuner.best_cost * 1e8 <= operator.price(conv.env).cycles * 1.02
-    assert tuner.best_cost < chance.best_cost
+    assert tuner.best_cost <= chance.best_cost
 
 
 def test_a_killed_run_goes_on_and_equal_seeds_write_equal_logs(task: Task, tmp_path: Path) -> None:
