@@ -1,7 +1,7 @@
 """The text of a network's header and source. Tests: tests/vta/relay/c/test_source.py."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -52,10 +52,15 @@ _SOURCE = """\
 
 #include <string.h>
 {prelude}
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the image is in words of a little-endian machine, as the accelerator is"
+#endif
+static const union {{ uint64_t words[{words}]; uint8_t bytes[{words} * 8]; }} image_data = {{{{
 {image_data}
+}}}};
 
 static const struct vta_image network_image = {{
-    image_data, sizeof image_data, {upper}_MEMORY_BYTES, {alignment}u, UINT64_C(0x{digest})
+    image_data.bytes, sizeof image_data.bytes, {upper}_MEMORY_BYTES, {alignment}u, UINT64_C(0x{digest})
 }};
 
 {definitions}
@@ -90,9 +95,12 @@ def header_text(pointers: Pointers, name: str) -> str:
 def source_text(pointers: Pointers, name: str, code: HostCode) -> str:
     """Return the source: the image, constants, the functions of the host, and one that runs the steps in order."""
     config = pointers.network.config
+    image = pointers.image.data
+    # In words, of which a compiler needs a quarter of the memory that it needs for bytes.
+    image_words = np.append(image, np.zeros(-len(image) % 8, np.uint8)).view("<u8").tolist()
     return _SOURCE.format(
         name=name, upper=name.upper(), prelude=PRELUDE, digest=config.digest, alignment=_alignment(config),
-        image_data="\n".join(_array_lines("image_data", DType("uint8"), pointers.image.data)),
+        words=len(image_words), image_data="\n".join(_lines([f"0x{word:x}" for word in image_words], 8)),
         definitions="\n".join(_definitions(pointers, code)), prototype=_prototype(pointers, name),
         body="\n".join(f"    {line}" if line else "" for line in _whole_body(pointers, code)),
     )  # fmt: skip
@@ -131,8 +139,13 @@ def _array_lines(name: str, dtype: DType, array: npt.NDArray[np.generic]) -> Ite
     yield f"static const {memory_type(dtype)} {name}[{len(values)}] = {{"
     is_byte = memory_type(dtype) in ("uint8_t", "int8_t")
     texts = [str(int(value)) if is_byte else literal(dtype, value) for value in values]
-    yield from (",".join(texts[begin : begin + 24]) + "," for begin in range(0, len(texts), 24))
+    yield from _lines(texts, 24)
     yield "};"
+
+
+def _lines(texts: Sequence[str], count: int) -> Iterator[str]:
+    """Yield lines of a list in braces, ``count`` of its values each."""
+    yield from (",".join(texts[begin : begin + count]) + "," for begin in range(0, len(texts), count))
 
 
 # --- the run --------------------------------------------------------------------------------------------------------
