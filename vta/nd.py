@@ -4,6 +4,7 @@ An array lies in host memory (``cpu()``) or in the memory of a session's acceler
 Tests: tests/vta/front/test_nd.py.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,9 @@ from vta.chosen_remote import chosen_remote
 from vta.environment import get_env
 from vta.tir.expr import ExprLike, IntImm
 
-__all__ = ["CPU", "EXT_DEV", "Device", "DeviceError", "NDArray", "array", "cpu", "device", "empty", "ext_dev"]
+__all__ = [
+    "CPU", "EXT_DEV", "Device", "DeviceError", "NDArray", "array", "cpu", "device", "empty", "ext_dev", "from_dlpack",
+]  # fmt: skip
 
 CPU, EXT_DEV = 1, 12
 """Device types, with the numbers of TVM (and DLPack)."""
@@ -44,6 +47,22 @@ class NDArray(StoredArray):
         """Return the contents, a copy (the old name of ``numpy``)."""
         return self.numpy()
 
+    def copyto(self, target: "StoredArray | Device") -> StoredArray:
+        """Give the contents to another array of the same shape, or to a new one on a device; return it."""
+        if isinstance(target, Device):
+            target = target.empty(self.shape, self.dtype)
+        return target.copyfrom(self)
+
+    def __setitem__(self, index: object, value: "npt.ArrayLike | StoredArray") -> None:
+        """Take over all contents: ``array[:] = value``; a single number fills the array."""
+        if index != slice(None):
+            raise ArrayError(f"array of shape {self.shape}: only all of it can be set, array[:] = ..., not [{index!r}]")
+        if isinstance(value, StoredArray):
+            self.copyfrom(value)
+        else:
+            given = np.asarray(value)
+            self.copyfrom(np.broadcast_to(given, self.shape) if given.ndim == 0 else given)
+
 
 class HostNDArray(HostArray, NDArray):
     """An array in host memory."""
@@ -52,6 +71,24 @@ class HostNDArray(HostArray, NDArray):
     def device(self) -> "Device":
         """Where it is."""
         return cpu(0)
+
+    def _create_view(self, shape: Sequence[int]) -> "HostNDArray":
+        """Return an array of another shape over the same memory."""
+        if math.prod(shape) != math.prod(self.shape):
+            raise ArrayError(f"array of shape {self.shape}: a view of shape {tuple(shape)} has another size")
+        return HostNDArray.over(self.view().reshape(tuple(shape)))
+
+    def __dlpack__(self, **options: object) -> object:
+        """Return a capsule of DLPack's over the same memory."""
+        return self.view().__dlpack__(**options)  # type: ignore[arg-type]  # numpy's own options
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return where the memory is, as DLPack counts."""
+        return CPU, 0
+
+    def to_dlpack(self) -> "HostNDArray":
+        """Return what ``from_dlpack`` of any library takes, over the same memory: the array itself."""
+        return self
 
 
 class DeviceNDArray(DeviceArray, NDArray):
@@ -138,6 +175,20 @@ def array(arr: npt.ArrayLike | NDArray, device: Device | None = None, *, dtype: 
     result = empty(values.shape, dtype or str(values.dtype), device)
     result.copyfrom(values)
     return result
+
+
+def from_dlpack(source: object) -> NDArray:
+    """Return an array over the memory of another library's array (numpy, torch), which it shares.
+
+    Raises ``ArrayError`` where the rows do not lie one after the other, or the memory is not the host's.
+    """
+    if not hasattr(source, "__dlpack__") or not hasattr(source, "__dlpack_device__"):
+        raise ArrayError(f"from_dlpack takes an array of a library that has DLPack, not {type(source).__name__}")
+    try:
+        view = np.from_dlpack(source)  # type: ignore[arg-type]  # it has the two methods
+    except (BufferError, RuntimeError, ValueError, TypeError) as error:
+        raise ArrayError(f"from_dlpack: {error}") from error
+    return HostNDArray.over(view)
 
 
 def _extent(value: object) -> int:

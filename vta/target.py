@@ -74,6 +74,11 @@ class Target:
         return self.attrs.get("model", "unknown")
 
     @property
+    def mcpu(self) -> str:
+        """The value of ``-mcpu``, empty without one."""
+        return self.attrs.get("mcpu", "")
+
+    @property
     def is_accelerator(self) -> bool:
         """Whether code for this target drives the accelerator."""
         return self.kind == "ext_dev"

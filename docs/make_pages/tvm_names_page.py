@@ -22,7 +22,7 @@ is refused in a sentence. The same objects without `tvm`: `vta.te`, `vta.tir`, `
 NAMES: Mapping[str, str] = {
     "tvm": (
         "lower build IRModule TVMError cpu ext_dev device DataType nd.array nd.empty register_func "
-        "get_global_func"
+        "get_global_func nd.from_dlpack error.OpNotImplemented"
     ),
     "tvm.ir": (
         "IRModule Range Op structural_equal assert_structural_equal structural_hash save_json load_json "
@@ -55,7 +55,8 @@ NAMES: Mapping[str, str] = {
         "IterVar Range Buffer decl_buffer BufferStore BufferRealize Evaluate For ForKind While SeqStmt "
         "AttrStmt Allocate LetStmt IfThenElse AssertStmt Block BlockRealize MatchBufferRegion Prefetch "
         "PrimFunc Schedule ScheduleError call_extern call_pure_extern call_intrin call_packed ret "
-        "indexdiv indexmod min_value max_value likely if_then_else const"
+        "indexdiv indexmod min_value max_value likely if_then_else const layout bijective_layout IndexMap clz "
+        "q_multiply_shift stmt_list Shuffle BufferRegion call_llvm_intrin"
     ),
     "tvm.tir.ir_builder": (
         "create IRBuilder BufferVar"
@@ -86,7 +87,8 @@ NAMES: Mapping[str, str] = {
     ),
     "tvm.arith": (
         "Analyzer ConstIntBound ModularSet IntSet IntervalSet detect_linear_equation detect_clip_bound "
-        "deduce_bound estimate_region_upper_bound detect_iter_map solve_linear_equations"
+        "deduce_bound estimate_region_upper_bound estimate_region_lower_bound detect_iter_map "
+        "normalize_iter_map_to_expr solve_linear_equations solve_linear_inequalities _ffi_api.DomainTouched"
     ),
     "tvm.topi": (
         "add subtract multiply divide mod floor_divide floor_mod power maximum minimum equal not_equal "
@@ -139,7 +141,9 @@ NOTES: Mapping[str, str] = {
     "tvm.te.thread_axis": "virtual threads and `rotate`; a GPU's lower and print, and no code is made of them",
     "tvm.tir.Block": "one node, with the values of its axes and its predicate (TVM: `BlockRealize` of `Block`)",
     "tvm.tir.BlockRealize": "part of `Block`",
-    "tvm.tir.SizeVar": "gives a variable; that it is not negative is not known",
+    "tvm.tir.IndexMap": "no inverse",
+    "tvm.nd.from_dlpack": "memory of the host",
+    "tvm.device": "of what is not here, one that does not exist",
     "tvm.tir.While": "loops have a known number of iterations",
     "tvm.tir.call_packed": "an int32 comes back; a buffer goes as an array",
     "tvm.get_global_func": "functions of Python; TVM's own are not among them",

@@ -42,11 +42,12 @@ from vta.tir.expr import (
     Or,
     Ramp,
     Select,
+    SizeVar,
     Sub,
     Var,
 )
 
-__all__ = ["combine", "const_bounds", "decide", "is_index", "type_bounds"]
+__all__ = ["combine", "const_bounds", "decide", "is_index", "type_bounds", "unbound"]
 
 
 _INDEX_TYPES = frozenset((INT32, INT64))
@@ -77,12 +78,20 @@ _Result: TypeAlias = tuple[ConstInterval, bool]
 
 
 @deep
+def unbound(var: Var) -> ConstInterval:
+    """Return what is known of an index of which nothing was said: a size is at least 0."""
+    return _NOT_NEGATIVE if isinstance(var, SizeVar) else EVERYTHING
+
+
+_NOT_NEGATIVE = ConstInterval(0, None)
+
+
 def _bounds(expr: Expr, env: Mapping[Var, ConstInterval]) -> _Result:
     match expr:
         case Var():
             known = env.get(expr)
             if is_index(expr.dtype):
-                return (EVERYTHING if known is None else known), True
+                return (unbound(expr) if known is None else known), True
             limits = type_bounds(expr.dtype)
             return (limits if known is None else known.intersect(limits)), False
         case IntImm():

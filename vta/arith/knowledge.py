@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from vta.arith.const_bounds import const_bounds, is_index
-from vta.arith.const_interval import EVERYTHING, ConstInterval
+from vta.arith.const_bounds import const_bounds, is_index, unbound
+from vta.arith.const_interval import ConstInterval
 from vta.arith.facts import Fact, conjuncts, fact_of
 from vta.arith.sums import Sum, exact
 from vta.tir.deep import deep
@@ -134,7 +134,8 @@ class Knowledge:
             ((atom, c),) = fact.total
             if isinstance(atom, Var):
                 limits = _solve(c, fact.interval)
-                self._bounds[atom] = self._bounds.get(atom, EVERYTHING).intersect(limits)
+                known = self._bounds.get(atom)
+                self._bounds[atom] = (unbound(atom) if known is None else known).intersect(limits)
                 return
         self._facts.append(fact)
 
@@ -153,7 +154,8 @@ class Knowledge:
         hi: int | None = total.const
         for atom, c in total.terms.values():
             if isinstance(atom, Var) and is_index(atom.dtype):
-                bounds = self._bounds.get(atom, EVERYTHING)
+                known = self._bounds.get(atom)
+                bounds = unbound(atom) if known is None else known
             else:
                 bounds = const_bounds(atom, self._bounds)
             low, high = (bounds.lo, bounds.hi) if c > 0 else (bounds.hi, bounds.lo)

@@ -7,11 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vta.arith.comparison import NEGATED
 from vta.arith.const_bounds import is_index
 from vta.arith.facts import conjuncts
 from vta.arith.simplify import Analyzer
 from vta.tir.deep import deep
-from vta.tir.expr import EQ, GE, GT, LE, LT, Add, Cast, Expr, FloorDiv, IntImm, Max, Min, Mul, Sub, Var, binary, const
+from vta.tir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    Add,
+    Cast,
+    Expr,
+    FloorDiv,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    Not,
+    Sub,
+    Var,
+    binary,
+    const,
+)
 from vta.tir.traverse import uses_var
 
 __all__ = ["ClipBound", "detect_clip_bound", "detect_linear_equation"]
@@ -83,6 +103,8 @@ def detect_clip_bound(
     for part in conjuncts(cond):
         if isinstance(part, IntImm) and part.value:
             continue
+        if isinstance(part, Not) and type(part.a) in NEGATED:
+            part = NEGATED[type(part.a)](part.a.a, part.a.b)
         found = _single_bound(part, variables, known)
         if found is None:
             return None

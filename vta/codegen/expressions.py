@@ -262,6 +262,8 @@ def _emit_call(scope: FunctionScope, expr: Call) -> Value:
             return scope.builder.fcmp_unordered("uno", value, value)
         case Builtin.POPCOUNT, (a,):
             return scope.builder.ctpop(emit_expr(scope, a))
+        case Builtin.CLZ, (a,):
+            return scope.builder.ctlz(emit_expr(scope, a), ir.Constant(ir.IntType(1), 0))
         case Builtin.THREAD_CONTEXT | Builtin.COMMAND_HANDLE, _:
             return scope.command
         case Builtin.ADDRESS_OF, (BufferLoad() as load,):

@@ -120,6 +120,7 @@ class Module(FunctionTable[Function]):
         self._source = source
         self._target = target
         self._data = data
+        self._imported: list[Module] = []
         self.host_code_lock = threading.RLock()
         self._lock = threading.Lock()
         self._linked: LinkedObject | None = None
@@ -132,6 +133,34 @@ class Module(FunctionTable[Function]):
         ``target`` without a processor means: this computer's own for calls, any of its kind for saved objects.
         """
         return cls(program.metadata, program.source, target or CodeTarget(cpu=""), None)
+
+    @property
+    def type_key(self) -> str:
+        """TVM's name for what made the code."""
+        return "llvm"
+
+    @property
+    def imported_modules(self) -> "list[Module]":
+        """The modules that go with this one."""
+        return list(self._imported)
+
+    def import_module(self, module: "Module") -> None:
+        """Let another module go with this one, for ``get_function(name, query_imports=True)``; saving leaves it out."""
+        if not isinstance(module, Module) or module is self:
+            raise ModuleError(f"import_module takes another module, not {module!r}")
+        self._imported.append(module)
+
+    def get_function(self, name: str, query_imports: bool = False) -> Function:
+        """Return the function called ``name``; with ``query_imports``, of an imported module if this one has none."""
+        if query_imports and name not in self.functions:
+            for module in self._imported:
+                if name in module.functions:
+                    return module.functions[name]
+        return super().get_function(name)
+
+    def implement_function(self, name: str) -> bool:
+        """Whether this module (not one that it imports) has a function of that name."""
+        return name in self.functions
 
     @property
     def config(self) -> VTAConfig:

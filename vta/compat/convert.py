@@ -11,7 +11,14 @@ import numpy as np
 from runtime.packed_func import PackedFunc
 from vta.tir import expr
 
-__all__ = ["convert"]
+__all__ = ["const", "convert"]
+
+
+def const(value: float | np.generic, dtype: str | None = None) -> expr.Expr:
+    """Return a constant; without a type, a number of numpy's has its own, as in TVM."""
+    if dtype is None and isinstance(value, np.generic):
+        dtype = str(value.dtype)
+    return expr.const(value, dtype)  # type: ignore[arg-type]  # numbers of numpy's, too
 
 
 def convert(value: object) -> object:
@@ -23,7 +30,9 @@ def convert(value: object) -> object:
             return [convert(item) for item in value]
         case Mapping():
             return {key: convert(item) for key, item in value.items()}
-        case bool() | int() | float() | str() | np.generic() | expr.Equality():
+        case np.generic():
+            return const(value)
+        case bool() | int() | float() | str() | expr.Equality():
             return expr.convert(value)
         case _:
             return value

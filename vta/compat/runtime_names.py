@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from isa.errors import VTAError
 from runtime.packed_func import PackedFunc
 from vta import nd
 from vta.codegen import Module
@@ -15,7 +16,7 @@ from vta.compat.answer import Tree
 from vta.compat.convert import convert
 from vta.compat.relay_names import load_module
 
-__all__ = ["ADT", "ShapeTuple", "String", "container_names", "runtime_names"]
+__all__ = ["ADT", "ShapeTuple", "String", "container_names", "error_names", "runtime_names"]
 
 
 class String(str):
@@ -86,6 +87,28 @@ def container_names() -> Tree:
         "String": String,
         "tuple_object": lambda fields=None: ADT(0, fields or ()),
     }
+
+
+class OpError(VTAError):
+    """An operator that a script asked for in vain."""
+
+
+class OpNotImplemented(OpError, NotImplementedError):  # noqa: N818  # TVM's name
+    """An operator that there is not."""
+
+
+class OpAttributeInvalid(OpError, AttributeError):  # noqa: N818  # TVM's name
+    """An attribute of an operator with a value that means nothing."""
+
+
+class OpAttributeRequired(OpError, AttributeError):  # noqa: N818  # TVM's name
+    """An attribute of an operator that is missing."""
+
+
+def error_names() -> Tree:
+    """Return the names below ``tvm.error``."""
+    own = (OpError, OpNotImplemented, OpAttributeInvalid, OpAttributeRequired)
+    return {"TVMError": VTAError, "InternalError": VTAError, **{kind.__name__: kind for kind in own}}
 
 
 def _enabled(name: str) -> bool:

@@ -4,16 +4,19 @@ Tests: tests/vta/compat/test_tvm_names.py.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import ModuleType
 
 from isa.errors import VTAError
 from runtime import packed_func
 from vta import build_module, instrument, nd, pass_objects, rpc, target, te, tir_passes, transform
-from vta.arith import deduce, int_set, modular, tvm_analyzer
+from vta.arith import deduce, int_set, modular, touched, tvm_analyzer
+from vta.compat.absent_device import any_device
 from vta.compat.answer import Tree
 from vta.compat.autotvm_names import autotvm_names
+from vta.compat.convert import const, convert
 from vta.compat.relay_names import IRModule, LocalSession, Sequential, graph_executor_names, relay_names
-from vta.compat.runtime_names import container_names, runtime_names
+from vta.compat.runtime_names import container_names, error_names, runtime_names
 from vta.compat.tempdir import TempDirectory, tempdir
 from vta.compat.testing_names import testing_names
 from vta.compat.topi_names import topi_names
@@ -27,8 +30,10 @@ from vta.tir import (
     dtype,
     expr,
     func,
+    index_map,
     ir_builder,
     json_text,
+    layout,
     math_ops,
     ops,
     schedule,
@@ -58,8 +63,9 @@ def tvm_names() -> Tree:
     devices: dict[str, Callable[..., nd.Device]] = {
         "cpu": nd.cpu,
         "ext_dev": nd.ext_dev,
-        "device": nd.device,
-        "context": nd.device,
+        "device": any_device,
+        "context": any_device,
+        **{name: partial(any_device, name) for name in ("cuda", "opencl", "metal", "vulkan", "rocm", "hexagon")},
     }
     return {
         "__version__": _VERSION,
@@ -90,8 +96,9 @@ def tvm_names() -> Tree:
             "asscript": script.to_script,
         },
         "ir": {
-            **{name: getattr(structural, name) for name in _STRUCTURAL},
+            **{name: _on_objects(getattr(structural, name)) for name in _STRUCTURAL},
             **_public(json_text),
+            "save_json": _on_objects(json_text.save_json),
             "IRModule": IRModule,
             "Range": Range,
             "Op": calls.Op,
@@ -111,7 +118,8 @@ def tvm_names() -> Tree:
                 "schedule_to_module": build_module.schedule_to_module,
             },
         },
-        "error": {"TVMError": VTAError, "InternalError": VTAError},
+        "error": error_names(),
+        "support": {"libinfo": dict},
         "register_func": packed_func.register_func,
         "get_global_func": packed_func.get_global_func,
         "_ffi": {"base": {"TVMError": VTAError}, **_public(packed_func)},
@@ -122,6 +130,16 @@ def tvm_names() -> Tree:
         "DataType": dtype.DType,
         **devices,
     }
+
+
+def _on_objects(function: Callable[..., object]) -> Callable[..., object]:
+    """Return ``function`` for what TVM makes objects of: numbers in lists, and the like."""
+
+    def on_objects(*values: object, **options: object) -> object:
+        return function(*(value if isinstance(value, bool) else convert(value) for value in values), **options)
+
+    on_objects.__doc__ = function.__doc__
+    return on_objects
 
 
 def _public(module: ModuleType) -> dict[str, object]:
@@ -136,14 +154,15 @@ def _public(module: ModuleType) -> dict[str, object]:
 
 def _tir_names() -> Tree:
     nodes: dict[str, object] = {}
-    for module in (ops, math_ops, calls, expr, stmt, buffer, func):
+    for module in (ops, math_ops, calls, expr, stmt, buffer, func, layout, index_map):
         nodes.update({name: getattr(module, name) for name in module.__all__})
     nodes.update({name: _public(module) for name, module in _TIR_MODULES.items()})
     nodes.update({"Schedule": schedule.Schedule, "ScheduleError": schedule.BlockScheduleError})
     nodes["transform"] = {**passes_elsewhere(), **_public(tir_passes)}
     nodes["schedule"] = _public(schedule)
     nodes.update({"PrimExpr": expr.Node, "IterVar": IterVar, "PointerType": expr.PointerType})
-    nodes.update({"indexdiv": te.indexdiv, "indexmod": te.indexmod, "SizeVar": te.size_var, "div": te.div})
+    nodes["const"] = const
+    nodes.update({"indexdiv": te.indexdiv, "indexmod": te.indexmod, "div": te.div})
     return nodes
 
 
@@ -154,6 +173,7 @@ def _arith_names() -> Tree:
         "Analyzer": tvm_analyzer.TvmAnalyzer,
         "ModularSet": modular.ModularSet,
         "deduce_bound": deduce.deduce_bound,
+        "_ffi_api": {"DomainTouched": touched.domain_touched},
         "int_set": {"IntSet": int_set.IntSet, "IntervalSet": int_set.IntervalSet},
         "analyzer": {"ModularSet": modular.ModularSet, "ConstIntBound": tvm_analyzer.ConstIntBound},
     }

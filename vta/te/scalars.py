@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from vta.tir import ops
 from vta.tir.dtype import DType
-from vta.tir.expr import Expr, ExprLike, PointerType, Var, const, convert
+from vta.tir.expr import Expr, ExprLike, PointerType, SizeVar, Var, const, convert
 
 __all__ = ["const", "div", "indexdiv", "indexmod", "size_var", "var"]
 
@@ -18,8 +18,8 @@ def var(name: str = "tindex", dtype: str | PointerType = "int32") -> Var:
 
 
 def size_var(name: str = "size", dtype: str = "int32") -> Var:
-    """Return a new variable for a size."""
-    return Var(name, DType(dtype))
+    """Return a new variable for a size, which is at least 0."""
+    return SizeVar(name, DType(dtype))
 
 
 def div(a: ExprLike, b: ExprLike) -> Expr:

@@ -13,7 +13,7 @@ from isa.config import VTAConfig
 from isa.errors import VTAError
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import HANDLE
-from vta.tir.expr import IntImm, Var
+from vta.tir.expr import ExprLike, IntImm, Var
 from vta.tir.stmt import Evaluate, Stmt
 
 __all__ = ["FunctionError", "IRModule", "MissingFunctionError", "Pass", "PrimFunc"]
@@ -80,6 +80,12 @@ class PrimFunc:
     def with_body(self, body: Stmt) -> PrimFunc:
         """Return the function with another body."""
         return replace(self, body=body)
+
+    def specialize(self, param_map: Mapping[Var, Buffer | ExprLike]) -> PrimFunc:
+        """Return the function for buffers of known sizes, and without the variables that get a value."""
+        from vta.tir.specialize import specialized  # it makes functions
+
+        return specialized(self, param_map)
 
     def script(self, show_meta: bool = False) -> str:
         """Return the function as TVMScript, which ``vta.tir.script.from_source`` reads."""

@@ -96,7 +96,7 @@ class BufferVar:
 
     def __setitem__(self, index: object, value: ExprLike) -> None:
         stored = convert(value, self.dtype if isinstance(value, int | float) else None)
-        if stored.dtype.element != self.dtype:
+        if self.dtype not in (stored.dtype, stored.dtype.element):
             raise BuilderError(
                 f"memory {self.buffer.name!r} holds {self.dtype}, not {stored.dtype}; convert the value with "
                 f".astype({str(self.dtype)!r})"

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from isa.config import VTAConfig
 from isa.errors import VTAError
@@ -53,8 +53,11 @@ def _names(kind: type) -> list[str]:
     return [field.name for field in fields(kind) if field.init]  # others follow from these
 
 
-def save_json(node: Program) -> str:
-    """Return ``node`` as text; raises ``JsonError`` for what only ``te`` knows (reads of tensors)."""
+def save_json(node: Program | Mapping[str | Var, Program] | str) -> str:
+    """Return a program as text, also lists and dictionaries of programs, texts and numbers.
+
+    Raises ``JsonError`` for what only ``te`` knows (reads of tensors).
+    """
     writer = _Writer()
     root = writer.value(tuple(node) if isinstance(node, list) else node)
     return json.dumps({"format": _FORMAT, "version": _VERSION, "root": root, "nodes": writer.table}, indent=1)
@@ -132,7 +135,7 @@ def _parts(value: object) -> Iterator[object]:
             raise JsonError(f"{value!r} ({type(value).__name__}) is not part of a program")
 
 
-def load_json(json_str: str) -> Program:
+def load_json(json_str: str) -> Any:
     """Return the program that ``save_json`` wrote; raises ``JsonError`` for any other text."""
     try:
         document = json.loads(json_str)
@@ -150,7 +153,7 @@ def load_json(json_str: str) -> Program:
         reader.add(entry)
     root = reader.value(document.get("root"), "root")
     _check(root, "Program", "root")
-    return root  # type: ignore[return-value]  # checked
+    return root
 
 
 class _Reader:
@@ -250,9 +253,17 @@ def _is_about(value: object) -> bool:
     return value is None or pair or isinstance(value, IterVar | Buffer | Var)
 
 
+def _is_item(value: object) -> bool:
+    return isinstance(value, int | float) or _is_program(value)
+
+
 def _is_program(value: object) -> bool:
     if isinstance(value, tuple):
-        return all(map(_is_program, value))
+        return all(map(_is_item, value))
+    if isinstance(value, dict):
+        return all(isinstance(key, str | Var) and _is_item(item) for key, item in value.items())
+    if isinstance(value, str):
+        return True
     return isinstance(value, Node | IRModule | PrimFunc | Buffer | IterVar) or _is_statement(value)
 
 

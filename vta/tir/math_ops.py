@@ -8,15 +8,15 @@ from __future__ import annotations
 import math
 
 from vta.tir.dtype import BOOL
-from vta.tir.expr import Builtin, Call, Equality, Expr, ExprError, ExprLike, binary, const, convert, match_types
+from vta.tir.expr import Builtin, Call, Equality, Expr, ExprError, ExprLike, IntImm, binary, const, convert, match_types
 from vta.tir.expr.arithmetic import EQ, And, Div
 from vta.tir.ops import abs as absolute
 from vta.tir.ops import power, sqrt
 
 __all__ = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "copysign", "cos", "cosh", "erf", "exp2", "exp10",
-    "fmod", "hypot", "isfinite", "isinf", "isnan", "log1p", "log2", "log10", "nearbyint", "nextafter", "popcount",
-    "rsqrt", "sin", "sinh", "tan",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "clz", "copysign", "cos", "cosh", "erf", "exp2",
+    "exp10", "fmod", "hypot", "isfinite", "isinf", "isnan", "log1p", "log2", "log10", "nearbyint", "nextafter",
+    "popcount", "q_multiply_shift", "rsqrt", "sin", "sinh", "tan",
 ]  # fmt: skip
 
 
@@ -189,3 +189,28 @@ def popcount(x: ExprLike) -> Expr:
     if not value.dtype.is_int:
         raise ExprError(f"tir.popcount needs an integer, not {value.dtype}")
     return Call(value.dtype, Builtin.POPCOUNT, (value,))
+
+
+def clz(x: ExprLike) -> Expr:
+    """Return how many bits of the integer ``x`` are zero before its first one; all of them for 0."""
+    value = convert(x)
+    if not value.dtype.is_int:
+        raise ExprError(f"tir.clz needs an integer, not {value.dtype}")
+    return Call(value.dtype, Builtin.CLZ, (value,))
+
+
+def q_multiply_shift(x: ExprLike, y: ExprLike, q: ExprLike, s: ExprLike) -> Expr:
+    """Return the int32 ``x * y * 2 ** (s - q)`` of fixed-point numbers, to the nearest integer, halves up.
+
+    ``q`` (the fraction bits of ``y``) and ``s`` are constants.
+    """
+    a, b = (convert(value) for value in (x, y))
+    fraction, shift = convert(q), convert(s)
+    if not isinstance(fraction, IntImm) or not isinstance(shift, IntImm):
+        raise ExprError("tir.q_multiply_shift: the fraction bits and the shift are constants")
+    left, right = max(shift.value, 0), fraction.value + max(-shift.value, 0)
+    wide = [value.astype("int64") for value in (a, b)]
+    product = (wide[0] << const(left, "int64") if left else wide[0]) * wide[1]
+    if right:
+        product = (product + const(1 << (right - 1), "int64")) >> const(right, "int64")
+    return product.astype("int32")

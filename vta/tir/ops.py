@@ -3,7 +3,11 @@
 They take whatever ``convert`` takes, bring operands to one type, and fold constants. Tests: tests/vta/tir/test_ops.py.
 """
 
+import math
 import sys
+from collections.abc import Callable, Mapping
+
+import numpy as np
 
 from vta.tir.dtype import BOOL, DType
 from vta.tir.expr import (
@@ -212,7 +216,14 @@ def power(x: ExprLike, y: ExprLike) -> Expr:
 
 def _rounding(name: str, op: Builtin, x: ExprLike) -> Expr:
     value = _number(name, x)
+    if isinstance(value, FloatImm) and math.isfinite(value.value):
+        return FloatImm(float(_ROUNDED[op](value.value)), value.dtype)
     return Call(value.dtype, op, (value,)) if value.dtype.is_float else value
+
+
+_ROUNDED: Mapping[Builtin, Callable[[float], float]] = {
+    Builtin.FLOOR: np.floor, Builtin.CEIL: np.ceil, Builtin.ROUND: np.rint, Builtin.TRUNC: np.trunc,
+}  # fmt: skip
 
 
 def floor(x: ExprLike) -> Expr:

@@ -18,7 +18,7 @@ from vta.tir.expr import Expr, IntImm, IterVar, Node, Range, StringImm, Var, con
 
 __all__ = [
     "Allocate", "AssertStmt", "AttrKey", "AttrStmt", "Block", "BufferRealize", "BufferStore", "Evaluate", "For",
-    "ForKind", "IfThenElse", "LetStmt", "SeqStmt", "Stmt", "is_noop", "seq",
+    "ForKind", "IfThenElse", "LetStmt", "SeqStmt", "Stmt", "is_noop", "seq", "stmt_list",
 ]  # fmt: skip
 
 _TRUE = IntImm(1, BOOL)
@@ -286,6 +286,11 @@ Stmt: TypeAlias = (
     BufferStore | Evaluate | For | SeqStmt | AttrStmt | Allocate | BufferRealize | LetStmt | IfThenElse | AssertStmt
     | Block
 )  # fmt: skip
+
+
+def stmt_list(stmt: Stmt) -> list[Stmt]:
+    """Return the statements of a sequence, or the statement by itself in a list."""
+    return list(stmt.stmts) if isinstance(stmt, SeqStmt) else [stmt]
 
 
 def is_noop(stmt: Stmt) -> bool:

@@ -179,7 +179,7 @@ class _Comparison:
     @deep
     def compare(self, a: object, b: object, path: _Path) -> str | None:
         """Return the first difference."""
-        if type(a) is not type(b):
+        if type(a) is not type(b) and not (isinstance(a, Var) and isinstance(b, Var)):
             return f"{_text(path)}: {_shown(a)} is not {_shown(b)}"
         match a, b:
             case Var(), Var():

@@ -7,7 +7,7 @@ from vta.arith.linear import detect_clip_bound, detect_linear_equation
 from vta.arith.simplify import Analyzer
 from vta.tir import ops
 from vta.tir.buffer import decl_buffer
-from vta.tir.expr import Expr, ExprLike, Var, convert
+from vta.tir.expr import Expr, ExprLike, Not, Var, convert
 
 a, b, c = (Var(name) for name in "abc")
 v = [Var(f"v{number}") for number in range(4)]
@@ -90,3 +90,7 @@ def test_the_analyser_decides_between_bounds() -> None:
     bounds = detect_clip_bound(ops.all(a >= 1 - c * 7, a >= -7), [a], analyzer)
     assert bounds is not None
     assert str(bounds[0][0]) == "(1 - (c*7))"
+
+
+def test_the_opposite_of_a_comparison_is_one() -> None:
+    assert clip(ops.all(Not(a > b * 6), a - 1 > 0), [a]) == clip(ops.all(a <= b * 6, a - 1 > 0), [a])

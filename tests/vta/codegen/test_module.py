@@ -504,3 +504,24 @@ def test_nothing_is_compiled_before_it_is_needed() -> None:
     assert "linked" not in vars(module)
     with pytest.raises(CodegenError):
         emit_host([increment(), increment()], VTAConfig())
+
+
+def test_a_module_may_have_others_with_it() -> None:
+    config = VTAConfig()
+    first, second = (
+        Module.compile(emit_host([PrimFunc(name, (), Evaluate(IntImm(0)))], config, on_device=False))
+        for name in ("one", "two")
+    )
+    assert first.imported_modules == []
+    first.import_module(second)
+    assert first.imported_modules == [second]
+    assert first.type_key == "llvm"
+    assert first.implement_function("one")
+    assert not first.implement_function("two")
+    assert first.get_function("two", query_imports=True).name == "two"
+    with pytest.raises(ModuleError) as error:
+        first.get_function("two")
+    assert str(error.value) == "the module has no function 'two'; it has one"
+    with pytest.raises(ModuleError) as error:
+        first.import_module(first)
+    assert str(error.value).startswith("import_module takes another module, not <module")

@@ -73,3 +73,46 @@ def test_environments_have_their_own_devices() -> None:
     with other:
         assert nd.ext_dev().session is other.session
     assert nd.ext_dev().session is not other.session
+
+
+def test_memory_is_shared_with_other_libraries() -> None:
+    array = nd.array(np.arange(6, dtype=np.float32).reshape(2, 3))
+    view = np.from_dlpack(array.to_dlpack())  # type: ignore[attr-defined]
+    array[:] = 7
+    assert view.tolist() == [[7, 7, 7], [7, 7, 7]]
+    numbers = np.arange(4, dtype=np.int32)
+    shared = nd.from_dlpack(numbers)
+    numbers[1] = 50
+    assert shared.numpy().tolist() == [0, 50, 2, 3]
+    again = nd.from_dlpack(shared)
+    shared[:] = np.array([9, 8, 7, 6], np.int32)
+    assert again.numpy().tolist() == [9, 8, 7, 6]
+    with pytest.raises(ArrayError) as error:
+        nd.from_dlpack(np.arange(8)[::2])
+    assert str(error.value) == "array of shape (4,): its rows do not lie one after the other; copy it first"
+    with pytest.raises(ArrayError) as error:
+        nd.from_dlpack([1, 2])
+    assert str(error.value) == "from_dlpack takes an array of a library that has DLPack, not list"
+
+
+def test_a_view_has_another_shape_and_the_same_memory() -> None:
+    array = nd.array(np.arange(6, dtype=np.int32))
+    view = array._create_view((2, 3))  # type: ignore[attr-defined]
+    array[:] = 5
+    assert view.numpy().tolist() == [[5, 5, 5], [5, 5, 5]]
+    with pytest.raises(ArrayError) as error:
+        array._create_view((4,))  # type: ignore[attr-defined]
+    assert str(error.value) == "array of shape (6,): a view of shape (4,) has another size"
+
+
+def test_all_of_an_array_is_set(device: nd.Device) -> None:
+    array = nd.array(np.zeros((2, 3), np.int32), device)
+    array[:] = np.arange(6, dtype=np.int32).reshape(2, 3)
+    there = array.copyto(nd.cpu())
+    assert there.numpy().tolist() == [[0, 1, 2], [3, 4, 5]]
+    array[:] = 4
+    array[:] = there
+    assert array.numpy().tolist() == there.numpy().tolist()
+    with pytest.raises(ArrayError) as error:
+        array[0] = 1
+    assert str(error.value) == "array of shape (2, 3): only all of it can be set, array[:] = ..., not [0]"

@@ -61,3 +61,7 @@ def test_what_is_no_target_is_refused(text: str, message: str) -> None:
     assert str(error.value) == message
     with pytest.raises(TargetError, match=r"unknown option -zz; known are device"):
         Target("llvm -zz=1")
+
+
+def test_a_target_says_its_processor() -> None:
+    assert (Target("llvm -mcpu=skylake-avx512").mcpu, Target("llvm").mcpu) == ("skylake-avx512", "")

@@ -213,7 +213,8 @@ def test_casts_of_constants_fold() -> None:
     assert same(cast_to(const(300), INT8), const(44, "int8"))
     assert same(cast_to(const(3), FLOAT32), FloatImm(3.0))
     assert str(cast_to(x, DType("int8x4"))) == "broadcast(cast(int8, x), 4)"
-    assert isinstance(cast_to(FloatImm(1.5), INT8), Cast)
+    assert int(cast_to(FloatImm(1.5), INT8)) == 1  # type: ignore[call-overload]
+    assert isinstance(cast_to(FloatImm(200.5), INT8), Cast)
 
 
 @pytest.mark.parametrize(
@@ -370,3 +371,27 @@ def test_an_equality_as_an_expression_and_identity_have_names_of_their_own() -> 
     assert same(x.equal(3), tir.EQ(x, const(3)))
     assert x.same_as(x)
     assert not (x + 1).same_as(x + 1)
+
+
+def test_constants_of_floats_are_computed_in_their_type() -> None:
+    third = const(np.float32(1) / np.float32(3), "float32")
+    for result, wanted in (
+        (third + 1.0, np.float32(1) / np.float32(3) + np.float32(1)),
+        (const(0.1, "float16") * const(3, "float16"), np.float16(0.1) * np.float16(3)),
+        (const(0.1, "float64") - 0.3, 0.1 - 0.3),
+    ):
+        assert isinstance(result, FloatImm)
+        assert result.value == float(wanted)
+    assert not isinstance(FloatImm(1.0) / FloatImm(0.0), FloatImm)
+
+
+def test_constants_are_equal_by_their_numbers() -> None:
+    assert IntImm(1) == const(True)
+    assert IntImm(2) != const(True)
+    assert IntImm(3) == IntImm(3, DType("int64"))
+
+
+def test_floats_that_fit_are_converted_at_once() -> None:
+    assert int(const(-2.75, "float32").astype("int8")) == -2
+    for value in (300.0, -129.0, float("inf"), float("nan")):
+        assert isinstance(FloatImm(value).astype("int8"), Cast)

@@ -52,6 +52,19 @@ def test_a_pointer_is_an_array_as_long_as_the_callers() -> None:
     assert out.numpy().tolist() == [8, 6, 4, 2, 0]
 
 
+def test_memory_may_hold_vectors() -> None:
+    ib = ir_builder.create()
+    a = ib.allocate("float32x4", (2,), "a")
+    a[1] = const(1, "float32x4")
+    with ib.new_scope():
+        ib.scope_attr(const(0), "pragma_auto_unroll_max_step", 4)
+        a[0] = a[1]
+    assert to_text(ib.get()).splitlines()[1:3] == [
+        "  a_1: Buffer(a, float32x4, [2], [])[1] = broadcast(1.0f32, 4)",
+        '  attr [(nullptr)] "pragma_auto_unroll_max_step" = 4;',
+    ]
+
+
 def test_every_kind_of_statement_prints() -> None:
     ib = ir_builder.create()
     n = Var("n")

@@ -12,7 +12,7 @@ from tests.vta.tir.test_structural import program
 from vta import te
 from vta.build_module import lower_generic
 from vta.tir.buffer import decl_buffer
-from vta.tir.expr import FloatImm, Var
+from vta.tir.expr import FloatImm, IntImm, SizeVar, Var
 from vta.tir.func import IRModule
 from vta.tir.json_text import JsonError, load_json, save_json
 from vta.tir.stmt import BufferStore, seq
@@ -58,6 +58,16 @@ def test_long_sums_are_written_term_by_term() -> None:
     stmts = seq(BufferStore(a, total, (x,)) for _ in range(2))
     assert len(json.loads(save_json(stmts))["nodes"]) > 300
     load_json(save_json(stmts))
+
+
+def test_containers_and_texts_have_json() -> None:
+    x, y = SizeVar("x"), Var("y")
+    again = load_json(save_json({x: x + 2, y: IntImm(3)}))
+    assert [(type(key).__name__, key.name, str(value)) for key, value in again.items()] == [
+        ("SizeVar", "x", "(x + 2)"), ("Var", "y", "3"),
+    ]  # fmt: skip
+    assert load_json(save_json("a text")) == "a text"
+    assert load_json(save_json([IntImm(1), "b", 2.5])) == (IntImm(1), "b", 2.5)  # type: ignore[list-item]
 
 
 def test_tensors_have_no_json() -> None:

@@ -81,6 +81,27 @@ def test_bits_are_counted_as_the_type_has_them() -> None:
             assert got.tolist() == expected
 
 
+def test_zero_bits_before_the_first_one_are_counted() -> None:
+    for dtype in ("int8", "int32", "uint16"):
+        values = np.array([0, 1, 3, 100, 127], dtype)
+        bits = np.dtype(dtype).itemsize * 8
+        for [got] in both([math_ops.clz], values):
+            assert got.tolist() == [bits - int(v).bit_length() for v in values]
+
+
+def test_fixed_point_products_are_rounded_half_up() -> None:
+    values = np.array([0, 1, -1, 3, -3, 1000, -1001, 2**30, -(2**30)], np.int32)
+    for factor, fraction, shift in ((1 << 30, 31, 0), (1 << 30, 31, 1), (3 << 28, 31, -2), (5, 2, 3)):
+        exact = [(int(v) << max(shift, 0)) * factor for v in values]
+        down = fraction + max(-shift, 0)
+        expected = [(p + (1 << (down - 1))) >> down for p in exact]
+        for [got] in both([lambda x, f=factor, q=fraction, s=shift: math_ops.q_multiply_shift(x, f, q, s)], values):
+            fits = [-(2**31) <= e < 2**31 for e in expected]
+            assert [g for g, ok in zip(got.tolist(), fits, strict=True) if ok] == [
+                e for e, ok in zip(expected, fits, strict=True) if ok
+            ]
+
+
 def test_what_is_no_float_is_refused() -> None:
     with pytest.raises(ExprError) as error:
         math_ops.erf(Var("n"))
@@ -88,3 +109,9 @@ def test_what_is_no_float_is_refused() -> None:
     with pytest.raises(ExprError) as error:
         math_ops.popcount(Var("x", "float32"))
     assert str(error.value) == "tir.popcount needs an integer, not float32"
+    with pytest.raises(ExprError) as error:
+        math_ops.clz(Var("x", "float32"))
+    assert str(error.value) == "tir.clz needs an integer, not float32"
+    with pytest.raises(ExprError) as error:
+        math_ops.q_multiply_shift(Var("x"), 3, Var("q"), 1)
+    assert str(error.value) == "tir.q_multiply_shift: the fraction bits and the shift are constants"

@@ -18,6 +18,7 @@ from vta.tir.stmt import (
     SeqStmt,
     is_noop,
     seq,
+    stmt_list,
 )
 
 i = Var("i")
@@ -69,3 +70,9 @@ def test_statements_take_numbers_elements_and_equalities() -> None:
     assert Evaluate(0) == nothing
     assert Allocate(Var("m", HANDLE), DType("int8"), [4], nothing).extents == (IntImm(4),)
     assert AttrStmt(None, "pragma_x", 1, nothing).value == IntImm(1)
+
+
+def test_statements_of_a_sequence_are_a_list() -> None:
+    first, second = (BufferStore(decl_buffer((2,), "int32"), IntImm(0), (IntImm(i),)) for i in range(2))
+    assert stmt_list(seq([first, second])) == [first, second]
+    assert stmt_list(first) == [first]

@@ -87,6 +87,7 @@ class Builtin(StrEnum):
     FMOD = "tir.fmod", _LANEWISE
     ISNAN = "tir.isnan", _LANEWISE
     POPCOUNT = "tir.popcount", _LANEWISE
+    CLZ = "tir.clz", _LANEWISE
     COMMAND_HANDLE = "tir.vta.command_handle", _PURE
     UOP_PUSH = "tir.vta.uop_push", _ORDERED
     COPROC_SYNC = "tir.vta.coproc_sync", _ORDERED
@@ -94,6 +95,11 @@ class Builtin(StrEnum):
     COPROC_DEP_POP = "tir.vta.coproc_dep_pop", _ORDERED
     COPROC_READ_BARRIER = "tir.vta.coproc_read_barrier", _ORDERED
     COPROC_WRITE_BARRIER = "tir.vta.coproc_write_barrier", _ORDERED
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # TVM's: what it is printed as
+        """The printed name."""
+        return self._value_
 
     def same_as(self, other: object) -> bool:
         """Whether ``other`` is this intrinsic."""

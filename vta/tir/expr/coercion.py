@@ -5,6 +5,7 @@ Tests: tests/vta/tir/test_expr.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TypeAlias, cast
 
@@ -89,11 +90,19 @@ def cast_to(value: Expr, dtype: DType) -> Expr:
         return value
     if isinstance(value, IntImm) and dtype.is_int and dtype.lanes == 1:
         return IntImm(_wrap(value.value, dtype), dtype)
+    if isinstance(value, FloatImm) and dtype.is_int and dtype.lanes == 1 and _fits(value.value, dtype):
+        return IntImm(int(value.value), dtype)
     if isinstance(value, IntImm) and dtype.is_float and dtype.lanes == 1:
         return FloatImm(float(value.value), dtype)
     if dtype.lanes > 1 and value.dtype.lanes == 1:
         return Broadcast(cast_to(value, dtype.element), dtype.lanes)
     return Cast(dtype, value)
+
+
+def _fits(value: float, dtype: DType) -> bool:
+    """Whether a float without its fraction is a number of an integer type."""
+    low, high = dtype.bounds
+    return math.isfinite(value) and low <= int(value) <= high
 
 
 def _wrap(value: int, dtype: DType) -> int:
@@ -158,8 +167,18 @@ def binary(kind: type[Binary | Compare], a: ExprLike | object, b: ExprLike | obj
             raise ExprError(f"{kind.__name__} of {x.value} by zero")
         folded = _FOLD[kind](x.value, y.value)
         return IntImm(int(folded), BOOL) if issubclass(kind, Compare) else IntImm(_wrap(folded, x.dtype), x.dtype)
+    if isinstance(x, FloatImm) and isinstance(y, FloatImm) and kind in _FOLD_FLOATS:
+        number = np.dtype(str(x.dtype)).type
+        with np.errstate(all="ignore"):
+            return FloatImm(float(_FOLD_FLOATS[kind](number(x.value), number(y.value))), x.dtype)
     neutral = _neutral(kind, x, y)
     return cast("Expr", kind(x, y)) if neutral is None else neutral
+
+
+_FOLD_FLOATS: dict[type[Node], Callable[[np.floating, np.floating], np.floating]] = {
+    Add: lambda a, b: a + b, Sub: lambda a, b: a - b, Mul: lambda a, b: a * b,
+}  # fmt: skip
+"""What the machine computes of two constants, in their type."""
 
 
 def _neutral(kind: type[Binary | Compare], x: Expr, y: Expr) -> Expr | None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Broadcast", "BufferLoad", "Call", "Cast", "DataProducer", "Expr", "FloatImm", "IntImm", "Let", "Not",
-    "PointerType", "PrimType", "ProducerLoad", "Ramp", "Reduce", "Select", "StringImm", "Var", "same",
+    "PointerType", "PrimType", "ProducerLoad", "Ramp", "Reduce", "Select", "SizeVar", "StringImm", "Var", "same",
     "structural_hash",
 ]  # fmt: skip
 
@@ -72,6 +72,11 @@ class Var(Node):
 
     def __hash__(self) -> int:
         return id(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SizeVar(Var):
+    """A variable that is at least 0: the size of something."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -38,7 +38,10 @@ class Equality:
         self.negated = negated
 
     def __bool__(self) -> bool:
-        return expr_package.same(self.a, self._other()) is not self.negated
+        other = self._other()
+        if isinstance(self.a, expr_package.IntImm) and isinstance(other, expr_package.IntImm):
+            return (self.a.value == other.value) is not self.negated  # of constants, the numbers count
+        return expr_package.same(self.a, other) is not self.negated
 
     def _other(self) -> object:
         """Return the other side; a number as a constant of the expression's type, if it fits there."""

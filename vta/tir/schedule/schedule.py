@@ -31,7 +31,15 @@ class Schedule:
     gives; loops by what ``get_loops``, ``split`` and the others give.
     """
 
-    def __init__(self, mod: PrimFunc | IRModule, *, func_name: str | None = None) -> None:
+    def __init__(
+        self,
+        mod: PrimFunc | IRModule,
+        *,
+        func_name: str | None = None,
+        seed: int | None = None,  # noqa: ARG002  # TVM's: nothing is random here
+        debug_mask: str | int = "all",  # noqa: ARG002  # TVM's: every step is checked
+        error_render_level: str = "detail",  # noqa: ARG002  # TVM's: errors are sentences
+    ) -> None:
         module = IRModule.from_expr(mod) if isinstance(mod, PrimFunc) else mod
         if not isinstance(module, IRModule):
             raise BlockScheduleError(f"Schedule takes a function or a module, not {type(mod).__name__}")
