@@ -7,6 +7,7 @@ Tests: tests/vta/front/test_nd.py.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -80,7 +81,8 @@ class HostNDArray(HostArray, NDArray):
 
     def __dlpack__(self, **options: object) -> object:
         """Return a capsule of DLPack's over the same memory."""
-        return self.view().__dlpack__(**options)  # type: ignore[arg-type]  # numpy's own options
+        view: Any = self.view()
+        return view.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return where the memory is, as DLPack counts."""
@@ -185,7 +187,7 @@ def from_dlpack(source: object) -> NDArray:
     if not hasattr(source, "__dlpack__") or not hasattr(source, "__dlpack_device__"):
         raise ArrayError(f"from_dlpack takes an array of a library that has DLPack, not {type(source).__name__}")
     try:
-        view = np.from_dlpack(source)  # type: ignore[arg-type]  # it has the two methods
+        view = np.from_dlpack(source)
     except (BufferError, RuntimeError, ValueError, TypeError) as error:
         raise ArrayError(f"from_dlpack: {error}") from error
     return HostNDArray.over(view)

@@ -18,6 +18,7 @@ from vta.tir.expr import (
     GT,
     LE,
     LT,
+    NE,
     Add,
     Cast,
     Expr,
@@ -103,7 +104,7 @@ def detect_clip_bound(
     for part in conjuncts(cond):
         if isinstance(part, IntImm) and part.value:
             continue
-        if isinstance(part, Not) and type(part.a) in NEGATED:
+        if isinstance(part, Not) and isinstance(part.a, LT | LE | GT | GE | EQ | NE):
             part = NEGATED[type(part.a)](part.a.a, part.a.b)
         found = _single_bound(part, variables, known)
         if found is None:

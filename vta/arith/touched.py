@@ -12,7 +12,7 @@ from vta.arith.bounds import Interval, eval_interval
 from vta.arith.simplify import Analyzer
 from vta.tir.buffer import Buffer
 from vta.tir.effects import reads_memory
-from vta.tir.expr import BufferLoad, Expr, IterVar, Max, Min, Range, Var, binary, const
+from vta.tir.expr import BufferLoad, Expr, IntImm, IterVar, Max, Min, Range, Var, binary, const
 from vta.tir.stmt import AttrKey, AttrStmt, BufferStore, For, Stmt
 from vta.tir.traverse import TirNode, children, uses_var
 
@@ -73,7 +73,13 @@ def _either(kind: type[Min | Max], a: Expr | None, b: Expr | None, analyzer: Ana
     return None if a is None or b is None else analyzer.simplify(binary(kind, a, b))
 
 
+def _is_the_whole_type(low: Expr, high: Expr) -> bool:
+    """Whether so many integers lie between the ends that their number does not fit the type."""
+    constant = isinstance(low, IntImm) and isinstance(high, IntImm)
+    return constant and int(high) - int(low) + 1 > low.dtype.bounds[1]
+
+
 def _range(dim: Interval, buffer: Buffer, analyzer: Analyzer, d: int) -> Range:
-    if dim.min is None or dim.max is None:
+    if dim.min is None or dim.max is None or _is_the_whole_type(dim.min, dim.max):
         raise TouchedError(f"the elements of {buffer.name!r} that are touched have no bounds in dimension {d}")
     return Range(dim.min, analyzer.simplify(dim.max - dim.min + 1))

@@ -116,7 +116,7 @@ def _enabled(name: str) -> bool:
     return name in ("llvm", "cpu", "ext_dev", "vta")
 
 
-def runtime_names(devices: Mapping[str, Callable[..., nd.Device]]) -> Tree:
+def runtime_names(devices: Mapping[str, Callable[..., object]]) -> Tree:
     """Return the names below ``tvm.runtime``."""
     arrays = {name: getattr(nd, name) for name in nd.__all__}
     return {

@@ -11,7 +11,7 @@ from isa.errors import VTAError
 from runtime import packed_func
 from vta import build_module, instrument, nd, pass_objects, rpc, target, te, tir_passes, transform
 from vta.arith import deduce, int_set, modular, touched, tvm_analyzer
-from vta.compat.absent_device import any_device
+from vta.compat.absent_device import AbsentDevice, any_device
 from vta.compat.answer import Tree
 from vta.compat.autotvm_names import autotvm_names
 from vta.compat.convert import const, convert
@@ -60,7 +60,7 @@ _TIR_MODULES: Mapping[str, ModuleType] = {
 
 def tvm_names() -> Tree:
     """Return the tree of names below ``tvm``."""
-    devices: dict[str, Callable[..., nd.Device]] = {
+    devices: dict[str, Callable[..., nd.Device | AbsentDevice]] = {
         "cpu": nd.cpu,
         "ext_dev": nd.ext_dev,
         "device": any_device,

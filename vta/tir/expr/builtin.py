@@ -97,7 +97,7 @@ class Builtin(StrEnum):
     COPROC_WRITE_BARRIER = "tir.vta.coproc_write_barrier", _ORDERED
 
     @property
-    def name(self) -> str:  # type: ignore[override]  # TVM's: what it is printed as
+    def name(self) -> str:
         """The printed name."""
         return self._value_
 

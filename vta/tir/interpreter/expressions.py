@@ -309,8 +309,8 @@ class ExprWriter:
                 return Code(f"({self.write(expr.args[0]).text} & {mask}).bit_count()", 0, expr.dtype.bits)
             case Builtin.CLZ:
                 bits = expr.dtype.bits
-                value = self.write(expr.args[0]).text
-                return Code(f"({bits} - ({value} & {(1 << bits) - 1}).bit_length())", 0, bits)
+                text = self.write(expr.args[0]).text
+                return Code(f"({bits} - ({text} & {(1 << bits) - 1}).bit_length())", 0, bits)
             case Builtin.NEXTAFTER if expr.dtype.bits != 64:
                 args = ", ".join(self.write(arg).text for arg in expr.args)
                 return Code(f"_nextafter{expr.dtype.bits}({args})")
