@@ -1,7 +1,8 @@
 """Schedules for the CPU: ``topi.generic.schedule_injective(outs)`` and the others.
 
 Stages that only move or combine single elements are inlined, but for pads that a reduction reads; outer loops of the
-outputs run in parallel, inner ones as vectors. Tests: tests/vta/topi/cpu/test_schedules.py.
+outputs are marked parallel (host code runs such loops in order, on one thread), inner ones are vectors.
+Tests: tests/vta/topi/cpu/test_schedules.py.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def schedule_reduce(outs: te.Tensor | Sequence[te.Tensor]) -> te.Schedule:
 
 
 def _spread(s: te.Schedule, tensor: te.Tensor) -> None:
-    """Run the outer loops of a stage in parallel; the innermost one as vectors, if it is long and of no reduction."""
+    """Mark the outer loops of a stage parallel; the innermost one is vectors, if it is long and of no reduction."""
     op = tensor.op
     if not isinstance(op, te.ComputeOp) or not op.axis:
         return
