@@ -429,3 +429,12 @@ def test_taps_that_no_step_can_take_are_refused(arguments: dict[str, object], te
     with pytest.raises(ConfigError) as caught:
         VTAConfig(**arguments)  # type: ignore[arg-type]
     assert str(caught.value) == text
+
+
+def test_a_file_that_is_too_long_is_refused_whatever_it_says(tmp_path: Path) -> None:
+    path = _written(tmp_path, json.dumps(VTAConfig().to_dict()) + " " * (1 << 20))
+    with pytest.raises(ConfigError) as error:
+        VTAConfig.from_json(path)
+    assert str(error.value) == (
+        f"{path}: expected one JSON object with the configuration keys, found a file of more than 1 MiB"
+    )

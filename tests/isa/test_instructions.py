@@ -34,3 +34,9 @@ def test_a_no_op_is_a_load_or_store_without_elements_in_a_row() -> None:
 
 def test_what_is_left_out_is_zero() -> None:
     assert MicroOp() == MicroOp(dst=0, src=0, wgt=0)
+
+
+def test_an_instruction_that_says_nothing_does_a_single_step_of_nothing() -> None:
+    for made in (Gemm(), Alu(alu_opcode=AluOpcode.ADD)):
+        assert (made.uop_bgn, made.uop_end, made.iter_out, made.iter_in) == (0, 0, 1, 1)
+        assert (made.dst_factor_out, made.dst_factor_in, made.src_factor_out, made.src_factor_in) == (0, 0, 0, 0)

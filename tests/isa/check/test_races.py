@@ -207,3 +207,27 @@ def _flags(instruction: Instruction) -> tuple[str, ...]:
             return ("pop_prev", "push_prev")
         case Module.COMPUTE:
             return ("pop_prev", "pop_next", "push_prev", "push_next")
+
+
+TWO_STORES = """\
+.data A address=0x1000 type=int8 shape=4096
+zeros
+.output C address=0x4000 type=int8 shape=4096
+.uop address=0x8000
+dst=0 src=0 wgt=0
+.text
+load.uop dram=uops x=1
+gemm reset uop=0:1 iter=1,2 dst=0,1 push_next
+store dram=0x400 x=1{}
+store dram=0x401 sram=1 x=1{}
+finish
+"""
+
+
+def test_a_module_knows_later_what_a_token_told_it_before() -> None:
+    def errors(first: str, second: str) -> list[str]:
+        found = check(assemble(TWO_STORES.format(first, second)))
+        return [str(each) for each in found if each.severity == Severity.ERROR]
+
+    assert errors(" pop_prev", "") == []
+    assert errors("", " pop_prev") != []

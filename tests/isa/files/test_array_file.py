@@ -187,3 +187,10 @@ def test_files_beside_a_file_lie_beside_it(tmp_path: Path) -> None:
     for name in ("../a.npy", "/etc/passwd", "", "link/a.npy", "inner/../../a.npy", "a\0b"):
         with pytest.raises(ArrayFileError, match="is not the name of a file in the same folder or below it"):
             beside(folder, name)
+
+
+def test_an_array_may_have_as_many_dimensions_as_numpy_lets_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    path.write_bytes(npy(np.ones((1,) * 32, np.int8)))
+    [array] = read_arrays(path).values()
+    assert array.shape == (1,) * 32

@@ -76,3 +76,17 @@ def test_the_digest_tells_every_field_apart() -> None:
     digests = {dataclasses.replace(base, **{name: value}).digest for name, value in changes.items()}
     assert len(digests | {base.digest}) == len(changes) + 1
     assert len(base.digest) == 16
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [("read_bursts", 1, 256), ("read_beats", 1, 4096), ("write_bursts", 1, 256), ("load_jobs", 2, 64),
+     ("store_jobs", 2, 64), ("inst_queue_depth", 1, 1024), ("max_burst_beats", 1, 256)],
+)  # fmt: skip
+def test_the_ends_of_a_range_belong_to_it(name: str, low: int, high: int) -> None:
+    for value in (low, high):
+        assert getattr(HardwareConfig(**{name: value}), name) == value
+    for value in (low - 1, high + 1):
+        with pytest.raises(HardwareConfigError) as error:
+            HardwareConfig(**{name: value})
+        assert str(error.value) == f"{name} is {value}, but it must be {low} to {high}"

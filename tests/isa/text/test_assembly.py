@@ -236,6 +236,7 @@ def test_contents_are_written_in_many_ways() -> None:
         ".data h type=int8 shape=() 9",
         ".data i type=int8 shape=8 random 3",
         ".data j type=int32 shape=2 zeros",
+        ".data k type=int32 shape=3 random 4",
     )
     arrays = {s.name: s.array() for s in program.memory.segments}
     assert arrays["a"].tolist() == [[1, 2, 3], [-4, 5, 6]]
@@ -248,6 +249,7 @@ def test_contents_are_written_in_many_ways() -> None:
     assert arrays["h"].tolist() == 9
     assert arrays["i"].tobytes() == np.random.default_rng(3).bytes(8)
     assert arrays["j"].tolist() == [0, 0]
+    assert arrays["k"].tobytes() == np.random.default_rng(4).bytes(12)
 
 
 def test_a_configuration_comes_from_the_text_or_the_caller() -> None:
@@ -389,3 +391,12 @@ def test_the_taps_are_in_the_text_of_a_program() -> None:
 def test_the_largest_start_and_step_of_a_range() -> None:
     wrapped = contents(["arange", str(1 << 32), str(-(1 << 32)), "wrapping"], "int8", (4,))
     assert wrapped == bytes(4)
+
+
+def test_as_many_numbers_as_a_reader_looks_through_are_shown_as_such() -> None:
+    data = np.arange(1025, dtype=np.uint8) * 7 % 251  # no series, so nothing shorter says them
+    for count, form in ((1024, "0 7 14"), (1025, "hex\n")):
+        segment = MemorySegment(address=0x1000, data=data[:count].tobytes(), name="A", dtype="uint8", shape=(count,))
+        text = disassemble(Program(config=VTAConfig(), instructions=(), memory=MemoryImage(segments=(segment,))))
+        assert form in text
+        assert ("hex\n" in text) == (count > 1024)
