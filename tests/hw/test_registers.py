@@ -208,3 +208,10 @@ def test_the_status_counters_and_digests_read_as_the_map_says() -> None:
                 assert low | high << 32 == entry.value
 
     run_benches(block, bench)
+
+
+def test_registers_have_the_widths_of_what_they_hold() -> None:
+    hardware = HardwareConfig()
+    widths = {entry.name: entry.width for entry in control_registers(VTAConfig(), hardware)}
+    assert (widths["launch"], widths["status"], widths["version"]) == (1, 16, 32)
+    assert widths["insn_address"] == hardware.addr_width
