@@ -14,7 +14,7 @@ from vta.own_packages import require_own_packages
 
 if TYPE_CHECKING:
     from runtime.observe.graph_node import graph_node
-    from vta import autotvm, cost, nd, relay, rpc, target, te, testing, tir, top, topi, transform
+    from vta import auto_scheduler, autotvm, cost, nd, relay, rpc, target, te, testing, tir, top, topi, transform
     from vta.build_module import BuildError, build, build_config, lower
     from vta.codegen import Module, load_module
     from vta.environment import Environment, get_env
@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     from vta.transform import PassContext
 
 __all__ = [
-    "BuildError", "Environment", "InferenceSession", "Module", "PassContext", "autotvm", "build", "build_config",
-    "cost", "get_bitstream_path", "get_env", "graph_executor", "graph_node", "graph_runtime", "load_module", "lower",
-    "module_loader", "nd", "program_fpga", "reconfig_runtime", "relay", "rpc", "target", "te", "testing", "tir", "top",
-    "topi", "transform",
+    "BuildError", "Environment", "InferenceSession", "Module", "PassContext", "auto_scheduler", "autotvm", "build",
+    "build_config", "cost", "get_bitstream_path", "get_env", "graph_executor", "graph_node", "graph_runtime",
+    "load_module", "lower", "module_loader", "nd", "program_fpga", "reconfig_runtime", "relay", "rpc", "target", "te", "testing", "tir",
+    "top", "topi", "transform",
 ]  # fmt: skip
 
-_MODULES = ("autotvm", "cost", "nd", "relay", "rpc", "target", "te", "testing", "tir", "top", "topi", "transform")
+_MODULES = (
+    "auto_scheduler", "autotvm", "cost", "nd", "relay", "rpc", "target", "te", "testing", "tir", "top", "topi",
+    "transform",
+)  # fmt: skip
 
 _GRAPHS = ("graph_executor", "graph_runtime")
 """TVM's new and old name for what runs a compiled graph."""

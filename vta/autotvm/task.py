@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vta.autotvm.errors import TuningError
-from vta.autotvm.library import workload_of
-from vta.autotvm.made import Arguments, Made, Template
+from vta.autotvm.library import model_of, workload_of
+from vta.autotvm.made import Arguments, Made, Model, Template
 from vta.autotvm.measure.inputs import MeasureInput, hardware_of
 from vta.autotvm.space import ConfigEntity, ConfigSpace
 from vta.autotvm.template import template_of
@@ -66,6 +66,14 @@ class Task:
     def operator(self) -> Operator | None:
         """What is computed, where the template says."""
         return None if self.template.operator is None else self.template.operator(self.args, self.env)
+
+    @property
+    def model(self) -> Model | None:
+        """What says of choices what they take, where there is one."""
+        if self.template.model is not None:
+            return self.template.model(self.args, self.env)
+        operator = self.operator
+        return None if operator is None else model_of(operator, self.env)
 
     def instantiate(self, config: ConfigEntity) -> Made:
         """Return the schedule of ``config``, and the tensors that its function takes."""

@@ -32,7 +32,17 @@ from vta.topi.transposed.conv2d_transpose_operator import Conv2dTranspose
 from vta.topi.transposed.conv2d_transpose_schedule import TransposeTiles
 from vta.topi.transposed.conv2d_transpose_tiling import TransposeSearch
 
-__all__ = ["define", "has_choices", "index_of_tiles", "make", "model_of", "tiles_of"]
+__all__ = [
+    "Choices",
+    "alu_choices",
+    "convolution_choices",
+    "define",
+    "has_choices",
+    "index_of_tiles",
+    "make",
+    "model_of",
+    "tiles_of",
+]
 
 T = TypeVar("T")
 
@@ -40,7 +50,7 @@ _RESIDENTS = tuple(resident.value for resident in Resident)
 
 
 @dataclass(frozen=True, slots=True)
-class _Choices(Generic[T]):
+class Choices(Generic[T]):
     """What there is to choose of one operator: ``knobs`` defines it, ``tiles`` says what a choice means.
 
     ``allows`` says whether tiles can be, ``price`` what they take.
@@ -59,7 +69,7 @@ def has_choices(operator: Operator) -> bool:
 
 def define(space: ConfigSpace, operator: Operator, env: Environment) -> None:
     """Put the knobs of ``operator`` into ``space``."""
-    found = _choices(operator, env)
+    found = choices_of(operator, env)
     space.add_flop(operator.flops)
     found.knobs(space)
     space.multi_filter(lambda config: found.allows(found.tiles(config)))
@@ -73,7 +83,7 @@ def make(config: ConfigEntity, operator: Operator, env: Environment) -> Made:
 
 def tiles_of(operator: Operator, config: ConfigEntity, env: Environment) -> object:
     """Return the tiles that ``config`` means."""
-    return _choices(operator, env).tiles(config)
+    return choices_of(operator, env).tiles(config)
 
 
 def index_of_tiles(space: ConfigSpace, tiles: object) -> int | None:
@@ -91,7 +101,7 @@ def index_of_tiles(space: ConfigSpace, tiles: object) -> int | None:
 
 def model_of(operator: Operator, env: Environment) -> Callable[[ConfigEntity], Price | None]:
     """Return what says of choices what they take; None of TVM-VTA's, whose virtual threads have no model."""
-    found = _choices(operator, env)
+    found = choices_of(operator, env)
 
     def price(config: ConfigEntity) -> Price | None:
         tiles = found.tiles(config)
@@ -101,36 +111,38 @@ def model_of(operator: Operator, env: Environment) -> Callable[[ConfigEntity], P
     return price
 
 
-def _choices(operator: Operator, env: Environment) -> "_Choices[object]":
+def choices_of(operator: Operator, env: Environment) -> "Choices[object]":
     match operator:
         case Conv2d():
-            return _erased(_of_convolution(operator.shape_on(env)))
+            return _erased(convolution_choices(operator.shape_on(env)))
         case Matmul():
-            return _choices(operator.layer, env)
+            return choices_of(operator.layer, env)
         case Dense():
             return _erased(_of_product(operator.problem(env)))
         case Conv2dTranspose():
             return _erased(_of_transposed(operator.problem(env)))
         case AluOperator() | Upsample2d():
-            return _erased(_of_alu(operator.problem(env)))
+            return _erased(alu_choices(operator.problem(env)))
         case _:
             raise TuningError(f"there is no template for {type(operator).__name__}")
 
 
-def _erased(choices: "_Choices[T]") -> "_Choices[object]":
+def _erased(choices: "Choices[T]") -> "Choices[object]":
     return choices  # type: ignore[return-value]  # what takes tiles is given what ``tiles`` made
 
 
-def _of_convolution(shape: ConvShape) -> _Choices[ConvTiles]:
+def convolution_choices(shape: ConvShape) -> Choices[ConvTiles]:
+    """Return what there is to choose of a convolution."""
+
     def knobs(space: ConfigSpace) -> None:
         rows, columns = shape.output
-        _sides(space, {"tile_h": even_parts(rows), "tile_w": even_parts(columns)})
+        _sides(space, {"tile_h": shape.parts(rows), "tile_w": shape.parts(columns)})
         space.define_split("tile_ci", shape.channels.count)
         space.define_split("tile_co", shape.blocks_out)
         space.define_knob("tile_kh", [0, *divisors(shape.window.kernel[0])[:-1]])
         _copies(space, (1, 2, 3, 4, 5, 7))
 
-    return _Choices(
+    return Choices(
         knobs,
         lambda config: _conv_tiles(shape, config),
         lambda tiles: conv_allows(shape, tiles),
@@ -163,7 +175,7 @@ def _conv_tiles(shape: ConvShape, config: ConfigEntity) -> ConvTiles:
     )
 
 
-def _of_product(problem: Product) -> _Choices[MatmulTiles | DenseTemplate]:
+def _of_product(problem: Product) -> Choices[MatmulTiles | DenseTemplate]:
     def knobs(space: ConfigSpace) -> None:
         _sides(space, {"tile_b": even_parts(problem.rows)})
         space.define_split("tile_ci", problem.inner)
@@ -177,7 +189,7 @@ def _of_product(problem: Product) -> _Choices[MatmulTiles | DenseTemplate]:
         assert isinstance(tiles, MatmulTiles)
         return problem.price(tiles)
 
-    return _Choices(knobs, _dense_tiles, allows, price)
+    return Choices(knobs, _dense_tiles, allows, price)
 
 
 def _dense_tiles(config: ConfigEntity) -> MatmulTiles | DenseTemplate:
@@ -189,7 +201,7 @@ def _dense_tiles(config: ConfigEntity) -> MatmulTiles | DenseTemplate:
     return MatmulTiles(rows, inner, columns, tiles, steps, _resident(config))
 
 
-def _of_transposed(problem: TransposeSearch) -> _Choices[TransposeTiles]:
+def _of_transposed(problem: TransposeSearch) -> Choices[TransposeTiles]:
     def knobs(space: ConfigSpace) -> None:
         heights, widths = problem.sides
         _sides(space, {"tile_h": sorted(heights, reverse=True), "tile_w": sorted(widths, reverse=True)})
@@ -204,10 +216,11 @@ def _of_transposed(problem: TransposeSearch) -> _Choices[TransposeTiles]:
         run = problem.longest_run(width)
         return TransposeTiles(height, width, inner, outer, run, turns, steps, _resident(config))
 
-    return _Choices(knobs, tiles, problem.allows, problem.price)
+    return Choices(knobs, tiles, problem.allows, problem.price)
 
 
-def _of_alu(problem: AluProblem) -> _Choices[AluTiles]:
+def alu_choices(problem: AluProblem) -> Choices[AluTiles]:
+    """Return what there is to choose of what the ALU does alone."""
     names = ("tile_b", "tile_co", "tile_h", "tile_w")
 
     def knobs(space: ConfigSpace) -> None:
@@ -219,7 +232,7 @@ def _of_alu(problem: AluProblem) -> _Choices[AluTiles]:
         b, co, h, w = (_number(config, name) for name in names)
         return AluTiles(b, co, h, w, _number(config, "threads"), _number(config, "thread_axis"))
 
-    return _Choices(knobs, tiles, problem.allows, problem.price)
+    return Choices(knobs, tiles, problem.allows, problem.price)
 
 
 def _sides(space: ConfigSpace, sizes: Mapping[str, list[int]]) -> None:

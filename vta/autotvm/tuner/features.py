@@ -9,7 +9,6 @@ from typing import assert_never
 import numpy as np
 import numpy.typing as npt
 
-from vta.autotvm.library import model_of
 from vta.autotvm.space import AnnotateEntity, Entity, OtherOptionEntity, ReorderEntity, SplitEntity
 from vta.autotvm.task import Task
 
@@ -26,8 +25,7 @@ class Features:
 
     def __init__(self, task: Task) -> None:
         self.space = task.config_space
-        operator = task.operator
-        self._model = None if operator is None else model_of(operator, task.env)
+        self._model = task.model
         self._rows: dict[int, tuple[float, ...]] = {}
         self._priors: dict[int, float] = {}
 
