@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from vta.transform import PassContext
 
 __all__ = [
-    "BuildError", "Environment", "InferenceSession", "Module", "PassContext", "auto_scheduler", "autotvm", "build",
-    "build_config", "cost", "get_bitstream_path", "get_env", "graph_executor", "graph_node", "graph_runtime",
-    "load_module", "lower", "module_loader", "nd", "program_fpga", "reconfig_runtime", "relay", "rpc", "target", "te", "testing", "tir",
-    "top", "topi", "transform",
+    "BuildError", "Environment", "InferenceSession", "Module", "PassContext", "auto_scheduler", "autotvm",
+    "build", "build_config", "cost", "get_bitstream_path", "get_env", "graph_executor", "graph_node",
+    "graph_runtime", "load_module", "lower", "module_loader", "nd", "program_fpga", "reconfig_runtime", "relay",
+    "rpc", "target", "te", "testing", "tir", "top", "topi", "transform",
 ]  # fmt: skip
 
 _MODULES = (

@@ -37,6 +37,7 @@ def boxes_of(output: te.Tensor, box: Box) -> dict[te.Tensor, Box]:
         ranges = {var: Interval(IntImm(0), IntImm(size - 1)) for var, size in loops.items()}
         for load in (node for body in op.body for node in walk(body) if isinstance(node, ProducerLoad)):
             source = load.producer
+            assert isinstance(source, te.Tensor)
             read = tuple(
                 min(_width(index, ranges), extent) for index, extent in zip(load.indices, sizes(source), strict=True)
             )

@@ -27,6 +27,7 @@ from vta.autotvm.tuner.in_order import random_order
 from vta.autotvm.tuner.tuner import Callback, Tuner
 from vta.autotvm.workload import serialised
 from vta.environment import Environment, get_env
+from vta.topi.tiling import Price
 
 __all__ = ["RecordToFile", "SearchTask", "TuningOptions", "register_workload"]
 
@@ -114,7 +115,7 @@ class SearchTask:
         tensors = self.tensors()
         return self._definition.schedule(tensors[-1], self._definition.choices.tiles(config)), tensors
 
-    def _price(self, config: ConfigEntity) -> object:
+    def _price(self, config: ConfigEntity) -> Price:
         return self._definition.choices.price(self._definition.choices.tiles(config))
 
 

@@ -46,8 +46,8 @@ def other_sum() -> te.Tensor:
         ),
         (
             lambda: topi.relu(te.placeholder((4, 4), "int32", "x")),
-            "stage 'T_relu': the ALU's operators end in int8 of six dimensions (N, C, H, W, batch, block), not in int32 "
-            "of 2",
+            "stage 'T_relu': the ALU's operators end in int8 of six dimensions (N, C, H, W, batch, block), not in "
+            "int32 of 2",
         ),
     ],
 )
