@@ -73,7 +73,7 @@ class Writer:
         """Write a line."""
         self.lines.append("    " * self._depth + text)
 
-    def name(self, wanted: str) -> str:
+    def named_like(self, wanted: str) -> str:
         """Return a name of the function's own that looks like ``wanted``."""
         base = re.sub(r"\W", "_", wanted) or "_"
         if not base[0].isalpha() or base in KEYWORDS or re.fullmatch(r"t\d+", base):

@@ -45,10 +45,10 @@ def emit_c(function: PrimFunc, name: str) -> CFunction:
     for param in function.params:
         buffer = function.buffer_map.get(param)
         if buffer is None:
-            c = scope.names[param] = writer.name(param.name)
+            c = scope.names[param] = writer.named_like(param.name)
             parameters[c] = f"const {c_type(param.dtype)} {c}"
             continue
-        c = scope.names[buffer.data] = writer.name(buffer.name)
+        c = scope.names[buffer.data] = writer.named_like(buffer.name)
         constant = "" if buffer.data in written else "const "
         parameters[c] = f"{constant}{memory_type(buffer.dtype)} *restrict {c}"
     parameters["workspace"] = "unsigned char *workspace"

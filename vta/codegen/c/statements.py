@@ -53,7 +53,7 @@ def emit_stmt(scope: Scope, stmt: Stmt, used: int) -> int:
             return emit_stmt(scope, stmt.body, used)
         case LetStmt():
             value = emit_expr(scope, stmt.value)
-            name = scope.names[stmt.var] = scope.writer.name(stmt.var.name)
+            name = scope.names[stmt.var] = scope.writer.named_like(stmt.var.name)
             with scope.writer.defined(f"const {c_type(stmt.var.dtype)} {name} = {value};", name):
                 return emit_stmt(scope, stmt.body, used)
         case IfThenElse():
@@ -67,7 +67,7 @@ def emit_stmt(scope: Scope, stmt: Stmt, used: int) -> int:
 def _emit_loop(scope: Scope, loop: For, used: int) -> int:
     kind = "int64_t" if loop.loop_var.dtype.bits > 32 else "int32_t"  # which the end fits into, too
     begin, extent = emit_expr(scope, loop.min), emit_expr(scope, loop.extent)
-    name = scope.names[loop.loop_var] = scope.writer.name(loop.loop_var.name)
+    name = scope.names[loop.loop_var] = scope.writer.named_like(loop.loop_var.name)
     end = extent if begin == "0" else f"{begin} + {extent}"
     with scope.writer.block(f"for ({kind} {name} = {begin}; {name} < {end}; ++{name}) {{", of_statements=True):
         return emit_stmt(scope, loop.body, used)
@@ -89,7 +89,7 @@ def _emit_allocate(scope: Scope, stmt: Allocate, used: int) -> int:
             f"{scope.where}: temporary {stmt.buffer_var.name!r} has no C code; temporaries are of constant size, and "
             "in the host's memory"
         )
-    name = scope.names[stmt.buffer_var] = scope.writer.name(stmt.buffer_var.name)
+    name = scope.names[stmt.buffer_var] = scope.writer.named_like(stmt.buffer_var.name)
     kind = memory_type(stmt.dtype)
     after = used + -(-bytes_of(stmt.dtype, prod(extents)) // ALIGNMENT) * ALIGNMENT
     with scope.writer.defined(f"{kind} *const {name} = ({kind} *)(workspace + {used});", name):

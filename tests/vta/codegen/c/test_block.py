@@ -26,7 +26,7 @@ def test_what_is_computed_in_a_block_is_not_known_behind_it() -> None:
 
 def test_names_are_unlike_each_other_keywords_and_values() -> None:
     writer = Writer()
-    names = [writer.name(text) for text in ("a.b", "a_b", "for", "t1", "1x", "")]
+    names = [writer.named_like(text) for text in ("a.b", "a_b", "for", "t1", "1x", "")]
     assert names == ["a_b", "a_b_1", "v_for", "v_t1", "v_1x", "v__"]
 
 
