@@ -17,9 +17,10 @@ import tempfile
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from hw.fpga.area import Area, areas_of, cells_of
 from hw.verilog import to_verilog
 from hw.verilog.yosys import VerilogError, run_yosys
 from isa.config import VTAConfig
@@ -50,48 +51,12 @@ Row = tuple[str, str, "Area", int, int, float]
 """Configuration, flow, area, multipliers of the ALU, LUT RAM cells, seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Area:
-    """Cells by what an FPGA has of them; a RAMB18 is half a RAMB36."""
-
-    lut: int
-    ff: int
-    dsp: int
-    bram: float
-
-
 UPSTREAM: Mapping[tuple[str, str], Area] = {
     ("block 16", "xc7 flat"): Area(18192, 6533, 256, 122),
     ("block 16", "xc7 hierarchical"): Area(20918, 7329, 256, 122),
     ("block 16", "ecp5"): Area(29038, 6907, 256, 244),
 }
 """Upstream's core in yosys 0.23."""
-
-
-def cells_of(statistics: str) -> dict[str, int]:
-    """Return the cells by kind that ``stat`` printed last: name, then count; newer versions have it the other way."""
-    heads = list(re.finditer(r"^ *(?:Number of cells: +\d+|\d+ cells)$", statistics, re.MULTILINE))
-    if not heads:
-        raise SystemExit("expected the numbers of cells that yosys' stat prints, found none")
-    whole = statistics[heads[-1].end() :]
-    old = re.findall(r"^ +(\$?\w+) +(\d+)$", whole, re.MULTILINE)
-    new = re.findall(r"^ +(\d+) +(\$?\w+)$", whole, re.MULTILINE)
-    return {name: int(count) for name, count in [*old, *((name, count) for count, name in new)]}
-
-
-def areas_of(statistics: str) -> Area:
-    """Return the area from the text that ``stat`` printed last: of the whole design where it is hierarchical."""
-    cells = cells_of(statistics)
-
-    def total(pattern: str) -> int:
-        return sum(count for name, count in cells.items() if re.fullmatch(pattern, name))
-
-    return Area(
-        lut=total(r"LUT[1-6]"),
-        ff=total(r"FD[RSCP]E(_1)?|TRELLIS_FF"),
-        dsp=total(r"DSP48E1|MULT18X18D"),
-        bram=total(r"RAMB36E1|DP16KD") + total(r"RAMB18E1") / 2,
-    )
 
 
 def distributed_ram(statistics: str) -> int:

@@ -109,7 +109,7 @@ def measure(name: str, env: vta.Environment) -> Measured:
     device = run(compiled, setup.latency, bits=setup.hardware.data_width)
     assert device.stats.cycles is not None
     predicted, followed = predict(operator, tiles=tiles, env=env), predict(compiled)
-    once = sum(operand.nbytes for operand in compiled.operator.pack(env, *zeros(operator, env)))
+    once = bytes_once(operator, env)
     bound = max(followed.gemm, followed.alu, followed.store, once // setup.hardware.beat_bytes)
     return Measured(
         name, device.stats.cycles, predicted.cycles, followed.cycles, bound, followed.gemm, tiles, seconds,
@@ -117,10 +117,12 @@ def measure(name: str, env: vta.Environment) -> Measured:
     )  # fmt: skip
 
 
-def zeros(operator: Conv2d, env: vta.Environment) -> list[np.ndarray]:
-    """Return inputs of the right shapes."""
-    kinds = {"int1": "int8", "int2": "int8", "int4": "int8"}
-    return [np.zeros(each.shape, kinds.get(each.dtype, each.dtype)) for each in operator.inputs(env)]
+def bytes_once(operator: Conv2d, env: vta.Environment) -> int:
+    """Return the bytes that are read if each is read once; a kernel of one place with a stride leaves some out."""
+    plain = [np.zeros(each.shape, each.dtype) for each in operator.inputs(env)]
+    data, *others = [packed.nbytes for packed in operator.pack(env, *plain)]
+    left_out = operator.strides[0] * operator.strides[1] if operator.kernel == (1, 1) else 1
+    return data // left_out + sum(others)
 
 
 def run(compiled: Compiled, latency: int, constants: Sequence[np.ndarray] = (), *, bits: int = 64) -> RtlSimulator:

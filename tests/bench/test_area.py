@@ -3,6 +3,7 @@
 import pytest
 
 from bench.area import Area, areas_of, distributed_ram
+from hw.fpga.place import FpgaError
 
 OLD = """
 === part ===
@@ -52,6 +53,6 @@ def test_the_cells_of_the_whole_design_are_counted(statistics: str) -> None:
 
 
 def test_a_text_without_cells_is_no_statistics() -> None:
-    with pytest.raises(SystemExit) as caught:
+    with pytest.raises(FpgaError) as caught:
         areas_of("nothing")
-    assert str(caught.value) == "expected the numbers of cells that yosys' stat prints, found none"
+    assert str(caught.value) == "area: expected the numbers of cells that yosys' stat prints, found none"

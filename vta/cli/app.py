@@ -21,6 +21,7 @@ from vta.cli.commands.diff import diff
 from vta.cli.commands.doctor import doctor
 from vta.cli.commands.examples import examples
 from vta.cli.commands.explain import explain_trace
+from vta.cli.commands.explore import explore
 from vta.cli.commands.fpga import fpga_app
 from vta.cli.commands.lower import lower
 from vta.cli.commands.operators import operators
@@ -76,6 +77,7 @@ app.command("explain")(explain_trace)
 app.command()(examples)
 app.command()(operators)
 app.command()(doctor)
+app.command()(explore)
 app.command()(reduce)
 app.command()(serve)
 app.command()(tracker)
