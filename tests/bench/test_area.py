@@ -2,7 +2,8 @@
 
 import pytest
 
-from bench.area import Area, areas_of, distributed_ram
+from bench.area import distributed_ram
+from hw.fpga.area import Area, areas_of
 from hw.fpga.place import FpgaError
 
 OLD = """
