@@ -1,7 +1,7 @@
 """What was measured, a line of JSON each, on disk before anything else is asked for: a killed run goes on from it.
 
 A line has the digest of what was measured, and the answer. A torn last line is dropped.
-Tests: tests/vta/explore/test_log.py.
+Tests: tests/vta/explore/test_study.py.
 """
 
 import hashlib
