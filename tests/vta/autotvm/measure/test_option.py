@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,15 @@ autotvm.tuner.RandomTuner(task, seed=0).tune(1000, option, callbacks=[tell])
 """
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Signals as a terminal's commands have them: what a shell starts in the background ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_leaves_no_process_behind() -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT],
@@ -93,7 +103,12 @@ def test_an_interrupt_leaves_no_process_behind() -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "measured\n"
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    try:
+        _, errors = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
     assert errors.count("KeyboardInterrupt") == 1, errors
     for _ in range(100):
         try:
