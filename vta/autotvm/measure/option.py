@@ -15,6 +15,7 @@ from vta.autotvm.library import TEMPLATES
 from vta.autotvm.measure.inputs import MeasureResult
 from vta.autotvm.measure.local import LocalBuilder, LocalRunner, Runner
 from vta.autotvm.measure.pool import Pool, Request
+from vta.autotvm.measure.remote import RPCRunner
 from vta.autotvm.space import ConfigEntity
 from vta.autotvm.task import Task
 
@@ -68,7 +69,9 @@ class Measuring:
         self.close()
 
     def close(self) -> None:
-        """End the processes, whatever they are at."""
+        """End the processes, whatever they are at, and give back the devices: others may be waiting for them."""
+        if isinstance(self._option.runner, RPCRunner):
+            self._option.runner.close()
         if self._pool is not None:
             self._pool.close()
             self._pool = None

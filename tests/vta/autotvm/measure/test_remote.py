@@ -82,6 +82,7 @@ def test_a_tuner_measures_there(runner: RPCRunner, task: Task) -> None:
     tuner.tune(2, autotvm.measure_option(LocalBuilder(), runner))
     assert tuner.best_config is not None
     assert tuner.best_cost == min(LocalRunner().run(built(task, place)).cost for place in (0, 1))
+    assert runner._kept == []  # devices are given back when a tuner has ended
 
 
 def test_averages_of_calls_are_what_one_call_takes(
