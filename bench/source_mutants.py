@@ -54,8 +54,9 @@ class Outcome:
 def named_tests(module: Path) -> list[str]:
     """Return the files and folders of tests that a module's docstring names."""
     text = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
-    named = re.findall(r"tests/[\w/]*\w(?:\.py)?", text)
-    return [name for name in dict.fromkeys(named) if (ROOT / name).exists()]
+    named = re.findall(r"tests/[\w/*]*[\w*](?:\.py)?", text)
+    found = (path.relative_to(ROOT).as_posix() for name in named for path in sorted(ROOT.glob(name)))
+    return list(dict.fromkeys(found))
 
 
 def first_tests(name: str) -> list[str]:
@@ -96,12 +97,14 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _passes(folder: Path, tests: Sequence[str]) -> bool:
-    """Return whether tests pass in a copy of the tree, with a cache of their own."""
+    """Return whether tests pass in a copy of the tree; of the cache they have a copy, whose keys know all sources."""
     listed = folder / "tests-of-a-mutant"
     listed.write_text("\n".join(tests))
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", f"@{listed}"]
-    with tempfile.TemporaryDirectory(dir=folder) as cache:
-        environment = {**_environment(folder), "XDG_CACHE_HOME": cache}
+    with tempfile.TemporaryDirectory(dir=folder) as made:
+        cache = Path(made) / "cache"
+        shutil.copytree(folder / "cache", cache, copy_function=os.link)
+        environment = {**_environment(folder), "XDG_CACHE_HOME": str(cache)}
         try:
             done = subprocess.run(
                 command, cwd=folder, env=environment, capture_output=True, timeout=_MOST_SECONDS, check=False

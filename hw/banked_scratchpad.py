@@ -1,6 +1,6 @@
 """A scratchpad of which several neighbouring elements are read at once, wherever they begin.
 
-Tests: ``tests/hw/test_banked_scratchpad.py``.
+Tests: ``tests/hw/test_banked_scratchpad.py``; ports: ``tests/hw/test_ports.py``.
 """
 
 from typing import Any

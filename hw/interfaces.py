@@ -1,7 +1,8 @@
 """Ports that several blocks share: memory clients, scratchpad readers, AXI4, AXI4-Lite.
 
 Streams are ``amaranth.lib.stream``: a transfer happens in a cycle in which ``valid`` and ``ready`` are both high;
-``valid`` never waits for ``ready`` and the payload stays until it is taken. Tests: ``tests/hw/test_interfaces.py``.
+``valid`` never waits for ``ready`` and the payload stays until it is taken. Tests: ``tests/hw/test_interfaces.py``,
+``tests/hw/test_ports.py``.
 """
 
 import enum

@@ -1,6 +1,6 @@
 """The load module: LOAD of INP and WGT with padding; it owns the two scratchpads.
 
-Tests: ``tests/hw/test_load.py``.
+Tests: ``tests/hw/test_load.py``; ports: ``tests/hw/test_ports.py``.
 """
 
 from typing import Any

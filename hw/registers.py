@@ -1,6 +1,6 @@
 """The control registers behind AXI4-Lite.
 
-Tests: ``tests/hw/test_registers.py``.
+Tests: ``tests/hw/test_registers.py``; ports: ``tests/hw/test_ports.py``.
 """
 
 from typing import Any, assert_never

@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("isa", "hw", "runtime", "vta", "tests", "docs", "examples", "bench", "config", "spec")
-NAMED = re.compile(rf"(?<![\w/.-])((?:{'|'.join(FOLDERS)})/[\w./*{{}},-]*[\w}}](?:\.py|\.md|\.json|\.vta))(?![\w/])")
+NAMED = re.compile(rf"(?<![\w/.-])((?:{'|'.join(FOLDERS)})/[\w./*{{}},-]*[\w}}*](?:\.py|\.md|\.json|\.vta))(?![\w/])")
 READ = (
     "isa",
     "hw",
@@ -63,7 +63,10 @@ def test_named_files_exist(path: Path) -> None:
 
 
 def test_a_name_of_no_file_is_found() -> None:
-    assert missing("see `isa/config.py`, tests/isa/{test_config,test_nothing}.py and ``docs/none.md``") == [
+    assert missing(
+        "see `isa/config.py`, tests/isa/{test_config,test_nothing}.py, tests/isa/test_none_*.py and ``docs/none.md``"
+    ) == [
         "tests/isa/{test_config,test_nothing}.py",
+        "tests/isa/test_none_*.py",
         "docs/none.md",
     ]

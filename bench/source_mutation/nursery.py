@@ -3,11 +3,12 @@
     python -m bench.source_mutation.nursery TASK
 
 ``TASK`` is a file of JSON: ``tests`` (paths), ``mutants`` (lists of module, number, line and function, as in
-``changes``), ``answer``, the file that gets a line of JSON for each, and ``measured``. First every test runs as the
-source is, in a fork, to see how long it takes and which functions of ours it calls, unless ``measured`` says so
-already; a mutant is then tried by those that call its function, the quickest first, until one fails or they have taken
-``MOST_SECONDS``. With ``named`` (module -> files and folders of tests) nothing is measured: a mutant is tried by these,
-in their order, and a test that fails is run as the source is, too, so that none counts that fails anyway.
+``changes``), ``answer``, the file that gets a line of JSON for each, and ``measured``. First every test that
+``measured`` does not know runs as the source is, in a fork, to see how long it takes and which functions of ours it
+calls; a mutant is then tried by those that call its function, the quickest first, until one fails or they have taken
+``MOST_SECONDS``. With ``named`` (module -> files and folders of tests) nothing is measured before: a mutant is tried by
+these, those first that were quick for mutants before it, and a test that fails is run as the source is, too, so that
+none counts that fails anyway.
 ``bench.source_mutants`` runs this in a copy of the tree.
 Tests: tests/bench/test_source_mutants.py.
 """
@@ -44,6 +45,10 @@ _LONGEST = 60.0
 """Seconds of the processor that a test may take which was not measured."""
 _PATIENCE = 900.0
 """Seconds by the clock of any test: one that waits for ever computes nothing, and a busy machine is no failure."""
+_COMPILERS = ("hw/sim/", "runtime/native/")
+"""Where code is made that the cache keeps by digests of these sources: their mutants start with an empty one."""
+_COMPILING = 120.0
+"""Seconds of the processor that a test may take longer with an empty cache."""
 _MEMORY = 4 << 30
 """Bytes that a fork may have in memory; addresses are not counted, of which every device reserves billions."""
 _PACKAGES = ("isa", "runtime", "vta", "hw")
@@ -74,6 +79,7 @@ class Nursery:
     failed: bool = False
     known: dict[str, _Measured] = field(default_factory=dict)
     fine: dict[str, bool] = field(default_factory=dict)
+    took: dict[str, float] = field(default_factory=dict)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.failed |= report.failed
@@ -84,8 +90,9 @@ class Nursery:
             raise session.Interrupted("the tests cannot be collected")
         items = list(session.items)
         self._read()
-        if self.named is None and any(item.nodeid not in self.known for item in items):
-            if (status := _in_fork(lambda: self._measure(items))) != 0:
+        unknown = [item for item in items if item.nodeid not in self.known]
+        if self.named is None and unknown:
+            if (status := _in_fork(lambda: self._measure(unknown))) != 0:
                 said = self.measured.read_text() if self.measured.exists() else ""
                 raise session.Interrupted(f"the tests cannot be measured ({status}): {said[-300:]}")
             self._read()
@@ -116,7 +123,7 @@ class Nursery:
                 found.add((code.co_filename.removeprefix(root), code.co_firstlineno))
 
         signal.signal(signal.SIGPROF, _give_up)
-        with self.measured.open("w") as lines:
+        with self.measured.open("a") as lines:
             for at, item in enumerate(items):
                 found.clear()
                 begin, computed = time.monotonic(), time.process_time()
@@ -144,34 +151,44 @@ class Nursery:
             calling = self._calling(items, module, None if function is None else int(function[1]))
         else:
             named = [item for item in items if item.nodeid.startswith(tuple(self.named[module]))]
-            calling = [item for item in named if self.fine.get(item.nodeid, True)]
+            calling = sorted(
+                (item for item in named if self.fine.get(item.nodeid, True)),
+                key=lambda item: self.took.get(item.nodeid, 0.0),
+            )
         names = [item.nodeid for item in calling]
         if function is None or not names:
             return ("at import" if function is None else "not called"), names
         changed = mutant(Path(path).read_text(encoding="utf-8"), number)
         cache = kept.with_name("cache-of-a-fork")
         shutil.rmtree(cache, ignore_errors=True)
-        if kept.exists():
+        compiles = module.startswith(_COMPILERS)
+        if kept.exists() and not compiles:
             shutil.copytree(kept, cache, copy_function=os.link)
 
         under_way = kept.with_name("test-under-way")
+        under_way.write_text("")
 
         def grow() -> int:
             os.environ["XDG_CACHE_HOME"] = str(cache)
             if not swap_in(changed, path):
                 return 3
             for at, item in enumerate(calling):
-                under_way.write_text(str(at))
+                begin = time.process_time()
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
-                signal.setitimer(signal.ITIMER_PROF, self._longest(item))
+                signal.setitimer(signal.ITIMER_PROF, self._longest(item) + _COMPILING * compiles)
                 signal.setitimer(signal.ITIMER_REAL, _PATIENCE)
                 self._run(item, calling[at + 1 : at + 2])
+                with under_way.open("a") as done:
+                    done.write(f"{time.process_time() - begin}\n")
                 if self.failed:
                     return 1
             return 0
 
         status = _in_fork(grow)
-        if status in (1, 2) and self.named is not None and not self._fine(calling[int(under_way.read_text())]):
+        took = [float(line) for line in under_way.read_text().splitlines()]
+        self.took.update((item.nodeid, seconds) for item, seconds in zip(calling, took, strict=False))
+        last = calling[min(len(took) - (status == 1), len(calling) - 1)]
+        if status in (1, 2) and self.named is not None and not self._fine(last):
             return self._tried(items, kept, module, number, function)  # without that test
         return {0: "survived", 3: "not swapped"}.get(status, "killed"), names
 

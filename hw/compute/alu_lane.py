@@ -1,6 +1,6 @@
 """One lane of the tensor ALU: every operation on two 32-bit numbers.
 
-Tests: ``tests/hw/compute/test_alu_lane.py``.
+Tests: ``tests/hw/compute/test_alu_lane.py``; ports: ``tests/hw/test_ports.py``.
 """
 
 import functools

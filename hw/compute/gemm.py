@@ -1,6 +1,6 @@
 """The GEMM core: one micro-op a cycle, exact at every distance between two uses of one accumulator.
 
-Tests: ``tests/hw/compute/test_stage_gemm.py``.
+Tests: ``tests/hw/compute/test_stage_gemm.py``; ports: ``tests/hw/test_ports.py``.
 """
 
 from dataclasses import dataclass

@@ -4,7 +4,7 @@ A launch is a range of instruction words in the device's memory, ended by FINISH
 may rely on nothing in the scratchpads but what the same program's launches before it left there; ``launch`` returns
 when FINISH and every earlier instruction have completed.
 
-Tests: ``tests/runtime/devices/test_device_errors.py``.
+Tests: ``tests/runtime/devices/test_device_errors.py``, ``tests/runtime/devices/test_hardware_settings.py``.
 """
 
 from collections.abc import Callable, Sequence

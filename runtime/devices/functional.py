@@ -2,7 +2,9 @@
 configuration.
 
 Bits, counters and order are those of ``isa.reference``; scratchpads are zero when the simulator is made and keep their
-contents from launch to launch. Tests: ``tests/runtime/sim``.
+contents from launch to launch. Tests:
+``tests/runtime/sim/test_functional_device.py``, ``tests/runtime/sim/test_tokens.py``,
+``tests/runtime/sim/test_failures.py``, ``tests/runtime/sim/test_slices.py``.
 """
 
 from collections.abc import Sequence

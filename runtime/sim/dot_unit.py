@@ -3,7 +3,7 @@
 A unit multiplies a *group* of consecutive input lanes with the same lanes of several weight rows at once. A group
 always takes four bytes, so activations are stored row by row in groups, and a weight element as [group][output
 lane][lane of the group]. Three units exist: ``gemm_vnni``, ``gemm_avx2`` and ``gemm_generic``; which one runs is
-decided in ``code_path``.
+decided in ``code_path``. Tests: tests/runtime/sim/test_gemm.py.
 """
 
 from typing import Any, Protocol

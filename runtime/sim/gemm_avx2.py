@@ -1,6 +1,7 @@
 """The dot product unit of AVX2: ``vpmaddwd`` multiplies and adds pairs of int16, exactly.
 
-``vpmaddubsw`` would take bytes, but it saturates the sum of two products at 16 bits, so it cannot be exact.
+``vpmaddubsw`` would take bytes, but it saturates the sum of two products at 16 bits, so it cannot be exact. Tests:
+tests/runtime/sim/test_gemm.py.
 """
 
 from dataclasses import dataclass

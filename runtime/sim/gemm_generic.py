@@ -1,4 +1,7 @@
-"""The dot product unit of any machine: pairs of int16, in plain vector arithmetic that LLVM lowers for the host."""
+"""The dot product unit of any machine: pairs of int16, in plain vector arithmetic that LLVM lowers for the host.
+
+Tests: tests/runtime/sim/test_gemm.py.
+"""
 
 from dataclasses import dataclass
 from typing import Any

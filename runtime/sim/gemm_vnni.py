@@ -1,7 +1,8 @@
 """The dot product unit of AVX-512 VNNI: ``vpdpbusd`` multiplies unsigned by signed bytes, four lanes at a time.
 
 Activations are stored with 128 added, which makes them unsigned; the excess, 128 times the sum of a weight row, is
-known when the weights are loaded. The instruction does not saturate, so the sum is exact modulo 2^32.
+known when the weights are loaded. The instruction does not saturate, so the sum is exact modulo 2^32. Tests:
+tests/runtime/sim/test_gemm.py.
 """
 
 from dataclasses import dataclass

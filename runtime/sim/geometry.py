@@ -1,7 +1,8 @@
 """Sizes, strides and places that the kernels work with: plain numbers, derived once from configuration and dot unit.
 
 The arena is one block of host memory: the record, then the scratchpads as the kernels keep them (numbers unpacked
-to the stored form of the dot unit). Tests: ``tests/runtime/sim/test_transfers.py``.
+to the stored form of the dot unit). Tests: ``tests/runtime/sim/test_geometry.py``,
+``tests/runtime/sim/test_transfers.py``.
 """
 
 from dataclasses import dataclass

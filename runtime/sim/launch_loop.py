@@ -3,7 +3,7 @@
 ``fetch`` copies the words first, so a program that overwrites its own instructions runs as it was launched, and
 refuses the whole launch if any word is illegal. ``run`` always executes the ready head with the smallest program
 index; for a valid program that is program order. Pops happen together before an instruction, pushes after it.
-Tests: ``tests/runtime/sim/test_tokens.py``.
+Tests: ``tests/runtime/sim/test_tokens.py``, ``tests/runtime/sim/test_slices.py``.
 """
 
 from collections.abc import Iterator, Mapping

@@ -2,14 +2,12 @@
 
 Semantics: `docs/isa.md`, "What instructions do" (a size of zero moves and pads nothing; a load of micro-ops is flat;
 a store reads the accumulator). Scratchpads hold numbers in the form that ``geometry`` describes.
-Tests: ``tests/runtime/sim/test_transfers.py``.
+Tests: ``tests/runtime/sim/test_transfers.py``, ``tests/runtime/sim/test_gemm.py``.
 """
 
 from functools import reduce
 from operator import or_
 from typing import Any, assert_never
-
-from llvmlite import ir
 
 from isa.instructions import MemoryId
 from isa.layout import instruction_layouts
@@ -133,10 +131,9 @@ def _emit_inputs(emit: Emitter, geometry: Geometry, target: Num, source: Num, co
             emit.store(place, unit.stored(emit, numbers))
         return
     # Rows shorter than a group: the rest of the group is multiplied by weights of zero and may hold anything.
-    one = vector(1, I8)
     with emit.loop(count * config.batch) as row, emit.loop(config.block_in) as lane:
         number = emit_unpack_one(emit, source, row * config.block_in + lane, width)
-        stored = unit.stored(emit, emit.builder.insert_element(ir.Constant(one, [0]), number, ir.Constant(I32, 0)))
+        stored = unit.stored(emit, emit.splat(number, vector(1, I8)))
         emit.store(target + row * geometry.inp_row + lane * (4 // unit.group), stored)
 
 

@@ -1,6 +1,7 @@
 """The record at the start of a simulator's arena, through which Python and the native kernels speak.
 
-Every field is one 64-bit number at ``RECORD_OFFSETS[name]``. Tests: ``tests/runtime/sim``.
+Every field is one 64-bit number at ``RECORD_OFFSETS[name]``. Tests:
+``tests/runtime/sim/test_functional_device.py``, ``tests/runtime/sim/test_failures.py``.
 """
 
 from collections.abc import Mapping

@@ -72,7 +72,7 @@ class Slices:
             self.failing.put("budget", 0)
             self.emit.give(Status.PAUSED)
         left = self.budget.num
-        self.budget.assign((left > amount).select(left - amount, 0))
+        self.budget.assign(left - left.minimum(amount))
 
     def end(self) -> None:
         """Note what is left of the budget."""
@@ -93,7 +93,7 @@ def emit_whole_or_sliced(
     with emit.choose(trips <= WHOLE) as (short, long):
         with short:
             budget = failing.get("budget")
-            failing.put("budget", (budget > trips).select(budget - trips, 0))
+            failing.put("budget", budget - budget.minimum(trips))
             whole()
         with long:
             slices = Slices.read(emit)

@@ -2,7 +2,8 @@
 
 DRAM has a matrix [output lane][input lane]; the scratchpad gets [group][output lane][lane of the group], so that
 one vector load gives the same group of consecutive output lanes. A unit that adds an offset to activations also
-gets the excess, ``offset`` times the sum of each row. Tests: ``tests/runtime/sim/test_transfers.py``.
+gets the excess, ``offset`` times the sum of each row. Tests: ``tests/runtime/sim/test_transfers.py``,
+``tests/runtime/sim/test_gemm.py``.
 """
 
 from typing import Any
@@ -80,11 +81,10 @@ def _emit_transposed(emit: Emitter, geometry: Geometry, target: Num, source: Num
 def _emit_scalar(emit: Emitter, geometry: Geometry, target: Num, source: Num) -> None:
     """Write an element whose rows are shorter than a group, one number at a time, and zeros after them."""
     config, unit = geometry.config, geometry.unit
-    one = vector(1, I8)
     emit.fill(target, 0, emit.num(geometry.wgt_elem))
     with emit.loop(config.block_out) as row, emit.loop(config.block_in) as lane:
         number = emit_unpack_one(emit, source, row * config.block_in + lane, config.wgt_width)
-        single = emit.builder.insert_element(ir.Constant(one, [0]), number, ir.Constant(I32, 0))
+        single = emit.splat(number, vector(1, I8))
         to = target + row * GROUP_BYTES + lane * (GROUP_BYTES // unit.group)
         emit.store(to, unit.stored_weights(emit, single))
 

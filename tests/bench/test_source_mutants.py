@@ -118,7 +118,11 @@ def test_tests_are_those_that_the_docstring_names_or_the_mirror() -> None:
     assert named_tests(ROOT / "isa" / "limits.py") == ["tests/isa/test_limits.py"]
     assert first_tests("isa/limits.py") == ["tests/isa/test_limits.py"]
     assert first_tests("isa/check") == ["tests/isa/check"]
-    assert first_tests("isa/reference.py") == ["tests/isa"]
+    assert first_tests("isa/__init__.py") == ["tests/isa"]
+    assert first_tests("isa/reference.py") == named_tests(ROOT / "isa" / "reference.py")
+    assert [name for name in first_tests("isa/reference.py") if name.endswith("_alu.py")] == [
+        "tests/isa/test_reference_alu.py"
+    ]
 
 
 PACKAGE = '''"""Sums. Tests: tests/test_sums.py."""

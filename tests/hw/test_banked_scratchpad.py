@@ -6,6 +6,7 @@ import pytest
 
 from hw.banked_scratchpad import BankedScratchpad
 from hw.errors import ComponentError
+from hw.sim import compile_design
 from tests.support.hw.hw_streams import run_benches
 
 
@@ -53,3 +54,23 @@ def test_sizes_that_banks_cannot_have_are_refused(depth: int, reads: int) -> Non
     assert str(caught.value) == (
         f"BankedScratchpad has a power of two of elements and reads one of them to all, not {reads} of {depth}"
     )
+
+
+def test_a_reset_clears_nothing() -> None:
+    design = compile_design(BankedScratchpad(depth=16, width=8, write_granularity=8, reads=3))
+    design.poke("rst", 1)
+    design.poke("write_enable", 1)
+    for address in range(16):
+        design.poke("write_address", address)
+        design.poke("write_data", 10 + address)
+        design.step()
+    design.poke("write_enable", 0)
+    design.poke("read_enable", 1)
+    for address in range(16):
+        design.poke("read_address", address)
+        design.step()
+        wanted = [10 + (address + tap) % 16 for tap in range(3)]
+        assert design.peek("read_data") == int.from_bytes(bytes(wanted), "little")
+    design.poke("read_enable", 0)
+    design.step(2)
+    assert design.peek("read_data") == int.from_bytes(bytes(wanted), "little")

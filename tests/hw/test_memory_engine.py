@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hw.memory_engine import MemoryEngine
+from hw.sim import compile_design
 from tests.support.hw.axi_dram import AxiDram
 from tests.support.hw.hw_streams import put, run_benches, take
 
@@ -243,3 +244,32 @@ def test_an_error_response_is_reported_with_who_asked(write: bool) -> None:
 def test_more_urgent_readers_than_readers_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^MemoryEngine needs a reader and 0 to 1 urgent ones, not 2$"):
         engine_of(1, urgent=2)
+
+
+@pytest.mark.parametrize(("readers", "urgent"), [(1, 0), (2, 0), (3, 0), (3, 3), (4, 2), (5, 1)])
+def test_who_is_granted_is_the_first_urgent_one_or_the_next_in_turn(readers: int, urgent: int) -> None:
+    generator = random.Random(8)
+    design = compile_design(engine_of(readers, urgent=urgent))
+    design.poke("axi__arready", 1)
+    turn, grants = urgent, 0
+    for cycle in range(300):
+        if cycle % 8 == 0:  # before too many beats are on their way
+            design.reset()
+            design.poke("axi__arready", 1)
+            turn = urgent
+        wants = [generator.random() < 0.4 for _ in range(readers)]
+        for index, want in enumerate(wants):
+            design.poke(f"readers__{index}__cmd__valid", int(want))
+            design.poke(f"readers__{index}__cmd__payload", 1 << 32 | index * 64)
+        order = [*range(urgent), *range(turn, readers), *range(urgent, turn)]
+        granted = next((index for index in order if wants[index]), None)
+        found = [design.peek(f"readers__{index}__cmd__ready") for index in range(readers)]
+        assert found == [int(index == granted) for index in range(readers)], (cycle, turn, wants)
+        assert design.peek("axi__arvalid") == (granted is not None)
+        if granted is not None:
+            grants += 1
+            assert design.peek("axi__araddr") == granted * 64
+            if granted >= urgent:
+                turn = granted + 1 if granted + 1 < readers else urgent
+        design.step()
+    assert grants > 100

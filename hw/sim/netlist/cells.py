@@ -2,7 +2,7 @@
 
 A net is an int: 0 and 1 are constants, any other is ``cell << 16 | bit``; a value is a tuple of nets, lowest bit first.
 ``hw.sim.netlist.frontend`` makes it from Amaranth's private netlist; nothing else touches that. Tests:
-``tests/hw/sim``.
+``tests/hw/sim/netlist``, ``tests/hw/sim/test_random_designs.py``.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """The compiled core with its memory, driven through its control signals, and what is noted of a launch on it.
 
-Tests: ``tests/runtime/test_rtl_*.py``, ``tests/runtime/observe/test_timeline.py``.
+Tests: ``tests/runtime/devices/tsim/test_device.py``, ``tests/runtime/observe/test_timeline.py``.
 """
 
 from collections.abc import Mapping
@@ -62,8 +62,8 @@ class RtlCore:
         *,
         latency: int,
         stall_seed: int | None,
-        recordable: bool = True,
-        waves: "VcdLog | None" = None,
+        recordable: bool,
+        waves: "VcdLog | None",
     ) -> None:
         import hw
         from hw.core import READERS, Core

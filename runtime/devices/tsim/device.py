@@ -2,7 +2,7 @@
 
 The design of ``hw.core`` is compiled once for each pair of configurations and kept in the user's cache. A launch goes
 through the core's control as a driver's does; its cycles, and what each module spent them on, are counted along with
-it. Tests: ``tests/runtime/test_rtl_*.py``, ``tests/runtime/observe/test_timeline.py``.
+it. Tests: ``tests/runtime/devices/tsim/test_device.py``, ``tests/runtime/observe/test_timeline.py``.
 """
 
 from collections.abc import Iterator, Sequence

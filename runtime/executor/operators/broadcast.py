@@ -1,7 +1,7 @@
 """Operators on two tensors, or three, of shapes that broadcast.
 
 Integer arithmetic wraps, a shift by 32 or more (64 for int64) moves everything out, and integer division cuts towards
-zero; dividing by zero gives 0.
+zero; dividing by zero gives 0. Tests: tests/runtime/executor/operators/test_broadcast.py.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,7 @@
 """Operators that compute every element from the one at its place.
 
-Floating point operators compute in the type that they are given, ``erf`` in float64 inside.
+Floating point operators compute in the type that they are given, ``erf`` in float64 inside. Tests:
+tests/runtime/executor/operators/test_elementwise.py.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -87,9 +88,9 @@ def cast_array(array: Array, dtype: str) -> Array:
     if array.dtype.kind == "f" and target.kind in "iu":
         limits = np.iinfo(target)
         wide = np.nan_to_num(array.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
-        inside = (wide >= limits.min) & (wide < float(limits.max) + 1)
-        cut = np.where(inside, wide, 0).astype(target)
-        return np.where(inside, cut, np.where(wide < 0, target.type(limits.min), target.type(limits.max)))
+        below, above = wide < limits.min, wide >= float(limits.max) + 1
+        cut = np.where(below | above, limits.min, wide).astype(target)
+        return np.where(above, target.type(limits.max), cut)
     with np.errstate(over="ignore"):
         return array.astype(target)
 

@@ -1,4 +1,4 @@
-"""Shapes in type relations: broadcasting, axes, agreement."""
+"""Shapes in type relations: broadcasting, axes, agreement. Tests: tests/runtime/executor/operators/test_shapes.py."""
 
 from collections.abc import Sequence
 

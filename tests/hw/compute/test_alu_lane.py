@@ -21,9 +21,11 @@ def _operands() -> Any:
     return np.array(pairs + random, np.int64).astype(np.int32)
 
 
+@pytest.mark.parametrize("held", [0, 1])
 @pytest.mark.parametrize("opcode", AluOpcode)
-def test_a_lane_computes_every_operation(opcode: AluOpcode) -> None:
+def test_a_lane_computes_every_operation_and_has_nothing_that_a_reset_clears(opcode: AluOpcode, held: int) -> None:
     design = compile_design(AluLane())
+    design.poke("rst", held)
     operands = _operands()
     results = []
     for x, y in operands.tolist():

@@ -154,3 +154,20 @@ def test_what_is_complete_is_taken_without_a_range_and_nothing_is_kept_of_it() -
     design.poke("complete", 0)
     bench.words = [encode_uop(MicroOp(dst=50), CONFIG)] * 20
     assert bench.bind(Gemm(uop_end=20), Unit.GEMM)[0][1:3] == (50, 50)
+
+
+def test_the_cache_keeps_32_ranges() -> None:
+    bench = _Bench(_uops(np.random.default_rng(6), 64))
+    assert bench.design.memory("cache").shape[0] == 32
+    cold = [bench.bind(Gemm(uop_bgn=begin, uop_end=begin + 1), Unit.GEMM)[1] for begin in range(32)]
+    warm = [bench.bind(Gemm(uop_bgn=begin, uop_end=begin + 1), Unit.GEMM)[1] for begin in range(32)]
+    assert (set(cold), set(warm)) == ({5}, {2})
+
+
+def test_kernels_of_powers_of_two_of_micro_ops_do_not_share_a_place() -> None:
+    """Those that begin 32 apart, as far as 32 of them go: higher bits of the beginning are mixed in."""
+    config = CONFIG
+    starts = range(0, min(config.uop_depth, 1 << 10), 32)
+    bench = _Bench([MicroOp(dst=3)] * config.uop_depth)
+    for expected in (5, 2):
+        assert {bench.bind(Gemm(uop_bgn=at, uop_end=at + 1), Unit.GEMM)[1] for at in starts} == {expected}

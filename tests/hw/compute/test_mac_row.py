@@ -23,6 +23,7 @@ def test_a_dot_product_is_exact_a_fixed_number_of_cycles_after_its_operands(
 ) -> None:
     rng = np.random.default_rng(lanes)
     design = compile_design(MacRow(lanes=lanes, inp_width=inp_width, wgt_width=wgt_width, rows=rows))
+    design.poke("rst", 1)  # no register on the way is cleared by a reset
     inp = random_bits(rng, (60, lanes), inp_width)
     wgt = random_bits(rng, (60, rows, lanes), wgt_width)
     inp[:4], wgt[:4] = -(1 << (inp_width - 1)), -(1 << (wgt_width - 1))

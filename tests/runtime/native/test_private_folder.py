@@ -1,6 +1,7 @@
 """Folders that are their owner's alone: files in them appear whole, and links lead nowhere."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,38 @@ def test_no_descriptor_stays_open(tmp_path: Path) -> None:
         with private_folder(tmp_path, "mine") as folder:
             folder.read("nothing")
     assert len(os.listdir("/dev/fd")) == before
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_regular_file_is_not_read(make: Callable[[Path], None], tmp_path: Path) -> None:
+    with private_folder(tmp_path, "mine") as folder:
+        make(tmp_path / "mine" / "thing")
+        with pytest.raises(UntrustedError) as caught:
+            folder.read("thing")
+    place = tmp_path / "mine" / "thing"
+    assert str(caught.value) == f"{place}: expected a regular file, and it is something else"
+
+
+@pytest.mark.parametrize(
+    ("mode", "secret", "text"),
+    [
+        (0o620, False, "others may write to it (mode 620); set it to 600 if you trust its contents"),
+        (0o602, False, "others may write to it (mode 602); set it to 600 if you trust its contents"),
+        (0o644, False, None),
+        (0o640, True, "others may read it (mode 640); set it to 600 if you trust its contents"),
+        (0o600, True, None),
+    ],
+)
+def test_files_that_others_may_write_or_know_a_secret_of_are_refused(
+    mode: int, secret: bool, text: str | None, tmp_path: Path
+) -> None:
+    with private_folder(tmp_path, "mine") as folder:
+        folder.write("file", b"text")
+        path = tmp_path / "mine" / "file"
+        path.chmod(mode)
+        if text is None:
+            assert folder.read("file", secret=secret) == b"text"
+            return
+        with pytest.raises(UntrustedError) as caught:
+            folder.read("file", secret=secret)
+    assert str(caught.value) == f"{path}: {text}"

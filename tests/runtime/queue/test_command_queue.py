@@ -509,3 +509,17 @@ def test_numbers_of_nothing_are_refused() -> None:
     with pytest.raises(TransferError) as transfer:
         s.queue.store_buffer_2d(0, 9, s.memory.alloc(1), 0, x_size=1, y_size=1, x_stride=1)
     assert str(transfer.value) == "memory 9 is unknown; the memories are UOP 0, WGT 1, INP 2, ACC 3, OUT 4, ACC_8BIT 5"
+
+
+@pytest.mark.parametrize("limit", [28, 40, 64])
+@pytest.mark.parametrize("debug", [DebugFlag(0), DebugFlag.FORCE_SERIAL])
+def test_a_launch_is_cut_when_its_area_is_full_and_not_before(limit: int, debug: DebugFlag) -> None:
+    """Without tokens a launch takes the whole limit; where no-ops may be put between any two, half of what is left."""
+    room = limit if not debug else limit // 2 - 7  # 7 end a launch
+    for loads in (room, room + 1):
+        s = session(limit=limit)
+        s.queue.debug_mode = debug
+        block = s.memory.alloc(4096)
+        for _ in range(loads):
+            s.queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.INP)
+        assert len(launches(s)) == loads - room

@@ -86,3 +86,16 @@ def test_areas_that_do_not_fit_leave_nothing_allocated() -> None:
     with pytest.raises(MemoryError, match="no 33554432 bytes free"):
         session.queue.synchronize()
     assert session.memory.allocated_bytes == 0
+
+
+def test_a_buffer_that_ends_before_the_launch_does_is_refused(session: Session) -> None:
+    block = session.memory.alloc(64)
+    session.queue.load_buffer_2d(block, 1, x_size=2, y_size=1, x_stride=2, sram_base=0, memory=MemoryId.INP)
+    session.queue.synchronize()
+    [launch] = session.queue.launcher.launches
+    [at] = [index for index, word in enumerate(launch.instructions) if isinstance(word, Load) and word.x_size == 2]
+    enough = Allocation(0x8000, 48)
+    assert launch.moved({block: enough}).buffers == (enough,)
+    message = f"buffer at 0x8000: it has 47 bytes, and instruction {at} of the recorded launch reaches to byte 48"
+    with pytest.raises(RelocationError, match=f"^{re.escape(message)}$"):
+        launch.moved({block: Allocation(0x8000, 47)})

@@ -1,34 +1,13 @@
 """The emitter's arithmetic and control flow, compiled and run."""
 
-import ctypes
-from collections.abc import Callable
-from typing import Any
-
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from llvmlite import ir
 
 from runtime.sim.emit import I8, I32, Emitter, Num, vector
+from tests.support.runtime.emitted import run_emitted
 
 LARGE = (1 << 64) - 1
-
-
-def run(write: Callable[[Emitter], Num | int], **arguments: int) -> int:
-    """Compile a function whose body is ``write`` and whose parameters are ``arguments``; return what it gives."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    module = ir.Module()
-    emit = Emitter(module, "f", tuple(arguments), returns=True, exported=True)
-    emit.finish(write(emit))
-    parsed = llvm.parse_assembly(str(module))
-    parsed.verify()
-    machine = llvm.Target.from_default_triple().create_target_machine()
-    engine: Any = llvm.create_mcjit_compiler(parsed, machine)
-    engine.finalize_object()
-    kind = ctypes.CFUNCTYPE(ctypes.c_uint64, *[ctypes.c_uint64] * len(arguments))
-    result: int = kind(engine.get_function_address("f"))(*arguments.values())
-    return result
 
 
 @pytest.mark.parametrize(("a", "b"), [(7, 3), (3, 7), (5, 5), (0, LARGE), (LARGE, 0)])
@@ -42,18 +21,18 @@ def test_numbers_compute_and_compare_without_sign(a: int, b: int) -> None:
         return packed
 
     flags = [a < b, a <= b, a > b, a >= b, a == b, a != b, not a < b, a != b, False]
-    assert run(body, a=a, b=b) == sum(flag << place for place, flag in enumerate(flags))
-    assert run(lambda e: e.arguments["a"] - e.arguments["b"], a=a, b=b) == (a - b) & LARGE
-    assert run(lambda e: (e.arguments["a"] + e.arguments["b"]) * 3, a=a, b=b) == (a + b) * 3 & LARGE
-    assert run(lambda e: e.arguments["a"].maximum(e.arguments["b"]), a=a, b=b) == max(a, b)
-    assert run(lambda e: e.arguments["a"].minimum(e.arguments["b"]), a=a, b=b) == min(a, b)
+    assert run_emitted(body, a=a, b=b) == sum(flag << place for place, flag in enumerate(flags))
+    assert run_emitted(lambda e: e.arguments["a"] - e.arguments["b"], a=a, b=b) == (a - b) & LARGE
+    assert run_emitted(lambda e: (e.arguments["a"] + e.arguments["b"]) * 3, a=a, b=b) == (a + b) * 3 & LARGE
+    assert run_emitted(lambda e: e.arguments["a"].maximum(e.arguments["b"]), a=a, b=b) == max(a, b)
+    assert run_emitted(lambda e: e.arguments["a"].minimum(e.arguments["b"]), a=a, b=b) == min(a, b)
 
 
 def test_fields_are_cut_and_sign_extended() -> None:
-    assert run(lambda e: (e.arguments["a"] >> 4) & 15, a=0xABC) == 0xB
-    assert run(lambda e: e.arguments["a"].sign_extended(4), a=0xABC) == LARGE - 3
-    assert run(lambda e: e.arguments["a"].negative().select(1, 2), a=LARGE) == 1
-    assert run(lambda e: e.arguments["a"].negative().select(1, 2), a=LARGE >> 1) == 2
+    assert run_emitted(lambda e: (e.arguments["a"] >> 4) & 15, a=0xABC) == 0xB
+    assert run_emitted(lambda e: e.arguments["a"].sign_extended(4), a=0xABC) == LARGE - 3
+    assert run_emitted(lambda e: e.arguments["a"].negative().select(1, 2), a=LARGE) == 1
+    assert run_emitted(lambda e: e.arguments["a"].negative().select(1, 2), a=LARGE >> 1) == 2
 
 
 @pytest.mark.parametrize("count", [0, 1, 5])
@@ -64,7 +43,7 @@ def test_a_loop_runs_its_count(count: int) -> None:
             total.assign(total.num + index)
         return total.num
 
-    assert run(body, n=count) == 100 + sum(range(1, count, 2))
+    assert run_emitted(body, n=count) == 100 + sum(range(1, count, 2))
 
 
 def test_a_loop_is_left_where_it_says() -> None:
@@ -75,7 +54,7 @@ def test_a_loop_is_left_where_it_says() -> None:
             steps.assign(steps.num + 1)
         return steps.num
 
-    assert run(body) == 3
+    assert run_emitted(body) == 3
 
 
 @pytest.mark.parametrize(("value", "expected"), [(1, 11), (2, 22), (3, 33)])
@@ -102,7 +81,7 @@ def test_branches_choose(value: int, expected: int) -> None:
         return chosen.num
 
     del body
-    assert run(with_return, v=value) == expected
+    assert run_emitted(with_return, v=value) == expected
 
 
 def test_bytes_are_copied_and_filled() -> None:
@@ -114,7 +93,7 @@ def test_bytes_are_copied_and_filled() -> None:
         emit.fill(at + 12, 9, emit.num(3))
         return emit.read(at, I32)
 
-    assert run(body, at=data.ctypes.data) == 0x01000100
+    assert run_emitted(body, at=data.ctypes.data) == 0x01000100
     assert data.tolist() == [0, 1, 0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 9, 9, 9, 15]
 
 
@@ -129,5 +108,36 @@ def test_vectors_are_spread_shuffled_and_joined() -> None:
         emit.store(at + 8, emit.splat(emit.load(at + 15, I8), vector(8, I8)))
         return 0
 
-    run(body, at=data.ctypes.data)
+    run_emitted(body, at=data.ctypes.data)
     assert data.tolist() == [8, 7, 6, 5, 4, 3, 2, 1, *[16] * 8]
+
+
+def test_a_function_is_its_module_s_own_unless_it_is_exported() -> None:
+    module = ir.Module()
+    assert Emitter(module, "own", ()).finish().linkage == "internal"
+    assert Emitter(module, "known", (), exported=True).finish().linkage == ""
+
+
+def test_a_function_that_returns_nothing_says_so() -> None:
+    module = ir.Module()
+    assert str(Emitter(module, "f", ("a",)).finish().ftype) == "void (i64)"
+    assert str(Emitter(module, "g", (), returns=True).finish(0).ftype) == "i64 ()"
+
+
+def test_numbers_wrap_and_limits_are_the_smaller_and_the_larger() -> None:
+    assert run_emitted(lambda e: e.arguments["a"] << 4, a=LARGE) == LARGE - 15
+    assert run_emitted(lambda e: e.arguments["a"].minimum(7), a=7) == 7
+    assert run_emitted(lambda e: e.arguments["a"].minimum(7), a=8) == 7
+    assert run_emitted(lambda e: e.false().as_num() + e.arguments["a"], a=5) == 5
+
+
+def test_memory_of_a_function_s_own_is_aligned_and_its_own() -> None:
+    def body(emit: Emitter) -> Num:
+        one, two = emit.scratch(3), emit.scratch(5)
+        emit.fill(one, 1, emit.num(3))
+        emit.fill(two, 2, emit.num(5))
+        return (emit.read(one, I8) * 1000 + emit.read(one + 2, I8) * 100 + emit.read(two + 4, I8) * 10) + (
+            (one | two) & 63
+        )
+
+    assert run_emitted(body) == 1120

@@ -3,15 +3,20 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from isa.config import VTAConfig
 from isa.instructions import Gemm, Load, MemoryId, MicroOp
+from runtime.sim import gemm
 from runtime.sim.code_path import CodePath
+from runtime.sim.emit import Emitter, Num
+from runtime.sim.record import UopField
 from tests.support.configs import CONFIGS
 from tests.support.odd_configs import ODD_CONFIGS
+from tests.support.runtime.emitted import run_emitted
 from tests.support.runtime.functional_rig import Rig
 
 SEED = 7
@@ -139,3 +144,43 @@ def test_weights_of_a_pad_add_nothing_whatever_was_there_before(code_path: CodeP
     weights = rig.array(np.full(256, 3, np.uint8), MemoryId.WGT)
     pad = Load(memory=MemoryId.WGT, sram_base=1, dram_base=weights, y_size=1, x_size=1, x_pad_0=2, x_pad_1=1)
     rig.run(pad, rig.micro_ops([MicroOp(dst=i, src=i, wgt=i) for i in range(6)]), Gemm(uop_end=6))
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "step", "trips", "around"),
+    [
+        ((5, 1, 0), (3, 0, 1), "out", 3, 1),  # the outer loop moves the accumulator, the inner one is a reduction
+        ((3, 0, 1), (5, 1, 0), "in", 3, 1),
+        ((5, 1, 1), (3, 1, 0), "in", 1, 5),  # both move it, and the inner one shares weights
+        ((5, 1, 0), (3, 1, 1), "out", 1, 3),
+        ((5, 1, 0), (3, 1, 0), "in", 1, 5),  # equally good
+        ((1, 0, 0), (3, 0, 1), "out", 3, 1),  # one step, and all else is its reduction
+        ((3, 0, 1), (1, 0, 0), "in", 3, 1),
+        ((1, 1, 0), (3, 0, 1), "out", 3, 1),
+        ((3, 0, 1), (4, 0, 1), "in", 3, 1),
+    ],
+)
+def test_the_loop_that_moves_the_accumulator_is_done_in_steps_and_the_other_one_is_the_reduction(
+    outer: tuple[int, int, int], inner: tuple[int, int, int], step: str, trips: int, around: int
+) -> None:
+    """A loop is its count and what it adds to the accumulator's and the weights' index."""
+
+    def body(emit: Emitter) -> Num:
+        given = {name: emit.arguments[name] for name in emit.arguments}
+        fields = {"iter_out": given["out_0"], "iter_in": given["in_0"], "uop_bgn": emit.num(2), "uop_end": emit.num(9)}
+
+        def factor(operand: UopField, name: str) -> Num:
+            place = {UopField.DST: 1, UopField.SRC: 3, UopField.WGT: 2}[operand]
+            return given[f"{name}_{place}"]
+
+        nest = gemm._Nest.of(SimpleNamespace(fields=fields, factor=factor))  # type: ignore[arg-type]
+        total = emit.num(0)
+        for part in (nest.uops, nest.trips, nest.around, nest.step.count, nest.step.src):
+            total = (total << 8) | part
+        return total
+
+    sizes = {f"out_{place}": value for place, value in enumerate((*outer, 11))}
+    sizes |= {f"in_{place}": value for place, value in enumerate((*inner, 22))}
+    found = run_emitted(body, **sizes).to_bytes(5, "big")
+    count = (outer if step == "out" else inner)[0]
+    assert tuple(found) == (7, trips, around, count, 11 if step == "out" else 22)

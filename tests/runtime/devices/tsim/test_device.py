@@ -209,3 +209,11 @@ def test_a_device_without_logs_has_the_same_cycles_and_refuses_to_record() -> No
             "this tsim was made with recordable=False, so it keeps no times; "
             "make one with recordable=True to trace or record launches"
         )
+
+
+def test_a_memory_that_is_slower_than_the_watchdog_looks_is_no_deadlock() -> None:
+    device = make(latency=20_000)
+    launch = run(device, copy(1))
+    assert stored(device, 1) == [1, 2, 3, 4]
+    assert launch.cycles is not None
+    assert 60_000 < launch.cycles < 120_000  # words, micro-ops and numbers come, and the store is answered

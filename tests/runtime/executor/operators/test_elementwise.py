@@ -92,6 +92,12 @@ def test_a_float_that_an_integer_does_not_hold_becomes_its_nearest_one(dtype: st
     assert applied(Op.CAST, data, attrs=CastAttrs(dtype)).tolist() == expected
 
 
+def test_floats_at_the_ends_of_an_integer_type() -> None:
+    data = np.array([126.9, 127.0, 127.9, 128.0, -128.0, -128.5, -129.0], np.float64)
+    assert applied(Op.CAST, data, attrs=CastAttrs("int8")).tolist() == [126, 127, 127, 127, -128, -128, -128]
+    assert applied(Op.CAST, data + 128, attrs=CastAttrs("uint8")).tolist() == [254, 255, 255, 255, 0, 0, 0]
+
+
 def test_an_integer_keeps_its_low_bits() -> None:
     data = np.array([-129, 128, 300], np.int32)
     assert applied(Op.CAST, data, attrs=CastAttrs("int8")).tolist() == [127, -128, 44]

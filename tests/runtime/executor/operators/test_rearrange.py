@@ -29,6 +29,7 @@ def test_reshape_keeps_the_order_of_elements(newshape: tuple[int, ...], expected
 
 def test_reshape_of_no_elements() -> None:
     assert applied(Op.RESHAPE, np.zeros((0, 3), np.int8), attrs=ReshapeAttrs((0, -1))).shape == (0, 0)
+    assert applied(Op.RESHAPE, np.zeros((1, 1), np.int8), attrs=ReshapeAttrs(())).shape == ()
 
 
 def test_transpose_takes_axes_in_order_or_backwards() -> None:
@@ -43,10 +44,13 @@ def test_axes_of_size_one_come_and_go() -> None:
     assert applied(Op.SQUEEZE, data, attrs=AxesAttrs((-2,))).shape == (1, 2, 12)
     assert applied(Op.EXPAND_DIMS, DATA, attrs=ExpandDimsAttrs(-1)).shape == (2, 3, 4, 1)
     assert applied(Op.EXPAND_DIMS, DATA, attrs=ExpandDimsAttrs(1, 2)).shape == (2, 1, 1, 3, 4)
+    assert applied(Op.EXPAND_DIMS, DATA, attrs=ExpandDimsAttrs(0, 0)).shape == (2, 3, 4)
 
 
 def test_flatten_keeps_the_first_axis() -> None:
     assert applied(Op.BATCH_FLATTEN, DATA).shape == (2, 12)
+    assert applied(Op.BATCH_FLATTEN, np.arange(5, dtype=np.int8)).shape == (5, 1)
+    assert refusal(Op.BATCH_FLATTEN, ((), "int8")) == "data has an axis or more, and it is a scalar"
 
 
 @pytest.mark.parametrize("reps", [(2,), (2, 1, 3), (3, 1, 1, 1), (0, 1)])

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from runtime.executor.operators.resize import (
     Resize2dAttrs,
     ResizeMethod,
     UpsamplingAttrs,
+    nearest_indices,
+    pixel_places,
 )
 from tests.support.relay.apply import applied, refusal, shape_of
 
@@ -36,6 +40,60 @@ def row(attrs: Resize2dAttrs, data: np.ndarray = RAMP) -> list[float]:
 )
 def test_where_pixels_lie(coordinates: Coordinates, width: int, expected: list[float]) -> None:
     assert row(Resize2dAttrs((1, width), ResizeMethod.LINEAR, coordinates)) == expected
+
+
+START, END = 0.25, 0.75
+"""The part of the image along both axes, where one is asked for."""
+
+
+def place(rule: Coordinates, i: int, source: int, target: int, scale: float) -> float:
+    """Return where pixel ``i`` lies along an axis, by the formulas of ONNX's Resize."""
+    match rule:
+        case Coordinates.ASYMMETRIC:
+            return i / scale
+        case Coordinates.HALF_PIXEL:
+            return (i + 0.5) / scale - 0.5
+        case Coordinates.HALF_PIXEL_SYMMETRIC:
+            return source / 2 * (1 - target / (scale * source)) + (i + 0.5) / scale - 0.5
+        case Coordinates.PYTORCH_HALF_PIXEL:
+            return (i + 0.5) / scale - 0.5 if target > 1 else 0
+        case Coordinates.ALIGN_CORNERS:
+            return i * (source - 1) / (scale * source - 1) if target > 1 else 0
+        case Coordinates.CROP_AND_RESIZE:
+            middle = (START + END) / 2
+            return (START + i * (END - START) / (target - 1) if target > 1 else middle) * (source - 1)
+
+
+@pytest.mark.parametrize("coordinates", Coordinates)
+@pytest.mark.parametrize("scaled", [False, True])
+def test_pixels_lie_where_onnx_says(coordinates: Coordinates, scaled: bool) -> None:
+    for (height, width), size in itertools.product([(1, 4), (3, 2), (5, 7)], [(1, 2), (2, 1), (6, 3), (4, 9)]):
+        scales = (size[0] / height, size[1] / width)
+        if scaled:
+            scales = ((size[0] + 0.25) / height, (size[1] + 0.75) / width)
+        attrs = Resize2dAttrs(
+            size, coordinates=coordinates, scales=scales if scaled else None, roi=(START, START, END, END)
+        )
+        for found, source, target, scale in zip(
+            pixel_places((height, width), attrs), (height, width), size, scales, strict=True
+        ):
+            wanted = [place(coordinates, i, source, target, scale) for i in range(target)]
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_the_nearest_pixel_is_one_of_the_image() -> None:
+    for rounding in NearestRounding:
+        attrs = Resize2dAttrs((9, 5), ResizeMethod.NEAREST, Coordinates.HALF_PIXEL_SYMMETRIC, rounding, scales=(2, 0.3))
+        rows, columns = nearest_indices((3, 4), attrs)
+        assert (len(rows), len(columns)) == (9, 5)
+        assert (min(rows), max(rows)) == (0, 2)
+        assert (min(columns), max(columns)) == (0, 3)
+
+
+def test_without_a_part_a_crop_is_the_whole_image() -> None:
+    whole = Resize2dAttrs((1, 4), coordinates=Coordinates.CROP_AND_RESIZE)
+    assert row(whole) == [10, 20, 30, 40]
+    assert row(Resize2dAttrs((1, 7), coordinates=Coordinates.CROP_AND_RESIZE)) == [10, 15, 20, 25, 30, 35, 40]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +178,12 @@ def test_upsampling_repeats_pixels() -> None:
     assert shape_of(Op.UPSAMPLING, ((1, 2, 2, 4), "int8"), attrs=UpsamplingAttrs(2, 1, "NHWC")) == (1, 4, 2, 4)
 
 
+@pytest.mark.parametrize("op", [Op.DEPTH_TO_SPACE, Op.SPACE_TO_DEPTH])
+def test_blocks_of_one_pixel_change_nothing(op: Op) -> None:
+    data = np.arange(24, dtype=np.int8).reshape(2, 3, 2, 2)
+    assert np.array_equal(applied(op, data, attrs=DepthSpaceAttrs(1)), data)
+
+
 @pytest.mark.parametrize("mode", DepthSpaceMode)
 def test_depth_and_space_are_inverse(mode: DepthSpaceMode) -> None:
     data = np.arange(2 * 8 * 3 * 2, dtype=np.int8).reshape(2, 8, 3, 2)
@@ -145,6 +209,10 @@ def test_depth_to_space_takes_far_or_near_channels() -> None:
         (Op.RESIZE2D, "float32", Resize2dAttrs((0, 2)), "size consists of 2 integers from 1, not (0, 2)"),
         (Op.RESIZE2D, "float32", Resize2dAttrs((1, 2), scales=(1, 0)), "scales are positive, not (1, 0)"),
         (Op.UPSAMPLING, "int8", UpsamplingAttrs(2, 0), "scales are integers from 1, not 2 and 0"),
+        (Op.UPSAMPLING, "int8", UpsamplingAttrs(0, 2), "scales are integers from 1, not 0 and 2"),
+        (Op.DEPTH_TO_SPACE, "int8", DepthSpaceAttrs(0), "4 channels are not blocks of 0 x 0"),
+        (Op.SPACE_TO_DEPTH, "int8", DepthSpaceAttrs(0), "6 x 5 pixels are not blocks of 0 x 0"),
+        (Op.SPACE_TO_DEPTH, "int8", DepthSpaceAttrs(5), "6 x 5 pixels are not blocks of 5 x 5"),
         (Op.DEPTH_TO_SPACE, "int8", DepthSpaceAttrs(3), "4 channels are not blocks of 3 x 3"),
         (Op.SPACE_TO_DEPTH, "int8", DepthSpaceAttrs(2), "6 x 5 pixels are not blocks of 2 x 2"),
     ],

@@ -45,10 +45,36 @@ def test_it_is_its_definition_for_extreme_and_random_numbers() -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+def test_each_shift_rounds_to_the_nearest_number_and_halves_upwards() -> None:
+    data = np.arange(-40, 41, dtype=np.int32)
+    zero, one = np.array(0, np.int32), np.array(1, np.int32)
+    for shift in range(4):
+        wanted = [floor(Fraction(x, 1 << shift) + Fraction(1, 2)) for x in data.tolist()]
+        narrowed = (data, zero, np.array(shift, np.int32), one)
+        assert operator(Op.RESCALE).evaluate(narrowed, RescaleAttrs(shift=0)).tolist() == wanted
+        assert operator(Op.RESCALE).evaluate((data, zero, zero, one), RescaleAttrs(shift=shift)).tolist() == wanted
+
+
+def test_bias_residual_and_zero_points_are_added() -> None:
+    data, bias, residual = (np.array(each) for each in ([1, 2, 3], [10, 20, 30], [4, 5, 6]))
+    narrow, multiplier = np.array(0, np.int32), np.array(2, np.int32)
+    attrs = RescaleAttrs(shift=1, zero_point=-7, residual_multiplier=3, residual_zero_point=2)
+    tables = (data.astype(np.int8), bias.astype(np.int32), narrow, multiplier)
+    assert operator(Op.RESCALE).evaluate(tables, attrs).tolist() == [4, 15, 26]
+    found = operator(Op.RESCALE).evaluate((*tables, residual.astype(np.int8)), attrs)
+    assert found.tolist() == [7, 20, 32]  # halves upwards: 28 / 2, 53 / 2, 78 / 2
+    assert found.dtype == np.int8
+
+
 @pytest.mark.parametrize(
     ("make", "text"),
     [
         (lambda: RescaleAttrs(shift=32), "shift is from 0 to 31, not 32"),
+        (lambda: RescaleAttrs(shift=-1), "shift is from 0 to 31, not -1"),
+        (
+            lambda: RescaleAttrs(residual_zero_point=-(2**31) - 1),
+            "residual_zero_point is an int32 number, not -2147483649",
+        ),
         (lambda: RescaleAttrs(zero_point=2**31), "zero_point is an int32 number, not 2147483648"),
         (lambda: RescaleAttrs(out_min=3, out_max=2), "out_min and out_max are from -128 to 127, not 3 and 2"),
     ],
