@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import vta
-from runtime.devices.idle import IdleDevice
+from runtime.executor.recorded import idle_session
 from runtime.executor.stored_launch import StoredLaunch, StoredLaunchError, TensorPlace
-from runtime.memory.device_memory import DeviceMemory
 from runtime.session import Session
 from tests.support.runtime.small_networks import captured
 from vta.topi import Dense
@@ -16,8 +15,7 @@ from vta.topi.core.operator import compile as built
 
 
 def session() -> Session:
-    config = vta.get_env().config
-    return Session(config, IdleDevice(config, DeviceMemory()), record=True)
+    return idle_session(vta.get_env().config)
 
 
 def test_a_launch_put_back_where_it_was_is_the_same() -> None:

@@ -20,7 +20,7 @@ from hw.top import Top
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 
-__all__ = ["FLAGS", "READ", "WRITE", "Board", "Image", "RtlBoard", "built", "missing_compiler"]
+__all__ = ["FLAGS", "READ", "WRITE", "Board", "BoardCalls", "Image", "RtlBoard", "built", "missing_compiler"]
 
 FLAGS = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2", "-fPIC", "-shared")
 
@@ -86,7 +86,18 @@ class Board(ctypes.Structure):
     )
 
 
-class RtlBoard:
+class BoardCalls:
+    """Calls of the library on a board."""
+
+    board: Board
+
+    def call(self, function: Any, *arrays: npt.NDArray[Any]) -> int:
+        """Call a function of the library on this board and arrays; return its status."""
+        status: int = function(ctypes.byref(self.board), *(ctypes.c_void_p(array.ctypes.data) for array in arrays))
+        return status
+
+
+class RtlBoard(BoardCalls):
     """The AXI top in simulation: registers by AXI-Lite transfers, memory of which the processor has a cached copy.
 
     What the program writes reaches the accelerator by ``flush`` alone, and the other way round by ``invalidate``, as on
@@ -173,11 +184,6 @@ class RtlBoard:
         design.step()
         design.poke(f"s_axil__{channel}ready", 0)
         return value
-
-    def call(self, function: Any, *arrays: npt.NDArray[Any]) -> int:
-        """Call a function of the library on this board and arrays; return its status."""
-        status: int = function(ctypes.byref(self.board), *(ctypes.c_void_p(array.ctypes.data) for array in arrays))
-        return status
 
 
 def _aligned(nbytes: int) -> npt.NDArray[np.uint8]:

@@ -3,8 +3,6 @@
 The simulator has no base registers; so the addresses in the words are moved before it runs them.
 """
 
-import ctypes
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +14,12 @@ from isa.layout import instruction_layouts
 from isa.machine.hardware_config import HardwareConfig
 from isa.machine.register_map import control_registers
 from runtime.session import Session
-from tests.support.hw.c_board import READ, WRITE, Board
+from tests.support.hw.c_board import READ, WRITE, Board, BoardCalls
 
 __all__ = ["FunctionalBoard"]
 
 
-class FunctionalBoard:
+class FunctionalBoard(BoardCalls):
     """Registers in a table; a write of ``launch`` runs the program at once.
 
     What ``statuses`` says is read before the real status, as of an accelerator that is busy or has failed.
@@ -83,8 +81,3 @@ class FunctionalBoard:
                 if table.columns["y_size"][table.index == index] and table.columns["x_size"][table.index == index]:
                     result[index, 0] += np.uint64(base) << shift
         return result
-
-    def call(self, function: Any, *arrays: npt.NDArray[Any]) -> int:
-        """Call a function of the library on this board and arrays; return its status."""
-        status: int = function(ctypes.byref(self.board), *(ctypes.c_void_p(array.ctypes.data) for array in arrays))
-        return status

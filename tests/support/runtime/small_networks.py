@@ -6,11 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 import vta
-from runtime.devices.idle import IdleDevice
 from runtime.executor.network import DeviceStep, Home, HostStep, Network, Tensor
+from runtime.executor.recorded import idle_session, recorded_launches
 from runtime.executor.stored_launch import StoredLaunch
 from runtime.memory.array import DeviceArray
-from runtime.memory.device_memory import DeviceMemory
 from runtime.session import Session
 from vta.topi import Conv2d
 from vta.topi.core.epilogue import Bias, Clip, ShiftRight
@@ -35,10 +34,7 @@ class SmallNetwork:
 def captured(compiled: Compiled, device: Session) -> tuple[tuple[StoredLaunch, ...], list[DeviceArray]]:
     """Return the launches of a call of ``compiled``, and the arrays that it was called with."""
     arrays = [DeviceArray(device, [int(e) for e in t.shape], str(t.dtype)) for t in compiled.scheduled.args]
-    compiled.module(*arrays)
-    numbers = {array.allocation: number for number, array in enumerate(arrays)}
-    launches = device.queue.launcher.launches
-    return tuple(StoredLaunch.of(each, numbers, device.queue.launcher.zero_element) for each in launches), arrays
+    return recorded_launches(compiled.module, device, arrays), arrays
 
 
 def small_network(*, seed: int = 3, arena_gap: int = 4096, host_steps: tuple[HostStep, ...] = ()) -> SmallNetwork:
@@ -54,8 +50,7 @@ def small_network(*, seed: int = 3, arena_gap: int = 4096, host_steps: tuple[Hos
     bias = rng.integers(-99, 99, 24).astype(np.int32)
     compiled = built(layer, env)
     image, weights, biases = layer.pack(env, data, kernel, bias)
-    idle = Session(env.config, IdleDevice(env.config, DeviceMemory()), record=True)
-    launches, arrays = captured(compiled, idle)
+    launches, arrays = captured(compiled, idle_session(env.config))
     result = arrays[-1]
     tensors = (
         Tensor("image", image.shape, "int8", Home.ARENA, arena_gap),

@@ -13,6 +13,12 @@ from vta.tir.buffer import Buffer
 from vta.tir.deep import deep
 from vta.tir.dtype import DType, Kind
 from vta.tir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
     Add,
     And,
     Binary,
@@ -37,9 +43,7 @@ from vta.tir.expr import (
     Select,
     Sub,
     Var,
-)  # fmt: skip
-
-from vta.tir.expr import EQ, GE, GT, LE, LT, NE  # isort: skip
+)
 
 __all__ = ["Scope", "emit_expr", "emit_place"]
 

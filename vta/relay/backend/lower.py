@@ -18,14 +18,12 @@ import isa
 import runtime
 import vta
 from isa.errors import VTAError
-from runtime.devices.idle import IdleDevice
 from runtime.executor.container import ContainerError, network_from_bytes, network_to_bytes
 from runtime.executor.network import DeviceStep, Home, Network, Tensor
+from runtime.executor.recorded import idle_session, recorded_launches
 from runtime.executor.stored_launch import StoredLaunch
 from runtime.memory.array import DeviceArray
-from runtime.memory.device_memory import DeviceMemory
 from runtime.native.cache import cached
-from runtime.session import Session
 from vta.environment import Environment
 from vta.relay.backend.workers import in_workers
 from vta.topi.core.memory_port import bus_of
@@ -54,14 +52,10 @@ def lowered_here(operator: Operator, env: Environment, tiles: object = None) -> 
     Without ``tiles``, the library's search chooses them.
     """
     compiled = compile_operator(operator, env, tiles)
-    session = Session(env.config, IdleDevice(env.config, DeviceMemory()), record=True)
+    session = idle_session(env.config)
     kinds = tuple((sizes(t), str(t.dtype)) for t in compiled.scheduled.args)
     arrays = [DeviceArray(session, shape, dtype) for shape, dtype in kinds]
-    compiled.module(*arrays)
-    numbers = {array.allocation: number for number, array in enumerate(arrays)}
-    launcher = session.queue.launcher
-    launches = tuple(StoredLaunch.of(launch, numbers, launcher.zero_element) for launch in launcher.launches)
-    return Lowered(launches, kinds)
+    return Lowered(recorded_launches(compiled.module, session, arrays), kinds)
 
 
 def lowered(

@@ -6,12 +6,10 @@ Tests: tests/vta/relay/c/test_module_network.py.
 import numpy as np
 
 from isa.bulk import decode_fields
-from runtime.devices.idle import IdleDevice
 from runtime.executor.network import DeviceStep, Home, Network, Tensor
+from runtime.executor.recorded import idle_session, recorded_launches
 from runtime.executor.stored_launch import StoredLaunch
 from runtime.memory.array import DeviceArray
-from runtime.memory.device_memory import DeviceMemory
-from runtime.session import Session
 from vta.codegen import Module
 from vta.codegen.metadata import FunctionInfo, ParameterInfo
 from vta.relay.c.host_steps import CExportError
@@ -33,14 +31,11 @@ def module_network(module: Module, function: str | None = None) -> Network:
     refusal = CExportError(f"function {name!r} computes on the host as well; what the accelerator does becomes C")
     if not info.uses_device:
         raise refusal
-    session = Session(module.config, IdleDevice(module.config, DeviceMemory()), record=True)
+    session = idle_session(module.config)
     arrays = [DeviceArray(session, shape, p.dtype) for shape, p in zip(shapes, info.parameters, strict=True)]
-    module[name](*arrays)
+    launches = recorded_launches(module[name], session, arrays)
     if not len(module.streams(session, name)):  # it looks at data, and is not replayed
         raise refusal
-    numbers = {array.allocation: number for number, array in enumerate(arrays)}
-    launcher = session.queue.launcher
-    launches = tuple(StoredLaunch.of(launch, numbers, launcher.zero_element) for launch in launcher.launches)
     tensors, end = [], 0
     for shape, parameter in zip(shapes, info.parameters, strict=True):
         tensors.append(Tensor(parameter.name, shape, parameter.dtype, Home.ARENA, end))
