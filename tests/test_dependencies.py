@@ -15,7 +15,14 @@ IMPORT_NAMES = {"pyvcd": "vcd"}
 """Distribution -> what is imported, where that is another name."""
 
 
-OF_EXTRAS = {"onnx": "onnx", "google": "onnx", "onnxruntime": "onnxruntime", "lightgbm": "tuning", "matplotlib": "plot"}
+OF_EXTRAS = {
+    "onnx": "onnx",
+    "google": "onnx",
+    "onnxruntime": "onnxruntime",
+    "lightgbm": "tuning",
+    "matplotlib": "plot",
+    "distributed": "cluster",
+}
 """What is imported by units that an extra is for -> the extra (protobuf, ``google``, comes with onnx)."""
 
 

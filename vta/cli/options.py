@@ -15,7 +15,7 @@ from isa.config import VTAConfig
 from isa.limits import Limits
 from isa.named_config import CONFIG_VARIABLE, config_of_variable, named_config
 
-__all__ = ["ConfigOption", "LimitsOption", "TargetOption", "chosen_config", "given_config"]
+__all__ = ["ConfigOption", "LimitsOption", "SchedulerOption", "TargetOption", "chosen_config", "given_config"]
 
 ConfigOption = Annotated[
     Path | None,
@@ -29,6 +29,14 @@ TargetOption = Annotated[
     str | None,
     typer.Option(
         "--target", metavar="NAME", help="The device: sim (native), reference (numpy) or tsim (the hardware)."
+    ),
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Measure with the workers of the dask cluster there, as tcp://HOST:8786, instead of processes here.",
     ),
 ]
 

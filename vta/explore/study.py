@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 
+from vta.cluster import Cluster
 from vta.explore.log import Log, digest_of
 from vta.explore.measure import Area, Cycles, Request, Wanted, answer
 from vta.explore.pareto import by_rank, front
@@ -23,7 +25,10 @@ Progress = Callable[[int, int, str], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is measured: where cycles and area come from, whether the clock is, how many points get the dear things."""
+    """What is measured: where cycles and area come from, whether the clock is, how many points get the dear things.
+
+    ``workers`` processes of this computer measure, or those of the dask cluster at ``scheduler``.
+    """
 
     cycles: Cycles = Cycles.PREDICTED
     area: Area = Area.ESTIMATE
@@ -31,6 +36,7 @@ class Plan:
     device: str = "85k"
     budget: int | None = None
     workers: int = 1
+    scheduler: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +151,17 @@ class _Runner:
         """Measure, and keep each answer as soon as it is there."""
         answers: Iterator[tuple[str, Mapping[str, object]]]
         with ExitStack() as stack:
-            if self.plan.workers < 2 or len(missing) < 2:
+            if self.plan.scheduler is None and (self.plan.workers < 2 or len(missing) < 2):
                 answers = ((digest, answer(request)) for digest, request in missing.items())
             else:
-                pool = stack.enter_context(ThreadPoolExecutor(self.plan.workers))
+                ask, workers = _in_a_process, self.plan.workers
+                if self.plan.scheduler is not None:
+                    cluster = Cluster(self.plan.scheduler)
+                    stack.callback(cluster.close)
+                    ask, workers = partial(cluster.ask, _in_a_process), len(cluster)
+                pool = stack.enter_context(ThreadPoolExecutor(workers))
                 stack.callback(lambda: pool.shutdown(cancel_futures=True))
-                futures = {pool.submit(_in_a_process, request): digest for digest, request in missing.items()}
+                futures = {pool.submit(ask, request): digest for digest, request in missing.items()}
                 answers = ((futures[future], future.result()) for future in as_completed(futures))
             for number, (digest, result) in enumerate(answers, 1):
                 request = missing[digest]

@@ -3,7 +3,6 @@
 The simulator has no base registers; so the addresses in the words are moved before it runs them.
 """
 
-
 import numpy as np
 import numpy.typing as npt
 

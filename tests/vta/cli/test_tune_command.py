@@ -52,3 +52,10 @@ def test_what_cannot_be_tuned_is_one_sentence(tmp_path: Path) -> None:
     )
     assert vta(LAYER, "--log", tmp_path) == (1, f"error: {tmp_path}: this is a folder; name a file in it\n")
     assert vta(LAYER, "--trials", "0")[0] == 2
+
+
+def test_a_scheduler_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    code, text = vta(LAYER, "--log", tmp_path / "log", "--scheduler", "nonsense://x")
+    assert code == 1
+    assert text.startswith("error: nonsense://x: no dask scheduler answers there (")
+    assert text.endswith("start one with `dask scheduler`, and workers with `dask worker ADDRESS`\n")

@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from vta.autotvm.errors import TuningError
 from vta.autotvm.library import TEMPLATES
+from vta.autotvm.measure.elsewhere import measured_by
 from vta.autotvm.measure.inputs import MeasureResult
 from vta.autotvm.measure.local import LocalBuilder, LocalRunner, Runner
 from vta.autotvm.measure.pool import Pool, Request
 from vta.autotvm.measure.remote import RPCRunner
 from vta.autotvm.space import ConfigEntity
 from vta.autotvm.task import Task
+from vta.cluster import Cluster
 
 __all__ = ["MeasureOption", "Measuring", "measure_option"]
 
@@ -26,10 +29,11 @@ Measure = Callable[[ConfigEntity], MeasureResult]
 
 @dataclass(frozen=True, slots=True)
 class MeasureOption:
-    """How a tuner measures."""
+    """How a tuner measures; ``scheduler`` is the address of a dask cluster whose workers do it."""
 
     builder: LocalBuilder
     runner: Runner
+    scheduler: str | None = None
 
     def measure(self, task: Task, config: ConfigEntity) -> MeasureResult:
         """Return the cost of a choice, or the error that there was; done in this process."""
@@ -41,16 +45,22 @@ class MeasureOption:
         return Measuring(self)
 
 
-def measure_option(builder: LocalBuilder, runner: Runner) -> MeasureOption:
-    """Return how a tuner measures: what builds choices, and what runs them."""
-    return MeasureOption(builder, runner)
+def measure_option(builder: LocalBuilder, runner: Runner, *, scheduler: str | None = None) -> MeasureOption:
+    """Return how a tuner measures: what builds choices, and what runs them.
+
+    With ``scheduler`` (``tcp://HOST:PORT``), the workers of that dask cluster build and run them, as many at a time as
+    they have threads; records are the same. Raises ``TuningError`` for a runner that asks devices of a farm besides.
+    """
+    if scheduler is not None and not isinstance(runner, LocalRunner):
+        raise TuningError(f"measure_option: workers of {scheduler} measure by LocalRunner, not {type(runner).__name__}")
+    return MeasureOption(builder, runner, scheduler)
 
 
 class Measuring:
     """Measures choices side by side; what is asked for together comes in that order, whoever is done first.
 
     The library's templates are built and run in processes of their own, if the runner is one of this computer. A
-    template of a script is built in this process, because no other one knows it.
+    template of a script is built in this process, because no other one knows it; a cluster cannot measure it.
     """
 
     def __init__(self, option: MeasureOption) -> None:
@@ -58,6 +68,7 @@ class Measuring:
         asked = option.builder.n_parallel
         self._workers = _processors() if asked is None else asked
         self._pool: Pool | None = None
+        self._cluster: Cluster | None = None
         self._building = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -75,6 +86,9 @@ class Measuring:
         if self._pool is not None:
             self._pool.close()
             self._pool = None
+        if self._cluster is not None:
+            self._cluster.close()
+            self._cluster = None
 
     def results(self, task: Task, configs: Sequence[ConfigEntity]) -> Generator[MeasureResult, None, None]:
         """Yield the result of each choice, in their order."""
@@ -82,12 +96,17 @@ class Measuring:
         local = isinstance(option.runner, LocalRunner)
         if not configs:
             return
-        if self._workers == 0 or (local and task.name not in TEMPLATES):
+        if option.scheduler is not None and isinstance(option.runner, LocalRunner):
+            measure, workers = self._in_cluster(task, option.runner, option.scheduler)
+        elif self._workers == 0 or (local and task.name not in TEMPLATES):
             for config in configs:
                 yield option.measure(task, config)
             return
-        measure = self._in_process(task, option.runner) if isinstance(option.runner, LocalRunner) else self._here(task)
-        with ThreadPoolExecutor(self._workers) as threads:
+        elif isinstance(option.runner, LocalRunner):
+            measure, workers = self._in_process(task, option.runner), self._workers
+        else:
+            measure, workers = self._here(task), self._workers
+        with ThreadPoolExecutor(workers) as threads:
             futures = [threads.submit(measure, config) for config in configs]
             try:
                 for future in futures:
@@ -103,6 +122,17 @@ class Measuring:
             self._pool = Pool(self._workers, build_seconds=builder.timeout, run_seconds=runner.timeout)
         pool = self._pool
         return lambda config: pool.measure(Request.of(task, config, runner))
+
+    def _in_cluster(self, task: Task, runner: LocalRunner, scheduler: str) -> tuple[Measure, int]:
+        """Return what measures by the cluster's workers, and how many at a time."""
+        if task.name not in TEMPLATES:
+            raise TuningError(
+                f"{task.name}: the workers of {scheduler} do not know this template of a script; measure it without a "
+                "scheduler"
+            )
+        if self._cluster is None:
+            self._cluster = Cluster(scheduler)
+        return measured_by(self._cluster, task, self._option.builder, runner), len(self._cluster)
 
     def _here(self, task: Task) -> Measure:
         """Return what builds choices here, one at a time, and waits for devices elsewhere, for many at a time."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from vta.cli.options import ConfigOption, chosen_config
+from vta.cli.options import ConfigOption, SchedulerOption, chosen_config
 from vta.cli.reporting import UserError, reported, require_place
 from vta.cli.settings import HardwareOption, SetOption, settings
 from vta.cli.style import Screen, plain, say
@@ -55,6 +55,7 @@ def explore(
         int | None, typer.Option("--budget", min=1, help="Give tsim, yosys and Fmax to so many configurations alone.")
     ] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes.")] = 1,
+    scheduler: SchedulerOption = None,
     log: Annotated[
         Path | None, typer.Option("--log", metavar="FILE", help="JSON lines that a run goes on from.")
     ] = None,
@@ -77,7 +78,7 @@ def explore(
             _require_matplotlib(png)
         changes = settings(sets, file=hardware_file)
         points = points_of(sweep or (), changes.applied(chosen_config(config, None)), changes.hardware)
-        plan = Plan(cycles=cycles, area=area, fmax=fmax, budget=budget, workers=workers)
+        plan = Plan(cycles=cycles, area=area, fmax=fmax, budget=budget, workers=workers, scheduler=scheduler)
         chosen = workload_of(workload)
         with _progress() as told:
             outcomes = explored(points, chosen, plan, Log(log), told)

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from vta.cli.layer_text import is_layer_text, layer_of
 from vta.cli.networks import ShapeOption, shapes_of
-from vta.cli.options import ConfigOption, chosen_config
+from vta.cli.options import ConfigOption, SchedulerOption, chosen_config
 from vta.cli.progress import TerminalConsole
 from vta.cli.reporting import UserError, counted, reported, require_file, require_place
 from vta.cli.settings import DataWidthOption, HardwareOption, LatencyOption, SetOption, settings
@@ -60,6 +60,7 @@ def tune(
     workers: Annotated[
         int | None, typer.Option("--workers", min=0, help="Processes (default: as many as processors; 0: this one).")
     ] = None,
+    scheduler: SchedulerOption = None,
     log: Annotated[
         Path, typer.Option("--log", metavar="FILE", help="The records; one that is there is gone on with.")
     ] = Path("tuning.log"),
@@ -80,7 +81,7 @@ def tune(
         base = chosen_config(config, None)
         env = Environment(made.applied(base), hardware=made.setup)
         tasks = _tasks(subject, env, shape)
-        option = measure_option(LocalBuilder(n_parallel=workers), LocalRunner())
+        option = measure_option(LocalBuilder(n_parallel=workers), LocalRunner(), scheduler=scheduler)
         search = _Search(tuner, trials, seed, log)
         with _progress(len(tasks) * trials) as told:
             for number, task in enumerate(tasks, 1):

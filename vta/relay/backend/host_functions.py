@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from runtime.executor.fused import FusedSteps
 from runtime.executor.network import Network
-from vta.relay.backend.lower import sources_digest
 from vta.relay.backend.workers import in_workers
 from vta.relay.host.functions import compiled, functions
 from vta.relay.host.groups import PAYS, groups
 from vta.relay.host.recipe import Recipe
+from vta.sources import compiler_digest
 
 __all__ = ["host_functions"]
 
@@ -37,4 +37,4 @@ def host_functions(
             return [*map(compiled, recipes)]
         return [*in_workers(compiled, recipes, number)]
 
-    return functions(found, sources_digest(), cache=cache, compile_all=compile_all)
+    return functions(found, compiler_digest(), cache=cache, compile_all=compile_all)

@@ -6,17 +6,11 @@ memory port, and the sources of the compiler; one that is damaged, or whose chec
 Tests: tests/vta/relay/backend/test_lower.py.
 """
 
-import functools
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-import isa
-import runtime
-import vta
 from isa.errors import VTAError
 from runtime.executor.container import ContainerError, network_from_bytes, network_to_bytes
 from runtime.executor.network import DeviceStep, Home, Network, Tensor
@@ -26,13 +20,14 @@ from runtime.memory.array import DeviceArray
 from runtime.native.cache import cached
 from vta.environment import Environment
 from vta.relay.backend.workers import in_workers
+from vta.sources import compiler_digest
 from vta.topi.core.memory_port import bus_of
 from vta.topi.core.operator import Operator
 from vta.topi.core.operator import compile as compile_operator
 from vta.topi.core.sizes import sizes
 from vta.topi.core.tuned import tuned_tiles
 
-__all__ = ["Lowered", "lowered", "lowered_here", "sources_digest"]
+__all__ = ["Lowered", "lowered", "lowered_here"]
 
 _KIND = "networks"
 _ALIGNMENT = 4096
@@ -98,7 +93,7 @@ class _Request:
     @property
     def key(self) -> str:
         """What decides the launches."""
-        return f"{self.operator!r}\n{self.env.config.digest}\n{bus_of(self.env)}\n{self.tiles!r}\n{sources_digest()}"
+        return f"{self.operator!r}\n{self.env.config.digest}\n{bus_of(self.env)}\n{self.tiles!r}\n{compiler_digest()}"
 
 
 def _compiled(requests: Sequence[_Request], jobs: int) -> Iterator[Lowered | str]:
@@ -120,17 +115,6 @@ def _tried(request: _Request) -> Lowered | str:
 
 class _NotKeptError(VTAError):
     """Nothing is kept."""
-
-
-@functools.cache
-def sources_digest() -> str:
-    """Return a digest of the Python files that decide what an operator becomes."""
-    digest = hashlib.sha256()
-    for package in (isa, runtime, vta):
-        folder = Path(package.__path__[0])
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(f"{path.relative_to(folder)}\n".encode() + path.read_bytes())
-    return digest.hexdigest()
 
 
 def _kept(request: _Request) -> Lowered | None:
