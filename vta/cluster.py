@@ -7,8 +7,11 @@ Workers must have this toolchain with the very same files, or cycles of two kind
 with every answer. A worker that dies costs time alone: dask asks another one. Tests: tests/vta/front/test_cluster.py.
 """
 
+import asyncio
+import contextlib
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -52,24 +55,23 @@ class Cluster:
     """
 
     def __init__(self, address: str, *, patience: float = 30.0) -> None:
-        distributed = _distributed()
+        _distributed()
         self.address, self.patience = address, patience
+        self._client: Any = None
+        # dask's client is used from one loop of our own: waiting there has an end, whatever becomes of the scheduler.
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="cluster", daemon=True)
+        self._thread.start()
         try:
-            self._client = distributed.Client(address, timeout=min(patience, 10.0), set_as_default=False)
-        except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:  # of addresses of all kinds
-            raise ClusterError(
-                f"{address}: no dask scheduler answers there ({_first_line(error)}); start one with `dask scheduler`, "
-                "and workers with `dask worker ADDRESS`"
-            ) from None
-        try:
-            self._check()
+            self._here(self._connect())
+            self._here(self._check())
         except BaseException:
             self.close()
             raise
 
     def __len__(self) -> int:
         """Return how many things the workers do at a time, at least 1."""
-        return max(1, sum(int(threads) for threads in self._client.nthreads().values()))
+        return max(1, self._here(self._threads()))
 
     def ask(self, function: Callable[[_Q], _A], request: _Q) -> _A:
         """Return ``function(request)``, done by a worker; ``function`` is importable by its module and name.
@@ -78,15 +80,12 @@ class Cluster:
         tried died, ``ClusterError`` if there is no worker for ``patience`` seconds, or the scheduler is gone.
         """
         distributed = _distributed()
-        future = self._client.submit(_answer, function, request, toolchain_digest(), pure=False)
         try:
-            answer = self._awaited(future)
+            answer = self._here(self._asked(function, request))
         except distributed.scheduler.KilledWorker as error:
             raise DeadWorkersError(f"{self.address}: the workers that were asked died ({_first_line(error)})") from None
         except (distributed.client.FutureCancelledError, distributed.comm.CommClosedError):
             raise ClusterError(f"{self.address}: the scheduler is gone") from None
-        finally:
-            future.release()
         if isinstance(answer, _Stranger):
             raise ClusterError(_refusal(self.address, answer.digest))
         done: _A = answer
@@ -94,18 +93,53 @@ class Cluster:
 
     def close(self) -> None:
         """Forget what was asked and not answered, and let the cluster go; its workers stay."""
-        self._client.close(timeout=5)
+        if self._loop.is_closed():
+            return
+        self._here(self._disconnect())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
-    def _check(self) -> None:
+    def _here(self, waiting: Coroutine[Any, Any, _A]) -> _A:
+        """Wait for what is done in the loop's thread."""
+        return asyncio.run_coroutine_threadsafe(waiting, self._loop).result()
+
+    async def _connect(self) -> None:
         distributed = _distributed()
         try:
-            self._client.wait_for_workers(1, timeout=self.patience)
-        except (TimeoutError, distributed.comm.CommClosedError):
+            self._client = distributed.Client(
+                self.address, asynchronous=True, set_as_default=False, timeout=min(self.patience, 10.0)
+            )
+            await self._client
+        except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:  # of addresses of all kinds
             raise ClusterError(
-                f"{self.address}: the scheduler has no worker after {self.patience:g} s; start some with `dask worker "
-                f"{self.address}`"
+                f"{self.address}: no dask scheduler answers there ({_first_line(error)}); start one with `dask "
+                "scheduler`, and workers with `dask worker ADDRESS`"
             ) from None
-        for worker, said in self._client.run(_identity, on_error="return").items():
+
+    async def _disconnect(self) -> None:
+        if self._client is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._client.close(timeout=_LOOK_SECONDS), 2 * _LOOK_SECONDS)
+        mine = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in mine:
+            task.cancel()
+        await asyncio.gather(*mine, return_exceptions=True)
+
+    async def _check(self) -> None:
+        begin = time.monotonic()
+        while not await self._threads():
+            if time.monotonic() - begin > self.patience:
+                raise ClusterError(
+                    f"{self.address}: the scheduler has no worker after {self.patience:g} s; start some with `dask "
+                    f"worker {self.address}`"
+                )
+            await asyncio.sleep(0.1)
+        try:
+            said_by = await asyncio.wait_for(self._client.run(_identity, on_error="return"), self.patience)
+        except TimeoutError:
+            raise ClusterError(f"{self.address}: workers do not answer within {self.patience:g} s") from None
+        for worker, said in said_by.items():
             if isinstance(said, ModuleNotFoundError):
                 raise ClusterError(f"{worker}: this worker has no vta-toolchain ({said}); install it there")
             if isinstance(said, BaseException):
@@ -113,21 +147,36 @@ class Cluster:
             if said != toolchain_digest():
                 raise ClusterError(_refusal(worker, said))
 
-    def _awaited(self, future: Any) -> Any:
+    async def _threads(self) -> int:
+        """Return how many threads the workers have in all: 0 without any, or if the scheduler does not say."""
+        distributed = _distributed()
+        if self._client.status != "running":
+            return 0
+        try:
+            counts = await asyncio.wait_for(self._client.nthreads(), _LOOK_SECONDS)
+        except (OSError, TimeoutError, distributed.comm.CommClosedError):
+            return 0
+        return sum(int(count) for count in counts.values())
+
+    async def _asked(self, function: Callable[[Any], Any], request: Any) -> Any:
+        future = self._client.submit(_answer, function, request, toolchain_digest(), pure=False)
+        answer = asyncio.ensure_future(future.result())
         last_seen = time.monotonic()
-        while True:
-            try:
-                return future.result(timeout=_LOOK_SECONDS)
-            except TimeoutError:
-                if future.done():  # the function's own
-                    raise
-            if self._client.status == "running" and self._client.nthreads():
-                last_seen = time.monotonic()
-            elif time.monotonic() - last_seen > self.patience:
-                raise ClusterError(
-                    f"{self.address}: there was no worker for {self.patience:g} s; start some with `dask worker "
-                    f"{self.address}` and do this again"
-                )
+        try:
+            while True:
+                done, _ = await asyncio.wait([answer], timeout=_LOOK_SECONDS)
+                if done:
+                    return answer.result()
+                if await self._threads():
+                    last_seen = time.monotonic()
+                elif time.monotonic() - last_seen > self.patience:
+                    raise ClusterError(
+                        f"{self.address}: there was no worker for {self.patience:g} s; start some with `dask worker "
+                        f"{self.address}` and do this again"
+                    )
+        finally:
+            answer.cancel()
+            future.release()
 
 
 def _distributed() -> Any:  # it has no type hints that mypy sees without it

@@ -96,6 +96,8 @@ def test_a_cluster_without_workers_is_refused_and_one_that_loses_them_does_not_h
     with local_cluster(1) as running:
         cluster = Cluster(running.scheduler_address, patience=1)
         running.scale(0)
+        while running.scheduler.workers:
+            time.sleep(0.05)
         with pytest.raises(ClusterError, match=r": there was no worker for 1 s; start some with `dask worker "):
             cluster.ask(abs, -1)
         cluster.close()

@@ -16,7 +16,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).mkdir()
         (tmp_path / name / "one.py").write_text("x = 1\n")
     monkeypatch.setattr(vta.sources, "__file__", str(tmp_path / "vta" / "sources.py"))
-    monkeypatch.setattr(vta.sources, "_digest", vta.sources._digest.__wrapped__)  # noqa: SLF001  # it keeps what it found
+    monkeypatch.setattr(vta.sources, "_digest", vta.sources._digest.__wrapped__)  # it keeps what it found
     return tmp_path
 
 
