@@ -17,7 +17,7 @@ from vta.codegen.expressions import emit_expr, emit_offset, emit_place, first_ne
 from vta.codegen.llvm_types import I8, I64, POINTER, CodegenError, Value, bytes_of, constant, register_type
 from vta.codegen.runtime_calls import DMA_CALLS
 from vta.codegen.scope import FunctionScope
-from vta.tir.blocks import unlowered_block
+from vta.tir.blocks import misplaced, unlowered_block
 from vta.tir.deep import deep
 from vta.tir.dtype import INT64
 from vta.tir.expr import Builtin, Call, Expr, IntImm, IterVar, StringImm, Var
@@ -33,8 +33,12 @@ from vta.tir.stmt import (
     For,
     IfThenElse,
     LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
 )  # fmt: skip
 from vta.tir.traverse import walk
 
@@ -78,6 +82,10 @@ def emit_stmt(scope: FunctionScope, stmt: Stmt) -> None:
                 raise CodegenError(f"{scope.where}: buffer {stmt.buffer.name!r} is not flattened yet")
             case Block():
                 raise unlowered_block(stmt)
+            case While():
+                _emit_while(scope, stmt)
+            case Prefetch() | ProducerStore() | ProducerRealize():
+                raise misplaced(stmt)
             case _:
                 assert_never(stmt)
 
@@ -101,6 +109,18 @@ def _emit_loop(scope: FunctionScope, loop: For) -> None:
     following = builder.add(counter, constant(dtype, 1), flags=["nsw"])
     counter.add_incoming(following, builder.block)
     builder.cbranch(builder.icmp_signed("<", following, end), body, done)
+    builder.position_at_end(done)
+
+
+def _emit_while(scope: FunctionScope, loop: While) -> None:
+    builder = scope.builder
+    test, body, done = (scope.function.append_basic_block(name) for name in ("test", "again", "done"))
+    builder.branch(test)
+    builder.position_at_end(test)
+    builder.cbranch(emit_expr(scope, loop.condition), body, done)
+    builder.position_at_end(body)
+    emit_stmt(scope, loop.body)
+    builder.branch(test)
     builder.position_at_end(done)
 
 

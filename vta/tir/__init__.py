@@ -83,18 +83,23 @@ from vta.tir.stmt import (
     For,
     IfThenElse,
     LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
 )
 from vta.tir.structural import structural_equal
 from vta.tir.verify import verify
 
 __all__ = [
     "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "Allocate", "And", "AssertStmt", "AttrStmt", "Broadcast", "Buffer",
-    "BufferLoad", "BufferRealize", "BufferStore", "Call", "Cast", "CommReducer", "Div", "Evaluate", "Expr", "FloatImm",
-    "FloorDiv", "FloorMod", "For", "IRModule", "IfThenElse", "IntImm", "IterVar", "Let", "LetStmt", "Max", "Min", "Mod",
-    "Mul", "Not", "Or", "PrimFunc", "ProducerLoad", "Ramp", "Range", "Reduce", "Select", "SeqStmt", "Stmt", "StringImm",
-    "Sub", "Var", "abs", "all", "any", "ceil", "const", "convert", "decl_buffer", "exp", "floor", "floordiv",
-    "floormod", "if_then_else", "likely", "log", "max", "max_value", "min", "min_value", "power", "round", "run_func",
-    "select", "sigmoid", "sqrt", "structural_equal", "tanh", "to_text", "trunc", "truncdiv", "truncmod", "verify",
+    "BufferLoad", "BufferRealize", "BufferStore", "Call", "Cast", "CommReducer", "Div", "Evaluate", "Expr",
+    "FloatImm", "FloorDiv", "FloorMod", "For", "IRModule", "IfThenElse", "IntImm", "IterVar", "Let", "LetStmt",
+    "Max", "Min", "Mod", "Mul", "Not", "Or", "Prefetch", "PrimFunc", "ProducerLoad", "ProducerRealize",
+    "ProducerStore", "Ramp", "Range", "Reduce", "Select", "SeqStmt", "Stmt", "StringImm", "Sub", "Var", "While",
+    "abs", "all", "any", "ceil", "const", "convert", "decl_buffer", "exp", "floor", "floordiv", "floormod",
+    "if_then_else", "likely", "log", "max", "max_value", "min", "min_value", "power", "round", "run_func", "select",
+    "sigmoid", "sqrt", "structural_equal", "tanh", "to_text", "trunc", "truncdiv", "truncmod", "verify",
 ]  # fmt: skip

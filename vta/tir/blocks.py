@@ -10,7 +10,19 @@ from collections.abc import Iterator, Sequence
 from isa.errors import VTAError
 from vta.tir.buffer import Buffer
 from vta.tir.expr import And, BufferLoad, Expr, IntImm, IterKind, IterVar, Range, Var, binary, const
-from vta.tir.stmt import Block, BufferRealize, BufferStore, For, IfThenElse, Stmt, seq
+from vta.tir.stmt import (
+    Block,
+    BufferRealize,
+    BufferStore,
+    For,
+    IfThenElse,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
+    Stmt,
+    While,
+    seq,
+)
 from vta.tir.traverse import map_stmt, substitute, walk
 
 __all__ = [
@@ -19,6 +31,7 @@ __all__ = [
     "block_reads",
     "block_writes",
     "blocks_in",
+    "misplaced",
     "reduce_axes",
     "unlowered_block",
     "without_blocks",
@@ -32,6 +45,19 @@ class BlockError(VTAError, ValueError):
 def unlowered_block(block: Block) -> BlockError:
     """Return the error of a block that should have been lowered."""
     return BlockError(f"block {block.name!r} is left; LowerBlocks must run before this pass")
+
+
+def misplaced(stmt: While | Prefetch | ProducerStore | ProducerRealize) -> BlockError:
+    """Return the error of a statement that is not for where it stands."""
+    match stmt:
+        case While():
+            return BlockError(
+                "a while loop is for programs of the host; in one of the accelerator, loops have a number of iterations"
+            )
+        case Prefetch():
+            return BlockError(f"a prefetch of {stmt.buffer.name!r} is left; StorageFlatten drops it")
+        case _:
+            return BlockError(f"tensor {stmt.producer.name!r} has no memory yet; lower the schedule first")
 
 
 def reduce_axes(block: Block) -> list[tuple[IterVar, Expr]]:

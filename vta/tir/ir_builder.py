@@ -42,6 +42,7 @@ from vta.tir.stmt import (
     IfThenElse,
     LetStmt,
     Stmt,
+    While,
     seq,
 )
 
@@ -177,6 +178,13 @@ class IRBuilder:
     def new_scope(self) -> Iterator[None]:
         """Write a block of its own: what is wrapped around the rest of it ends with it."""
         with self._block(lambda body: body):
+            yield
+
+    @contextmanager
+    def while_loop(self, condition: ExprLike) -> Iterator[None]:
+        """Write what is done again and again, as long as ``condition`` holds."""
+        test = ops.all(condition)
+        with self._block(lambda body: While(test, body)):
             yield
 
     @contextmanager

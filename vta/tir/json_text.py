@@ -39,7 +39,7 @@ _CLASSES: Mapping[str, type] = {
     for kind in (
         *(getattr(nodes, name) for name in nodes.__all__ if name not in ("DataProducer", "Expr", "ProducerLoad")),
         *(getattr(arithmetic, name) for name in arithmetic.__all__ if name not in ("Binary", "Compare", "Pair")),
-        *(getattr(stmt, name) for name in stmt.__all__),
+        *(getattr(stmt, name) for name in stmt.__all__ if not name.startswith("Producer")),
         Buffer, CommReducer, IRModule, IterVar, Origin, PrimFunc, Range,
     )
     if isinstance(kind, type) and hasattr(kind, "__dataclass_fields__")

@@ -62,8 +62,12 @@ from vta.tir.stmt import (
     ForKind,
     IfThenElse,
     LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
 )
 
 __all__ = ["to_text"]
@@ -97,7 +101,7 @@ def to_text(node: PrimFunc | IRModule | Stmt | Expr) -> str:
             return _Printer().function(node)
         case (
             BufferStore() | Evaluate() | For() | SeqStmt() | AttrStmt() | Allocate() | BufferRealize() | LetStmt()
-            | IfThenElse() | AssertStmt() | Block()
+            | IfThenElse() | AssertStmt() | Block() | While() | Prefetch() | ProducerStore() | ProducerRealize()
         ):  # fmt: skip
             return _Printer().text(node)
         case _:
@@ -248,6 +252,9 @@ class _Printer:
         low = self.expr(domain.min)
         return f"{low}:{self.expr(domain.min + domain.extent)}"
 
+    def _ranges(self, bounds: Iterable[Range]) -> str:
+        return ", ".join([self._range(bound) for bound in bounds])
+
     # Statements
 
     def text(self, stmt: Stmt) -> str:
@@ -276,9 +283,9 @@ class _Printer:
             case IfThenElse():
                 self._branches(stmt, indent)
             case BufferRealize():
-                bounds = ", ".join([self._range(bound) for bound in stmt.bounds])
                 self.lines.append(
-                    f"{indent}realize({self.buffer(stmt.buffer)}, [{bounds}], {self.expr(stmt.condition)} {{"
+                    f"{indent}realize({self.buffer(stmt.buffer)}, [{self._ranges(stmt.bounds)}], "
+                    f"{self.expr(stmt.condition)} {{"
                 )
                 self.statement(stmt.body, indent + "  ")
                 self.lines.append(f"{indent}}})")
@@ -293,6 +300,18 @@ class _Printer:
                 self._body(header, "", stmt.body, indent)
             case Block():
                 self._block(stmt, indent)
+            case While():
+                self.lines.append(f"{indent}while {self.expr(stmt.condition)} {{")
+                self.statement(stmt.body, indent + "  ")
+                self.lines.append(f"{indent}}}")
+            case Prefetch():
+                self.lines.append(f"{indent}prefetch {self.buffer(stmt.buffer)}[{self._ranges(stmt.bounds)}]")
+            case ProducerStore():
+                self.lines.append(f"{indent}{stmt.producer.name}[{self.exprs(stmt.indices)}] = {self.expr(stmt.value)}")
+            case ProducerRealize():
+                self.lines.append(f"{indent}producer_realize {stmt.producer.name}([{self._ranges(stmt.bounds)}]) {{")
+                self.statement(stmt.body, indent + "  ")
+                self.lines.append(f"{indent}}}")
             case _:
                 assert_never(stmt)
 

@@ -14,11 +14,12 @@ from typing import TypeAlias
 from isa.origin import Origin
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import BOOL, DType
-from vta.tir.expr import Expr, IntImm, IterVar, Node, Range, StringImm, Var, convert
+from vta.tir.expr import DataProducer, Expr, IntImm, IterVar, Node, Range, StringImm, Var, convert
 
 __all__ = [
     "Allocate", "AssertStmt", "AttrKey", "AttrStmt", "Block", "BufferRealize", "BufferStore", "Evaluate", "For",
-    "ForKind", "IfThenElse", "LetStmt", "SeqStmt", "Stmt", "is_noop", "seq", "stmt_list",
+    "ForKind", "IfThenElse", "LetStmt", "Prefetch", "ProducerRealize", "ProducerStore", "SeqStmt", "Stmt", "While",
+    "is_noop", "seq", "stmt_list",
 ]  # fmt: skip
 
 _TRUE = IntImm(1, BOOL)
@@ -68,7 +69,7 @@ def _settle_all(stmt: object, name: str) -> None:
         object.__setattr__(stmt, name, tuple(map(convert, values)))
 
 
-def _condition_first(stmt: Allocate | BufferRealize) -> None:
+def _condition_first(stmt: Allocate | BufferRealize | ProducerRealize) -> None:
     """Let a new statement that was given its condition first have both in their places."""
     if not isinstance(stmt.body, Stmt):
         condition: object = stmt.body
@@ -120,6 +121,65 @@ class For:
             object.__setattr__(self, "kind", kind)
         _settle(self, "min", self.loop_var.dtype)
         _settle(self, "extent", self.loop_var.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """``body`` again and again, as long as ``condition`` holds before it; host programs only."""
+
+    condition: Expr
+    body: Stmt
+    origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        _settle(self, "condition")
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """A hint that ``bounds`` of ``buffer`` will be read soon; it computes nothing."""
+
+    buffer: Buffer
+    bounds: tuple[Range, ...]
+    origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if type(self.bounds) is not tuple:
+            object.__setattr__(self, "bounds", tuple(self.bounds))
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerStore:
+    """``producer[indices] = value`` of a tensor that has no buffer yet; lowering replaces it by a ``BufferStore``."""
+
+    producer: DataProducer
+    value: Expr
+    indices: tuple[Expr, ...]
+    origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        _settle(self, "value", self.producer.dtype)
+        _settle_all(self, "indices")
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerRealize:
+    """``bounds`` of a tensor exist in memory ``storage_scope`` while ``body`` runs, before it has a buffer.
+
+    Also in TVM's order, ``condition`` before ``body``.
+    """
+
+    producer: DataProducer
+    bounds: tuple[Range, ...]
+    body: Stmt
+    condition: Expr = _TRUE
+    storage_scope: str = ""
+    origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if type(self.bounds) is not tuple:
+            object.__setattr__(self, "bounds", tuple(self.bounds))
+        _condition_first(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +343,8 @@ class Block:
 
 
 Stmt: TypeAlias = (
-    BufferStore | Evaluate | For | SeqStmt | AttrStmt | Allocate | BufferRealize | LetStmt | IfThenElse | AssertStmt
-    | Block
+    BufferStore | Evaluate | For | While | SeqStmt | AttrStmt | Allocate | BufferRealize | LetStmt | IfThenElse
+    | AssertStmt | Block | Prefetch | ProducerStore | ProducerRealize
 )  # fmt: skip
 
 

@@ -48,8 +48,12 @@ from vta.tir.stmt import (
     For,
     IfThenElse,
     LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
     seq,
 )
 
@@ -101,7 +105,7 @@ def _domains(axes: tuple[IterVar, ...]) -> Iterator[Expr]:
 def children(node: TirNode) -> tuple[TirNode, ...]:
     """Return the direct children of a statement or expression, in the order in which they are printed."""
     match node:
-        case BufferStore():
+        case BufferStore() | ProducerStore():
             return (*node.indices, node.value)
         case Evaluate():
             return (node.value,)
@@ -115,8 +119,12 @@ def children(node: TirNode) -> tuple[TirNode, ...]:
             return (node.condition, node.then_case, *([] if node.else_case is None else [node.else_case]))
         case Allocate():
             return (*node.extents, node.condition, node.body)
-        case BufferRealize():
+        case BufferRealize() | ProducerRealize():
             return (*(e for r in node.bounds for e in (r.min, r.extent)), node.condition, node.body)
+        case Prefetch():
+            return tuple(e for r in node.bounds for e in (r.min, r.extent))
+        case While():
+            return (node.condition, node.body)
         case LetStmt():
             return (node.value, node.body)
         case AssertStmt():
@@ -266,7 +274,11 @@ def map_stmt_children(stmt: _S, on_stmt: OnStmt, on_expr: OnExpr) -> _S | Stmt:
         case Allocate():
             extents, condition = _map_tuple(on_expr, stmt.extents), on_expr(stmt.condition)
             return _changed(stmt, extents=extents, condition=condition, body=on_stmt(stmt.body))
-        case BufferRealize():
+        case While():
+            return _changed(stmt, condition=on_expr(stmt.condition), body=on_stmt(stmt.body))
+        case Prefetch():
+            return _changed(stmt, bounds=_map_bounds(on_expr, stmt.bounds))
+        case BufferRealize() | ProducerRealize():
             bounds = _map_bounds(on_expr, stmt.bounds)
             condition = on_expr(stmt.condition)
             return _changed(stmt, bounds=bounds, condition=condition, body=on_stmt(stmt.body))
@@ -276,6 +288,8 @@ def map_stmt_children(stmt: _S, on_stmt: OnStmt, on_expr: OnExpr) -> _S | Stmt:
             values, predicate = _map_tuple(on_expr, stmt.values), on_expr(stmt.predicate)
             init = None if stmt.init is None else on_stmt(stmt.init)
             return _changed(stmt, values=values, predicate=predicate, init=init, body=on_stmt(stmt.body))
+        case ProducerStore():
+            return _changed(stmt, indices=_map_tuple(on_expr, stmt.indices), value=on_expr(stmt.value))
         case _:
             assert_never(stmt)
 

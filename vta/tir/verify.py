@@ -51,8 +51,12 @@ from vta.tir.stmt import (
     For,
     IfThenElse,
     LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
 )
 from vta.tir.traverse import expr_children, free_vars
 
@@ -145,6 +149,16 @@ class _Checker:
                 self.statement(stmt.body)
             case Block():
                 self._block(stmt)
+            case While():
+                self._condition(stmt.condition)
+                self.statement(stmt.body)
+            case Prefetch():
+                self._memory(stmt.buffer)
+                for bound in stmt.bounds:
+                    self.expr(bound.min)
+                    self.expr(bound.extent)
+            case ProducerStore() | ProducerRealize():
+                self._fail(f"{type(stmt).__name__} of {stmt.producer.name!r} belongs to te; lowering replaces it")
             case _:
                 assert_never(stmt)
 

@@ -22,6 +22,7 @@ from vta.tir.stmt import (
     LetStmt,
     SeqStmt,
     Stmt,
+    While,
 )  # fmt: skip
 
 __all__ = ["ALIGNMENT", "emit_stmt"]
@@ -58,6 +59,8 @@ def emit_stmt(scope: Scope, stmt: Stmt, used: int) -> int:
                 return emit_stmt(scope, stmt.body, used)
         case IfThenElse():
             return _emit_if(scope, stmt, used)
+        case While():
+            return _emit_while(scope, stmt, used)
         case Allocate():
             return _emit_allocate(scope, stmt, used)
         case _:
@@ -70,6 +73,12 @@ def _emit_loop(scope: Scope, loop: For, used: int) -> int:
     name = scope.names[loop.loop_var] = scope.writer.named_like(loop.loop_var.name)
     end = extent if begin == "0" else f"{begin} + {extent}"
     with scope.writer.block(f"for ({kind} {name} = {begin}; {name} < {end}; ++{name}) {{", of_statements=True):
+        return emit_stmt(scope, loop.body, used)
+
+
+def _emit_while(scope: Scope, loop: While, used: int) -> int:
+    with scope.writer.block("for (;;) {", of_statements=True):
+        scope.writer.line(f"if (!({emit_expr(scope, loop.condition)})) break;")
         return emit_stmt(scope, loop.body, used)
 
 

@@ -34,7 +34,7 @@ from typing import assert_never
 
 from isa.config import VTAConfig
 from vta.passes.pragma import SYNC_PRAGMA, is_pragma
-from vta.tir.blocks import unlowered_block
+from vta.tir.blocks import misplaced, unlowered_block
 from vta.tir.deep import deep
 from vta.tir.effects import reads_memory
 from vta.tir.expr import Builtin, Call, Expr, IntImm, StringImm
@@ -51,8 +51,12 @@ from vta.tir.stmt import (
     For,
     IfThenElse,
     LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
     seq,
 )
 from vta.tir.traverse import walk
@@ -111,6 +115,8 @@ def _lift(stmt: Stmt, key: str) -> tuple[Stmt, _Lifted | None]:
             return stmt, None
         case Block():
             raise unlowered_block(stmt)
+        case While() | Prefetch() | ProducerStore() | ProducerRealize():
+            raise misplaced(stmt)
         case _:
             assert_never(stmt)
 

@@ -57,6 +57,9 @@ from vta.tir.stmt import (
     IfThenElse,
     LetStmt,
     Stmt,
+    While,
+    is_noop,
+    seq,
 )
 from vta.tir.traverse import expr_children, map_stmt_children, substitute
 
@@ -106,6 +109,12 @@ class _Checker:
                 self.realized[stmt.buffer] = stmt.bounds
             case IfThenElse():
                 return self._branches(stmt)
+            case While():
+                reads = list(_reads((stmt.condition,)))
+                again = self._checked(stmt, Evaluate(IntImm(0)), reads)
+                body = self.visit(stmt.body)
+                new = stmt if body is stmt.body and is_noop(again) else replace(stmt, body=seq([body, again]))
+                return self._checked(stmt, new, reads)
             case _:
                 pass
         inside = map_stmt_children(stmt, self.visit, lambda expr: expr)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from vta.arith.linear import detect_linear_equation
 from vta.tir.expr import BufferLoad, Expr, IntImm, Var, same
-from vta.tir.stmt import BufferStore, For, Stmt
+from vta.tir.stmt import BufferStore, For, Stmt, While
 from vta.tir.traverse import children, walk
 
 __all__ = ["can_run_in_place", "is_injective"]
@@ -28,6 +28,8 @@ def can_run_in_place(stmt: Stmt, dst: Var, src: Var) -> bool:
     allowed = {id(node) for node in walk(store.value) if isinstance(node, BufferLoad) and _matches(node, store)}
     for node in walk(stmt):
         match node:
+            case While():
+                return False
             case Var() if node is dst or node is src:
                 return False
             case BufferLoad() if node.buffer.data is dst or any(_loads(index) for index in node.indices):

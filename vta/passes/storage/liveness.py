@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import assert_never
 
-from vta.tir.blocks import unlowered_block
+from vta.tir.blocks import misplaced, unlowered_block
 from vta.tir.buffer import Buffer
 from vta.tir.deep import deep
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, Var
@@ -28,8 +28,12 @@ from vta.tir.stmt import (
     ForKind,
     IfThenElse,
     LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
 )
 from vta.tir.traverse import children, expr_children
 
@@ -104,7 +108,7 @@ class _Walker:
                 self.allocations[stmt.buffer_var] = stmt
                 self.levels[stmt.buffer_var] = len(self.open_levels)
                 self.visit(stmt.body)
-            case For() | IfThenElse() | LetStmt() | AssertStmt():
+            case For() | While() | IfThenElse() | LetStmt() | AssertStmt():
                 self._visit_compound(stmt)
             case AttrStmt() if is_attach_scope(stmt):
                 self._visit_compound(stmt)
@@ -114,6 +118,8 @@ class _Walker:
                         self.visit(child)
             case Block():
                 raise unlowered_block(stmt)
+            case Prefetch() | ProducerStore() | ProducerRealize():
+                raise misplaced(stmt)
             case _:
                 assert_never(stmt)
 

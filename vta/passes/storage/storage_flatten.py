@@ -49,7 +49,7 @@ from vta.tir.deep import deep
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, IterVar, PointerType, Range, Var
 from vta.tir.func import PrimFunc
 from vta.tir.printer import to_text
-from vta.tir.stmt import Allocate, AttrKey, AttrStmt, BufferRealize, BufferStore, Evaluate, For, Stmt
+from vta.tir.stmt import Allocate, AttrKey, AttrStmt, BufferRealize, BufferStore, Evaluate, For, Prefetch, Stmt
 from vta.tir.traverse import map_expr, map_stmt_children, walk
 
 __all__ = ["storage_flatten"]
@@ -141,6 +141,8 @@ class _Flattener:
                 return self._bind(stmt, view, target)
             case AttrStmt(key=AttrKey.STORAGE_ALIGN):
                 return self.visit(stmt.body)
+            case Prefetch():
+                return Evaluate(IntImm(0), self.origin)
             case BufferStore():
                 flat = self._known(stmt.buffer)
                 index = self._index(flat, tuple(map(self.expr, stmt.indices)))

@@ -23,7 +23,7 @@ from vta.passes.coproc_axis import is_coproc_scope
 from vta.passes.sync.access import Extent, MemoryAccess, accesses, relaxed
 from vta.passes.sync.calls import is_sync, read_barrier, write_barrier
 from vta.passes.sync.insertions import Insertions
-from vta.tir.blocks import unlowered_block
+from vta.tir.blocks import misplaced, unlowered_block
 from vta.tir.deep import deep
 from vta.tir.expr import Expr, IntImm, IterVar, Max, Min, Range, Var, binary
 from vta.tir.stmt import (
@@ -38,8 +38,12 @@ from vta.tir.stmt import (
     For,
     IfThenElse,
     LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
 )
 from vta.tir.traverse import children
 
@@ -146,6 +150,8 @@ class _BarrierPlanner:
                 return self.visit(stmt.body)
             case Block():
                 raise unlowered_block(stmt)
+            case While() | Prefetch() | ProducerStore() | ProducerRealize():
+                raise misplaced(stmt)
             case _:
                 assert_never(stmt)
 
@@ -179,6 +185,8 @@ class _BarrierPlanner:
                 return _Touches(written=tuple(a for a in found if a.write), used=found)
             case Block():
                 raise unlowered_block(stmt)
+            case While() | Prefetch() | ProducerStore() | ProducerRealize():
+                raise misplaced(stmt)
             case _:
                 assert_never(stmt)
 

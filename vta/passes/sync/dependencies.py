@@ -30,7 +30,7 @@ from vta.passes.coproc_axis import is_coproc_scope
 from vta.passes.errors import PassError
 from vta.passes.sync.calls import dep_pop, dep_push, is_sync
 from vta.passes.sync.insertions import Insertions
-from vta.tir.blocks import unlowered_block
+from vta.tir.blocks import misplaced, unlowered_block
 from vta.tir.deep import deep
 from vta.tir.expr import IntImm
 from vta.tir.stmt import (
@@ -45,8 +45,12 @@ from vta.tir.stmt import (
     For,
     IfThenElse,
     LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
     seq,
 )
 from vta.tir.traverse import children
@@ -114,6 +118,8 @@ class _TokenPlanner:
                 return []
             case Block():
                 raise unlowered_block(stmt)
+            case While() | Prefetch() | ProducerStore() | ProducerRealize():
+                raise misplaced(stmt)
             case _:
                 assert_never(stmt)
 

@@ -51,7 +51,7 @@ from vta.passes.sync.dependencies import plan_dependencies
 from vta.passes.sync.insertions import Insertions, distinct
 from vta.passes.sync.sync_plan import plan_syncs
 from vta.passes.vthread.inject_virtual_thread import ROTATE_TAG
-from vta.tir.blocks import unlowered_block
+from vta.tir.blocks import misplaced, unlowered_block
 from vta.tir.deep import deep
 from vta.tir.expr import Builtin, Call, IterVar, Min, binary
 from vta.tir.func import PrimFunc
@@ -67,8 +67,12 @@ from vta.tir.stmt import (
     For,
     IfThenElse,
     LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
     seq,
 )
 from vta.tir.traverse import map_stmt, walk
@@ -143,6 +147,8 @@ def _may_leave_pushes(stmt: Stmt, *, queued: bool) -> bool:
             return queued
         case Block():
             raise unlowered_block(stmt)
+        case While() | Prefetch() | ProducerStore() | ProducerRealize():
+            raise misplaced(stmt)
         case _:
             assert_never(stmt)
 

@@ -21,7 +21,7 @@ from isa.config import VTAConfig
 from vta.passes.coproc_axis import is_coproc_scope
 from vta.passes.sync.access import MemoryAccess, accesses
 from vta.passes.sync.calls import is_sync
-from vta.tir.blocks import unlowered_block
+from vta.tir.blocks import misplaced, unlowered_block
 from vta.tir.buffer import is_global
 from vta.tir.deep import deep
 from vta.tir.expr import Expr, IntImm
@@ -36,8 +36,12 @@ from vta.tir.stmt import (
     For,
     IfThenElse,
     LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
 )
 from vta.tir.traverse import walk
 
@@ -123,6 +127,8 @@ class _SyncPlanner:
                 return self.visit(stmt.body)
             case Block():
                 raise unlowered_block(stmt)
+            case While() | Prefetch() | ProducerStore() | ProducerRealize():
+                raise misplaced(stmt)
             case _:
                 assert_never(stmt)
 

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from isa.config import VTAConfig
 from vta.passes.plain_pointers import written_memory
-from vta.tir.blocks import unlowered_block
+from vta.tir.blocks import misplaced, unlowered_block
 from vta.tir.buffer import Access
 from vta.tir.deep import deep
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, Var
@@ -23,8 +23,12 @@ from vta.tir.stmt import (
     For,
     IfThenElse,
     LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
 )
 from vta.tir.traverse import children, walk
 
@@ -67,6 +71,8 @@ def _collect(stmt: Stmt, control: tuple[Var, ...], affects: dict[Var, list[Var]]
             pass
         case Block():
             raise unlowered_block(stmt)
+        case While() | Prefetch() | ProducerStore() | ProducerRealize():
+            raise misplaced(stmt)
         case _:
             assert_never(stmt)
     for child in children(stmt):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from vta.tir.blocks import block_as_loops
+from vta.tir.blocks import block_as_loops, misplaced
 from vta.tir.buffer import Buffer
 from vta.tir.deep import deep
 from vta.tir.dtype import DType
@@ -39,8 +39,12 @@ from vta.tir.stmt import (
     For,
     IfThenElse,
     LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
     is_noop,
 )
 
@@ -228,6 +232,13 @@ class _StmtWriter:
                 self.statement(stmt.body)
             case Block():
                 self.statement(block_as_loops(stmt))
+            case While():
+                with self._block(f"while {self._exprs.write(stmt.condition).text}:", stmt):
+                    self.statement(stmt.body)
+            case Prefetch():
+                pass
+            case ProducerStore() | ProducerRealize():
+                raise misplaced(stmt)
             case _:
                 assert_never(stmt)
 

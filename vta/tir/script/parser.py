@@ -21,7 +21,7 @@ from vta.tir.expr import Expr, IntImm, IterKind, IterVar, Range, Sub, Var, binar
 from vta.tir.func import IRModule, PrimFunc
 from vta.tir.script.expressions import Reader, ScriptError
 from vta.tir.script.scopes import ATTRIBUTES, LOOPS, BlockParts, scope_of
-from vta.tir.stmt import Block, BufferStore, Evaluate, For, IfThenElse, Stmt, seq
+from vta.tir.stmt import Block, BufferStore, Evaluate, For, IfThenElse, Stmt, While, seq
 from vta.tir.traverse import walk
 
 __all__ = ["ScriptError", "from_source", "ir_module", "prim_func"]
@@ -168,6 +168,8 @@ class _FunctionReader:
                 condition = self.reader.expr(node.test)
                 then = self.statements(node.body)
                 return IfThenElse(condition, then, self.statements(node.orelse) if node.orelse else None)
+            case ast.While() if not node.orelse:
+                return While(self.reader.expr(node.test), self.statements(node.body))
             case ast.With(items=[item]) if isinstance(item.context_expr, ast.Call):
                 return self._with(item.context_expr, item.optional_vars, node)
             case _:

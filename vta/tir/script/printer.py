@@ -28,8 +28,12 @@ from vta.tir.stmt import (
     ForKind,
     IfThenElse,
     LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
 )
 from vta.tir.traverse import walk
 
@@ -212,6 +216,11 @@ class _Function:
                         self.statement(stmt.else_case)
             case Block():
                 self._block(stmt)
+            case While():
+                with self.inside(f"while {self.text(stmt.condition)}:"):
+                    self.statement(stmt.body)
+            case Prefetch() | ProducerStore() | ProducerRealize():
+                raise ScriptPrintError(f"a {type(stmt).__name__} has no text; lower the program first")
             case _:
                 self._scope(stmt)
 
