@@ -44,7 +44,8 @@ NAMES: Mapping[str, str] = {
         "placeholder compute reduce_axis thread_axis create_schedule create_prim_func var size_var const "
         "sum max min comm_reducer decl_tensor_intrin tag_scope if_then_else exp log sqrt tanh sigmoid erf "
         "sin cos power floordiv floormod indexdiv indexmod truncdiv truncmod all any abs floor ceil round "
-        "trunc isnan popcount fmod extern scan hybrid gradient schedule.InferBound schedule.ScheduleOps "
+        "trunc isnan popcount fmod extern scan gradient hybrid.script hybrid.build "
+        "hybrid.HybridModule hybrid.runtime.HYBRID_GLOBALS schedule.InferBound schedule.ScheduleOps "
         "schedule.CreateReadGraph schedule.PostDFSOrder schedule.IterVar schedule.Buffer schedule.Fuse schedule.Split "
         "schedule.SchedulePostProcToPrimFunc schedule.AutoInlineInjective schedule.AutoInlineElemWise "
         "schedule.AutoInlineBroadcast tensor.Tensor"
@@ -53,7 +54,8 @@ NAMES: Mapping[str, str] = {
         "Var SizeVar IntImm FloatImm StringImm Cast Add Sub Mul Div Mod FloorDiv FloorMod Min Max EQ NE "
         "LT LE GT GE And Or Not Select BufferLoad ProducerLoad Ramp Broadcast Let Call Reduce CommReducer "
         "IterVar Range Buffer decl_buffer BufferStore BufferRealize Evaluate For ForKind While SeqStmt "
-        "AttrStmt Allocate LetStmt IfThenElse AssertStmt Block BlockRealize MatchBufferRegion Prefetch "
+        "AttrStmt Allocate LetStmt IfThenElse AssertStmt "
+        "ProducerStore ProducerRealize Block BlockRealize MatchBufferRegion Prefetch "
         "PrimFunc Schedule ScheduleError call_extern call_pure_extern call_intrin call_packed ret "
         "indexdiv indexmod min_value max_value likely if_then_else const layout bijective_layout IndexMap clz "
         "q_multiply_shift stmt_list Shuffle BufferRegion call_llvm_intrin"
@@ -144,7 +146,10 @@ NOTES: Mapping[str, str] = {
     "tvm.tir.IndexMap": "no inverse",
     "tvm.nd.from_dlpack": "memory of the host",
     "tvm.device": "of what is not here, one that does not exist",
-    "tvm.tir.While": "loops have a known number of iterations",
+    "tvm.tir.While": "programs of the host alone",
+    "tvm.tir.Prefetch": "a hint, which processors find out by themselves: it is dropped",
+    "tvm.te.hybrid.script": "arrays begin with zeros, as in Python; loops are exchanged only where that is safe",
+    "tvm.te.hybrid.build": "programs of the host alone",
     "tvm.tir.call_packed": "an int32 comes back; a buffer goes as an array",
     "tvm.get_global_func": "functions of Python; TVM's own are not among them",
     "tvm.script.tir": "the words for loops, blocks, buffers and calls; no `T.match_buffer` in blocks",

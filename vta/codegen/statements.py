@@ -76,7 +76,7 @@ def emit_stmt(scope: FunctionScope, stmt: Stmt) -> None:
             case Allocate():
                 _emit_allocate(scope, stmt)
             case AssertStmt():
-                scope.fail_unless(emit_expr(scope, stmt.condition), f"{scope.where}: {stmt.message}")
+                scope.fail_unless(emit_expr(scope, stmt.condition), f"{scope.where}: {stmt.message.value}")
                 emit_stmt(scope, stmt.body)
             case BufferRealize():
                 raise CodegenError(f"{scope.where}: buffer {stmt.buffer.name!r} is not flattened yet")

@@ -5,6 +5,7 @@ Tests: tests/vta/compat/test_answer.py.
 
 import difflib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -18,6 +19,7 @@ __all__ = [
     "NotAnsweredError",
     "NotAnsweredModuleError",
     "NotAnsweredNameError",
+    "Plain",
 ]
 
 Tree: TypeAlias = Mapping[str, object]
@@ -36,6 +38,13 @@ class NotAnsweredModuleError(NotAnsweredError, ModuleNotFoundError):
     """A module. Without the attribute ``name``, so that ``from tvm import relay`` ends in this sentence too."""
 
 
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A value of a module that is a dictionary, not a module below it."""
+
+    value: object
+
+
 class Answer(ModuleType):
     """A module that answers for one of TVM's."""
 
@@ -43,7 +52,13 @@ class Answer(ModuleType):
         super().__init__(name, f"Answers for {name} with this toolchain.")
         self.__path__: list[str] = []
         for key, value in attributes.items():
-            setattr(self, key, Answer(f"{name}.{key}", value) if isinstance(value, Mapping) else value)
+            match value:
+                case Mapping():
+                    setattr(self, key, Answer(f"{name}.{key}", value))
+                case Plain():
+                    setattr(self, key, value.value)
+                case _:
+                    setattr(self, key, value)
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):

@@ -12,7 +12,7 @@ from runtime import packed_func
 from vta import build_module, instrument, nd, pass_objects, rpc, target, te, tir_passes, transform
 from vta.arith import deduce, int_set, modular, touched, tvm_analyzer
 from vta.compat.absent_device import AbsentDevice, any_device
-from vta.compat.answer import Tree
+from vta.compat.answer import Plain, Tree
 from vta.compat.autotvm_names import autotvm_names
 from vta.compat.convert import const, convert
 from vta.compat.relay_names import IRModule, LocalSession, Sequential, graph_executor_names, relay_names
@@ -192,7 +192,14 @@ def _te_names() -> Tree:
         "ScheduleOps": lower.ScheduleOps,
         "SchedulePostProcToPrimFunc": lower.SchedulePostProcToPrimFunc,
     }
-    ops = {name: getattr(te, name) for name in ("ComputeOp", "ExternOp", "Operation", "PlaceholderOp", "ScanOp")}
+    hybrid_words = Plain(te.hybrid.HYBRID_GLOBALS)
+    names["hybrid"] = {
+        **_public(te.hybrid),
+        "HYBRID_GLOBALS": hybrid_words,
+        "runtime": {"HYBRID_GLOBALS": hybrid_words},
+    }
+    kinds = ("ComputeOp", "ExternOp", "HybridOp", "Operation", "PlaceholderOp", "ScanOp")
+    ops = {name: getattr(te, name) for name in kinds}
     names["tensor"] = {"Tensor": te.Tensor, "TensorSlice": te.TensorSlice, **ops}
     return names
 

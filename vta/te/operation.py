@@ -20,6 +20,7 @@ from isa.errors import VTAError
 from isa.origin import Origin
 from vta.te.elements import ComputeError, as_element
 from vta.te.extern import ExternOp
+from vta.te.hybrid_op import HybridOp
 from vta.te.lowering.index_range import check_indices
 from vta.te.scan_op import ScanOp
 from vta.te.source import user_line
@@ -162,7 +163,7 @@ class ComputeOp:
         return id(self)
 
 
-Operation: TypeAlias = PlaceholderOp | ComputeOp | ExternOp | ScanOp
+Operation: TypeAlias = PlaceholderOp | ComputeOp | ExternOp | ScanOp | HybridOp
 
 Scalar: TypeAlias = "Operators | Equality | int | float | np.generic"
 """What a computation may return for one element."""

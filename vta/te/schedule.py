@@ -13,6 +13,7 @@ from vta.te.auto_inline import AutoInlineBroadcast, AutoInlineElemWise, AutoInli
 from vta.te.cache import cached_reader, cached_writer, read_cache
 from vta.te.extern import ExternOp
 from vta.te.group import Group, members_between
+from vta.te.hybrid_op import HybridOp
 from vta.te.lowering.index_range import check_indices
 from vta.te.lowering.infer_bound import InferBound
 from vta.te.operation import ComputeOp, Operation, PlaceholderOp
@@ -80,7 +81,7 @@ class Schedule:
         match key:
             case Tensor():
                 return self._stage_of.get(key)
-            case PlaceholderOp() | ComputeOp() | ExternOp() | ScanOp():
+            case PlaceholderOp() | ComputeOp() | ExternOp() | ScanOp() | HybridOp():
                 return self._stage_of.get(key.outputs[0])
             case _:
                 return None
@@ -237,7 +238,7 @@ def create_schedule(ops: _Named | Sequence[_Named]) -> Schedule:
         match item:
             case Tensor():
                 outputs.append(item.op)
-            case PlaceholderOp() | ComputeOp() | ExternOp() | ScanOp():
+            case PlaceholderOp() | ComputeOp() | ExternOp() | ScanOp() | HybridOp():
                 outputs.append(item)
             case _:
                 raise ScheduleError(f"create_schedule: expected an operation, for example C.op, got {item!r}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from isa.errors import VTAError
 from vta.te.axis_attrs import AxisAttrs, AxisView
+from vta.te.hybrid_op import HybridOp
 from vta.te.operation import ComputeOp, Operation, PlaceholderOp
 from vta.te.relations import Fuse, Relation, Role, Singleton, Split, children_of, parents_of, roles_down
 from vta.te.scan_op import ScanOp
@@ -46,6 +47,9 @@ class AttachAt:
     stage: Stage
     axis: IterVar
 
+
+_OF_SCRIPTS = ("split", "fuse", "reorder", "bind", "vectorize", "unroll", "parallel", "pragma")
+"""What may be done to the loops of a hybrid script."""
 
 Attach: TypeAlias = AttachKind | AttachAt
 
@@ -108,6 +112,11 @@ class Stage:
     def compute_op(self, primitive: str) -> ComputeOp:
         """Return the computation; raises ``ScheduleError`` for a placeholder."""
         if not isinstance(self.op, ComputeOp):
+            if isinstance(self.op, HybridOp):
+                raise ScheduleError(
+                    f"stage {self.name!r}: {primitive}: a hybrid script's loops can be split, fused, reordered, "
+                    "bound, vectorized, unrolled and parallel, and nothing else"
+                )
             if isinstance(self.op, PlaceholderOp):
                 raise ScheduleError(f"stage {self.name!r}: {primitive}: a placeholder is not computed; it has no loops")
             what = "scan" if isinstance(self.op, ScanOp) else "statement of te.extern"
@@ -116,7 +125,7 @@ class Stage:
 
     def roles(self) -> dict[IterVar, Role]:
         """Return what each axis walks over."""
-        op = self.compute_op("axes")
+        op = self.op if isinstance(self.op, HybridOp) else self.compute_op("axes")
         roles = dict.fromkeys(op.axis, Role.DATA) | dict.fromkeys(op.reduce_axis, Role.REDUCE)
         roles_down(self.relations, roles)
         return roles
@@ -140,7 +149,8 @@ class Stage:
 
         The loop of a scan is one where ``of_scan`` is said: others are computed in it, and it stays as it is.
         """
-        if not (of_scan and isinstance(self.op, ScanOp)):
+        scripted = isinstance(self.op, HybridOp) and primitive in _OF_SCRIPTS
+        if not scripted and not (of_scan and isinstance(self.op, ScanOp)):
             self.compute_op(primitive)
         for i, leaf in enumerate(self.leaf_iter_vars):
             if leaf is axis:
@@ -208,7 +218,8 @@ class Stage:
 
         Without arguments a dummy loop of one trip comes first.
         """
-        self.compute_op("fuse")
+        if not args or not isinstance(self.op, HybridOp):
+            self.compute_op("fuse")
         if not args:
             dummy = IterVar(None, Var("singleton"))
             self.relations.append(Singleton(dummy))

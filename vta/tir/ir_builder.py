@@ -27,6 +27,7 @@ from vta.tir.expr import (
     IterVar,
     Node,
     PointerType,
+    StringImm,
     Var,
     cast_to,
     convert,
@@ -228,7 +229,7 @@ class IRBuilder:
     def assert_stmt(self, cond: ExprLike, message: str) -> None:
         """Let all that follows in this block fail with ``message`` unless ``cond`` holds."""
         test = ops.all(cond)
-        self.emit(lambda body: AssertStmt(test, message, body))
+        self.emit(lambda body: AssertStmt(test, StringImm(message), body))
 
     def allocate(
         self, dtype: str, shape: ExprLike | Sequence[ExprLike], name: str = "buf", scope: str = ""

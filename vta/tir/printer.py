@@ -296,7 +296,7 @@ class _Printer:
                 value = self.expr(stmt.value)
                 self._body(f"{indent}let {self.var(stmt.var)} = {value}", "", stmt.body, indent)
             case AssertStmt():
-                header = f"{indent}assert({self.expr(stmt.condition)}, {_quoted(stmt.message)})"
+                header = f"{indent}assert({self.expr(stmt.condition)}, {_quoted(stmt.message.value)})"
                 self._body(header, "", stmt.body, indent)
             case Block():
                 self._block(stmt, indent)

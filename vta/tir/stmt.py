@@ -309,13 +309,12 @@ class AssertStmt:
     """Fail with ``message`` unless ``condition`` holds, then ``body``."""
 
     condition: Expr
-    message: str
+    message: StringImm
     body: Stmt
     origin: Origin | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.message, StringImm):
-            object.__setattr__(self, "message", self.message.value)
+        _settle(self, "message")
         _settle(self, "condition")
 
 

@@ -63,7 +63,7 @@ def test_its_texts_are_read_back() -> None:
     assert "while (x_1[0] != 1) {" in to_text(func)
     assert structural_equal(load_json(save_json(func)), func)
     assert structural_equal(from_source(to_script(func)), func)
-    assert "while x_1[0] != 1:" in to_script(func)
+    assert "while (x_1[0] != 1):" in to_script(func)
 
 
 def test_a_condition_that_fails_first_runs_nothing() -> None:
@@ -102,5 +102,5 @@ def test_a_prefetch_computes_nothing() -> None:
     out = vta.nd.empty((8,), "int32")
     build_generic(func)(out)
     assert out.numpy()[0] == 7
-    with pytest.raises(BlockError, match="^a prefetch of 'A' is left; StorageFlatten drops it$"):
+    with pytest.raises(BlockError, match=r"^a prefetch of 'A' is left; StorageFlatten drops it$"):
         plan_syncs(body, VTAConfig())

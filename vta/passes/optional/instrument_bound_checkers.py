@@ -42,6 +42,7 @@ from vta.tir.expr import (
     Not,
     Ramp,
     Range,
+    StringImm,
     Var,
 )
 from vta.tir.func import PrimFunc
@@ -136,7 +137,7 @@ class _Checker:
             condition = self.analyzer.simplify(self._inside(access, old))
             if not (isinstance(condition, IntImm) and condition.value):
                 message = f"element of {access.buffer.name!r} outside of its bounds is {access.verb}"
-                new = AssertStmt(condition, message, new, old.origin)
+                new = AssertStmt(condition, StringImm(message), new, old.origin)
         return new
 
     def _inside(self, access: _Access, stmt: Stmt) -> Expr:

@@ -17,9 +17,11 @@ from vta.arith.bounds import Interval, eval_interval
 from vta.arith.simplify import Analyzer
 from vta.te.extern import ExternOp
 from vta.te.gpu_threads import is_gpu_thread, shares
+from vta.te.hybrid_op import HybridOp
 from vta.te.inline import inlined_bodies
 from vta.te.iteration import Iteration, Loop, iterate, root_intervals
 from vta.te.lowering.box import Box
+from vta.te.lowering.own_loops import own_iteration
 from vta.te.lowering.reads import index_interval
 from vta.te.operation import ComputeOp, PlaceholderOp, domain, load_tensor, tensor_loads
 from vta.te.relations import Fuse, Split, whole
@@ -43,7 +45,7 @@ class Placed:
     """
 
     stage: Stage
-    op: ComputeOp | ExternOp | ScanOp
+    op: ComputeOp | ExternOp | ScanOp | HybridOp
     body: tuple[Expr, ...]
     at: tuple[Stage, IterVar] | None
     around: tuple[Loop, ...]
@@ -75,13 +77,25 @@ class _Inference:
 
     def collect_readers(self) -> None:
         for stage, body in self.bodies.items():
-            if isinstance(stage.op, ExternOp):
+            if isinstance(stage.op, ExternOp | HybridOp):
                 self.needed_whole.update({self.schedule[t]: stage for t in stage.op.input_tensors})
+                self._check_changes(stage)
             if isinstance(stage.op, ScanOp):
                 self.needed_whole.update({self.schedule[t]: stage for t in stage.op.init})
                 self.steps.update(dict.fromkeys(_steps(self.schedule, stage.op), stage))
             for load in tensor_loads(body):
                 self.readers.setdefault(self.schedule[load_tensor(load)], []).append((stage, load))
+
+    def _check_changes(self, stage: Stage) -> None:
+        """Refuse a script that changes an input which another stage reads: before or after, nobody said."""
+        changes = stage.op.changes if isinstance(stage.op, HybridOp) else ()
+        for other in self.schedule.stages:
+            for tensor in other.op.input_tensors if other is not stage else ():
+                if tensor in changes:
+                    raise ScheduleError(
+                        f"stage {stage.name!r}: it changes its input {tensor.name!r}, which stage {other.name!r} "
+                        "reads, too; store to a tensor of its own instead"
+                    )
 
     def place(self, stage: Stage) -> None:
         op = stage.op
@@ -206,8 +220,10 @@ def _steps(schedule: Schedule, op: ScanOp) -> Iterator[Stage]:
             yield stage
 
 
-def _own_loops(stage: Stage, op: ExternOp | ScanOp, analyzer: Analyzer, taken: set[Var]) -> Iteration:
-    """Return the loop over a scan's rows; a statement of ``te.extern`` brings its own."""
+def _own_loops(stage: Stage, op: ExternOp | HybridOp | ScanOp, analyzer: Analyzer, taken: set[Var]) -> Iteration:
+    """Return the loop over a scan's rows; statements of ``te.extern`` and hybrid scripts bring their own."""
+    if isinstance(op, HybridOp):
+        return own_iteration(stage, op, analyzer)
     if isinstance(op, ExternOp):
         return Iteration((), {}, {}, (), {}, {}, frozenset())
     axis, dom = op.scan_axis, domain(op.scan_axis)

@@ -19,10 +19,12 @@ from typing import TypeAlias
 
 from isa.errors import VTAError
 from vta.te.extern import ExternOp
+from vta.te.hybrid_op import HybridOp
 from vta.te.iteration import Loop
 from vta.te.lowering.body import StageBody
 from vta.te.lowering.infer_bound import Bounds, Placed, infer_bounds
 from vta.te.lowering.nest import wrap_loop
+from vta.te.lowering.own_loops import scheduled_body
 from vta.te.operation import ComputeOp, PlaceholderOp
 from vta.te.relations import Role
 from vta.te.scan_op import ScanOp
@@ -273,6 +275,9 @@ class _ScheduleLowering:
         loops = placed.iteration.loops
         if isinstance(placed.op, ExternOp):
             return placed.op.statement(self.buffers)
+        if isinstance(placed.op, HybridOp):
+            scripted = placed.op.statement(scheduled_body(placed.stage, placed.op), self.buffers)
+            return AttrStmt(None, "extern_scope", const(0), scripted, placed.op.origin)
         if isinstance(placed.op, ScanOp):
             return self._loops(placed, loops, Evaluate(IntImm(0)))
         inside = [i for i, loop in enumerate(loops) if _is_tensorized(loop)]

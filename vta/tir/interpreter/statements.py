@@ -228,7 +228,7 @@ class _StmtWriter:
                 self.statement(stmt.body)
             case AssertStmt():
                 with self._block(f"if not {self._exprs.write(stmt.condition).text}:", stmt):
-                    self._line(f"_assertion({stmt.message!r})", stmt)
+                    self._line(f"_assertion({stmt.message.value!r})", stmt)
                 self.statement(stmt.body)
             case Block():
                 self.statement(block_as_loops(stmt))

@@ -253,7 +253,7 @@ class _Function:
                 self.line(f'{self._new(stmt.var)} = T.var("{stmt.var.dtype}")')
                 header = f"T.let({self.name(stmt.var)}, {value}):"
             case AssertStmt():
-                header = f"T.Assert({self.text(stmt.condition)}, {quoted(stmt.message)}):"
+                header = f"T.Assert({self.text(stmt.condition)}, {quoted(stmt.message.value)}):"
         with self.inside(f"with {header}"):
             if isinstance(stmt, Allocate):
                 self._views(stmt.buffer_var)

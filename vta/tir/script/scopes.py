@@ -55,7 +55,7 @@ def scope_of(function: _FunctionReader, call: ast.Call, target: ast.expr | None,
         case "let", [Var() as var, value]:
             return LetStmt(var, convert(value), body())
         case "Assert", [condition, message]:
-            return AssertStmt(convert(condition), str(message), body())
+            return AssertStmt(convert(condition), StringImm(str(message)), body())
         case "allocate", [extents, kind, *more] if isinstance(target, ast.Name):
             return _allocate(function, target.id, [extents, kind, *more, *named.values()], body)
         case "launch_thread", [Var() as var, extent]:

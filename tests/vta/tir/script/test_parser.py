@@ -136,7 +136,7 @@ def test_scopes_without_with_go_on_to_the_end_of_their_block() -> None:
         ),
         ("T.evaluate([1])", "f, line 4: [1] (list) is not an expression"),
         ("print(1)", "f, line 4: print is no word of the script; words begin with T."),
-        ("while True:\n            pass", "f, line 4: 'while True:' has no meaning in a script"),
+        ("raise x", "f, line 4: 'raise x' has no meaning in a script"),
         (
             "for i in B:\n            pass",
             "f, line 4: a loop walks over T.serial, T.parallel, T.vectorized, T.unroll, T.grid or range",
