@@ -1,6 +1,6 @@
-"""Area of the core in yosys: LUTs, flip-flops, multipliers and block RAMs on two FPGA families, block 16 and block 8.
+"""Area of the core in yosys: LUTs, flip-flops, multipliers and block RAMs on two FPGA families, block 8 to block 32.
 
-    python -m bench.area [--yosys /usr/bin/yosys] [--config "block 16"] [--flow "xc7 flat"]
+    python -m bench.area [--yosys /usr/bin/yosys] [--config "block 16"] [--flow "xc7 flat"] [--shell axi]
 
 Without ``--yosys`` it is the yosys of the ``verilog`` extra, pyosys. The commands are those that upstream's figures
 were made with (docs/hardware.md), and figures compare only between equal versions of yosys: upstream's stand for 0.23.
@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hw.fpga.area import Area, areas_of, cells_of
-from hw.verilog import to_verilog
+from hw.verilog import Shell, to_verilog
 from hw.verilog.yosys import VerilogError, run_yosys
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
@@ -30,14 +30,19 @@ _BLOCK_16 = VTAConfig(log_uop_buff_size=13)
 _BLOCK_8 = VTAConfig(
     log_block=3, log_uop_buff_size=13, log_inp_buff_size=14, log_wgt_buff_size=16, log_acc_buff_size=16
 )
+_BLOCK_32 = replace(_BLOCK_16, log_block=5)
 
 CONFIGS: Mapping[str, tuple[VTAConfig, HardwareConfig]] = {
     "block 16": (_BLOCK_16, HardwareConfig()),
     "block 16 depthwise": (replace(_BLOCK_16, depthwise_taps=3), HardwareConfig()),
     "block 16 shared": (_BLOCK_16, HardwareConfig(share_multipliers=1)),
+    "block 16 of 144": (_BLOCK_16, HardwareConfig(share_multipliers=1, most_multipliers=144)),
     "block 8": (_BLOCK_8, HardwareConfig()),
+    "block 8 shared": (_BLOCK_8, HardwareConfig(share_multipliers=1)),
+    "block 32": (_BLOCK_32, HardwareConfig()),
+    "block 32 shared": (_BLOCK_32, HardwareConfig(share_multipliers=1)),
 }
-"""Three depthwise taps, and multipliers that two products share, beside what upstream's hardware has."""
+"""Three depthwise taps, multipliers that two products share, and a limit of them: what upstream's hardware lacks."""
 
 FLOWS: Mapping[str, str] = {
     "xc7 flat": "synth_xilinx -family xc7 -flatten -top {top}",
@@ -45,7 +50,7 @@ FLOWS: Mapping[str, str] = {
     "ecp5": "synth_ecp5 -top {top}",
 }
 
-TOP = "vta_core"
+TOPS: Mapping[Shell, str] = {"core": "vta_core", "axi": "vta"}
 
 Row = tuple[str, str, "Area", int, int, float]
 """Configuration, flow, area, multipliers of the ALU, LUT RAM cells, seconds."""
@@ -65,7 +70,7 @@ def distributed_ram(statistics: str) -> int:
     return sum(count for name, count in cells.items() if re.fullmatch(r"RAM\d+[XM]\w*|TRELLIS_DPR16X4|SRL\w+", name))
 
 
-def synthesise(yosys: str | None, verilog: Path, flow: str) -> tuple[str, int]:
+def synthesise(yosys: str | None, verilog: Path, flow: str, top: str) -> tuple[str, int]:
     """Return what ``stat`` prints after synthesis, and how many multipliers have the ALU in their names.
 
     By the program ``yosys``, or by pyosys.
@@ -74,9 +79,9 @@ def synthesise(yosys: str | None, verilog: Path, flow: str) -> tuple[str, int]:
         out, cells = Path(folder, "stat.txt"), Path(folder, "dsp.txt")
         commands = (
             f"read_verilog {verilog}",
-            f"hierarchy -check -top {TOP}",
-            flow.format(top=TOP),
-            f"tee -o {out} stat -top {TOP}",
+            f"hierarchy -check -top {top}",
+            flow.format(top=top),
+            f"tee -o {out} stat -top {top}",
             f"tee -o {cells} select -list t:DSP48E1 t:MULT18X18D",
         )
         if yosys is None:
@@ -117,6 +122,7 @@ def main() -> int:
     parser.add_argument("--yosys", help="a program; default: pyosys of the verilog extra")
     parser.add_argument("--config", action="append", choices=list(CONFIGS))
     parser.add_argument("--flow", action="append", choices=list(FLOWS))
+    parser.add_argument("--shell", choices=list(TOPS), default="core", help="upstream's figures are of the core")
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.yosys is None:
@@ -127,11 +133,11 @@ def main() -> int:
 
         def one(name: str, flow: str) -> Row:
             start = time.perf_counter()
-            text, in_alu = synthesise(arguments.yosys, _file(folder, name), FLOWS[flow])
+            text, in_alu = synthesise(arguments.yosys, _file(folder, name), FLOWS[flow], TOPS[arguments.shell])
             return name, flow, areas_of(text), in_alu, distributed_ram(text), time.perf_counter() - start
 
         for name in arguments.config or CONFIGS:
-            _file(folder, name).write_text(to_verilog(*CONFIGS[name], shell="core"))
+            _file(folder, name).write_text(to_verilog(*CONFIGS[name], shell=arguments.shell))
         pairs = [(name, flow) for name in arguments.config or CONFIGS for flow in arguments.flow or FLOWS]
         report(list(pool.map(lambda pair: one(*pair), pairs)))
     return 0

@@ -12,7 +12,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.accumulator import bank_of, tile_write_layout
-from hw.compute.alu_lane import LANE_LATENCY, AluLane
+from hw.compute.alu_lane import LANE_LATENCY, LANE_MULTIPLIERS, AluLane
 from hw.compute.gemm import WRITE_DELAY
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.compute.loop_nest import LoopNest
@@ -59,6 +59,10 @@ class TensorAlu(wiring.Component):
     ----------
     config : VTAConfig
         Sizes.
+    multipliers : tuple of int
+        Multipliers of each lane; None: as many as it has use for.
+    wide_multipliers : bool
+        They have 25 by 18 bits, and not 18 by 18.
 
     Members
     -------
@@ -80,8 +84,13 @@ class TensorAlu(wiring.Component):
         A destination is being read.
     """
 
-    def __init__(self, config: VTAConfig) -> None:
+    def __init__(
+        self, config: VTAConfig, *, multipliers: tuple[int, ...] | None = None, wide_multipliers: bool = False
+    ) -> None:
         self.config = config
+        every = (LANE_MULTIPLIERS,) * (config.batch * config.block_out)
+        self.multipliers = every if multipliers is None else multipliers
+        self.wide_multipliers = wide_multipliers
         acc = config.log_acc_depth
         tile = config.acc_elem_bits
         super().__init__(
@@ -258,8 +267,8 @@ class TensorAlu(wiring.Component):
         width = config.acc_width
         results = []
         imm = flight[0].meta.imm
-        for index in range(config.batch * config.block_out):
-            lane = AluLane()
+        for index, multipliers in enumerate(self.multipliers):
+            lane = AluLane(multipliers=multipliers, wide=self.wide_multipliers)
             m.submodules[f"lane_{index}"] = lane
             operand_x = Signal(width, name=f"x_{index}", reset_less=True)
             operand_y = Signal(signed(width), name=f"y_{index}", reset_less=True)

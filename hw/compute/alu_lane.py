@@ -8,20 +8,24 @@ import operator
 from enum import Enum
 from typing import Any, assert_never
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.compute.logic_product import logic_terms
+from hw.errors import ComponentError
 from isa.instructions import AluOpcode
 from isa.layout import ALU_OPCODE
 
-__all__ = ["LANE_LATENCY", "AluLane"]
+__all__ = ["LANE_LATENCY", "LANE_MULTIPLIERS", "AluLane"]
 
 LANE_LATENCY = 4
 """Cycles from the operands to the result."""
 
+LANE_MULTIPLIERS = 3
+"""Multipliers that a lane has use for."""
+
 WIDTH = 32
-HALF = 16
 
 
 class _Part(Enum):
@@ -51,6 +55,14 @@ class AluLane(wiring.Component):
     ADD and MUL wrap. SHR by y >= 0 is an arithmetic right shift, by y < 0 a left shift by -y; counts of 32 or more give
     all sign bits, or zero.
 
+    Parameters
+    ----------
+    multipliers : int
+        Of the three products that MUL adds up, how many are of multipliers; the rest is logic. The first one is the
+        largest, the last one the smallest.
+    wide : bool
+        Multipliers have 25 by 18 bits, as a DSP48 has, and not 18 by 18.
+
     Members
     -------
     opcode : In(AluOpcode)
@@ -59,7 +71,11 @@ class AluLane(wiring.Component):
     result : Out(32)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, multipliers: int = LANE_MULTIPLIERS, wide: bool = False) -> None:
+        if not 0 <= multipliers <= LANE_MULTIPLIERS:
+            raise ComponentError(f"AluLane has use for 0 to {LANE_MULTIPLIERS} multipliers, not {multipliers}")
+        self.multipliers = multipliers
+        self.wide = wide
         opcode = In(ALU_OPCODE.width)
         super().__init__({"opcode": opcode, "x": In(signed(WIDTH)), "y": In(signed(WIDTH)), "result": Out(WIDTH)})
 
@@ -100,19 +116,26 @@ class AluLane(wiring.Component):
         return result
 
     def _product(self, m: Module) -> Signal:
-        """Return the low half of the product two cycles later, from three products of halves (one DSP block each)."""
-        low = Signal(2 * HALF, reset_less=True)
-        cross_x = Signal(HALF, reset_less=True)
-        cross_y = Signal(HALF, reset_less=True)
-        product = Signal(WIDTH, reset_less=True)
-        x_low = self.x[:HALF]
-        y_low = self.y[:HALF]
-        m.d.sync += [
-            low.eq(x_low * y_low),
-            cross_x.eq(self.x[HALF:] * y_low),
-            cross_y.eq(x_low * self.y[HALF:]),
-            product.eq(Cat(low[:HALF], (low[HALF:] + cross_x + cross_y)[:HALF])),
-        ]
+        """Return the low half of the product two cycles later, from three products of parts without signs."""
+        x_width, y_width = (24, 17) if self.wide and self.multipliers < LANE_MULTIPLIERS else (17, 17)
+        x_low, y_low = self.x[:x_width], self.y[:y_width]
+        parts = (
+            (x_low, y_low, 0),
+            (self.x[: WIDTH - y_width], self.y[y_width:], y_width),
+            (self.y[: WIDTH - x_width], self.x[x_width:], x_width),
+        )
+        terms: list[Value] = []
+        for index, (a, b, shift) in enumerate(parts):
+            if index < self.multipliers:
+                found: list[Value] = [(a * b)[: WIDTH - shift]]
+            else:
+                found = logic_terms(m, a, b, width=WIDTH - shift, most=2, name=f"part_{index}")
+            for number, value in enumerate(found):
+                kept = Signal(WIDTH - shift, name=f"term_{index}_{number}", reset_less=True)
+                m.d.sync += kept.eq(value)
+                terms.append(Cat(Const(0, shift), kept))
+        product = Signal(WIDTH, name="product", reset_less=True)
+        m.d.sync += product.eq(sum(terms[1:], terms[0])[:WIDTH])
         return product
 
     def _shifted(self, m: Module) -> Signal:

@@ -50,6 +50,8 @@ class GemmCore(wiring.Component):
         Sizes.
     share_multipliers : bool
         Two weight rows share their multipliers.
+    multipliers : int
+        Multipliers that there are, spread evenly over the rows; None: as many as there is use for.
     ahead : int
         How many cycles before its read an operation shows at ``ahead``.
 
@@ -75,9 +77,12 @@ class GemmCore(wiring.Component):
         A step begins.
     """
 
-    def __init__(self, config: VTAConfig, *, ahead: int, share_multipliers: bool = False) -> None:
+    def __init__(
+        self, config: VTAConfig, *, ahead: int, share_multipliers: bool = False, multipliers: int | None = None
+    ) -> None:
         self.config = config
         self.share_multipliers = share_multipliers
+        self.multipliers = multipliers
         self.latency = dot_latency(config.block_in)
         if not 0 <= ahead <= self.latency + 2:
             raise ComponentError(f"GemmCore knows a destination up to {self.latency + 2} cycles ahead, not {ahead}")
@@ -224,10 +229,19 @@ class GemmCore(wiring.Component):
         wgt_bits = config.block_in * config.wgt_width
         dots: list[list[Value]] = []
         rows = self.rows
+        count = config.batch * config.block_out // rows
+        most = config.block_in * count if self.multipliers is None else self.multipliers
+        shares = iter((index + 1) * most // count - index * most // count for index in range(count))
         for batch in range(config.batch):
             dots.append([])
             for lane in range(0, config.block_out, rows):
-                row = MacRow(lanes=config.block_in, inp_width=config.inp_width, wgt_width=config.wgt_width, rows=rows)
+                row = MacRow(
+                    lanes=config.block_in,
+                    inp_width=config.inp_width,
+                    wgt_width=config.wgt_width,
+                    rows=rows,
+                    multipliers=next(shares),
+                )
                 m.submodules[f"row_{batch}_{lane}"] = row
                 inputs: Value = inp.word_select(batch, inp_bits)
                 if lanes is not None:

@@ -10,6 +10,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from hw.compute.logic_product import logic_terms
 from hw.compute.packed_product import PackedProduct
 from hw.errors import ComponentError
 
@@ -33,7 +34,7 @@ class MacRow(wiring.Component):
 
     It takes operands every cycle and never stalls. The first two registers (products, sums of pairs) fit those of a DSP
     block, so that the first level of the adder tree costs no logic there. Two rows share their multipliers
-    (``PackedProduct``), and their sums are logic.
+    (``PackedProduct``), and their sums are logic. Lanes beyond the multipliers that there are multiply in logic.
 
     Parameters
     ----------
@@ -43,6 +44,8 @@ class MacRow(wiring.Component):
         Bits of an input and of a weight (two's complement).
     rows : int
         Weight rows, 1 or 2.
+    multipliers : int
+        Lanes that have a multiplier, the first ones; None: all.
 
     Members
     -------
@@ -52,7 +55,9 @@ class MacRow(wiring.Component):
         Their products, of as many bits as they need.
     """
 
-    def __init__(self, *, lanes: int, inp_width: int, wgt_width: int, rows: int = 1) -> None:
+    def __init__(
+        self, *, lanes: int, inp_width: int, wgt_width: int, rows: int = 1, multipliers: int | None = None
+    ) -> None:
         if lanes < 1 or lanes & (lanes - 1):
             raise ComponentError(f"MacRow needs a power of two of lanes, not {lanes}")
         if rows not in (1, 2):
@@ -61,6 +66,7 @@ class MacRow(wiring.Component):
         self.inp_width = inp_width
         self.wgt_width = wgt_width
         self.rows = rows
+        self.multipliers = lanes if multipliers is None else multipliers
         dot = signed(dot_width(lanes=lanes, inp_width=inp_width, wgt_width=wgt_width))
         super().__init__(
             {
@@ -73,34 +79,44 @@ class MacRow(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build multipliers and adder trees."""
         m = Module()
-        products = self._shared_products(m) if self.rows == 2 else [self._products(m)]
-        for row, level in enumerate(products):
+        for row, level in enumerate(self._products(m)):
             m.d.comb += self.dots[row].eq(self._tree(m, level, f"{row}"))
         return m
 
-    def _products(self, m: Module) -> list[Any]:
-        """Return the products of the only row, one multiplier each."""
-        level = []
+    def _products(self, m: Module) -> list[list[Any]]:
+        """Return the products of every row, a cycle after the operands."""
+        levels: list[list[Any]] = [[] for _ in range(self.rows)]
         for lane in range(self.lanes):
-            product = Signal(signed(self.inp_width + self.wgt_width), name=f"product_{lane}", reset_less=True)
-            m.d.sync += product.eq(self.inp[lane] * self.wgt[0][lane])
-            level.append(product)
-        return level
-
-    def _shared_products(self, m: Module) -> list[list[Any]]:
-        """Return the products of both rows, one multiplier for two."""
-        levels: list[list[Any]] = [[], []]
-        for lane in range(self.lanes):
-            cell = PackedProduct(factor_width=self.inp_width, other_width=self.wgt_width)
-            m.submodules[f"product_{lane}"] = cell
-            m.d.comb += [
-                cell.factor.eq(self.inp[lane]),
-                cell.low.eq(self.wgt[0][lane]),
-                cell.high.eq(self.wgt[1][lane]),
-            ]
-            levels[0].append(cell.low_product)
-            levels[1].append(cell.high_product)
+            if lane < self.multipliers and self.rows == 2:
+                products = self._shared_products(m, lane)
+            else:
+                products = [self._product(m, lane, row) for row in range(self.rows)]
+            for level, product in zip(levels, products, strict=True):
+                level.append(product)
         return levels
+
+    def _product(self, m: Module, lane: int, row: int) -> Signal:
+        """Return a product that no other row shares."""
+        inp, wgt = self.inp[lane], self.wgt[row][lane]
+        width = self.inp_width + self.wgt_width
+        name = f"product_{lane}_{row}" if row else f"product_{lane}"
+        product = Signal(signed(width), name=name, reset_less=True)
+        if lane < self.multipliers:
+            m.d.sync += product.eq(inp * wgt)
+        else:
+            m.d.sync += product.eq(*logic_terms(m, inp, wgt, width=width, most=1, name=name))
+        return product
+
+    def _shared_products(self, m: Module, lane: int) -> list[Any]:
+        """Return the products of both rows, from one multiplier."""
+        cell = PackedProduct(factor_width=self.inp_width, other_width=self.wgt_width)
+        m.submodules[f"product_{lane}"] = cell
+        m.d.comb += [
+            cell.factor.eq(self.inp[lane]),
+            cell.low.eq(self.wgt[0][lane]),
+            cell.high.eq(self.wgt[1][lane]),
+        ]
+        return [cell.low_product, cell.high_product]
 
     def _tree(self, m: Module, level: list[Any], row: str) -> Any:
         """Return the sum: pairs in a cycle of their own, then two levels a cycle."""

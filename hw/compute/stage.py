@@ -24,6 +24,7 @@ from hw.layouts import INSTRUCTION_WIDTH, instruction_struct
 from isa.config import VTAConfig
 from isa.machine.causes import Cause
 from isa.machine.hardware_config import HardwareConfig
+from isa.machine.multipliers import share_out
 
 __all__ = ["ComputeStage"]
 
@@ -104,17 +105,23 @@ class ComputeStage(wiring.Component):
         m.submodules.binder = binder = Binder(vta)
         m.submodules.uop_loader = uop_loader = UopLoader(vta, self.hardware)
         m.submodules.acc_loader = acc_loader = AccLoader(vta, self.hardware)
+        lanes = vta.batch * vta.block_out
+        shared = bool(self.hardware.share_multipliers) and vta.block_out > 1
+        multipliers = share_out(
+            self.hardware.most_multipliers, products=lanes * vta.block_in, lanes=lanes, shared=shared
+        )
         m.submodules.gemm = gemm = GemmCore(
             vta,
             ahead=ALU_WRITE_DELAY - WRITE_DELAY,
-            share_multipliers=bool(self.hardware.share_multipliers),
+            share_multipliers=shared,
+            multipliers=multipliers.gemm,
         )
-        m.submodules.alu = alu = TensorAlu(vta)
+        m.submodules.alu = alu = TensorAlu(vta, multipliers=multipliers.lanes, wide_multipliers=shared)
         m.submodules.reset = reset = ResetWalk(vta)
         m.submodules.uops = uops = UopMemory(address_width=uop_loader.address_width, readers=3)
         m.submodules.accumulator = accumulator = Accumulator(
             address_width=vta.log_acc_depth,
-            lanes=vta.batch * vta.block_out,
+            lanes=lanes,
             lane_width=vta.acc_width,
             out_width=vta.out_width,
         )

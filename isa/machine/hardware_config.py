@@ -55,6 +55,8 @@ class HardwareConfig:
     """Instructions that the store module may have begun and not completed."""
     share_multipliers: int = 0
     """1: two products of the GEMM core come from one multiplier of 25 by 18 bits, as a DSP48 has; 0: one each."""
+    most_multipliers: int = 65536
+    """Multipliers that the core takes at most; further products are made of look-up tables, the cheapest ones first."""
     axi3: int = 0
     """1: the memory port is one of AXI3, whose bursts have 16 beats at most; 0: of AXI4."""
     axi_cache: int = 3
@@ -83,6 +85,7 @@ class HardwareConfig:
             "load_jobs": (2, 64),
             "store_jobs": (2, 64),
             "share_multipliers": (0, 1),
+            "most_multipliers": (0, 65536),
             "axi3": (0, 1),
             "axi_cache": (0, 15),
             "axi_prot": (0, 7),

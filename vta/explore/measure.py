@@ -18,6 +18,7 @@ from isa.bulk import decode_all
 from isa.config import VTAConfig
 from isa.errors import VTAError
 from isa.instructions import MemoryId
+from isa.machine.multipliers import share_out
 from isa.program import Program
 from runtime.devices.device import HardwareSetup
 from runtime.executor.network import DeviceStep
@@ -150,17 +151,20 @@ def _held(dtype: str) -> str:
 def estimated_area(config: VTAConfig, setup: HardwareSetup) -> Mapping[str, Number]:
     """Return about what the core takes of a Xilinx 7: multipliers and RAM by their numbers, logic by its main parts.
 
-    A multiplier for each product, or for two that share it, and three for each lane of the ALU; block RAM by the width
-    of each scratchpad. Logic is what the sizes of block 8 and 16 take in yosys, in proportion to lanes and products.
+    A multiplier for each product, or for two that share it, and three for each lane of the ALU, or as many as there may
+    be; block RAM by the width of each scratchpad. Logic is what the sizes of block 8 and 16 take in yosys, in
+    proportion to lanes and products, and what the multipliers that are missing take.
     """
     products = config.batch * config.block_in * config.block_out
     lanes = config.batch * config.block_out
-    shared = products // 2 if setup.hardware.share_multipliers else products
-    bits = setup.hardware.data_width
+    hardware = setup.hardware
+    shared = bool(hardware.share_multipliers) and config.block_out > 1
+    multipliers = share_out(hardware.most_multipliers, products=products, lanes=lanes, shared=shared)
+    bits = hardware.data_width
     return {
-        "lut": round(3500 + 22 * products + 560 * lanes + 8 * bits),
+        "lut": round(3500 + 22 * products + 560 * lanes + 8 * bits) + multipliers.luts,
         "ff": round(2500 + 18 * products + 380 * lanes + 6 * bits),
-        "dsp": shared + 3 * lanes,
+        "dsp": multipliers.total,
         "bram": sum(_rams(config, memory) for memory in (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)) + _uop_rams(config),
     }
 

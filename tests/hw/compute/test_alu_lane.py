@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hw.compute.alu_lane import LANE_LATENCY, AluLane
+from hw.errors import ComponentError
 from hw.sim import compile_design
 from isa.instructions import AluOpcode
 from tests.support.isa.alu_judge import judge, judge_lanes
@@ -17,14 +18,33 @@ EXTREMES = [0, 1, -1, 2, 31, 32, 33, -31, -32, -33, -64, 64, 2**31 - 1, -(2**31)
 def _operands() -> Any:
     rng = np.random.default_rng(3)
     pairs = [(x, y) for x in EXTREMES for y in EXTREMES] + [(x, y) for x in EXTREMES[-6:] for y in range(-40, 41)]
+    pairs += [((-1) ** k << i, (1 << j) - k) for i in range(0, 32, 3) for j in range(0, 31, 3) for k in (0, 1)]
     random = rng.integers(-(2**31), 2**31, (400, 2)).tolist()
     return np.array(pairs + random, np.int64).astype(np.int32)
+
+
+MULTIPLIERS = [(3, False), (2, False), (1, False), (0, False), (2, True), (1, True), (0, True)]
 
 
 @pytest.mark.parametrize("held", [0, 1])
 @pytest.mark.parametrize("opcode", AluOpcode)
 def test_a_lane_computes_every_operation_and_has_nothing_that_a_reset_clears(opcode: AluOpcode, held: int) -> None:
-    design = compile_design(AluLane())
+    assert _results(AluLane(), opcode, held) == _expected(opcode)
+
+
+@pytest.mark.parametrize(("multipliers", "wide"), MULTIPLIERS)
+def test_a_product_of_fewer_multipliers_is_the_same(multipliers: int, wide: bool) -> None:
+    lane = AluLane(multipliers=multipliers, wide=wide)
+    assert _results(lane, AluOpcode.MUL, held=1) == _expected(AluOpcode.MUL)
+
+
+def test_a_lane_has_use_for_three_multipliers() -> None:
+    with pytest.raises(ComponentError, match=r"^AluLane has use for 0 to 3 multipliers, not 4$"):
+        AluLane(multipliers=4)
+
+
+def _results(lane: AluLane, opcode: AluOpcode, held: int) -> list[int]:
+    design = compile_design(lane)
     design.poke("rst", held)
     operands = _operands()
     results = []
@@ -34,8 +54,13 @@ def test_a_lane_computes_every_operation_and_has_nothing_that_a_reset_clears(opc
         design.poke("y", y)
         design.step()
         results.append(design.peek("result"))
-    expected = judge_lanes(opcode, operands[:, 0], operands[:, 1]).view(np.uint32).tolist()
-    assert results[LANE_LATENCY - 1 :] == expected[: len(expected) + 1 - LANE_LATENCY]
+    return results[LANE_LATENCY - 1 :]
+
+
+def _expected(opcode: AluOpcode) -> list[int]:
+    operands = _operands()
+    expected: list[int] = judge_lanes(opcode, operands[:, 0], operands[:, 1]).view(np.uint32).tolist()
+    return expected[: len(expected) + 1 - LANE_LATENCY]
 
 
 def test_operations_may_change_every_cycle() -> None:

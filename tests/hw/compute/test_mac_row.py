@@ -16,13 +16,15 @@ def _pack(values: npt.NDArray[Any], width: int) -> Any:
     return sum((int(value) & ((1 << width) - 1)) << (index * width) for index, value in enumerate(values))
 
 
+@pytest.mark.parametrize("multipliers", [None, 1, 0])
 @pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize(("lanes", "inp_width", "wgt_width"), [(1, 8, 8), (2, 8, 8), (4, 4, 2), (8, 1, 1), (16, 8, 8)])
 def test_a_dot_product_is_exact_a_fixed_number_of_cycles_after_its_operands(
-    lanes: int, inp_width: int, wgt_width: int, rows: int
+    lanes: int, inp_width: int, wgt_width: int, rows: int, multipliers: int | None
 ) -> None:
     rng = np.random.default_rng(lanes)
-    design = compile_design(MacRow(lanes=lanes, inp_width=inp_width, wgt_width=wgt_width, rows=rows))
+    row_of = MacRow(lanes=lanes, inp_width=inp_width, wgt_width=wgt_width, rows=rows, multipliers=multipliers)
+    design = compile_design(row_of)
     design.poke("rst", 1)  # no register on the way is cleared by a reset
     inp = random_bits(rng, (60, lanes), inp_width)
     wgt = random_bits(rng, (60, rows, lanes), wgt_width)

@@ -67,6 +67,7 @@ def test_the_digest_tells_every_field_apart() -> None:
         "load_jobs": 2,
         "store_jobs": 2,
         "share_multipliers": 1,
+        "most_multipliers": 144,
         "axi3": 1,
         "axi_cache": 15,
         "axi_prot": 2,

@@ -53,6 +53,7 @@ def random_hardware(rng: np.random.Generator) -> HardwareConfig:
                 load_jobs=int(rng.integers(2, 9)),
                 store_jobs=int(rng.integers(2, 9)),
                 share_multipliers=int(rng.integers(0, 2)),
+                most_multipliers=int(rng.choice([0, 5, 40, 65536])),
             )
         except HardwareConfigError:  # a fetch buffer of less than two beats: draw again
             continue

@@ -78,6 +78,7 @@ def test_every_size_of_the_hardware_can_be_set(
         "load_jobs": 2,
         "store_jobs": 2,
         "share_multipliers": 1,
+        "most_multipliers": 144,
         "axi3": 1,
         "axi_cache": 15,
         "axi_prot": 2,

@@ -50,6 +50,9 @@ def test_estimates_grow_with_what_they_are_of() -> None:
     assert large["dsp"] == 256 + 48
     shared = replace(setup, hardware=HardwareConfig(share_multipliers=1))
     assert estimated_area(VTAConfig(), shared)["dsp"] == 128 + 48
+    fewer = estimated_area(VTAConfig(), replace(setup, hardware=HardwareConfig(most_multipliers=144)))
+    assert fewer["dsp"] == 144
+    assert fewer["lut"] > large["lut"]
     assert estimated_area(VTAConfig(), setup)["bram"] > estimated_area(VTAConfig(log_wgt_buff_size=16), setup)["bram"]
 
 
