@@ -113,7 +113,7 @@ def bias_units(channels: int, input_scale: float, scales: npt.NDArray[np.float32
 def bias_between(bias: Array, units: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Return a bias that is half a unit from whole ones: with scales that are powers of two, no sum is then a tie.
 
-    What rounds ties to even (ONNX) and what rounds them upwards (the accelerator) thus find the same numbers.
+    Ties would go to the even number (ONNX), which takes the accelerator more operations than rounding upwards.
     """
     halves: Reals = np.floor(bias.reshape(-1).astype(np.float64) / units) + 0.5
     return (halves * units).astype(np.float32)

@@ -188,7 +188,8 @@ class RandomSteps:
         more = [self._constant(shape, "int8")] if self.rng.random() < 0.5 else []
         zero, factor, offset = (int(each) for each in self.rng.integers(-128, 128, 3))
         return [source, bias, narrow, multiplier, *more], {
-            **limits, "zero_point": zero, "residual_multiplier": factor, "residual_zero_point": offset
+            **limits, "zero_point": zero, "residual_multiplier": factor, "residual_zero_point": offset,
+            "ties_to_even": bool(self.rng.integers(2)),
         }  # fmt: skip
 
     def _window(self, op: Op, source: str) -> tuple[list[str], Mapping[str, Plain]]:

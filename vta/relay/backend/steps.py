@@ -16,7 +16,8 @@ from runtime.executor.operators.types import Array
 from vta.relay.integer.formulas import formula_steps
 from vta.relay.integer.weights import known
 from vta.relay.ir.nodes import Call, Expr
-from vta.topi.core.epilogue import Add, Clip, Epilogue, Fork, Joint, Multiply, Residual, ShiftRight, Step, applied
+from vta.topi.core.epilogue import Add, Clip, Epilogue, Fork, Joint, Multiply, Residual, ShiftRight, Step
+from vta.topi.core.fitted_steps import fitted_steps
 from vta.topi.core.fixed_point import FixedPoint, OutputSteps, ScaledResidual, output_steps
 from vta.topi.core.table_steps import TableError, table_steps
 
@@ -40,7 +41,7 @@ def requantize_steps(call: Call) -> CallSteps:
     attrs = call.attrs
     assert isinstance(attrs, RescaleAttrs)
     bias, narrow, multiplier = (_numbers(argument) for argument in call.args[1:4])
-    scale = FixedPoint(multiplier, narrow, attrs.shift)
+    scale = FixedPoint(multiplier, narrow, attrs.shift, attrs.ties_to_even)
     residual = None
     if len(call.args) == 5:
         residual = ScaledResidual(attrs.residual_multiplier, attrs.residual_zero_point)
@@ -101,10 +102,11 @@ def lookup_steps(call: Call) -> CallSteps:
     low, high = _range_of(call.args[0])
     if attrs.formula:
         made = formula_steps(attrs.formula, attrs.parameters)
-        rows = table.reshape(-1, 256)[:, low + 128 : high + 129]
-        cells = np.broadcast_to(np.arange(low, high + 1, dtype=np.int32), (1, *rows.shape))
-        if np.array_equal(applied(cells, made.steps, made.arrays)[0], rows):
-            return CallSteps(made.steps, made.arrays)
+        rows = table.reshape(-1, 256)[:, low + 128 : high + 129].astype(np.int32)
+        cells = np.broadcast_to(np.arange(low, high + 1, dtype=np.int32), rows.shape)
+        fitted = fitted_steps(made, cells, rows)
+        if fitted is not None:
+            return CallSteps(fitted, made.arrays)
     if table.ndim > 1:
         raise TableError("it has a function for each channel, and the accelerator has none for them all")
     if table.dtype != "int8":

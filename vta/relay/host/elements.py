@@ -175,7 +175,10 @@ def _rescale(values: Sequence[Expr], attrs: Any, kind: str) -> Expr:
     total = ((data + bias + ((one << narrow) >> one)) >> narrow) * multiplier
     for each in residual:
         total = total + (each - _word(attrs.residual_zero_point)) * _word(attrs.residual_multiplier)
-    moved = ((total + _word(1 << attrs.shift >> 1)) >> _word(attrs.shift)) + _word(attrs.zero_point)
+    half: Expr = _word(1 << attrs.shift >> 1)
+    if attrs.ties_to_even and attrs.shift:
+        half = half - one + ((total >> _word(attrs.shift)) & one)
+    moved = ((total + half) >> _word(attrs.shift)) + _word(attrs.zero_point)
     return _within(moved, attrs).astype(kind)
 
 

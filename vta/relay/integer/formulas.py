@@ -2,7 +2,8 @@
 
 They are found by what they compute, not by names: exporters write a hard swish in four ways. The formula is the meaning
 then: its table has what the steps of ``vta.topi.core.activations`` make of every cell, which is at most 1/2 + 2**-6
-from the exact number, halves upwards. Tests: tests/vta/relay/integer/test_formulas.py.
+from the exact number, halves upwards. Of a function with ties, as scales that are powers of two bring them, the table
+is exact, if its steps can be (``vta.topi.core.fitted_steps``). Tests: tests/vta/relay/integer/test_formulas.py.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from vta.topi.core.activations import Quantisation, hard_sigmoid, hard_swish, leaky_relu, prelu
 from vta.topi.core.epilogue import EpilogueError, applied
+from vta.topi.core.fitted_steps import fitted_steps
 from vta.topi.core.fixed_point import FixedPointError, OutputSteps
 
 __all__ = ["Formula", "formula_of", "formula_steps"]
@@ -31,6 +33,12 @@ class Formula:
 
     name: str
     parameters: tuple[float, ...]
+
+    def makes(self, table: npt.NDArray[np.int8]) -> bool:
+        """Whether its steps, with other constants at their end, make ``table``: 256 numbers, or (channels, 256)."""
+        rows = table.reshape(-1, 256).astype(np.int32)
+        cells = np.broadcast_to(np.arange(-128, 128, dtype=np.int32), rows.shape)
+        return fitted_steps(formula_steps(self.name, self.parameters), cells, rows) is not None
 
     @property
     def table(self) -> npt.NDArray[np.int8]:

@@ -1,7 +1,9 @@
 """Integers at another scale: multipliers and shifts for what was decided, as calls of integer operators.
 
 A scale is a multiplier and a shift (``FixedPoint``), so that a result is at most 1/2 + 2**-6 from the exact one; limits
-of the real numbers become limits of the result. Tests: tests/vta/relay/integer/test_scaling.py.
+of the real numbers become limits of the result. Where scales are powers of two apart, or a small number of them, the
+result is that of the real numbers: exact ties go to the even number, as ONNX has it.
+Tests: tests/vta/relay/integer/test_scaling.py, tests/vta/relay/integer/test_ties.py.
 """
 
 import math
@@ -31,6 +33,8 @@ _INT32 = (-(1 << 31), (1 << 31) - 1)
 _CELL = (-128, 127)
 _IMMEDIATE = (1 << 15) - 1
 """The largest constant that is one operation of the ALU."""
+_MOST_TIED = 256
+"""Ties beyond are saturated, whatever the zero point is."""
 _FINE_SHIFT = 12
 """A smaller one, which such constants need for a ratio above 8, loses more than 1/16: constants are larger then."""
 
@@ -106,7 +110,9 @@ def _of_term(
     added = 0.0 if residual is None else residual.reach * residual.scale / target.scale
     # The residual twice: sums matter as far as it can bring them back, and it is then added to them.
     largest = max(abs(low - target.zero), abs(high - target.zero)) + 2 * math.ceil(added) + 1
-    fixed = FixedPoint.nearest(scale / target.scale, largest=largest)
+    fixed = _exact(scale, residual, sums, target, largest)
+    if fixed is None:
+        fixed = FixedPoint.nearest(scale / target.scale, largest=largest)
     rank = tensor_type(expr).rank
     tables = [along(values, sums.axis, rank) for values in (bias, fixed.narrow, fixed.multiplier)]
     arguments: list[Expr] = [expr, *tables]
@@ -117,9 +123,26 @@ def _of_term(
         arguments.append(residual.expr)
     attrs = RescaleAttrs(
         out_min=low, out_max=high, shift=fixed.shift, zero_point=target.zero, residual_multiplier=multiplier,
-        residual_zero_point=0 if residual is None else residual.zero,
+        residual_zero_point=0 if residual is None else residual.zero, ties_to_even=fixed.ties_to_even,
     )  # fmt: skip
     return call(Op.RESCALE, arguments, attrs, target.origins)
+
+
+def _exact(scale: Reals, residual: Cells | None, sums: Sums, target: Target, largest: int) -> FixedPoint | None:
+    """Return products with ``scale`` that are exact, ties among them; None where they can only be near.
+
+    With a bias between whole sums there are no ties, and halves go upwards: see ``_whole``.
+    """
+    is_between = bool((np.mod(sums.offset / scale, 1) != 0).any())
+    if is_between and not _are_shifts(scale, target):
+        return None
+    others = () if residual is None else (residual.scale / target.scale,)
+    return FixedPoint.exact(scale / target.scale, others=others, largest=largest, ties_to_even=not is_between)
+
+
+def _are_shifts(scale: Reals, target: Target) -> bool:
+    """Whether all scales are powers of two."""
+    return bool((np.frexp(np.append(scale, target.scale))[0] == 0.5).all())
 
 
 def _whole(offset: Reals, scale: Reals, target: Target) -> Reals:
@@ -129,9 +152,7 @@ def _whole(offset: Reals, scale: Reals, target: Target) -> Reals:
     in front of it rounds whole sums, and ``(n + fraction) >> shift`` is ``n >> shift``. So this is exact.
     """
     exact: Reals = offset / scale
-    if not (np.frexp(np.append(scale, target.scale))[0] == 0.5).all():
-        return np.rint(exact)
-    return np.floor(exact)
+    return np.floor(exact) if _are_shifts(scale, target) else np.rint(exact)
 
 
 def _of_two(lhs: Cells, rhs: Cells, sums: Sums, target: Target, low: int, high: int) -> Expr | None:
@@ -139,6 +160,9 @@ def _of_two(lhs: Cells, rhs: Cells, sums: Sums, target: Target, low: int, high: 
     if sums.offset.any():
         return None
     ratios = [each.scale / target.scale for each in (lhs, rhs)]
+    whole = max(abs(low - target.zero), abs(high - target.zero)) + 2 * math.ceil(rhs.reach * ratios[1]) + 1
+    if _exact(np.array([lhs.scale]), rhs, sums, target, whole) is not None:
+        return _of_term(lhs.expr, np.array([lhs.scale]), rhs, sums, target, low, high, zero=lhs.zero)
     most = lhs.reach * ratios[0] + rhs.reach * ratios[1] + abs(target.zero) + 2
     shift = min(31, math.floor(math.log2((1 << 31) / most)))
     if shift < 1:
@@ -177,15 +201,21 @@ def looked_up(table: Table, target: Target) -> Expr:
     assert isinstance(value, np.ndarray)
     source = (table.cells.scale, table.cells.zero)
     origins, formula = merged((table.origins, target.origins)), None
+    made = quantized(value, np.array(target.scale, np.float32), np.array(target.zero, np.int8))
+    rows = made.reshape(256) if made.shape[0] == 1 else made
     if np.isfinite(value).all():
         wide = numbers[0].astype(np.float64), value.astype(np.float64)
         formula = formula_of(*wide, source, (target.scale, target.zero))
-    if formula is not None:
-        attrs = LookupAttrs(1, formula.name, formula.parameters)
-        return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(formula.table)), attrs, origins)
-    made = quantized(value, np.array(target.scale, np.float32), np.array(target.zero, np.int8))
-    rows = made.reshape(256) if made.shape[0] == 1 else made
-    return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(rows)), LookupAttrs(1), origins)
+    if formula is None:
+        return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(rows)), LookupAttrs(1), origins)
+    is_exact = _is_tied(value.astype(np.float64) / target.scale) and formula.makes(rows)
+    attrs = LookupAttrs(1, formula.name, formula.parameters)
+    return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(rows if is_exact else formula.table)), attrs, origins)
+
+
+def _is_tied(cells: Reals) -> bool:
+    """Whether some of these numbers are half-way between cells."""
+    return bool(((np.mod(cells, 1) == 0.5) & (np.abs(cells) < _MOST_TIED)).any())
 
 
 def moved(ints: Ints, op: Op, arguments: Sequence[Expr], attrs: object, origins: tuple[Origin, ...]) -> Ints:

@@ -2,12 +2,13 @@
 
 ``FixedPoint`` is the meaning, in numbers without limit. ``output_steps`` are steps that give just that on the ALU, for
 every sum: sums are limited first, to what can matter for the result, so that the result needs no limit any more. Five
-operations are left, whatever bias, scales and zero point are: maximum, minimum, product, sum, shift.
+operations are left, whatever bias, scales and zero point are: maximum, minimum, product, sum, shift. Ties to the even
+result take two more, or three (``vta.topi.core.even_shift``).
 Tests: tests/vta/topi/core/test_fixed_point.py.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -23,6 +24,8 @@ from vta.topi.core.epilogue import (
     ChannelShift,
     Clip,
     Epilogue,
+    Fork,
+    Joint,
     Multiply,
     Residual,
     Scale,
@@ -30,6 +33,7 @@ from vta.topi.core.epilogue import (
     Step,
 )
 from vta.topi.core.epilogue_steps import WORD
+from vta.topi.core.even_shift import EvenShift, even_shift
 
 __all__ = ["FixedPoint", "FixedPointError", "OutputSteps", "ScaledResidual", "output_steps"]
 
@@ -39,6 +43,9 @@ Wide = npt.NDArray[np.int64]
 _MOST_BITS = 14
 """A multiplier of two bits fewer, or less, is too coarse: the sums lose bits first then, so that it gets these."""
 _LEAST_SHIFT = 8
+
+_MOST_EXACT = 20
+"""Bits that an exact product is shifted by at most: of more, a tie is hardly ever met."""
 
 _CELL = (-128, 127)
 
@@ -52,12 +59,14 @@ class FixedPoint:
     """Products with positive real numbers, one for all channels or one for each.
 
     ``x`` becomes ``(((x + (1 << narrow >> 1)) >> narrow) * multiplier + (1 << shift >> 1)) >> shift``: nearest numbers,
-    halves upwards. ``multiplier`` and ``narrow`` have one number, or one a channel.
+    halves upwards, or those of the last shift to the even number. ``multiplier`` and ``narrow`` have one number, or one
+    a channel.
     """
 
     multiplier: Wide
     narrow: Wide
     shift: int
+    ties_to_even: bool = False
 
     @classmethod
     def nearest(cls, scales: npt.ArrayLike, *, largest: int = 128) -> Self:
@@ -82,6 +91,26 @@ class FixedPoint:
         multiplier = np.rint(np.ldexp(values, (shift + narrow).astype(np.int32))).astype(np.int64)
         return cls(multiplier, narrow, shift)
 
+    @classmethod
+    def exact(
+        cls, scales: npt.ArrayLike, *, others: Sequence[float] = (), largest: int = 128, ties_to_even: bool = True
+    ) -> Self | None:
+        """Return the fewest bits that make products with ``scales`` exactly; None where there are none.
+
+        ``others`` are scales of residuals, whose multipliers are whole numbers then as well. Such scales are small
+        numbers over powers of two, of which 32 bits hold results up to ``largest``; whole ones have no ties, and need
+        no such numbers.
+        """
+        values = [min(float(value), largest + 1.0) for value in np.atleast_1d(np.asarray(scales, np.float64))]
+        ratios = [value.as_integer_ratio() for value in (*values, *others)]
+        shift = max(denominator.bit_length() - 1 for _, denominator in ratios)
+        if not 1 <= shift <= _MOST_EXACT or any(numerator > 2 * largest for numerator, _ in ratios):
+            return None
+        if (largest + 2 + max(values)) * 2.0 ** (shift + 1) > WORD[1]:
+            return None
+        multiplier = np.array([math.ldexp(value, shift) for value in values], np.int64)
+        return cls(multiplier, np.zeros_like(multiplier), shift, ties_to_even)
+
     @property
     def error(self) -> float:
         """How far from the exact product, beyond 1/2, results up to 128 are at most; that of ``nearest``."""
@@ -92,12 +121,19 @@ class FixedPoint:
         shape = [-1 if dimension == axis else 1 for dimension in range(numbers.ndim)]
         multiplier, narrow = self.multiplier.reshape(shape), self.narrow.reshape(shape)
         narrowed = (numbers.astype(np.int64) + (1 << narrow >> 1)) >> narrow
-        result: Wide = (narrowed * multiplier + (1 << self.shift >> 1)) >> self.shift
+        products = narrowed * multiplier
+        half: Wide | int = 1 << self.shift >> 1
+        if self.ties_to_even and self.shift:
+            half = half - 1 + ((products >> self.shift) & 1)
+        result: Wide = (products + half) >> self.shift
         return result
 
     def first(self, result: int) -> Wide:
         """Return the smallest numbers whose products are ``result`` or more."""
-        least = -(-((result << self.shift) - (1 << self.shift >> 1)) // np.maximum(self.multiplier, 1))
+        begin = (result << self.shift) - (1 << self.shift >> 1)
+        if self.ties_to_even and self.shift:
+            begin += result & 1  # a tie in front of an odd number is the even number's
+        least = -(-begin // np.maximum(self.multiplier, 1))
         found: Wide = (least << self.narrow) - (1 << self.narrow >> 1)
         return found
 
@@ -185,6 +221,8 @@ class _Output:
         scale, chosen = self.scale, _Chosen([], [])
         chosen.limit(first - self.bias, last - self.bias, self.largest)
         first, last = np.maximum(first, self.bias - self.largest), np.minimum(last, self.bias + self.largest)
+        if scale.ties_to_even and scale.shift:
+            return self._to_even(chosen, first, last, exact=exact)
         self._require_word("the products", *self._products(first, last))
         behind = np.atleast_1d(self._half + (self.zero_point << scale.shift))
         if scale.narrow.any():
@@ -201,6 +239,28 @@ class _Output:
             chosen.steps.append(Residual(multiplier=self.residual.multiplier))
         if scale.shift:
             chosen.steps.append(ShiftRight(scale.shift))
+        if not exact:
+            chosen.steps.append(Clip(self.low + self.zero_point, self.high + self.zero_point))
+        return OutputSteps(tuple(chosen.steps), tuple(chosen.arrays))
+
+    def _to_even(self, chosen: "_Chosen", first: Wide, last: Wide, *, exact: bool) -> OutputSteps:
+        """Return the steps that follow the limits where ties go to the even result."""
+        scale, residual = self.scale, self.residual
+        least = int((first * scale.multiplier).min()) + self._added[0]
+        most = int((last * scale.multiplier).max()) + self._added[1]
+        low, high = (least >> scale.shift) - 1, (most >> scale.shift) + 1
+        found = even_shift(scale.shift, low, high, self.zero_point)
+        lead, before = (found.lead, 0) if found else (1, 1 << scale.shift >> 1)
+        chosen.multiply(scale.multiplier * lead)
+        behind = self.bias * scale.multiplier * lead + before
+        if residual is not None:
+            chosen.add(behind - residual.zero_point * residual.multiplier * lead)
+            chosen.steps.append(Residual(multiplier=residual.multiplier * lead))
+        else:
+            chosen.add(behind)
+        if found is None:
+            self._require_word("the products", least, most + (3 << scale.shift >> 1))
+        chosen.steps.extend(_shifted_in_place(found) if found else _shifted_in_two(scale.shift, self.zero_point))
         if not exact:
             chosen.steps.append(Clip(self.low + self.zero_point, self.high + self.zero_point))
         return OutputSteps(tuple(chosen.steps), tuple(chosen.arrays))
@@ -232,6 +292,22 @@ class _Output:
                 f"output steps: {what} go from {low} to {high}, which 32 bits do not hold; take smaller biases, or a "
                 "fixed point for a larger 'largest'"
             )
+
+
+def _shifted_in_place(found: EvenShift) -> tuple[Step, ...]:
+    """Return the steps after the first product of a shift to even."""
+    return (ShiftRight(found.bits + 1), Multiply(found.factor), Add(found.addend), ShiftRight(found.shift))
+
+
+def _shifted_in_two(bits: int, zero_point: int) -> tuple[Step, ...]:
+    """Return the steps of a shift to even of any number that half of it, ``1 << bits - 1``, was added to.
+
+    The result is the sum of its halves, of which one begins where odd results do, and the other where even ones do.
+    """
+    lower = zero_point >> 1
+    apart = (1 << bits) - 1 + ((zero_point - 2 * lower) << (bits + 1))
+    joined = Fork(Joint.ADD, (Add(apart), ShiftRight(bits + 1)), (ShiftRight(bits + 1),))
+    return (Add(lower << (bits + 1)), joined)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,15 +27,18 @@ class RescaleAttrs(OutputAttrs):
         t = t * multiplier + (residual - residual_zero_point) * residual_multiplier
         result = min(max(((t + (1 << shift >> 1)) >> shift) + zero_point, out_min), out_max)
 
-    in numbers without limit: nearest numbers, halves upwards. Engines limit the data first, to what can matter for the
-    result, and need 32 bits (``vta.topi.core.fixed_point``). Tables are int32 and broadcast to the data; the residual,
-    if there is one, is int8 and has the data's shape.
+    in numbers without limit: nearest numbers, halves upwards. With ``ties_to_even``, halves of the last shift go to the
+    even number, before the zero point is added, as ONNX has it: ``(1 << shift >> 1) - 1 + (t >> shift & 1)`` is added
+    to t then. Engines limit the data first, to what can matter for the result, and need 32 bits
+    (``vta.topi.core.fixed_point``). Tables are int32 and broadcast to the data; the residual, if there is one, is int8
+    and has the data's shape.
     """
 
     shift: int = 0
     zero_point: int = 0
     residual_multiplier: int = 0
     residual_zero_point: int = 0
+    ties_to_even: bool = False
 
     def __post_init__(self) -> None:
         OutputAttrs.__post_init__(self)
@@ -69,7 +72,10 @@ def _meaning(arrays: Sequence[Array], attrs: RescaleAttrs) -> Array:
     total *= multiplier
     if len(arrays) == 5:
         total += (arrays[4].astype(np.int64) - attrs.residual_zero_point) * attrs.residual_multiplier
-    moved = ((total + (1 << attrs.shift >> 1)) >> attrs.shift) + attrs.zero_point
+    half: Array | int = 1 << attrs.shift >> 1
+    if attrs.ties_to_even and attrs.shift:
+        half = half - 1 + ((total >> attrs.shift) & 1)
+    moved = ((total + half) >> attrs.shift) + attrs.zero_point
     return np.asarray(np.clip(moved, attrs.out_min, attrs.out_max), np.dtype(attrs.out_dtype))
 
 

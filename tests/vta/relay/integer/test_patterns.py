@@ -1,7 +1,6 @@
 """Quantised layers as exporters write them become integers: within one of onnxruntime's, and nearly always the same.
 
-Where a scale is half of another one, halves are common, and they are rounded upwards here, to even ones there; most
-patterns have other scales.
+Scales that are powers of two apart, where ties are common, are in ``test_ties.py``; most patterns have other scales.
 
 Who writes what, and which pattern of ``tests/support/relay/patterns.py`` it is:
 

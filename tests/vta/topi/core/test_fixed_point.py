@@ -94,6 +94,8 @@ def unlimited(
         return fixed.of(sums)
     narrowed = (sums + (1 << fixed.narrow >> 1)) >> fixed.narrow
     whole = narrowed * fixed.multiplier + (residual.astype(np.int64) - scaled.zero_point) * scaled.multiplier
+    if fixed.ties_to_even:
+        return np.rint(whole / 2**fixed.shift).astype(np.int64)  # exact: far fewer than 53 bits
     return (whole + (1 << fixed.shift >> 1)) >> fixed.shift
 
 
@@ -119,6 +121,68 @@ def test_the_steps_give_what_numbers_without_limit_give(exponents: tuple[int, in
         given = [*made.arrays, *([] if residual is None else [residual])]
         expected = np.clip(unlimited(fixed, sums + bias, residual, scaled) + zero_point, low, high)
         np.testing.assert_array_equal(epilogue.applied(sums, made.steps, given), expected)
+
+
+@pytest.mark.parametrize("with_residual", [False, True])
+@pytest.mark.parametrize("bits", [*range(1, 12), 14, 17, 20])
+def test_exact_products_have_ties_that_go_to_even(bits: int, with_residual: bool) -> None:
+    """Against fractions, at every tie and on both sides of it; channels have several powers of two."""
+    rng = np.random.default_rng([bits, with_residual])
+    for _ in range(8):
+        low, high = int(rng.choice([-128, 0, -127, -5])), int(rng.choice([127, 6, 100]))
+        zero_point = int(rng.integers(low, high + 1))
+        exponents = -np.array([bits, *rng.integers(max(bits - 3, 0), bits + 1, int(rng.integers(0, 4)))])
+        scale = float(2.0 ** -int(rng.integers(0, min(bits, 6) + 1)))
+        largest = 128 + (round(2 * 256 * scale) + 4 if with_residual else 0)
+        fixed = FixedPoint.exact(2.0**exponents, others=(scale,) * with_residual, largest=largest)
+        assert fixed is not None
+        assert (fixed.shift, fixed.ties_to_even) == (bits, True)
+        scaled = ScaledResidual.nearest(scale, fixed.shift, int(rng.integers(-128, 128))) if with_residual else None
+        bias = rng.integers(-(1 << bits), 1 << bits, len(exponents))
+        halves = np.arange(-300, 300).repeat(len(exponents)).reshape(-1, len(exponents)) << -exponents
+        halves = halves + (1 << -exponents >> 1) - bias
+        sums = np.concatenate([halves - 1, halves, halves + 1])
+        residual = rng.integers(-128, 128, sums.shape).astype(np.int8) if with_residual else None
+        made = output_steps(fixed, bias=bias, zero_point=zero_point, low=low, high=high, residual=scaled)
+        given = [*made.arrays, *([] if residual is None else [residual])]
+        expected = np.clip(unlimited(fixed, sums + bias, residual, scaled) + zero_point, low, high)
+        np.testing.assert_array_equal(epilogue.applied(sums, made.steps, given), expected)
+        if not with_residual:
+            ends = np.array([round((int(x) + int(bias[0])) * Fraction(1, 1 << bits)) for x in sums[:, 0]])
+            np.testing.assert_array_equal(np.clip(ends + zero_point, low, high), expected[:, 0])
+        for result in (-128, -7, 0, 1, 127):
+            assert (fixed.of(fixed.first(result), 0) >= result).all()
+            assert (fixed.of(fixed.first(result) - 1, 0) < result).all()
+
+
+def test_ties_to_even_take_two_operations_more() -> None:
+    made = output_steps(FixedPoint(np.array([1]), np.array([0]), 7, ties_to_even=True))
+    kinds = [type(step) for step in made.steps]
+    assert kinds == [Clip, Clip, Multiply, ShiftRight, Multiply, Add, ShiftRight]
+    upwards = output_steps(FixedPoint(np.array([1]), np.array([0]), 7))
+    assert [type(step) for step in upwards.steps] == [Clip, Clip, Add, ShiftRight]
+
+
+@pytest.mark.parametrize(
+    ("scales", "others", "largest"),
+    [
+        ([0.1], (), 128),  # no power of two
+        ([2.0, 1.0], (), 128),  # whole numbers have no ties
+        ([0.5, 300.5], (0.1,), 128),  # the residual's is none
+        ([300.5], (), 128),  # no tie is as small as a result
+        ([2.0**-21], (), 128),  # hardly ever a tie
+        ([2.0**-20], (), 2000),  # no room
+    ],
+)
+def test_other_scales_have_no_exact_products(scales: list[float], others: tuple[float, ...], largest: int) -> None:
+    assert FixedPoint.exact(scales, others=others, largest=largest) is None
+
+
+def test_a_small_number_over_a_power_of_two_is_exact() -> None:
+    fixed = FixedPoint.exact([0.375, 0.5, 1e20])
+    assert fixed is not None
+    assert (fixed.multiplier.tolist(), fixed.shift) == ([3, 4, 129 * 8], 3)
+    assert fixed.of(np.array([[4, 1, 0], [12, 3, 1], [-4, -1, -1]])).tolist() == [[2, 0, 0], [4, 2, 129], [-2, 0, -129]]
 
 
 def test_five_operations_are_enough() -> None:

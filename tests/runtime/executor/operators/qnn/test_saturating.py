@@ -15,10 +15,12 @@ from vta.relay.ops.call import call
 
 
 def exact(x: int, bias: int, narrow: int, multiplier: int, residual: int, attrs: RescaleAttrs) -> int:
-    """The definition, in fractions: floor after half was added."""
+    """The definition, in fractions: floor after half was added, or the nearest one, of two the even one."""
     t = floor(Fraction(x + bias) / (1 << narrow) + (Fraction(1, 2) if narrow else 0))
     product = t * multiplier + (residual - attrs.residual_zero_point) * attrs.residual_multiplier
-    y = floor(Fraction(product, 1 << attrs.shift) + (Fraction(1, 2) if attrs.shift else 0)) + attrs.zero_point
+    quotient = Fraction(product, 1 << attrs.shift)
+    nearest = round(quotient) if attrs.ties_to_even else floor(quotient + Fraction(1, 2))
+    y = nearest + attrs.zero_point
     return min(max(y, attrs.out_min), attrs.out_max)
 
 
@@ -35,7 +37,7 @@ def test_it_is_its_definition_for_extreme_and_random_numbers() -> None:
         attrs = RescaleAttrs(
             out_min=int(rng.integers(-128, 0)), out_max=int(rng.integers(0, 128)), shift=int(rng.integers(0, 32)),
             zero_point=int(rng.integers(-128, 128)), residual_multiplier=int(rng.integers(-(2**22), 2**22)),
-            residual_zero_point=int(rng.integers(-128, 128)),
+            residual_zero_point=int(rng.integers(-128, 128)), ties_to_even=bool(rng.integers(2)),
         )  # fmt: skip
         found = operator(Op.RESCALE).evaluate((data, bias, narrow, multiplier, residual), attrs)
         wanted = [
@@ -64,6 +66,15 @@ def test_bias_residual_and_zero_points_are_added() -> None:
     found = operator(Op.RESCALE).evaluate((*tables, residual.astype(np.int8)), attrs)
     assert found.tolist() == [7, 20, 32]  # halves upwards: 28 / 2, 53 / 2, 78 / 2
     assert found.dtype == np.int8
+
+
+@pytest.mark.parametrize("shift", [0, 1, 2, 5, 31])
+def test_a_tie_goes_to_the_even_number_before_the_zero_point_is_added(shift: int) -> None:
+    data = np.arange(-9, 10, dtype=np.int32) << min(max(shift - 1, 0), 27)
+    nothing, one = np.array(0, np.int32), np.array(1, np.int32)
+    attrs = RescaleAttrs(shift=shift, zero_point=3, ties_to_even=True)
+    found = operator(Op.RESCALE).evaluate((data, nothing, nothing, one), attrs)
+    np.testing.assert_array_equal(found, np.rint(data / 2.0**shift) + 3)
 
 
 @pytest.mark.parametrize(
