@@ -17,7 +17,10 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+QUICK = ("no home", "full disk", "stdout closed", "reader gone", "ASCII", "narrow terminal")
+
+
+@pytest.mark.parametrize("name", [pytest.param(e, marks=() if e in QUICK else pytest.mark.long) for e in ENVIRONMENTS])
 def test_a_command_that_reads_and_writes_is_right_everywhere(source: Path, name: str) -> None:
     assert verdict(COMMANDS["asm"], ENVIRONMENTS[name], source) == ""
 

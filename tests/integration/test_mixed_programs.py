@@ -27,9 +27,15 @@ def program(env: vta.Environment, *, before: bool, after: bool) -> tuple[te.Sche
     return s, [a, out]
 
 
-@pytest.mark.parametrize("device", ["sim", "reference", "tsim"])
 @pytest.mark.parametrize(("before", "after"), [(True, False), (False, True), (True, True), (False, False)])
-@pytest.mark.parametrize("name", ["default", "in16out32"])
+@pytest.mark.parametrize(
+    ("name", "device"),
+    [
+        *((name, device) for name in ("default", "in16out32") for device in ("sim", "reference")),
+        ("default", "tsim"),
+        pytest.param("in16out32", "tsim", marks=pytest.mark.long),
+    ],
+)
 def test_stages_on_both_sides_see_each_others_results(name: str, before: bool, after: bool, device: str) -> None:
     env = vta.Environment(CONFIGS[name])
     place = Device(EXT_DEV, 0, Session(env.config, device))

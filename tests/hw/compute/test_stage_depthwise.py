@@ -20,11 +20,15 @@ CONFIGS = {
     "batch": replace(SMALL, log_batch=1, log_inp_width=2, log_wgt_width=1, depthwise_taps=1),
 }
 
+QUICK = (("batch", 0), ("two_of_four", 1))
+
 
 @pytest.mark.parametrize(
     ("name", "shared"),
     [
-        pytest.param(name, shared, marks=() if shared == (name == "three_of_eight") else pytest.mark.long)
+        pytest.param(
+            name, shared, marks=() if (name, shared) in (("batch", 0), ("two_of_four", 1)) else pytest.mark.long
+        )
         for name in CONFIGS
         for shared in (0, 1)
     ],

@@ -65,7 +65,7 @@ def test_any_other_reset_clears_the_tiles_of_its_micro_ops() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in ("block4", "batch2") else pytest.mark.long) for n in COMPUTE_CONFIGS]
+    "name", [pytest.param(n, marks=() if n == "block4" else pytest.mark.long) for n in COMPUTE_CONFIGS]
 )
 def test_a_reset_between_two_gemms_is_in_order(name: str) -> None:
     config = COMPUTE_CONFIGS[name]

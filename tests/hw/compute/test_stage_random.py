@@ -1,5 +1,6 @@
 """Random programs of the compute module agree with the reference, whatever stalls."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,17 @@ def _random_stalls(rng: np.random.Generator) -> Any:
     )
 
 
+DEAR = ("mixed_widths", "in2out4_int4", "one_element_each")
+"""Configurations whose sides others have as well."""
+
+
+def each(names: Iterable[str]) -> list[Any]:
+    """Return the names as parameters, the dear ones for the long run."""
+    return [pytest.param(name, marks=pytest.mark.long if name in DEAR else ()) for name in names]
+
+
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", COMPUTE_CONFIGS)
+@pytest.mark.parametrize("name", each(COMPUTE_CONFIGS))
 def test_random_programs_agree_with_the_reference_under_random_stalls(name: str, seed: int) -> None:
     config = COMPUTE_CONFIGS[name]
     rng = np.random.default_rng(seed)
@@ -36,7 +46,7 @@ def test_random_programs_agree_with_the_reference_under_random_stalls(name: str,
     assert len(trace.g2s) == sum(instruction.deps.push_next for instruction in program)
 
 
-@pytest.mark.parametrize("name", EDGE_CONFIGS)
+@pytest.mark.parametrize("name", each(EDGE_CONFIGS))
 def test_random_programs_agree_at_the_edges_of_what_is_legal(name: Any) -> None:
     config = EDGE_CONFIGS[name]
     for seed in range(3):

@@ -14,6 +14,7 @@ from runtime.sim.code_path import CodePath
 from tests.support.configs import CONFIGS
 from tests.support.odd_configs import ODD_CONFIGS
 from tests.support.runtime.functional_rig import Rig
+from tests.support.turns import in_turn
 
 ALL_CONFIGS = {**CONFIGS, **ODD_CONFIGS}
 EXTREMES = [0, 1, -1, 2, 127, -128, 32767, -32768, 65536, 2**31 - 1, -(2**31), 0x12345678, -0x12345678]
@@ -61,8 +62,7 @@ def test_a_shift_by_32_or_more_is_the_mathematical_one(code_path: CodePath) -> N
     assert rig.acc[0, 0, :2].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("name", ALL_CONFIGS)
-@pytest.mark.parametrize("use_imm", [False, True])
+@pytest.mark.parametrize(("name", "use_imm"), in_turn(ALL_CONFIGS, (False, True), quick=1))
 def test_every_operation_runs_on_every_shape_of_element(name: str, use_imm: bool, code_path: CodePath) -> None:
     config = ALL_CONFIGS[name]
     rng = np.random.default_rng(11)

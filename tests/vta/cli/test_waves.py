@@ -66,7 +66,7 @@ def test_a_waveform_that_matches_nothing_leaves_the_old_one(tmp_path: Path) -> N
     assert path.read_text() == "old"
 
 
-@pytest.mark.parametrize("most", [0, 1, 700])
+@pytest.mark.parametrize("most", [0, pytest.param(1, marks=pytest.mark.long), 700])
 def test_a_disk_that_fills_up_leaves_no_waveform_and_names_it(tmp_path: Path, most: int) -> None:
     path = tmp_path / "out.vcd"
     vta("run", EXAMPLE, "--target", "tsim", "--vcd", path)  # compiles the design

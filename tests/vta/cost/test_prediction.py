@@ -103,7 +103,7 @@ def test_a_compiled_operator_has_its_tiles_and_its_environment() -> None:
     assert predict(compiled, {"memory_latency": 800}).cycles > followed.cycles + 700
 
 
-@pytest.mark.parametrize(("bits", "latency"), [(64, 1), (128, 64), (256, 16)])
+@pytest.mark.parametrize(("bits", "latency"), [(64, 1), (128, 64), pytest.param(256, 16, marks=pytest.mark.long)])
 @pytest.mark.parametrize("kind", ["conv", "dense", "transposed", "binary"])
 def test_following_the_instructions_is_close_to_the_hardware(kind: str, bits: int, latency: int) -> None:
     setup = HardwareSetup(hardware=HardwareConfig(data_width=bits), latency=latency)

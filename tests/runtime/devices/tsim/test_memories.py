@@ -16,9 +16,7 @@ from tests.support.runtime.launching import MEMORY_LIMIT, place_program
 DESIGNS = {**SMALL_DESIGNS, "default": CONFIGS["default"], "depthwise_int4": ODD_CONFIGS["depthwise_int4"]}
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.long if "int4" in n and "b2" in n else ()) for n in DESIGNS]
-)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.long if "int4" in n else ()) for n in DESIGNS])
 def test_the_scratchpads_are_the_references(name: str) -> None:
     for seed in range(3):
         program = random_program(np.random.default_rng([seed, 9]), DESIGNS[name])

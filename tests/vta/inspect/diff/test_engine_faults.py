@@ -20,7 +20,7 @@ from vta.inspect.diff.differ import diff_engines, engines_by_name
 
 @pytest.mark.parametrize(
     ("engine", "count", "first"),
-    [("reference", 30, 0), ("sim", 8, 0), pytest.param("tsim", 1, 3, marks=pytest.mark.long)],
+    [("reference", 30, 0), ("sim", 4, 0), pytest.param("tsim", 1, 3, marks=pytest.mark.long)],
 )
 def test_faults_in_an_engine_are_found_at_the_first_instruction_that_they_change(
     engine: str, count: int, first: int

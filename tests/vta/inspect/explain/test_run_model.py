@@ -39,7 +39,13 @@ def test_the_model_gives_the_measured_times_back(tmp_path: Path, seed: int) -> N
     assert (model.rest >= 0).all()
 
 
-@pytest.mark.parametrize("config", CONFIGS)
+DEAR = ("block32", "b2k16")
+"""Configurations whose hardware takes long to be compiled."""
+
+
+@pytest.mark.parametrize(
+    "config", [pytest.param(name, marks=pytest.mark.long if name in DEAR else ()) for name in CONFIGS]
+)
 def test_the_times_come_back_on_every_configuration(tmp_path: Path, config: str) -> None:
     for seed in (20, 21):
         _, [launch] = record_programs(tmp_path / "t", "tsim", some_program(seed, config))

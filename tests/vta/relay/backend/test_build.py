@@ -17,6 +17,7 @@ from runtime.executor.runner import NetworkRunner
 from runtime.session import Session
 from tests.support.configs import CONFIGS
 from tests.support.relay.patterns import PATTERNS, Pattern, made, max_pool
+from tests.support.turns import in_turn
 from vta.relay.backend.build import Built, build_network, host_reasons
 from vta.relay.backend.kernel import Kernel
 from vta.relay.backend.recognise import PlacementError
@@ -37,11 +38,11 @@ def ran(built: Built, x: Array, device: str) -> Array:
     return result
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.__name__)
-@pytest.mark.parametrize("config", [VTAConfig(), SMALL], ids=["default", "block8"])
-def test_a_pattern_gives_the_bits_of_its_integer_graph(pattern: Pattern, config: VTAConfig) -> None:
+@pytest.mark.parametrize(("name", "config"), in_turn((p.__name__ for p in PATTERNS), ("default", "b1k8"), quick=1))
+def test_a_pattern_gives_the_bits_of_its_integer_graph(name: str, config: str) -> None:
+    [pattern] = [each for each in PATTERNS if each.__name__ == name]
     model, x = made(pattern, 6)
-    built = build_network(from_onnx(model), vta.Environment(config), jobs=1)
+    built = build_network(from_onnx(model), vta.Environment(CONFIGS[config]), jobs=1)
     np.testing.assert_array_equal(ran(built, x, "sim"), run(built.function, [x]))
 
 

@@ -5,9 +5,10 @@ import pytest
 from bench.onnx_cases import Outcome, Place, Result, results
 
 
-@pytest.fixture(scope="module")
-def found() -> list[Result]:
-    return list(results())
+@pytest.fixture(scope="module", params=[4, pytest.param(1, marks=pytest.mark.long)], ids=["every_fourth", "all"])
+def found(request: pytest.FixtureRequest) -> list[Result]:
+    """Return the results of the first, fifth and so on case of each operator; of all in the long run."""
+    return list(results(request.param))
 
 
 def test_no_case_is_wrong(found: list[Result]) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from tests.support.compiler.random_operators import check, environment
 from tests.support.configs import CONFIGS
+from tests.support.turns import in_turn
 from vta.topi.alu.division import Rounding
 from vta.topi.alu.elementwise import Elementwise
 from vta.topi.alu.pooling import AveragePool2d, MaxPool2d
@@ -38,8 +39,7 @@ def test_max_pooling_is_that_of_numpy(number: int) -> None:
         check(MAXIMA[number], config, seed=number)
 
 
-@pytest.mark.parametrize("rounding", Rounding)
-@pytest.mark.parametrize("number", range(len(AVERAGES)))
+@pytest.mark.parametrize(("number", "rounding"), in_turn(range(len(AVERAGES)), Rounding, quick=1))
 def test_average_pooling_is_that_of_numpy(number: int, rounding: Rounding) -> None:
     operator = replace(AVERAGES[number], rounding=rounding)
     check(operator, [*CONFIGS][(number + [*Rounding].index(rounding)) % 5], seed=number)

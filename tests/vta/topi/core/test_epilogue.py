@@ -6,6 +6,7 @@ from isa.config import VTAConfig
 from tests.support.compiler.epilogue_operator import EpilogueOnly
 from tests.support.configs import CONFIGS
 from tests.support.odd_configs import ODD_CONFIGS
+from tests.support.turns import in_turn
 from vta import te
 from vta.topi.core import epilogue
 from vta.topi.core.epilogue import (
@@ -83,9 +84,9 @@ def inputs(operator: EpilogueOnly, env: vta.Environment, rng: np.random.Generato
     return arrays
 
 
-@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
-@pytest.mark.parametrize("steps", EPILOGUES.values(), ids=EPILOGUES)
-def test_the_accelerator_gives_what_numpy_gives(steps: Epilogue, config: VTAConfig) -> None:
+@pytest.mark.parametrize(("name", "config_name"), in_turn(EPILOGUES, CONFIGS))
+def test_the_accelerator_gives_what_numpy_gives(name: str, config_name: str) -> None:
+    steps, config = EPILOGUES[name], CONFIGS[config_name]
     env = vta.Environment(config)
     dense = (len(steps) + config.block_out) % 3 == 0
     operator = EpilogueOnly((3, 40) if dense else (1, 16, 3, 5), steps)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import vta
-from isa.config import VTAConfig
 from tests.support.configs import CONFIGS
+from tests.support.turns import in_turn
 from vta.topi.core.epilogue import Bias, Clip, Residual, ShiftRight
 from vta.topi.core.operator import Operator, OperatorError, compile  # noqa: A004
 from vta.topi.core.resident import Resident
@@ -23,9 +23,9 @@ def check(operator: Operator, env: vta.Environment, tiles: object = None) -> Non
     np.testing.assert_array_equal(compile(operator, env, tiles)(*values), operator.reference(*values))
 
 
-@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
-@pytest.mark.parametrize(("transpose_a", "transpose_b"), TURNS)
-def test_products_of_any_size_are_numpys(config: VTAConfig, transpose_a: bool, transpose_b: bool) -> None:
+@pytest.mark.parametrize(("turns", "name"), in_turn(TURNS, CONFIGS))
+def test_products_of_any_size_are_numpys(turns: tuple[bool, bool], name: str) -> None:
+    (transpose_a, transpose_b), config = turns, CONFIGS[name]
     env = vta.Environment(config)
     check(Matmul(9, 20, 33, transpose_a, transpose_b, STEPS), env)
     check(BatchMatmul(3, 37, 40, 50, transpose_a, transpose_b, STEPS), env)

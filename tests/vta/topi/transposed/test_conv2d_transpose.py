@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import vta
-from isa.config import VTAConfig
 from tests.support.configs import CONFIGS
+from tests.support.turns import in_turn
 from vta import te
 from vta.nd import array, empty, ext_dev
 from vta.topi.core import epilogue
@@ -83,11 +83,10 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
-@pytest.mark.parametrize("name", CASES)
-def test_the_template_is_numpys(config: VTAConfig, name: str) -> None:
+@pytest.mark.parametrize(("name", "config"), in_turn(CASES, CONFIGS))
+def test_the_template_is_numpys(name: str, config: str) -> None:
     case = CASES[name]
-    with vta.Environment(config) as env:
+    with vta.Environment(CONFIGS[config]) as env:
         taken, made = case.blocks
         data = te.placeholder((case.images, taken, *case.size, env.BATCH, env.BLOCK_IN), env.inp_dtype, "data")
         kernel = te.placeholder((made, taken, *case.kernel, env.BLOCK_OUT, env.BLOCK_IN), env.wgt_dtype, "kernel")

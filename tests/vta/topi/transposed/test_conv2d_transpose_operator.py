@@ -8,6 +8,7 @@ import pytest
 import vta
 from isa.config import VTAConfig
 from tests.support.configs import CONFIGS
+from tests.support.turns import in_turn
 from vta.topi.core.epilogue import Bias, Clip, Relu, Residual, ShiftRight
 from vta.topi.core.operator import Compiled, OperatorError, compile  # noqa: A004
 from vta.topi.core.resident import Resident
@@ -51,10 +52,9 @@ OPERATORS = {
 }
 
 
-@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
-@pytest.mark.parametrize("name", OPERATORS)
-def test_a_transposed_convolution_of_any_size_is_numpys(config: VTAConfig, name: str) -> None:
-    check(OPERATORS[name], vta.Environment(config))
+@pytest.mark.parametrize(("name", "config"), in_turn(OPERATORS, CONFIGS))
+def test_a_transposed_convolution_of_any_size_is_numpys(name: str, config: str) -> None:
+    check(OPERATORS[name], vta.Environment(CONFIGS[config]))
 
 
 @pytest.mark.parametrize("tiles", [None, TransposeTiles(36, 18, 1, 1), TransposeTiles(36, 18, 1, 1, run=6)])

@@ -1,0 +1,18 @@
+"""Pairs of parameters of which `make test` takes some of every row and column, and the long run all."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+__all__ = ["in_turn"]
+
+
+def in_turn(rows: Iterable[object], columns: Iterable[object], quick: int = 2) -> list[Any]:
+    """Return a parameter for each row and column; each row has ``quick`` that are not marked long, columns in turn."""
+    names = list(columns)
+    return [
+        pytest.param(row, column, marks=() if (place - number) % len(names) < quick else pytest.mark.long)
+        for number, row in enumerate(rows)
+        for place, column in enumerate(names)
+    ]
