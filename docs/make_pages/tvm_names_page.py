@@ -90,7 +90,9 @@ NAMES: Mapping[str, str] = {
     "tvm.arith": (
         "Analyzer ConstIntBound ModularSet IntSet IntervalSet detect_linear_equation detect_clip_bound "
         "deduce_bound estimate_region_upper_bound estimate_region_lower_bound detect_iter_map "
-        "normalize_iter_map_to_expr solve_linear_equations solve_linear_inequalities _ffi_api.DomainTouched"
+        "normalize_iter_map_to_expr iter_map_simplify subspace_divide inverse_affine_iter_map IterMark IterSplitExpr "
+        "IterSumExpr IterMapLevel solve_linear_equations solve_linear_inequalities IntConstraints "
+        "IntConstraintsTransform _ffi_api.DomainTouched"
     ),
     "tvm.topi": (
         "add subtract multiply divide mod floor_divide floor_mod power maximum minimum equal not_equal "
@@ -169,6 +171,8 @@ NOTES: Mapping[str, str] = {
     "tvm.tir.transform.MakePackedAPI": "arguments are checked by the caller's side (`vta.codegen.arguments`)",
     "tvm.tir.analysis.verify_gpu_code": "there is no GPU",
     "tvm.arith.Analyzer": "one normal form: `rewrite_simplify` and `canonical_simplify` are `simplify`",
+    "tvm.arith.iter_map_simplify": "of TVM 0.10",
+    "tvm.arith.solve_linear_inequalities": "what ranges do not say stays as relations; no conditions by groups",
     "tvm.arith.deduce_bound": "conditions linear in the variable, with a constant factor",
     "tvm.topi.argsort": "stable; no `valid_count`",
     "tvm.topi.einsum": "no ellipsis",

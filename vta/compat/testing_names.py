@@ -16,6 +16,7 @@ from isa.errors import VTAError
 from vta import nd
 from vta.arith.simplify import Analyzer
 from vta.compat.answer import Tree
+from vta.compat.constraints_check import check_bool_expr_is_true, check_int_constraints_trans_consistency
 from vta.tir.expr import ExprLike, convert
 from vta.tir.structural import structural_equal
 
@@ -115,6 +116,8 @@ def testing_names() -> Tree:
     return {
         "assert_allclose": _assert_allclose,
         "assert_prim_expr_equal": _assert_prim_expr_equal,
+        "check_bool_expr_is_true": check_bool_expr_is_true,
+        "check_int_constraints_trans_consistency": check_int_constraints_trans_consistency,
         "echo": _echo,
         "device_enabled": _device_enabled,
         "enabled_targets": _enabled_targets,

@@ -10,7 +10,17 @@ from types import ModuleType
 from isa.errors import VTAError
 from runtime import packed_func
 from vta import build_module, instrument, nd, pass_objects, rpc, target, te, tir_passes, transform
-from vta.arith import deduce, int_set, modular, touched, tvm_analyzer
+from vta.arith import (
+    deduce,
+    int_constraints,
+    int_set,
+    iter_map,
+    linear_equations,
+    linear_inequalities,
+    modular,
+    touched,
+    tvm_analyzer,
+)
 from vta.compat.absent_device import AbsentDevice, any_device
 from vta.compat.answer import Plain, Tree
 from vta.compat.autotvm_names import autotvm_names
@@ -135,8 +145,10 @@ def tvm_names() -> Tree:
 def _on_objects(function: Callable[..., object]) -> Callable[..., object]:
     """Return ``function`` for what TVM makes objects of: numbers in lists, and the like."""
 
+    count = 2 if function.__name__.endswith("_equal") else 1
+
     def on_objects(*values: object, **options: object) -> object:
-        return function(*(value if isinstance(value, bool) else convert(value) for value in values), **options)
+        return function(*map(convert, values[:count]), *values[count:], **options)
 
     on_objects.__doc__ = function.__doc__
     return on_objects
@@ -167,12 +179,22 @@ def _tir_names() -> Tree:
 
 
 def _arith_names() -> Tree:
+    solvers = {
+        "solve_linear_equations": linear_equations.solve_linear_equations,
+        "solve_linear_inequalities": linear_inequalities.solve_linear_inequalities,
+        "IntConstraints": int_constraints.IntConstraints,
+        "IntConstraintsTransform": int_constraints.IntConstraintsTransform,
+    }
     return {
         **_public(int_set),
         **_public(tvm_analyzer),
+        **_public(iter_map),
         "Analyzer": tvm_analyzer.TvmAnalyzer,
         "ModularSet": modular.ModularSet,
         "deduce_bound": deduce.deduce_bound,
+        **solvers,
+        "int_solver": solvers,
+        "iter_affine_map": _public(iter_map),
         "_ffi_api": {"DomainTouched": touched.domain_touched},
         "int_set": {"IntSet": int_set.IntSet, "IntervalSet": int_set.IntervalSet},
         "analyzer": {"ModularSet": modular.ModularSet, "ConstIntBound": tvm_analyzer.ConstIntBound},
