@@ -41,13 +41,13 @@ MOST_SECONDS = 8.0
 _LONGEST_MEASURED = 2 * MOST_SECONDS
 """Seconds of the processor after which a test is not measured further: watching it doubles them, about."""
 
-_LONGEST = 60.0
-"""Seconds of the processor that a test may take which was not measured."""
+_LONGEST = 15.0
+"""Seconds of the processor that a test may take which was not measured, here as well as with a mutant."""
 _PATIENCE = 900.0
 """Seconds by the clock of any test: one that waits for ever computes nothing, and a busy machine is no failure."""
 _COMPILERS = ("hw/sim/", "runtime/native/")
 """Where code is made that the cache keeps by digests of these sources: their mutants start with an empty one."""
-_COMPILING = 120.0
+_COMPILING = 45.0
 """Seconds of the processor that a test may take longer with an empty cache."""
 _MEMORY = 4 << 30
 """Bytes that a fork may have in memory; addresses are not counted, of which every device reserves billions."""
@@ -201,6 +201,7 @@ class Nursery:
         """Return whether a test passes as the source is."""
 
         def once() -> int:
+            signal.setitimer(signal.ITIMER_PROF, _LONGEST)
             self._run(item, [])
             return int(self.failed)
 
