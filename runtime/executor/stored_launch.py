@@ -2,7 +2,7 @@
 
 ``StoredLaunch.of`` takes the addresses out of a launch that the command queue has collected; ``placed`` puts in those
 of the memory at hand. Nothing else in a word depends on where data lie.
-Tests: tests/runtime/executor/test_stored_launch.py.
+Tests: tests/runtime/executor/test_stored_launch.py, tests/runtime/executor/test_network.py.
 """
 
 from collections.abc import Mapping, Sequence

@@ -4,7 +4,8 @@ Each module takes its instructions in order, so each time follows from times tha
 before it in its module, of those whose tokens it takes, of what has the bus. ``docs/hardware.md`` says what overlaps.
 The delays are those of ``docs/hardware-modules.md``. What is not followed cycle by cycle: transfers take turns on the
 bus as a whole, not burst by burst, and units that share the accumulator slow one another by a constant share.
-Tests: tests/runtime/timing/test_machine.py; measured beside predicted: ``python -m bench.cost_model``.
+Tests: tests/runtime/timing/test_machine.py, tests/runtime/timing/test_delays.py; measured beside predicted:
+``python -m bench.cost_model``.
 """
 
 from collections import deque

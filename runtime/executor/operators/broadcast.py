@@ -1,7 +1,8 @@
 """Operators on two tensors, or three, of shapes that broadcast.
 
 Integer arithmetic wraps, a shift by 32 or more (64 for int64) moves everything out, and integer division cuts towards
-zero; dividing by zero gives 0. Tests: tests/runtime/executor/operators/test_broadcast.py.
+zero; dividing by zero gives 0. Tests: tests/runtime/executor/operators/test_broadcast.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,7 @@
 """Convolutions of floating point images, and what they share with those of integers.
 
-Tests: tests/runtime/executor/operators/test_convolution.py.
+Tests: tests/runtime/executor/operators/test_convolution.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """Operators that compute every element from the one at its place.
 
 Floating point operators compute in the type that they are given, ``erf`` in float64 inside. Tests:
-tests/runtime/executor/operators/test_elementwise.py.
+tests/runtime/executor/operators/test_elementwise.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
 """
 
 from collections.abc import Callable, Mapping, Sequence

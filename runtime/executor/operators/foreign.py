@@ -2,7 +2,8 @@
 
 The node stands in a model of its own, as its attribute, so that a compiled network's file brings it along. That model
 is checked before onnxruntime sees it: one node, no loop, and no numbers in other files. onnxruntime is an extra; where
-it is missing, that is said when the network is loaded. Tests: tests/runtime/executor/operators/test_foreign.py.
+it is missing, that is said when the network is loaded. Tests: tests/runtime/executor/operators/test_foreign.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
 """
 
 import base64

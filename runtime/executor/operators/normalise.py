@@ -1,4 +1,8 @@
-"""Softmax, and normalisation by means and variances. Tests: tests/runtime/executor/operators/test_normalise.py."""
+"""Softmax, and normalisation by means and variances.
+
+Tests: tests/runtime/executor/operators/test_normalise.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

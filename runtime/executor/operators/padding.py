@@ -1,4 +1,8 @@
-"""Pads on any sides. Tests: tests/runtime/executor/operators/test_padding.py."""
+"""Pads on any sides.
+
+Tests: tests/runtime/executor/operators/test_padding.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """Pools: the largest element, or the average, of every window.
 
-Tests: tests/runtime/executor/operators/test_pooling.py.
+Tests: tests/runtime/executor/operators/test_pooling.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
 """
 
 from collections.abc import Sequence

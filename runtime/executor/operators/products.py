@@ -1,4 +1,8 @@
-"""Products of matrices. Tests: tests/runtime/executor/operators/test_products.py."""
+"""Products of matrices.
+
+Tests: tests/runtime/executor/operators/test_products.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""The same elements in another shape or order. Tests: tests/runtime/executor/operators/test_rearrange.py."""
+"""The same elements in another shape or order.
+
+Tests: tests/runtime/executor/operators/test_rearrange.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """Operators along axes: sums, extremes, and where the extremes are.
 
-Tests: tests/runtime/executor/operators/test_reduction.py.
+Tests: tests/runtime/executor/operators/test_reduction.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,8 @@
 """Images of another size: nearest, linear, cubic, with ONNX's rules for where a pixel lies.
 
 Every axis is resized by itself, by a matrix of weights. Source of the rules: the ONNX specification of Resize.
-Tests: tests/runtime/executor/operators/test_resize.py.
+Tests: tests/runtime/executor/operators/test_resize.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
 """
 
 from collections.abc import Sequence

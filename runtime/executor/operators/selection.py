@@ -1,4 +1,8 @@
-"""Parts of tensors, and tensors put together of parts. Tests: tests/runtime/executor/operators/test_selection.py."""
+"""Parts of tensors, and tensors put together of parts.
+
+Tests: tests/runtime/executor/operators/test_selection.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -52,10 +52,10 @@ class Window:
         return max(0, last - padded)
 
 
-def check_window(*, strides: Pair, padding: Pads, dilation: Pair, kernel: Pair = (1, 1)) -> None:
-    """Raise ``RelayError`` for sizes that no window has."""
+def check_window(*, strides: Pair, padding: Pads, dilation: Pair, kernel: Pair | None = None) -> None:
+    """Raise ``RelayError`` for sizes that no window has; the kernel's may be known to be right."""
     for name, values, count, least in (
-        ("the kernel", kernel, 2, 1),
+        *([("the kernel", kernel, 2, 1)] if kernel is not None else []),
         ("strides", strides, 2, 1),
         ("dilation", dilation, 2, 1),
         ("padding", padding, 4, 0),

@@ -135,6 +135,11 @@ def test_a_hostile_header_gives_a_sentence_or_a_network_that_stays_within_its_me
         (b"", "not a compiled network (it does not begin with VTAMODEL)"),
         (b"VTAPROG\n" + bytes(100), "not a compiled network (it does not begin with VTAMODEL)"),
         (MAGIC + bytes(3), "the file is cut off after 11 bytes"),
+        (MAGIC + bytes(39), "the file is cut off after 47 bytes"),
+        (
+            MAGIC + (1).to_bytes(4, "little") + bytes(36),  # a whole prefix, and nothing behind it
+            "the file is cut off or damaged (its checksum does not match)",
+        ),
         (
             MAGIC + (9).to_bytes(4, "little") + bytes(60),
             "the file has format version 9, and this reader knows version 1",

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import vta
+from isa.bulk import encode_all
+from isa.instructions import Finish, Instruction, Load, MemoryId, Store
 from runtime.executor.recorded import idle_session
-from runtime.executor.stored_launch import StoredLaunch, StoredLaunchError, TensorPlace
+from runtime.executor.stored_launch import AddressColumns, StoredLaunch, StoredLaunchError, TensorPlace
 from runtime.session import Session
 from tests.support.runtime.small_networks import captured
 from vta.topi import Dense
@@ -55,3 +57,64 @@ def test_a_tensor_where_elements_do_not_start_is_refused() -> None:
     places = [TensorPlace(array.allocation, 1) for array in arrays]
     with pytest.raises(StoredLaunchError, match=r"^a tensor lies where elements do not start$"):
         stored.placed(first.config, places, launcher.zero_element, launcher.addresses)
+
+
+def nothing_moved(*instructions: Instruction) -> StoredLaunch:
+    """Return a launch without any entry in its table of addresses, and without micro-ops."""
+    none = np.zeros(0, np.int64)
+    words = encode_all((*instructions, Finish()), vta.get_env().config)
+    columns = AddressColumns(none, none, none, none, none)
+    return StoredLaunch(words, np.zeros(0, np.uint32), columns, (None,) * len(words))
+
+
+def test_transfers_of_nothing_need_no_address() -> None:
+    inp, uop = MemoryId.INP, MemoryId.UOP
+    empty = [Load(memory=inp, x_size=x, y_size=y) for x, y in ((0, 3), (3, 0), (0, 0))]
+    stores = [Store(x_size=x, y_size=y) for x, y in ((0, 3), (3, 0))]
+    launch = nothing_moved(*empty, *stores, Load(memory=uop, x_size=0, y_size=1))
+    launch.check("step", [], vta.get_env().config)
+    assert len(launch) == 7
+
+
+@pytest.mark.parametrize(
+    ("instruction", "text"),
+    [
+        (
+            Load(memory=MemoryId.INP, x_size=1, y_size=1),
+            "not every load and store has an address, or something else has one",
+        ),
+        (Store(x_size=1, y_size=1), "not every load and store has an address, or something else has one"),
+        (Load(memory=MemoryId.UOP, x_size=1, y_size=1), "it loads micro-ops beyond its 0"),
+    ],
+)
+def test_transfers_of_something_need_one(instruction: Instruction, text: str) -> None:
+    with pytest.raises(StoredLaunchError, match=f"^step: {text}$"):
+        nothing_moved(instruction).check("step", [], vta.get_env().config)
+
+
+def test_what_a_transfer_reaches_must_be_within_its_entry_and_its_tensor() -> None:
+    """Three rows of two elements, five apart, reach from the first to the twelfth element, of 16 bytes each."""
+    config = vta.get_env().config
+    words = encode_all([Load(memory=MemoryId.INP, x_size=2, y_size=3, x_stride=5), Finish()], config)
+
+    def check(offset: int, end: int, nbytes: int, tensor: int = 0) -> None:
+        column = [np.array([value], np.int64) for value in (0, tensor, offset, end, 16)]
+        StoredLaunch(words, np.zeros(0, np.uint32), AddressColumns(*column), (None, None)).check(
+            "step", [nbytes], config
+        )
+
+    check(0, 12, 12 * 16)
+    check(4, 16, 16 * 16)
+    larger = "^step: a transfer is larger than its entry in the table of addresses$"
+    beyond = "^step: a transfer reaches beyond its tensor$"
+    for arguments, text in (
+        ((0, 11, 12 * 16), larger),
+        ((4, 15, 16 * 16), larger),
+        ((4, 16, 16 * 16 - 1), beyond),
+        ((-1, 12, 12 * 16), beyond),
+        ((0, 17, 99 * 16, -1), beyond),  # there are as many zeros as the largest element has bytes: 256
+        ((0, 12, 12 * 16, 1), "^step: an address refers to a tensor that the step does not have$"),
+        ((0, 12, 12 * 16, -2), "^step: an address refers to a tensor that the step does not have$"),
+    ):
+        with pytest.raises(StoredLaunchError, match=text):
+            check(*arguments)

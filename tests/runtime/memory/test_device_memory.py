@@ -351,3 +351,25 @@ def test_nothing_is_allocated_where_a_block_is_hidden() -> None:
         with pytest.raises(DeviceMemoryError, match=r"^device memory: no 1 bytes are left after"), memory.hidden(1):
             pass
     assert memory.alloc((1 << 32) - 0x1000).address == 0x1000
+
+
+@pytest.mark.parametrize(("platform", "page"), [("darwin", PAGE_BYTES), ("linux", 4 * PAGE_BYTES)])
+def test_where_pages_cannot_be_dropped_one_by_one_they_are_zeroed(
+    platform: str, page: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Pages:
+        def madvise(self, *_: int) -> None:
+            raise AssertionError("a page of the system holds several of ours")
+
+    memory = DeviceMemory(SMALL)
+    first, second = memory.alloc(PAGE_BYTES), memory.alloc(PAGE_BYTES)
+    for block in (first, second):
+        memory.write(block, 0, bytes([7]) * PAGE_BYTES)
+    monkeypatch.setattr("sys.platform", platform)
+    monkeypatch.setattr("mmap.PAGESIZE", page)
+    monkeypatch.setattr(memory, "_mapping", Pages())
+    memory.free(first)
+    again = memory.alloc(PAGE_BYTES)
+    assert again.address == first.address
+    assert memory.read(again, 0, PAGE_BYTES) == bytes(PAGE_BYTES)
+    assert memory.read(second, 0, PAGE_BYTES) == bytes([7]) * PAGE_BYTES

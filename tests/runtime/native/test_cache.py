@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from runtime.native.cache import CacheWarning, cache_directory, cached
+from runtime.native.private_folder import PrivateFolder
 
 ROOT = Path(__file__).parents[3]
 BODY = bytes(range(256)) * 40
@@ -280,3 +281,10 @@ def test_an_error_of_the_maker_is_its_own(cache: Path) -> None:
     with pytest.raises(OSError, match=r"^the disk of the maker$"):
         cached("code", "key", fail)
     assert list(cache.iterdir()) == []
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_secret_that_is_gone_again_has_no_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PrivateFolder, "read", lambda *_, **__: None)
+    with pytest.warns(CacheWarning, match=r"cache\.secret: expected 32 bytes, not 0; delete it$"):
+        assert cached("kind", "key", lambda: b"made") == b"made"

@@ -102,3 +102,10 @@ def test_files_that_others_may_write_or_know_a_secret_of_are_refused(
         with pytest.raises(UntrustedError) as caught:
             folder.read("file", secret=secret)
     assert str(caught.value) == f"{path}: {text}"
+
+
+def test_what_is_no_secret_may_be_read_by_others(tmp_path: Path) -> None:
+    with private_folder(tmp_path, "mine") as folder:
+        folder.write("file", b"text")
+        (tmp_path / "mine" / "file").chmod(0o644)
+        assert folder.read("file") == b"text"

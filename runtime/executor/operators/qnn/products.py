@@ -1,7 +1,8 @@
 """Sums of products of integers, exact, in int32: ``(data - zero point) * (weight - zero point)``.
 
 Pads of convolutions have the data's zero point, so they add nothing. Sums wrap at 32 bits. Tests:
-tests/runtime/executor/operators/qnn/test_products.py.
+tests/runtime/executor/operators/qnn/test_products.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """Between real numbers and integers, as ONNX defines it.
 
-Tests: tests/runtime/executor/operators/qnn/test_quantize.py.
+Tests: tests/runtime/executor/operators/qnn/test_quantize.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """Sums of integers at scales of their own, by multipliers and shifts on int32.
 
 The operator is a sequence of operations of the tensor ALU, which the docstring of its attributes lists; sums and
-products wrap at 32 bits. Tests: tests/runtime/executor/operators/qnn/test_rescale.py.
+products wrap at 32 bits. Tests: tests/runtime/executor/operators/qnn/test_rescale.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
 """
 
 from collections.abc import Sequence

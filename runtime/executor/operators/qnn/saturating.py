@@ -1,6 +1,7 @@
 """Integers at another scale, saturated: nearest numbers of exact products, and perhaps a residual of another scale.
 
-Tests: tests/runtime/executor/operators/qnn/test_saturating.py.
+Tests: tests/runtime/executor/operators/qnn/test_saturating.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """Sums over windows of integers, and functions of 8-bit integers as tables.
 
-Tests: tests/runtime/executor/operators/qnn/test_tables.py.
+Tests: tests/runtime/executor/operators/qnn/test_tables.py,
+tests/runtime/executor/operators/test_attribute_defaults.py.
 """
 
 from collections.abc import Sequence

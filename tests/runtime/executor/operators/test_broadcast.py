@@ -52,6 +52,7 @@ def test_integers_divided_by_zero_give_zero() -> None:
 def test_powers_of_integers() -> None:
     base, exponent = np.array([2, -3, 1, 2, 0], np.int32), np.array([10, 3, -5, -1, -1], np.int32)
     assert applied(Op.POWER, base, exponent).tolist() == [1024, -27, 1, 0, 0]
+    assert applied(Op.POWER, base, np.zeros(5, np.int32)).tolist() == [1] * 5
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,23 @@ def test_shifts_move_everything_out(count: int, right: list[int], left: list[int
     data, by = np.array([-5, 5], np.int32), np.array(count, np.int32)
     assert applied(Op.RIGHT_SHIFT, data, by).tolist() == right
     assert applied(Op.LEFT_SHIFT, data, by).tolist() == left
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])
+def test_shifts_know_the_bits_of_their_numbers(dtype: str) -> None:
+    bits, (low, high) = np.dtype(dtype).itemsize * 8, (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    data = np.array([low, low // 2, -1 if low else 0, 0, 1, 3, high], dtype)
+    for count in (0, 1, bits - 1, bits, bits + 1, 100):
+        right = [int(x) >> count for x in data]
+        left = [((int(x) << count) - low) % (1 << bits) + low for x in data]
+        assert applied(Op.RIGHT_SHIFT, data, np.array(count, dtype)).tolist() == right
+        assert applied(Op.LEFT_SHIFT, data, np.array(count, dtype)).tolist() == left
+
+
+def test_a_shift_by_less_than_nothing_moves_everything_out() -> None:
+    data = np.array([-5, 0, 5], np.int32)
+    assert applied(Op.RIGHT_SHIFT, data, np.array(-1, np.int32)).tolist() == [-1, 0, 0]
+    assert applied(Op.LEFT_SHIFT, data, np.array(-1, np.int32)).tolist() == [0, 0, 0]
 
 
 def test_truths_are_combined() -> None:

@@ -69,6 +69,17 @@ def test_a_dense_layer_is_exact() -> None:
     assert np.array_equal(applied(Op.QNN_DENSE, data, weight, attrs=attrs), expected)
 
 
+def test_sums_beyond_what_float32_counts_are_exact() -> None:
+    data, weight = drawn((1, 2000, 2, 2), "uint8", 13), drawn((3, 2000, 1, 1), "int8", 14)
+    data[:], weight[:] = data | 201, weight & 127 | 97  # odd, and large
+    expected = plain_conv2d(data.astype(int), weight.astype(int), strides=(1, 1), padding=(0,) * 4)
+    assert abs(expected).max() > 1 << 24
+    assert np.array_equal(applied(Op.QNN_CONV2D, data, weight, attrs=QnnConv2dAttrs()), expected)
+    turned = weight.transpose(1, 0, 2, 3)
+    found = applied(Op.QNN_CONV2D_TRANSPOSE, data, np.ascontiguousarray(turned), attrs=QnnConv2dTransposeAttrs())
+    assert np.array_equal(found, expected)  # of kernels of one pixel both are the same
+
+
 def test_sums_wrap_at_32_bits() -> None:
     ones = np.full((1, 40_000), 255, np.uint8)
     total = 40_000 * 255 * 255
