@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.hdl import Const
+from amaranth.hdl import Const, Module
+from amaranth.lib.wiring import In, Out
 
 from hw.accumulator import Accumulator, bank_bits, bank_of, tile_write_layout
 from hw.compute.alu import ALU_WRITE_DELAY
 from hw.compute.gemm import WRITE_DELAY
 from hw.sim import compile_design
+from tests.support.hw.inline_design import Small
 
 WIDTH = 64
 
@@ -169,3 +171,17 @@ def test_a_load_that_waits_for_gemm_asks_for_a_pause() -> None:
 def test_a_store_keeps_some_bits_of_a_lane() -> None:
     with pytest.raises(ValueError, match=r"^Accumulator keeps 1 to 32 bits of a lane, not 33$"):
         Accumulator(address_width=3, lanes=2, lane_width=32, out_width=33)
+
+
+@pytest.mark.parametrize("width", [0, 1, 2, 5, 11])
+def test_a_tile_lies_in_the_bank_that_its_bits_say(width: int) -> None:
+    """Bits 4, 6 and 8 on are mixed into the lowest two."""
+
+    def build(m: Module, ports: Any) -> None:
+        m.d.comb += ports.bank.eq(bank_of(ports.address))
+
+    design = compile_design(Small(build, {"address": In(max(width, 0)), "bank": Out(2)}))
+    for address in range(1 << width):
+        if width:
+            design.poke("address", address)
+        assert design.peek("bank") == _bank(address, width)

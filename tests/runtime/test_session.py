@@ -302,3 +302,10 @@ def test_nothing_of_a_program_listens_when_it_has_ended() -> None:
         assert session.queue.origin is None
         session.queue.synchronize()
     assert len(first.launches) == 1
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_launches_are_kept_if_that_is_asked_for(record: bool) -> None:
+    session = Session(VTAConfig(), "sim", record=record) if record else Session(VTAConfig(), "sim")
+    session.queue.synchronize()
+    assert len(session.queue.launcher.launches) == record

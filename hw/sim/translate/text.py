@@ -1,6 +1,6 @@
 """The text of one LLVM function while it is written, and the integer types that hold values.
 
-Tests: ``tests/hw/sim/test_random_designs.py``.
+Tests: ``tests/hw/sim/translate/test_text.py``, ``tests/hw/sim/test_random_designs.py``.
 """
 
 import enum

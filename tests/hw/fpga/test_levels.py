@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 from hw.dma.address import BurstWalker
 from hw.fetch import InstructionFetch
 from hw.fpga.levels import levels_by_module, long_paths, module_of
+from hw.fpga.netlist import Netlist, NetlistCell
 from hw.fpga.synthesis import mapped_netlist
 from hw.verilog import component_to_verilog
 from isa.config import VTAConfig
@@ -60,3 +61,23 @@ def test_a_queue_of_instructions_waits_for_no_check_of_the_word() -> None:
     for queue in ("load", "compute", "store"):
         assert netlist.inputs_of(f"{queue}_valid") == set()
         assert netlist.inputs_of(f"{queue}_payload") == set()
+
+
+def test_modules_are_known_by_three_parts_of_their_names() -> None:
+    """A chain of two tables between registers four modules deep, and a carry between those of the top."""
+    cells = (
+        NetlistCell("core.fetch.reader.walker.x_FF", "TRELLIS_FF", {"DI": (5,)}, {"Q": (1,)}, {}),
+        NetlistCell("core.fetch.reader.walker.t", "LUT4", {"A": (1,)}, {"Z": (4,)}, {}),
+        NetlistCell("core.fetch.t", "LUT4", {"A": (4,), "B": (6,)}, {"Z": (5,)}, {}),
+        NetlistCell("y_FF", "TRELLIS_FF", {"DI": (7,)}, {"Q": (6,)}, {}),
+        NetlistCell("carry", "CCU2C", {"CIN": (6,)}, {"COUT": (7,)}, {}),
+    )
+    names = {1: "core.fetch.reader.walker.x", 4: "core.fetch.reader.walker.w", 5: "core.fetch.v", 6: "y", 7: "z"}
+    netlist = Netlist({}, {}, cells, names)
+    assert levels_by_module(netlist) == {"core.fetch.reader": 2, "top": 0}
+    assert levels_by_module(netlist, 1) == {"core": 2, "top": 0}
+    first, second = long_paths(netlist)
+    assert (first.levels, first.start, first.end) == (2, "core.fetch.reader.walker.x", cells[0].name)
+    assert first.modules == ("core.fetch.reader", "core.fetch")
+    assert (second.levels, second.start, second.end, second.modules) == (0, "y", "y_FF", ("top",))
+    assert module_of("a.b.c.d.e") == "a.b.c"

@@ -21,7 +21,7 @@ REPORT = {
             "path": [
                 {"delay": 0.5, "from": {"cell": "design.core.fetch.word_FF"}},
                 {"delay": 1.25, "from": {"cell": "design.core.fetch.check.x"}},
-                {"delay": 0.75, "from": {"cell": "design.core.fetch.other"}},
+                {"delay": 0.754, "from": {"cell": "design.core.fetch.other"}},  # hundredths are told
             ]
         }
     ],

@@ -11,6 +11,7 @@ from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Alu, AluOpcode, Gemm, MicroOp
 from runtime.queue.kernel_lowering import lower_kernel
+from runtime.queue.loop_fitting import Nest, visits_each_once
 from runtime.queue.uop_kernel import KernelError, KernelMode, KernelOperation, UopKernel, UopLoop
 from tests.support.configs import CONFIGS
 from tests.support.runtime.kernel_model import Pads, run_kernel, run_steps
@@ -351,3 +352,13 @@ def test_a_depthwise_kernel_is_a_gemm_with_the_flag_whose_taps_are_on_chip() -> 
     assert str(caught.value) == (
         "micro-op kernel (GEMM depthwise): index src runs from 2040 to 2048, and the INP buffer has elements 0 to 2047"
     )
+
+
+def test_more_places_than_any_accumulator_has_are_not_looked_through() -> None:
+    one = (MicroOp(),)
+    whole, more = Nest((UopLoop(1 << 16, 1, 0, 0),), one), Nest((UopLoop((1 << 16) + 1, 1, 0, 0),), one)
+    assert visits_each_once(whole)
+    assert not visits_each_once(more)
+    assert not visits_each_once(Nest((UopLoop(3, 1, 0, 0), UopLoop(2, 2, 0, 0)), one))
+    assert visits_each_once(Nest((UopLoop(3, 1, 0, 0), UopLoop(2, 3, 0, 0)), one))
+    assert not visits_each_once(Nest((UopLoop(3, 1, 0, 0),), (MicroOp(), MicroOp(dst=2))))

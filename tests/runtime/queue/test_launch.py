@@ -99,3 +99,23 @@ def test_a_buffer_that_ends_before_the_launch_does_is_refused(session: Session) 
     message = f"buffer at 0x8000: it has 47 bytes, and instruction {at} of the recorded launch reaches to byte 48"
     with pytest.raises(RelocationError, match=f"^{re.escape(message)}$"):
         launch.moved({block: Allocation(0x8000, 47)})
+
+
+def test_a_launch_with_its_data_is_a_program_that_stands_alone(session: Session) -> None:
+    block, other = session.memory.alloc(48), session.memory.alloc(16)
+    session.memory.write(block, 0, bytes(range(48)))
+    session.queue.load_buffer_2d(block, 0, x_size=3, y_size=1, x_stride=3, sram_base=0, memory=MemoryId.INP)
+    session.queue.store_buffer_2d(0, MemoryId.OUT, other, 0, x_size=1, y_size=1, x_stride=1)
+    session.queue.synchronize()
+    [launch] = session.queue.launcher.launches
+    session.memory.write(other, 0, bytes(16))
+    program = launch.program(session.memory)
+    assert [(each.address, bytes(each.data), each.name) for each in program.memory.segments] == [
+        (block.address, bytes(range(48)), "buffer0"),
+        (other.address, bytes(16), "buffer1"),
+    ]
+    assert program.instructions == tuple(launch.instructions)
+    assert (program.uop_base, program.uops) == (launch.addresses.uops, ())
+    assert (program.config, program.origins) == (launch.config, launch.origins)
+    session.memory.write(block, 0, bytes(48))
+    assert bytes(program.memory.segments[0].data) == bytes(range(48))  # as it was

@@ -1,0 +1,77 @@
+# amaranth: UnusedElaboratable=no
+"""What is chosen how: a shift for parts of a word, no chain where at most one input can be set."""
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In, Out
+
+from hw.sim import compile_design
+from hw.sim.netlist import cells as n
+from hw.sim.netlist.frontend import build_netlist
+from hw.sim.netlist.simplify import simplify
+from hw.sim.translate.choices import _exclusive
+from hw.sim.translate.module import translate
+from tests.support.hw.inline_design import Small
+
+
+def part(width: int, offset: int, taken: int) -> Small:
+    """Return a register of some bits of an input."""
+
+    def build(m: Module, ports: Any) -> None:
+        m.d.sync += ports.q.eq(ports.a.bit_select(ports.at, taken))
+
+    return Small(build, {"a": In(width), "at": In(offset), "q": Out(taken)})
+
+
+@pytest.mark.parametrize(
+    ("width", "taken", "spilled"), [(63, 8, False), (64, 8, False), (64, 64, False), (65, 8, True), (64, 65, True)]
+)
+def test_a_part_of_a_word_is_one_shift_and_one_of_more_goes_through_memory(
+    width: int, taken: int, spilled: bool
+) -> None:
+    component = part(width, 7, taken)
+    text = translate(simplify(build_netlist(component)), {}, ()).text
+    [partition] = [each for each in text.split("define ") if "@partition_0(" in each.partition("{")[0]]
+    assert ("alloca" in partition) is spilled
+    design = compile_design(component)
+    value = int.from_bytes(bytes(range(170, 180)), "little") & (1 << width) - 1
+    design.poke("a", value)
+    for offset in (0, 1, 7, 8, 56, 63, 64, 65, 127):
+        design.poke("at", offset)
+        design.step()
+        assert design.peek("q") == value >> offset & (1 << taken) - 1
+
+
+A, B = ((1 << 16, 1 << 16 | 1), (2 << 16, 2 << 16 | 1))
+"""Two values of two bits each."""
+
+
+@pytest.mark.parametrize(
+    ("cases", "default", "exclusive"),
+    [
+        ([(A, "00"), (A, "01")], False, True),
+        ([(A, "00"), (A, "01")], True, True),
+        ([(A, "00"), (A, "00")], False, False),
+        ([(A, "00"), (A, "0-")], False, False),
+        ([(A, "-1")], False, False),
+        ([(A, "00"), (B, "01")], False, False),
+        ([(A, "00"), (B, "01")], True, False),
+        ([(A, "11")], True, True),
+    ],
+)
+def test_cases_of_one_value_with_different_full_patterns_exclude_one_another(
+    cases: Sequence[tuple[n.Value, str]], default: bool, exclusive: bool
+) -> None:
+    cells = [n.Top({}, {}), *(n.Matches(value, (pattern,)) for value, pattern in cases)]
+    inputs = tuple(place << 16 for place in range(1, len(cells))) + (1,) * default
+    words: Any = SimpleNamespace(netlist=SimpleNamespace(cells=cells))
+    assert _exclusive(words, inputs) is exclusive
+
+
+def test_an_input_that_is_no_comparison_excludes_nothing() -> None:
+    words: Any = SimpleNamespace(netlist=SimpleNamespace(cells=[n.Top({}, {}), n.Operator("~", (A,), 1)]))
+    assert not _exclusive(words, (1 << 16,))
