@@ -107,10 +107,12 @@ def _passes(folder: Path, tests: Sequence[str]) -> bool:
         environment = {**_environment(folder), "XDG_CACHE_HOME": str(cache)}
         try:
             done = subprocess.run(
-                command, cwd=folder, env=environment, capture_output=True, timeout=_MOST_SECONDS, check=False
+                command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_MOST_SECONDS, check=False
             )
         except subprocess.TimeoutExpired:
             return False
+    if "ERROR: file or directory not found" in done.stderr:  # of tests that were not copied, which says nothing
+        raise SystemExit(f"{' '.join(tests)}: {done.stderr[-2000:]}")
     return done.returncode == 0
 
 
