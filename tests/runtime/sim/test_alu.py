@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from llvmlite import ir
 
 from isa.config import VTAConfig
 from isa.instructions import Alu, AluOpcode, Load, MemoryId, MicroOp
+from runtime.sim.alu import _chunks
 from runtime.sim.code_path import CodePath
+from runtime.sim.emit import Emitter
 from tests.support.configs import CONFIGS
 from tests.support.odd_configs import ODD_CONFIGS
 from tests.support.runtime.functional_rig import Rig
@@ -132,3 +135,9 @@ def test_two_micro_ops_take_turns_inside_of_the_inner_loop(code_path: CodePath) 
         rig.micro_ops([MicroOp(dst=8, src=0), MicroOp(dst=1, src=8)]),
         Alu(alu_opcode=AluOpcode.ADD, uop_end=2, iter_in=4, dst_factor_in=1, src_factor_in=1),
     )
+
+
+@pytest.mark.parametrize(("chunks", "yields"), [(1, 1), (4, 4), (1000, 1)])
+def test_short_rows_are_written_out_and_long_ones_are_a_loop(chunks: int, yields: int) -> None:
+    emit = Emitter(ir.Module(), "f", ())
+    assert len(list(_chunks(emit, chunks * 16, 16))) == yields

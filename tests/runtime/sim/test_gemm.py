@@ -13,6 +13,8 @@ from isa.instructions import Gemm, Load, MemoryId, MicroOp
 from runtime.sim import gemm
 from runtime.sim.code_path import CodePath
 from runtime.sim.emit import Emitter, Num
+from runtime.sim.gemm_block import block_shapes
+from runtime.sim.geometry import Geometry
 from runtime.sim.record import UopField
 from tests.support.configs import CONFIGS
 from tests.support.odd_configs import ODD_CONFIGS
@@ -184,3 +186,29 @@ def test_the_loop_that_moves_the_accumulator_is_done_in_steps_and_the_other_one_
     found = run_emitted(body, **sizes).to_bytes(5, "big")
     count = (outer if step == "out" else inner)[0]
     assert tuple(found) == (7, trips, around, count, 11 if step == "out" else 22)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "shared", "own"),
+    [
+        ("default", CodePath.VNNI, [8, 4, 2, 1], [4, 1]),  # a row of 16 lanes is one vector, of 16 in registers
+        ("default", CodePath.GENERIC, [2, 1], [1]),  # it is four of eight
+        ("b2k16", CodePath.VNNI, [8, 4, 2, 1], [4, 1]),
+        ("batch_16", CodePath.VNNI, [1], [1]),
+        ("two_lanes_in", CodePath.AVX2, [2, 1], [1]),
+    ],
+)
+def test_blocks_take_as_many_steps_as_registers_hold(
+    name: str, path: CodePath, shared: list[int], own: list[int]
+) -> None:
+    config = ALL_CONFIGS[name]
+    geometry = Geometry(config, path.unit(config.block_out))
+    blocks = block_shapes(geometry)
+    assert [[block.steps for block in each] for each in blocks] == [shared, own]
+    for block in (*blocks[0], *blocks[1]):
+        sums = block.steps * block.rows * block.vectors
+        assert sums <= geometry.unit.accumulators
+        assert config.batch % block.rows == config.block_out // geometry.lanes % block.vectors == 0
+        assert block.parts == max(1, min(4 // sums, geometry.groups))
+    assert {block.shared for block in blocks[0]} == {True}
+    assert {block.shared for block in blocks[1] if block.steps > 1} <= {False}

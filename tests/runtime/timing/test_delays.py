@@ -189,3 +189,10 @@ def test_a_posted_reset_gives_the_load_module_its_token_when_it_is_bound() -> No
     found = times(RESET, replace(LOAD, after_next=0))
     assert found.begun[1] == FIRST + 1 + 2 + 2 + 5 + 1
     assert found.ended[0] == FIRST + 513
+
+
+def test_the_compute_module_takes_one_instruction_in_a_cycle() -> None:
+    idle = Task(Unit.GEMM)
+    found = times(LOAD, replace(idle, after_prev=0), idle, idle, idle)
+    assert found.begun[1] == found.ended[0] + 1
+    assert [begin - found.begun[1] for begin in found.begun[1:]] == [0, 1, 2, 3]

@@ -109,3 +109,18 @@ def test_a_token_that_nobody_gives_is_named() -> None:
     assert str(caught.value) == (
         "instruction 0: expected a token of queue l2g, which no instruction gives any more; the program never ends"
     )
+
+
+@pytest.mark.parametrize("empty", [{"iter_in": 0}, {"iter_out": 0}, {"uop_end": 0}])
+def test_loops_without_steps_touch_nothing(empty: dict[str, int]) -> None:
+    load = Load(memory=MemoryId.UOP, dram_base=1024, x_size=1, y_size=1)
+    gemm = replace(Gemm(uop_end=1, iter_in=5, dst_factor_in=1), **empty)  # type: ignore[arg-type]
+    task = made(load, gemm, uops=(MicroOp(dst=7),))[1]
+    assert (task.work, task.low, task.high, task.run) == (0, 0, -1, 0)
+
+
+def test_transfers_of_nothing_take_nothing() -> None:
+    for empty in ({"x_size": 0, "y_size": 2}, {"x_size": 2, "y_size": 0}):
+        load, store = made(Load(memory=MemoryId.ACC, sram_base=3, **empty), Store(sram_base=3, **empty))  # type: ignore[arg-type]
+        assert (load.work, load.bursts, load.zeros, load.high) == (0, 0, 0, 2)
+        assert (store.work, store.bursts) == (0, 0)

@@ -20,6 +20,7 @@ from runtime.devices.device import (
 )
 from runtime.devices.tsim.device import RtlSimulator
 from runtime.memory.device_memory import DeviceMemory
+from runtime.observe.heartbeat import Heartbeat
 from runtime.observe.stats import LaunchStats
 from tests.support.hw.rtl_comparison import account_error
 
@@ -217,3 +218,46 @@ def test_a_memory_that_is_slower_than_the_watchdog_looks_is_no_deadlock() -> Non
     assert stored(device, 1) == [1, 2, 3, 4]
     assert launch.cycles is not None
     assert 60_000 < launch.cycles < 120_000  # words, micro-ops and numbers come, and the store is answered
+
+
+def test_a_launch_that_stores_over_its_own_words_runs_as_it_was_launched() -> None:
+    """Numbers are stored over the last two instructions before these are fetched."""
+    device = make(latency=100)
+    program = copy(8)
+    code = device.memory.alloc(4096)
+    idle = [Load(memory=MemoryId.INP)] * 60
+    over = Store(dram_base=(code.address + 16 * 63) // 4, y_size=1, x_size=8, deps=Deps(pop_prev=True, push_prev=True))
+    words = [*program[:3], over, *idle, program[4]]
+    encoded = encode_all(words, CONFIG)
+    device.memory.write(code, 0, encoded.tobytes())
+    launch = device.launch(code.address, len(words))
+    assert launch.statistics.instructions.total == 65
+    assert device.memory.read(code, 16 * 63, 32) == bytes(range(1, 33))
+    assert device.memory.read(code, 0, 16 * 63) == encoded.tobytes()[: 16 * 63]
+
+
+def test_a_heartbeat_comes_every_8192_cycles_and_as_many_as_answers_may_take() -> None:
+    device = make(latency=32)
+    beats: list[Heartbeat | None] = []
+    device.set_heartbeat(beats.append)
+    long = Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=1, uop_end=1, iter_out=2000, iter_in=16, dst_factor_in=1)
+    words = [copy()[0], long, Finish()]
+    launch = run(device, words)
+    assert launch.cycles is not None
+    assert beats.pop() is None
+    period = 8192 + 16 * 32
+    assert [round(beat.cycles / period, 2) for beat in beats if beat is not None and beat.cycles is not None] == [
+        number + 1 for number in range(launch.cycles // period)
+    ]
+    assert {(beat.started, beat.count) for beat in beats if beat is not None} == {(3, 3)}
+
+
+def test_notes_are_taken_while_somebody_listens_and_not_afterwards() -> None:
+    device = make()
+    logs = device._core._notes.hooks
+    events: list[TraceEvent] = []
+    for hook, seen in ((None, 0), (events.append, 5), (None, 5), (events.append, 10)):
+        device.set_trace(hook)
+        run(device, copy())
+        assert len(events) == seen
+        assert not any(log.enabled for log in logs)

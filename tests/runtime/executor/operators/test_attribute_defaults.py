@@ -49,7 +49,9 @@ DEFAULTS: dict[str, dict[str, object]] = {
     "QnnPool2dAttrs": {**POOL, "zero_point": 0, "row_factors": (), "column_factors": ()},
     "QuantizeAttrs": {"out_dtype": "int8", "axis": 1},
     "ReduceAttrs": {"axis": None, "keepdims": False},
-    "RescaleAttrs": {**BYTE, "shift": 0, "zero_point": 0, "residual_multiplier": 0, "residual_zero_point": 0},
+    "RescaleAttrs": {
+        **BYTE, "shift": 0, "zero_point": 0, "residual_multiplier": 0, "residual_zero_point": 0, "ties_to_even": False,
+    },
     "Resize2dAttrs": {
         "method": "linear", "coordinates": "half_pixel", "rounding": "round_prefer_floor", "cubic_alpha": -0.75,
         "exclude_outside": False, "antialias": False, "scales": None, "roi": None, "extrapolation": 0.0,
