@@ -34,6 +34,7 @@ from vta.passes.host.skip_assert import skip_assert
 from vta.passes.host.unroll_loop import unroll_loop
 from vta.passes.host.vectorize_loop import vectorize_loop
 from vta.passes.optional.combine_context_call import combine_context_call
+from vta.passes.optional.inject_prefetch import inject_prefetch
 from vta.passes.optional.instrument_bound_checkers import instrument_bound_checkers
 from vta.passes.optional.lower_intrin import lower_intrin
 from vta.passes.optional.rewrite_unsafe_select import rewrite_unsafe_select
@@ -50,46 +51,14 @@ from vta.tir.stmt import AttrKey
 from vta.transform import PassContext
 
 __all__ = [
-    "AnnotateALUCoProcScope",
-    "AnnotateEntryFunc",
-    "Apply",
-    "BindDeepExpressions",
-    "CPUAccessRewrite",
-    "CoProcSync",
-    "CombineContextCall",
-    "CommonSubexprElimTIR",
-    "ConvertForLoopsToSerial",
-    "EarlyRewrite",
-    "Filter",
-    "FoldUopLoop",
-    "HoistIfThenElse",
-    "HostMemoryError",
-    "InjectALUIntrin",
-    "InjectCoProcSync",
-    "InjectConv2DTransposeSkip",
-    "InjectDMAIntrin",
-    "InjectSkipCopy",
-    "InjectVirtualThread",
-    "InstrumentBoundCheckers",
-    "LiftAllocToScopeBegin",
-    "LiftAttrScope",
-    "LoopPartition",
-    "LowerBlocks",
-    "LowerDeviceStorageAccessInfo",
-    "LowerIntrin",
-    "NarrowDataType",
-    "PassArgumentError",
-    "RemoveNoOp",
-    "RewriteUnsafeSelect",
-    "SettleLoopEnds",
-    "Simplify",
-    "SkipAssert",
-    "StorageFlatten",
-    "StorageRewrite",
-    "UnrollLoop",
-    "VectorizeLoop",
-    "VerifyMemory",
-    "prim_func_pass",
+    "AnnotateALUCoProcScope", "AnnotateEntryFunc", "Apply", "BindDeepExpressions", "CPUAccessRewrite", "CoProcSync",
+    "CombineContextCall", "CommonSubexprElimTIR", "ConvertForLoopsToSerial", "EarlyRewrite", "Filter",
+    "FoldUopLoop", "HoistIfThenElse", "HostMemoryError", "InjectALUIntrin", "InjectCoProcSync",
+    "InjectConv2DTransposeSkip", "InjectDMAIntrin", "InjectPrefetch", "InjectSkipCopy", "InjectVirtualThread",
+    "InstrumentBoundCheckers", "LiftAllocToScopeBegin", "LiftAttrScope", "LoopPartition", "LowerBlocks",
+    "LowerDeviceStorageAccessInfo", "LowerIntrin", "NarrowDataType", "PassArgumentError", "RemoveNoOp",
+    "RewriteUnsafeSelect", "SettleLoopEnds", "Simplify", "SkipAssert", "StorageFlatten", "StorageRewrite",
+    "UnrollLoop", "VectorizeLoop", "VerifyMemory", "prim_func_pass",
 ]  # fmt: skip
 
 
@@ -140,6 +109,11 @@ def LoopPartition() -> FunctionPass:  # noqa: N802
 def VectorizeLoop(enable_vectorize: bool = True) -> FunctionPass:  # noqa: N802
     """Marked loops of the host become vectors; serial loops if that is switched off."""
     return of_function(vectorize_loop, "VectorizeLoop") if enable_vectorize else _identity("VectorizeLoop")
+
+
+def InjectPrefetch() -> FunctionPass:  # noqa: N802
+    """Drop hints of what is read soon: processors find out by themselves."""
+    return of_function(inject_prefetch, "InjectPrefetch")
 
 
 def InjectVirtualThread() -> FunctionPass:  # noqa: N802

@@ -38,7 +38,7 @@ NAMES: Mapping[str, str] = {
         "lower build build_module.schedule_to_module"
     ),
     "tvm.runtime": (
-        "convert load_module Module enabled convert_to_object String"
+        "convert load_module Module Module.export_library enabled convert_to_object String"
     ),
     "tvm.te": (
         "placeholder compute reduce_axis thread_axis create_schedule create_prim_func var size_var const "
@@ -149,6 +149,11 @@ NOTES: Mapping[str, str] = {
     "tvm.nd.from_dlpack": "memory of the host",
     "tvm.device": "of what is not here, one that does not exist",
     "tvm.tir.While": "programs of the host alone",
+    "tvm.te.gradient": "stages of one tensor; elements that are largest together count each",
+    "tvm.tir.BufferRegion": "of scripts alone: blocks have no regions of their own",
+    "tvm.tir.MatchBufferRegion": "of scripts alone: blocks have no regions of their own",
+    "tvm.tir.transform.InjectPrefetch": "drops hints, which processors find out by themselves",
+    "tvm.runtime.Module.export_library": "an object file for `load_module`; nothing is linked",
     "tvm.tir.Prefetch": "a hint, which processors find out by themselves: it is dropped",
     "tvm.te.hybrid.script": "arrays begin with zeros, as in Python; loops are exchanged only where that is safe",
     "tvm.te.hybrid.build": "programs of the host alone",

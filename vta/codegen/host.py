@@ -21,7 +21,7 @@ from vta.codegen.runtime_calls import C_LIBRARY, RUNTIME_CALLS
 from vta.codegen.scope import FunctionScope, Unit
 from vta.codegen.sealed_object import description
 from vta.codegen.statements import emit_stmt, moved_by_dma
-from vta.tir.buffer import Buffer
+from vta.tir.buffer import Buffer, size_variable
 from vta.tir.dtype import INT32
 from vta.tir.expr import Builtin, Call, Expr, IntImm, StringImm, Var
 from vta.tir.func import PrimFunc
@@ -115,8 +115,9 @@ def _bind_dimensions(scope: FunctionScope, shapes: dict[Var, Buffer], sizes: lis
     checks: list[tuple[Buffer, int, Expr, Value]] = []
     for var, dim, size in sizes:
         extent = shapes[var].shape[dim]
-        if isinstance(extent, Var) and extent not in scope.values:
-            scope.values[extent] = _as_int(scope, size, extent)
+        named = size_variable(extent)
+        if named is not None and named not in scope.values:
+            scope.values[named] = _as_int(scope, size, named)
         else:
             checks.append((shapes[var], dim, extent, size))
     for buffer, dim, extent, size in checks:

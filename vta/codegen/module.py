@@ -228,6 +228,15 @@ class Module(FunctionTable[Function]):
                 raise ModuleError(f"{target}: cannot save as {other or 'a file without suffix'!r}; use .o, .ll or .s")
         write_whole(target, data)
 
+    def export_library(self, path: str | os.PathLike[str], *args: object, **options: object) -> None:
+        """Write the module to a file of any suffix that ``load_module`` reads: TVM's name for ``save`` as an object.
+
+        What TVM hands to a linker (``args`` and ``options``) is refused: there is none.
+        """
+        if args or options:
+            raise ModuleError(f"{path}: export_library takes a path alone; nothing is linked")
+        self.save(path, "o")
+
     def time_evaluator(
         self,
         func_name: str,

@@ -5,12 +5,13 @@ Tests: tests/vta/compat/test_answering.py, tests/vta/compat/test_scripts.py.
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 
 from vta.compat.answer import Answer, Finder
 from vta.compat.tvm_names import tvm_names
+from vta.compat.typed_text import typed_text
 
 __all__ = ["answering"]
 
@@ -20,8 +21,9 @@ _ROOT = "tvm"
 class _FromTheFirstOn(MetaPathFinder):
     """Makes the stand-ins when something of TVM is imported: most scripts never do."""
 
-    def __init__(self) -> None:
+    def __init__(self, stack: ExitStack) -> None:
         self._finder: Finder | None = None
+        self._stack = stack
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:  # noqa: ARG002
         """Return the spec of a stand-in; None for other packages."""
@@ -29,6 +31,7 @@ class _FromTheFirstOn(MetaPathFinder):
             return None
         if self._finder is None:
             self._finder = Finder(Answer(_ROOT, tvm_names()))
+            self._stack.enter_context(typed_text())
         return self._finder.find_spec(fullname)
 
 
@@ -38,11 +41,10 @@ def answering() -> Iterator[None]:
     if _ROOT in sys.modules:
         yield
         return
-    finder = _FromTheFirstOn()
-    sys.meta_path.insert(0, finder)
-    try:
+    with ExitStack() as stack:
+        finder = _FromTheFirstOn(stack)
+        sys.meta_path.insert(0, finder)
+        stack.callback(sys.meta_path.remove, finder)
         yield
-    finally:
-        sys.meta_path.remove(finder)
         for name in [name for name in sys.modules if name.partition(".")[0] == _ROOT]:
             del sys.modules[name]

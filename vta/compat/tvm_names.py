@@ -18,6 +18,7 @@ from vta.arith import (
     linear_equations,
     linear_inequalities,
     modular,
+    region_lower_bound,
     touched,
     tvm_analyzer,
 )
@@ -46,6 +47,7 @@ from vta.tir import (
     layout,
     math_ops,
     ops,
+    regions,
     schedule,
     script,
     stmt,
@@ -166,7 +168,7 @@ def _public(module: ModuleType) -> dict[str, object]:
 
 def _tir_names() -> Tree:
     nodes: dict[str, object] = {}
-    for module in (ops, math_ops, calls, expr, stmt, buffer, func, layout, index_map):
+    for module in (ops, math_ops, calls, expr, stmt, buffer, func, layout, index_map, regions):
         nodes.update({name: getattr(module, name) for name in module.__all__})
     nodes.update({name: _public(module) for name, module in _TIR_MODULES.items()})
     nodes.update({"Schedule": schedule.Schedule, "ScheduleError": schedule.BlockScheduleError})
@@ -192,6 +194,7 @@ def _arith_names() -> Tree:
         "Analyzer": tvm_analyzer.TvmAnalyzer,
         "ModularSet": modular.ModularSet,
         "deduce_bound": deduce.deduce_bound,
+        "estimate_region_lower_bound": region_lower_bound.estimate_region_lower_bound,
         **solvers,
         "int_solver": solvers,
         "iter_affine_map": _public(iter_map),

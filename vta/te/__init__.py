@@ -6,6 +6,7 @@ primitives of its stages), tensor intrinsics, and lowering to TIR (``vta.te.lowe
 
 from vta.te import hybrid, schedule
 from vta.te.extern import ExternError, ExternOp, extern
+from vta.te.gradient import GradientError, gradient
 from vta.te.hybrid import HybridError
 from vta.te.hybrid_op import HybridOp
 from vta.te.lowering import lower
@@ -56,12 +57,12 @@ from vta.tir.ops import (  # TVM's names
 )
 
 __all__ = [
-    "ComputeError", "ComputeOp", "ExternError", "ExternOp", "HybridError", "HybridOp", "LowerError", "Operation",
-    "PlaceholderOp", "ScanError", "ScanOp", "Schedule", "ScheduleError", "Stage", "Tensor", "TensorError",
-    "TensorIntrin", "TensorIntrinError", "TensorSlice", "TensorizeError", "abs", "all", "any", "ceil",
-    "comm_reducer", "compute", "const", "create_prim_func", "create_schedule", "decl_tensor_intrin", "div", "exp",
-    "extern", "floor", "floordiv", "floormod", "hybrid", "if_then_else", "indexdiv", "indexmod", "likely", "log",
-    "lower", "max", "max_value", "min", "min_value", "placeholder", "power", "reduce_axis", "round", "scan",
-    "schedule", "schedule_to_func", "sigmoid", "size_var", "sqrt", "sum", "tag_scope", "tanh", "thread_axis",
-    "trunc", "truncdiv", "truncmod", "var",
+    "ComputeError", "ComputeOp", "ExternError", "ExternOp", "GradientError", "HybridError", "HybridOp",
+    "LowerError", "Operation", "PlaceholderOp", "ScanError", "ScanOp", "Schedule", "ScheduleError", "Stage",
+    "Tensor", "TensorError", "TensorIntrin", "TensorIntrinError", "TensorSlice", "TensorizeError", "abs", "all",
+    "any", "ceil", "comm_reducer", "compute", "const", "create_prim_func", "create_schedule", "decl_tensor_intrin",
+    "div", "exp", "extern", "floor", "floordiv", "floormod", "gradient", "hybrid", "if_then_else", "indexdiv",
+    "indexmod", "likely", "log", "lower", "max", "max_value", "min", "min_value", "placeholder", "power",
+    "reduce_axis", "round", "scan", "schedule", "schedule_to_func", "sigmoid", "size_var", "sqrt", "sum",
+    "tag_scope", "tanh", "thread_axis", "trunc", "truncdiv", "truncmod", "var",
 ]  # fmt: skip

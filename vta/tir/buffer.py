@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from vta.tir.dtype import HANDLE, INT32, DType
 from vta.tir.expr import (
+    EQ,
     BufferLoad,
     Builtin,
     Call,
+    Cast,
     Expr,
     ExprError,
     ExprLike,
@@ -24,6 +26,7 @@ from vta.tir.expr import (
     Max,
     PointerType,
     Ramp,
+    Select,
     Var,
     binary,
     const,
@@ -33,7 +36,7 @@ from vta.tir.expr import (
 if TYPE_CHECKING:
     from vta.tir.stmt import BufferStore
 
-__all__ = ["Access", "Buffer", "decl_buffer", "is_global"]
+__all__ = ["Access", "Buffer", "decl_buffer", "is_global", "size_variable"]
 
 
 class Access(IntFlag):
@@ -46,6 +49,12 @@ class Access(IntFlag):
 def is_global(scope: str) -> bool:
     """Whether ``scope`` is DRAM, which the host can address too."""
     return scope in ("", "global")
+
+
+def size_variable(extent: Expr) -> Var | None:
+    """Return the variable that an extent is, also one of another type of integers; None for anything else."""
+    inner = extent.value if isinstance(extent, Cast) else extent
+    return inner if isinstance(inner, Var) and inner.dtype.is_int else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,21 +186,40 @@ def decl_buffer(
     scope: str = "",
     data_alignment: int = -1,
     offset_factor: int = 0,
+    buffer_type: str = "",
 ) -> Buffer:
-    """Declare a buffer, TVM's signature; ``offset_factor`` without ``elem_offset`` makes the offset a variable."""
+    """Declare a buffer, TVM's signature; ``offset_factor`` without ``elem_offset`` makes the offset a variable.
+
+    With the ``buffer_type`` "auto_broadcast", a dimension of size 1 may be walked over: all its elements are the one.
+    """
     kind = DType(dtype)
+    if buffer_type not in ("", "default", "auto_broadcast"):
+        raise ExprError(f"decl_buffer: expected the buffer_type 'auto_broadcast' or '', got {buffer_type!r}")
     sizes = shape if isinstance(shape, Sequence) and not isinstance(shape, str) else (shape,)
     memory = scope or "global"
     if elem_offset is None:
         elem_offset = Var(f"{name}_elem_offset") if offset_factor else IntImm(0)
+    dims = tuple(convert(s) for s in sizes)
+    steps = tuple(convert(s) for s in strides) if strides else ()
     return Buffer(
         name=name,
         data=data if data is not None else Var(name, HANDLE, PointerType(kind, memory)),
         dtype=kind,
-        shape=tuple(convert(s) for s in sizes),
-        strides=tuple(convert(s) for s in strides) if strides else (),
+        shape=dims,
+        strides=_broadcast_strides(dims) if buffer_type == "auto_broadcast" and not steps else steps,
         elem_offset=convert(elem_offset),
         scope=memory,
         data_alignment=data_alignment if data_alignment > 0 else 64,
         offset_factor=offset_factor or 1,
     )
+
+
+def _broadcast_strides(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Return the strides of rows one after the other, 0 where a dimension has size 1."""
+    result: list[Expr] = []
+    step: Expr = const(1)
+    for size in reversed(shape):
+        single = binary(EQ, size, const(1, size.dtype))
+        result.append(Select(single, const(0, step.dtype), step) if not isinstance(single, IntImm) else step)
+        step = step * size
+    return tuple(reversed(result))

@@ -67,6 +67,10 @@ class PrimFunc:
         for key, value in fields.items():
             object.__setattr__(self, key, value)
 
+    def astext(self) -> str:
+        """Return the text, under TVM's name."""
+        return str(self)
+
     def with_attr(self, key: str | Mapping[str, str | int | bool], value: str | int | bool | None = None) -> PrimFunc:
         """Return the function with an attribute more (or several, by name); ``global_symbol`` names it, too."""
         more = dict(key) if isinstance(key, Mapping) else {key: value}
@@ -154,6 +158,10 @@ class IRModule:
 
     def __len__(self) -> int:
         return len(self.functions)
+
+    def astext(self) -> str:
+        """Return the text, under TVM's name."""
+        return str(self)
 
     def items(self) -> ItemsView[str, PrimFunc]:
         """Return names with functions."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from vta.tir.dtype import BOOL
+from vta.tir.dtype import BOOL, FLOAT32
 from vta.tir.expr import Builtin, Call, Equality, Expr, ExprError, ExprLike, IntImm, binary, const, convert, match_types
 from vta.tir.expr.arithmetic import EQ, And, Div
 from vta.tir.ops import abs as absolute
@@ -164,6 +164,8 @@ def isnan(x: ExprLike) -> Expr:
     value = convert(x)
     if not value.dtype.is_float:
         return const(False, BOOL.with_lanes(value.dtype.lanes))
+    if value.dtype.bits == 16:
+        value = value.astype(FLOAT32.with_lanes(value.dtype.lanes))
     return Call(BOOL.with_lanes(value.dtype.lanes), Builtin.ISNAN, (value,))
 
 

@@ -89,10 +89,10 @@ _MOST_NODES = 1 << 22
 """So much of a statement is printed. Where an expression shares its parts, its text may be far larger than itself."""
 
 
-def to_text(node: PrimFunc | IRModule | Stmt | Expr) -> str:
+def to_text(node: PrimFunc | IRModule | Stmt | Expr, *, typed: bool = False) -> str:
     """Return the text of a function, a module (its functions one after the other), a statement or an expression.
 
-    In an expression by itself variables appear with their names alone.
+    In an expression by itself variables appear with their names alone, unless ``typed``.
     """
     match node:
         case IRModule():
@@ -105,7 +105,7 @@ def to_text(node: PrimFunc | IRModule | Stmt | Expr) -> str:
         ):  # fmt: skip
             return _Printer().text(node)
         case _:
-            return _Printer(typed=False).expr(node)
+            return _Printer(typed=typed).expr(node)
 
 
 class _Printer:

@@ -6,7 +6,9 @@ Tests: tests/vta/tir/test_stmt_functor.py.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import TypeAlias, TypeVar, overload
 
 from isa.errors import VTAError
@@ -14,7 +16,7 @@ from vta.tir import traverse
 from vta.tir.deep import deep
 from vta.tir.expr import Expr, ExprLike, Node, Var, convert
 from vta.tir.func import PrimFunc
-from vta.tir.stmt import Stmt
+from vta.tir.stmt import SeqStmt, Stmt
 from vta.tir.traverse import TirNode, children, map_children, map_stmt_children
 
 __all__ = ["VisitError", "ir_transform", "post_order_visit", "pre_order_visit", "substitute"]
@@ -98,7 +100,12 @@ def ir_transform(
         early = offered(preorder, inner)
         if early is not None:
             return early
-        mapped: Stmt = map_stmt_children(inner, on_stmt, on_expr)
+        mapped: Stmt
+        if isinstance(inner, SeqStmt):  # every statement stays, also one that does nothing now
+            parts = tuple(map(on_stmt, inner.stmts))
+            mapped = inner if all(map(operator.is_, parts, inner.stmts)) else replace(inner, stmts=parts)
+        else:
+            mapped = map_stmt_children(inner, on_stmt, on_expr)
         late = offered(postorder, mapped)
         return mapped if late is None else late
 

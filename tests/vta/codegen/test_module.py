@@ -525,3 +525,13 @@ def test_a_module_may_have_others_with_it() -> None:
     with pytest.raises(ModuleError) as error:
         first.import_module(first)
     assert str(error.value).startswith("import_module takes another module, not <module")
+
+
+def test_a_library_has_any_suffix(tmp_path: Path) -> None:
+    module = module_of(increment())
+    path = tmp_path / "increment.so"
+    module.export_library(path)
+    assert [info.name for info in load_module(path).metadata.functions] == ["increment"]
+    with pytest.raises(ModuleError) as error:
+        module.export_library(path, "cc")
+    assert str(error.value) == f"{path}: export_library takes a path alone; nothing is linked"

@@ -395,3 +395,18 @@ def test_floats_that_fit_are_converted_at_once() -> None:
     assert int(const(-2.75, "float32").astype("int8")) == -2
     for value in (300.0, -129.0, float("inf"), float("nan")):
         assert isinstance(FloatImm(value).astype("int8"), Cast)
+
+
+def test_numbers_may_stand_on_the_left_of_bits() -> None:
+    x = Var("x")
+    assert [str(e) for e in (10 & x, 10 | x, 10 ^ x)] == [
+        f"@tir.bitwise_{name}(10, x, dtype=int32)" for name in ("and", "or", "xor")
+    ]
+
+
+def test_strings_are_equal_to_texts_and_are_no_numbers() -> None:
+    text = StringImm("a")
+    assert text == "a"
+    assert text != "b"
+    with pytest.raises(ExprError, match=r"^a string cannot be converted to int32$"):
+        text.astype("int32")

@@ -73,3 +73,9 @@ def test_a_module_has_its_own_table_that_can_be_changed() -> None:
     with pytest.raises(FunctionError) as error:
         module[3] = FUNC  # type: ignore[index]
     assert str(error.value) == "functions of a module go by names, not 3"
+
+
+def test_texts_have_tvms_name() -> None:
+    func = PrimFunc([Var("x")], Evaluate(const(0)))  # type: ignore[arg-type]
+    module = IRModule({"main": func})
+    assert (func.astext(), module.astext()) == (str(func), str(module))

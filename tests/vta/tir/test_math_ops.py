@@ -115,3 +115,7 @@ def test_what_is_no_float_is_refused() -> None:
     with pytest.raises(ExprError) as error:
         math_ops.q_multiply_shift(Var("x"), 3, Var("q"), 1)
     assert str(error.value) == "tir.q_multiply_shift: the fraction bits and the shift are constants"
+
+
+def test_half_precision_is_asked_in_single_precision() -> None:
+    assert str(math_ops.isnan(Var("x", "float16"))) == "@tir.isnan(cast(float32, x), dtype=bool)"  # type: ignore[arg-type]

@@ -4,10 +4,11 @@ import pytest
 
 from vta.tir import stmt_functor
 from vta.tir.buffer import decl_buffer
-from vta.tir.expr import Add, Expr, IntImm, Var, const
+from vta.tir.calls import call_extern
+from vta.tir.expr import Add, Call, Expr, IntImm, Var, const
 from vta.tir.func import PrimFunc
-from vta.tir.stmt import BufferStore, Evaluate, For, Stmt
-from vta.tir.stmt_functor import VisitError
+from vta.tir.stmt import BufferStore, Evaluate, For, SeqStmt, Stmt
+from vta.tir.stmt_functor import VisitError, ir_transform
 from vta.tir.traverse import TirNode
 
 i, n = Var("i"), Var("n")
@@ -107,3 +108,15 @@ def test_a_functions_body_is_what_is_visited() -> None:
     seen: list[TirNode] = []
     stmt_functor.post_order_visit(stmt_of(Evaluate(const(1))), seen.append)
     assert names(seen) == ["IntImm", "Evaluate"]
+
+
+def test_a_statement_that_does_nothing_now_keeps_its_place() -> None:
+    body = SeqStmt((Evaluate(call_extern("int32", "f")), Evaluate(call_extern("int32", "g"))))
+
+    def constant(node: TirNode) -> TirNode | None:
+        return const(0) if isinstance(node, Call) and node.args[0] == "g" else None
+
+    changed = ir_transform(body, constant, None, ["tir.Call"])
+    assert isinstance(changed, SeqStmt)
+    assert [str(stmt.value) for stmt in changed.stmts if isinstance(stmt, Evaluate)][1] == "0"
+    assert ir_transform(body, lambda _: None, None) is body

@@ -48,6 +48,8 @@ class Equality:
         match self.b:
             case Operators():
                 return self.b.asexpr()
+            case str() if isinstance(self.a, expr_package.StringImm):
+                return expr_package.StringImm(self.b)
             case int() | float() | np.generic():
                 try:
                     return expr_package.constant_like(self.b, self.a.dtype)
@@ -169,6 +171,15 @@ class Operators:
     def __xor__(self, other: ExprLike) -> Expr:
         return expr_package.bitwise(Builtin.BITWISE_XOR, self, other)
 
+    def __rand__(self, other: ExprLike) -> Expr:
+        return expr_package.logical_or_bitwise(expr_package.And, Builtin.BITWISE_AND, other, self)
+
+    def __ror__(self, other: ExprLike) -> Expr:
+        return expr_package.logical_or_bitwise(expr_package.Or, Builtin.BITWISE_OR, other, self)
+
+    def __rxor__(self, other: ExprLike) -> Expr:
+        return expr_package.bitwise(Builtin.BITWISE_XOR, other, self)
+
     def __invert__(self) -> Expr:
         expr = self.asexpr()
         if expr.dtype.element == BOOL:
@@ -196,7 +207,10 @@ class Operators:
 
     def astype(self, dtype: str) -> Expr:
         """Return this value converted to ``dtype``."""
-        return expr_package.cast_to(self.asexpr(), DType(dtype))
+        value = self.asexpr()
+        if isinstance(value, expr_package.StringImm):
+            raise ExprError(f"a string cannot be converted to {dtype}")
+        return expr_package.cast_to(value, DType(dtype))
 
 
 class Node(Operators):
@@ -215,6 +229,9 @@ class Node(Operators):
         return cast("Expr", self)
 
     def __str__(self) -> str:
+        return f"{self}"
+
+    def __format__(self, spec: str) -> str:
         from vta.tir.printer import to_text  # the printer imports the nodes
 
-        return to_text(self.asexpr())
+        return format(to_text(self.asexpr()), spec)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isa.errors import VTAError
-from vta.tir.buffer import Buffer
+from vta.tir.buffer import Buffer, size_variable
 from vta.tir.expr import IntImm, Var
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter.expressions import InterpreterError
@@ -264,10 +264,11 @@ def _sizes_of(buffer: Buffer, array: Array, sizes: Mapping[Var, int]) -> dict[Va
         return None
     found: dict[Var, int] = {}
     for extent, size in zip(buffer.shape, array.shape, strict=True):
-        match extent:
-            case IntImm() if extent.value != size:
+        named = size_variable(extent)
+        match extent if named is None else named:
+            case IntImm() as known if known.value != size:
                 return None
-            case Var() if sizes.get(extent, found.setdefault(extent, size)) != size or found[extent] != size:
+            case Var() as extent if sizes.get(extent, found.setdefault(extent, size)) != size or found[extent] != size:
                 return None
             case _:
                 continue

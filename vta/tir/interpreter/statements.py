@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from vta.tir.blocks import block_as_loops, misplaced
-from vta.tir.buffer import Buffer
+from vta.tir.buffer import Buffer, size_variable
 from vta.tir.deep import deep
 from vta.tir.dtype import DType
 from vta.tir.expr import Expr, IntImm, IterVar, Range, Var
@@ -81,7 +81,7 @@ def write_function(func: PrimFunc) -> Source:
 def size_variables(func: PrimFunc) -> list[Var]:
     """Return the variables in the shapes of the parameters' buffers, in order of appearance."""
     shapes = [e for p in func.params if p in func.buffer_map for e in func.buffer_map[p].shape]
-    return list(dict.fromkeys(e for e in shapes if isinstance(e, Var)))
+    return list(dict.fromkeys(var for var in map(size_variable, shapes) if var is not None))
 
 
 class _StmtWriter:

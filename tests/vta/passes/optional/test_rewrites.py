@@ -6,15 +6,16 @@ import vta
 from isa.config import VTAConfig
 from vta.build_module import build_generic
 from vta.passes.optional.combine_context_call import combine_context_call
+from vta.passes.optional.inject_prefetch import inject_prefetch
 from vta.passes.optional.lower_intrin import lower_intrin
 from vta.passes.optional.rewrite_unsafe_select import rewrite_unsafe_select
 from vta.tir import ir_builder
 from vta.tir.buffer import decl_buffer
 from vta.tir.calls import call_extern, call_intrin
-from vta.tir.expr import Builtin, Call, Expr, FloorDiv, FloorMod, IntImm, Select, Var
+from vta.tir.expr import Builtin, Call, Expr, FloorDiv, FloorMod, IntImm, Range, Select, Var, const
 from vta.tir.func import PrimFunc
 from vta.tir.printer import to_text
-from vta.tir.stmt import Evaluate
+from vta.tir.stmt import Evaluate, Prefetch, seq
 from vta.tir.traverse import walk
 
 CONFIG = VTAConfig()
@@ -73,3 +74,10 @@ def test_a_context_is_asked_for_once() -> None:
     calls = [node for node in walk(func.body) if isinstance(node, Call) and node.op is Builtin.THREAD_CONTEXT]
     assert len(calls) == 2
     assert to_text(func).index("let ctx_cache_: handle") < to_text(func).index("for (i: int32, 0, n)")
+
+
+def test_prefetches_are_dropped() -> None:
+    a = decl_buffer((8,), "int32", "A")
+    store = a.vstore([0], 1)
+    func = PrimFunc([a], seq([Prefetch(a, (Range(const(0), const(4)),)), store]))  # type: ignore[arg-type]
+    assert inject_prefetch(func, CONFIG).body is store
