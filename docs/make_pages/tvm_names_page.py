@@ -6,6 +6,7 @@ what ``import tvm`` gives a script. Tests: tests/docs/test_tvm_names_page.py.
 
 from collections.abc import Mapping
 
+import vta
 from vta.compat.tvm_names import tvm_names
 
 __all__ = ["NAMES", "NOTES", "is_here", "tvm_names_page"]
@@ -38,7 +39,7 @@ NAMES: Mapping[str, str] = {
         "lower build build_module.schedule_to_module"
     ),
     "tvm.runtime": (
-        "convert load_module Module Module.export_library enabled convert_to_object String"
+        "convert load_module Module Module.imported_modules Module.export_library enabled convert_to_object String"
     ),
     "tvm.te": (
         "placeholder compute reduce_axis thread_axis create_schedule create_prim_func var size_var const "
@@ -50,6 +51,17 @@ NAMES: Mapping[str, str] = {
         "schedule.SchedulePostProcToPrimFunc schedule.AutoInlineInjective schedule.AutoInlineElemWise "
         "schedule.AutoInlineBroadcast tensor.Tensor"
     ),
+    "tvm.te.schedule.Schedule": (
+        "create_group cache_read cache_write rfactor normalize outputs stage_map"
+    ),
+    "tvm.te.schedule.Stage": (
+        "split fuse reorder tile bind compute_at compute_inline compute_root set_scope vectorize unroll parallel "
+        "tensorize pragma prefetch storage_align double_buffer set_store_predicate env_threads rolling_buffer "
+        "transform_layout iter_var_attrs attach_type"
+    ),
+    "tvm.te.tensor.Tensor": (
+        "__add__ __sub__ __mul__ __truediv__"
+    ),
     "tvm.tir": (
         "Var SizeVar IntImm FloatImm StringImm Cast Add Sub Mul Div Mod FloorDiv FloorMod Min Max EQ NE "
         "LT LE GT GE And Or Not Select BufferLoad ProducerLoad Ramp Broadcast Let Call Reduce CommReducer "
@@ -58,7 +70,14 @@ NAMES: Mapping[str, str] = {
         "ProducerStore ProducerRealize Block BlockRealize MatchBufferRegion Prefetch "
         "PrimFunc Schedule ScheduleError call_extern call_pure_extern call_intrin call_packed ret "
         "indexdiv indexmod min_value max_value likely if_then_else const layout bijective_layout IndexMap clz "
-        "q_multiply_shift stmt_list Shuffle BufferRegion call_llvm_intrin"
+        "q_multiply_shift stmt_list Shuffle BufferRegion call_llvm_intrin "
+        "call_llvm_pure_intrin"
+    ),
+    "tvm.tir.Buffer": (
+        "vload vstore access_ptr offset_of"
+    ),
+    "tvm.tir.SeqStmt": (
+        "__getitem__"
     ),
     "tvm.tir.ir_builder": (
         "create IRBuilder BufferVar"
@@ -77,7 +96,7 @@ NAMES: Mapping[str, str] = {
         "mod trace copy get get_block get_loops get_child_blocks get_producers get_consumers "
         "get_output_blocks split fuse reorder add_unit_loop parallel vectorize unroll bind compute_at "
         "reverse_compute_at compute_inline reverse_compute_inline cache_read cache_write set_scope "
-        "decompose_reduction rfactor blockize tensorize storage_align annotate sample_perfect_tile"
+        "decompose_reduction rfactor blockize tensorize storage_align annotate unannotate sample_perfect_tile"
     ),
     "tvm.tir.transform": (
         "prim_func_pass Simplify StorageFlatten NarrowDataType LoopPartition VectorizeLoop "
@@ -127,6 +146,27 @@ NAMES: Mapping[str, str] = {
     "tvm.topi.generic": (
         "schedule_extern schedule_injective schedule_reduce"
     ),
+    "tvm.topi.utils": (
+        "get_const_tuple get_const_int"
+    ),
+    "tvm.topi.tag": (
+        "ELEMWISE BROADCAST INJECTIVE COMM_REDUCE"
+    ),
+    "tvm.contrib": (
+        "utils.tempdir graph_executor.create pickle_memoize.memoize"
+    ),
+    "tvm.relay": (
+        "nn.get_pad_tuple2d"
+    ),
+    "tvm.autotvm": (
+        "tophub.context"
+    ),
+    "tvm.rpc": (
+        "connect connect_tracker LocalSession"
+    ),
+    "vta": (
+        "get_env Environment build lower get_bitstream_path program_fpga reconfig_runtime top.graph_pack testing.run"
+    ),
     "tvm.script": (
         "tir ir_module from_source asscript"
     ),
@@ -149,6 +189,12 @@ NOTES: Mapping[str, str] = {
     "tvm.nd.from_dlpack": "memory of the host",
     "tvm.device": "of what is not here, one that does not exist",
     "tvm.tir.While": "programs of the host alone",
+    "tvm.te.schedule.Stage.prefetch": "a hint, which processors find out by themselves",
+    "tvm.te.schedule.Stage.env_threads": "threads of a GPU around a stage: there is no GPU",
+    "tvm.te.schedule.Stage.rolling_buffer": "a stage in a loop keeps no rows from one iteration to the next",
+    "tvm.te.schedule.Stage.transform_layout": "outputs lie as their shapes say; compute another shape",
+    "tvm.tir.Buffer.offset_of": "one offset, not a list",
+    "tvm.contrib.pickle_memoize.memoize": "results are kept while the script runs, not in files",
     "tvm.te.gradient": "stages of one tensor; elements that are largest together count each",
     "tvm.tir.BufferRegion": "of scripts alone: blocks have no regions of their own",
     "tvm.tir.MatchBufferRegion": "of scripts alone: blocks have no regions of their own",
@@ -201,8 +247,9 @@ NOTES: Mapping[str, str] = {
 
 def is_here(path: str) -> bool:
     """Whether ``import tvm`` gives a script what ``path`` names."""
-    value: object = tvm_names()
-    for part in path.removeprefix("tvm.").split("."):
+    of_vta = path.startswith("vta.")
+    value: object = vta if of_vta else tvm_names()
+    for part in path.removeprefix("vta." if of_vta else "tvm.").split("."):
         if isinstance(value, Mapping):
             if part not in value:
                 return False

@@ -12,6 +12,7 @@ from vta import pass_objects
 from vta.codegen import Module
 from vta.codegen import load_module as load_object
 from vta.compat.answer import Tree
+from vta.compat.small_names import get_pad_tuple2d
 from vta.relay.front import build, graph_executor, operators, passes, values
 from vta.relay.ir import module as graphs
 from vta.relay.ir import nodes
@@ -118,7 +119,8 @@ def relay_names() -> Tree:
     plain = {name: make for name, make in operators.FUNCTIONS.items() if "." not in name}
     built = {name: getattr(build, name) for name in ("bind_params_by_name", "build", "create_executor")}
     made = {name: getattr(values, name) for name in values.__all__ if name != "expr_of"}
-    rooms = {name: vars(getattr(operators, name)) for name in ("image", "nn")}
+    rooms = {name: dict(vars(getattr(operators, name))) for name in ("image", "nn")}
+    rooms["nn"]["get_pad_tuple2d"] = get_pad_tuple2d
     of_passes = {name: getattr(passes, name) for name in passes.__all__ if name != "enabled_passes"}
     return {
         **plain,

@@ -28,6 +28,7 @@ from vta.compat.autotvm_names import autotvm_names
 from vta.compat.convert import const, convert
 from vta.compat.relay_names import IRModule, LocalSession, Sequential, graph_executor_names, relay_names
 from vta.compat.runtime_names import container_names, error_names, runtime_names
+from vta.compat.small_names import memoize
 from vta.compat.tempdir import TempDirectory, tempdir
 from vta.compat.testing_names import testing_names
 from vta.compat.topi_names import topi_names
@@ -99,6 +100,7 @@ def tvm_names() -> Tree:
             "graph_runtime": graph_executor_names(),
             "utils": {"tempdir": tempdir, "TempDirectory": TempDirectory},
             "util": {"tempdir": tempdir, "TempDirectory": TempDirectory},
+            "pickle_memoize": {"memoize": memoize},
         },
         "testing": testing_names(),
         "script": {

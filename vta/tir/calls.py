@@ -10,7 +10,10 @@ from vta.tir.buffer import Buffer
 from vta.tir.dtype import HANDLE, INT32, DType
 from vta.tir.expr import Builtin, Call, Expr, ExprLike, StringImm, const, convert
 
-__all__ = ["CallError", "Op", "call_extern", "call_intrin", "call_packed", "call_pure_extern"]
+__all__ = [
+    "CallError", "Op", "call_extern", "call_intrin", "call_llvm_intrin", "call_llvm_pure_intrin", "call_packed",
+    "call_pure_extern",
+]  # fmt: skip
 
 
 class CallError(VTAError, ValueError):
@@ -43,6 +46,24 @@ def call_extern(dtype: str, func_name: str, *args: ExprLike) -> Expr:
 def call_pure_extern(dtype: str, func_name: str, *args: ExprLike) -> Expr:
     """Return the call of a C function that does nothing but give a value."""
     return _extern(Builtin.CALL_PURE_EXTERN, dtype, func_name, args)
+
+
+def _llvm(op: Builtin, dtype: str, name: str, args: tuple[ExprLike, ...]) -> Expr:
+    if not isinstance(name, str) or not name.startswith("llvm."):
+        raise CallError(f"expected the name of an intrinsic of LLVM's, for example 'llvm.ctpop.v8i8', got {name!r}")
+    if not args:
+        raise CallError(f"{name}: expected the number of types in its name, and its arguments")
+    return _extern(op, dtype, name, args[1:])
+
+
+def call_llvm_intrin(dtype: str, name: str, *args: ExprLike) -> Expr:
+    """Return the call of an intrinsic of LLVM's, with its types in its name; the first of ``args`` counts them."""
+    return _llvm(Builtin.CALL_EXTERN, dtype, name, args)
+
+
+def call_llvm_pure_intrin(dtype: str, name: str, *args: ExprLike) -> Expr:
+    """Return the call of an intrinsic of LLVM's that does nothing but give a value."""
+    return _llvm(Builtin.CALL_PURE_EXTERN, dtype, name, args)
 
 
 def call_packed(func_name: str, *args: ExprLike | Buffer) -> Expr:

@@ -7,8 +7,19 @@ import vta
 from vta import te
 from vta.build_module import build_generic
 from vta.tir.buffer import decl_buffer
-from vta.tir.calls import CallError, Op, call_extern, call_intrin, call_packed, call_pure_extern
-from vta.tir.expr import Builtin, Var
+from vta.tir.calls import (
+    CallError,
+    Op,
+    call_extern,
+    call_intrin,
+    call_llvm_intrin,
+    call_llvm_pure_intrin,
+    call_packed,
+    call_pure_extern,
+)
+from vta.tir.expr import Builtin, Var, const
+from vta.tir.func import PrimFunc
+from vta.tir.stmt import For
 
 x = Var("x", "float32")
 
@@ -51,3 +62,21 @@ def test_a_packed_call_says_where_arrays_lie() -> None:
     with pytest.raises(CallError) as caught:
         call_packed("")
     assert str(caught.value) == "tir.tvm_call_packed: expected the name of a function, got ''"
+
+
+def test_intrinsics_of_llvm_are_called_by_name() -> None:
+    a, b = decl_buffer((4,), "uint32", "A"), decl_buffer((4,), "uint32", "B")
+    i = Var("i")
+    bits = call_llvm_pure_intrin("uint32", "llvm.ctpop.i32", 1, a[i])
+    func = PrimFunc([a, b], For(i, const(0), const(4), b.vstore([i], bits)))  # type: ignore[arg-type]
+    values, out = np.array([0, 1, 255, 2**32 - 1], np.uint32), vta.nd.empty((4,), "uint32")
+    build_generic(func)(vta.nd.array(values), out)
+    assert out.numpy().tolist() == [0, 1, 8, 32]
+    with pytest.raises(CallError) as error:
+        call_llvm_intrin("int32", "ctpop", 1)
+    assert str(error.value) == (
+        "expected the name of an intrinsic of LLVM's, for example 'llvm.ctpop.v8i8', got 'ctpop'"
+    )
+    with pytest.raises(CallError) as error:
+        call_llvm_intrin("int32", "llvm.trap")
+    assert str(error.value) == "llvm.trap: expected the number of types in its name, and its arguments"
