@@ -2,6 +2,7 @@
 """Every operator against Amaranth's own simulator, on random expressions."""
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,25 +20,43 @@ def test_random_expressions_have_the_values_that_amaranth_gives_them(seed: int) 
     assert_same_trace(ExpressionBench(seed=seed, count=25), cycles=40, seed=seed)
 
 
-def one_bit_results(m: Module, ports: Any) -> None:
-    """Sums and products of which one bit is kept, as a signed number of a bit: 0 or -1."""
-    for name, value in (
-        ("sum", ports.a + ports.b),
-        ("difference", ports.a - ports.b),
-        ("product", ports.a * ports.b),
-        ("negative", -ports.a),
-    ):
-        bit = Signal(signed(1), name=f"{name}_bit")
-        m.d.comb += [bit.eq(value), getattr(ports, name).eq(bit)]
+NAMES = ("sum", "difference", "product", "negative")
 
 
-@pytest.mark.parametrize("shape", [signed(1), unsigned(1), signed(2), unsigned(2)])
-def test_the_lowest_bit_of_a_result_is_extended_by_itself(shape: Any) -> None:
-    names = ("sum", "difference", "product", "negative")
-    members = {"a": In(shape), "b": In(shape), **{name: Out(signed(9)) for name in names}}
-    design = compile_design(Small(one_bit_results, members), cache=False)
-    for a, b in itertools.product(range(1 << shape.width), repeat=2):
-        design.poke("a", a)
-        design.poke("b", b)
-        for name, value in zip(names, (a + b, a - b, a * b, -a), strict=True):
-            assert design.peek(name) == -(value & 1), (name, a, b)
+def low_bits(width: int) -> Callable[[Module, Any], None]:
+    """Return what keeps the low bits of sums and products, as signed numbers of that width."""
+
+    def build(m: Module, ports: Any) -> None:
+        values = (ports.a + ports.b, ports.a - ports.b, ports.a * ports.b, -ports.a)
+        for name, value in zip(NAMES, values, strict=True):
+            kept = Signal(signed(width), name=f"{name}_kept")
+            m.d.comb += [kept.eq(value), getattr(ports, name).eq(kept)]
+
+    return build
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "width"),
+    [
+        (signed(1), signed(1), 1),
+        (unsigned(1), unsigned(1), 1),
+        (signed(1), signed(3), 3),  # -1 times -4 is 4, which three bits do not hold
+        (signed(2), unsigned(2), 2),
+        (signed(3), signed(3), 5),
+        (unsigned(3), unsigned(2), 5),
+        (signed(3), unsigned(3), 6),
+    ],
+)
+def test_what_is_kept_of_a_result_is_extended_by_its_own_sign(a: Any, b: Any, width: int) -> None:
+    members = {"a": In(a), "b": In(b), **{name: Out(signed(9)) for name in NAMES}}
+    design = compile_design(Small(low_bits(width), members), cache=False)
+    for x, y in itertools.product(range(1 << a.width), range(1 << b.width)):
+        design.poke("a", x)
+        design.poke("b", y)
+        left, right = (
+            value - (1 << shape.width) * (shape.signed and value >> (shape.width - 1))
+            for value, shape in ((x, a), (y, b))
+        )
+        for name, value in zip(NAMES, (left + right, left - right, left * right, -left), strict=True):
+            low = value & ((1 << width) - 1)
+            assert design.peek(name) == low - ((low >> (width - 1)) << width), (name, left, right)
