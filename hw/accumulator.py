@@ -1,7 +1,7 @@
 """The accumulator: four interleaved banks that GEMM, ALU, loads, resets and stores share in one cycle.
 
 There is no separate output memory: a store reads the accumulator and keeps the low output bits of each lane. Tests:
-``tests/hw/test_accumulator.py``; ports: ``tests/hw/test_ports.py``.
+``tests/hw/test_accumulator.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

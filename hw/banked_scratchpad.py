@@ -1,6 +1,6 @@
 """A scratchpad of which several neighbouring elements are read at once, wherever they begin.
 
-Tests: ``tests/hw/test_banked_scratchpad.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_banked_scratchpad.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """What the modules spent the cycles of a launch on, counted for the host.
 
-Tests: ``tests/hw/test_cause_counters.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_cause_counters.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """The accelerator without its shells: fetch, queues, the three modules, tokens, memory engine, and launch control.
 
-Tests: ``tests/hw/test_core_*.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_core_*.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Instruction fetch: reads ahead, refuses illegal words, and hands instructions to the queues of the three modules.
 
-Tests: ``tests/hw/test_fetch.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_fetch.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

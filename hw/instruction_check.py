@@ -1,6 +1,6 @@
 """Which words are legal, and where they go: the hardware of ``isa.legality``'s table.
 
-Tests: ``tests/hw/test_instruction_check.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_instruction_check.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from functools import reduce

@@ -1,6 +1,6 @@
 """The life of a launch: start, run, end or error, and the clean state that the next one finds.
 
-Tests: ``tests/hw/test_launch.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_launch.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """The load module: LOAD of INP and WGT with padding; it owns the two scratchpads.
 
-Tests: ``tests/hw/test_load.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_load.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

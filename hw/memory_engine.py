@@ -1,6 +1,6 @@
 """One AXI4 port for all clients: in order, many bursts outstanding, nobody starved.
 
-Tests: ``tests/hw/test_memory_engine.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_memory_engine.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

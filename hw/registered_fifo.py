@@ -1,6 +1,6 @@
 """A queue whose first entry is in a register, so that no logic waits for a memory.
 
-Tests: ``tests/hw/test_registered_fifo.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_registered_fifo.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """The control registers behind AXI4-Lite.
 
-Tests: ``tests/hw/test_registers.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_registers.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any, assert_never

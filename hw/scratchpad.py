@@ -1,6 +1,6 @@
 """A memory of the accelerator: one read port, one write port, written whole or in parts.
 
-Tests: ``tests/hw/test_scratchpad.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_scratchpad.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

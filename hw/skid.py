@@ -1,6 +1,6 @@
 """A stream with a place for one transfer: no latency, and no combinational path from the sink's ``ready``.
 
-Tests: ``tests/hw/test_stream_register.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_stream_register.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

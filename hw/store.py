@@ -1,6 +1,6 @@
 """The store module: STORE, which truncates accumulator tiles and writes them to DRAM.
 
-Tests: ``tests/hw/test_store.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_store.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """A register in a stream, which ends a combinational path.
 
-Tests: ``tests/hw/test_stream_register.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_stream_register.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

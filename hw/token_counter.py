@@ -1,6 +1,6 @@
 """A token queue between two modules: tokens carry no data, so it is a counter.
 
-Tests: ``tests/hw/test_token_counter.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_token_counter.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

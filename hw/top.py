@@ -1,6 +1,6 @@
 """The accelerator for a system with AXI: registers behind AXI4-Lite, memory behind AXI4.
 
-Tests: ``tests/hw/test_top.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_top.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

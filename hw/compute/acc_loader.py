@@ -1,6 +1,6 @@
 """LOAD of accumulators: tiles of 32-bit numbers, or of 8-bit numbers that are widened, with zeros around them.
 
-Tests: ``tests/hw/compute/test_loaders.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/compute/test_loaders.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """The tensor ALU: one tile a cycle with an immediate or with two accumulator operands.
 
-Tests: ``tests/hw/compute/test_stage_alu.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/compute/test_stage_alu.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """One lane of the tensor ALU: every operation on two 32-bit numbers.
 
-Tests: ``tests/hw/compute/test_alu_lane.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/compute/test_alu_lane.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 import functools

@@ -1,6 +1,6 @@
 """The compute module: window, binder, the five units, micro-op memory and accumulator, joined.
 
-Tests: ``tests/hw/compute/test_stage_*.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/compute/test_stage_*.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """The micro-op memory: one write port, and a read port for each of its readers.
 
-Tests: ``tests/hw/compute/test_loaders.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/compute/test_loaders.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

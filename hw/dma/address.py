@@ -1,6 +1,6 @@
 """From rows of bytes in DRAM to bursts of beats.
 
-Tests: ``tests/hw/test_dma_address.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_dma_address.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

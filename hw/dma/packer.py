@@ -1,6 +1,6 @@
 """From elements to the beats of bursts, with byte strobes where an element does not fill a beat.
 
-Tests: ``tests/hw/test_dma_packer.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_dma_packer.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

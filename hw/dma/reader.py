@@ -1,6 +1,6 @@
 """From the beats of bursts to elements, or to the parts of elements that are wider than a beat.
 
-Tests: ``tests/hw/test_dma_reader.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_dma_reader.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from collections.abc import Sequence

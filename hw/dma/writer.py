@@ -1,6 +1,6 @@
 """Where the elements of a load go in a scratchpad, and the zeros around them.
 
-Tests: ``tests/hw/test_dma_writer.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_dma_writer.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """What the record of a launch that went wrong says to a person.
 
 The sentences are those of ``isa.reference`` and ``isa.encoding`` wherever these have one.
-Tests: ``tests/runtime/sim/test_failures.py``.
+Tests: ``tests/runtime/sim/test_failures.py``, ``tests/runtime/sim/test_tokens.py``.
 """
 
 from collections.abc import Callable, Mapping
