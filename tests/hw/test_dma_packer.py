@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from hw.dma.packer import Packer
+from hw.dma.packer import Packer, packer_job_layout
+from hw.sim import compile_design
 from tests.support.hw.hw_streams import put, run_benches, take
 
 
@@ -69,3 +70,28 @@ def test_every_byte_of_a_row_is_enabled_once_and_no_other(width: int, size: int,
 def test_an_element_of_an_odd_size_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^Packer needs elements of a power of two of bytes, not 3$"):
         Packer(data_width=64, element_bytes=3)
+
+
+@pytest.mark.parametrize("size", [8, 16])
+def test_it_is_busy_from_its_job_to_its_last_beat(size: int) -> None:
+    design = compile_design(Packer(data_width=64, element_bytes=size))
+    layout = packer_job_layout(data_width=64)
+    assert not design.peek("busy")
+    design.poke("job__payload", layout.const({"offset": 0, "stride": 0, "x_size": 1, "y_size": 1}).as_bits())
+    design.poke("job__valid", 1)
+    design.step()
+    design.poke("job__valid", 0)
+    for _ in range(3):
+        assert (design.peek("busy"), design.peek("beats__valid")) == (1, 0)  # no element has come
+        design.step()
+    design.poke("elements__valid", 1)
+    design.poke("beats__ready", 1)
+    design.step(size // 8)
+    design.poke("elements__valid", 0)
+    design.poke("beats__ready", 0)
+    for _ in range(3):
+        assert (design.peek("busy"), design.peek("beats__valid")) == (1, 1)  # the job is done, and a beat waits
+        design.step()
+    design.poke("beats__ready", 1)
+    design.step()
+    assert (design.peek("busy"), design.peek("beats__valid")) == (0, 0)

@@ -1,9 +1,11 @@
 import random
+from collections import deque
 from typing import Any
 
 import pytest
 
 from hw.fetch import InstructionFetch
+from hw.sim import compile_design
 from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Finish, Gemm, Instruction, Load, MemoryId, Module, Store
@@ -156,3 +158,24 @@ def test_nothing_behind_finish_is_dispatched() -> None:
     assert found == ErrorCode.NONE
     assert place == 1
     assert sum(map(len, got.values())) == 1
+
+
+def test_bursts_are_asked_for_until_the_buffer_is_full_and_not_beyond() -> None:
+    """Nobody takes instructions: the buffer holds 32 beats, and two instructions of two beats each are behind it."""
+    design = compile_design(InstructionFetch(VTA, HardwareConfig(fetch_buffer_depth=16)))
+    word = encode(KINDS[0], VTA)
+    for name, value in (("address", 4096), ("count", 200), ("start", 1), ("mem__cmd__ready", 1)):
+        design.poke(name, value)
+    asked: list[int] = []
+    away: deque[bool] = deque()
+    for _ in range(200):
+        if design.peek("mem__cmd__valid"):
+            asked.append(design.peek("mem__cmd__payload") >> 32)
+            away.extend([False] * (asked[-1] - 1) + [True])
+        design.poke("mem__data__valid", int(bool(away)))
+        if away:
+            design.poke("mem__data__payload", word & (1 << 64) - 1 | away.popleft() << 64)
+        design.step()
+        design.poke("start", 0)
+    assert set(asked) == {4}
+    assert sum(asked) == 32 + 4

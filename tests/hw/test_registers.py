@@ -6,6 +6,7 @@ import pytest
 
 from docs.make_pages.registers_page import register_page
 from hw.registers import ControlRegisters
+from hw.sim import compile_design
 from isa.config import VTAConfig
 from isa.machine.causes import Cause
 from isa.machine.error_codes import ErrorCode
@@ -215,3 +216,38 @@ def test_registers_have_the_widths_of_what_they_hold() -> None:
     widths = {entry.name: entry.width for entry in control_registers(VTAConfig(), hardware)}
     assert (widths["launch"], widths["status"], widths["version"]) == (1, 16, 32)
     assert widths["insn_address"] == hardware.addr_width
+
+
+@pytest.mark.parametrize("first", ["aw", "w"])
+def test_a_write_takes_effect_when_address_and_data_have_come_whichever_is_first(first: str) -> None:
+    design = compile_design(ControlRegisters(VTA, WIDE))
+    design.poke("bus__awaddr", 0x10)
+    design.poke("bus__wdata", 0x11223344)
+    design.poke("bus__wstrb", 15)
+    for channel in (first, "w" if first == "aw" else "aw"):
+        assert design.peek(f"bus__{channel}ready")
+        design.poke(f"bus__{channel}valid", 1)
+        design.step()
+        design.poke(f"bus__{channel}valid", 0)
+        before = design.peek("bus__bvalid"), design.peek("control__insn_address")
+        design.step(3)
+    assert before == (0, 0)
+    assert (design.peek("bus__bvalid"), design.peek("control__insn_address")) == (1, 0x11223344)
+
+
+def test_a_write_waits_for_its_response_to_be_taken_and_not_for_the_master_to_be_ready() -> None:
+    design = compile_design(ControlRegisters(VTA, WIDE))
+    for name in ("awvalid", "wvalid"):
+        design.poke(f"bus__{name}", 1)
+    design.poke("bus__awaddr", 0x10)
+    design.poke("bus__wstrb", 15)
+    design.poke("bus__wdata", 5)
+    design.step(2)
+    assert (design.peek("bus__bvalid"), design.peek("control__insn_address")) == (1, 5)
+    design.poke("bus__wdata", 6)
+    design.step(4)  # the next one has come, and the first response is still there
+    assert (design.peek("bus__awready"), design.peek("bus__wready")) == (0, 0)
+    assert design.peek("control__insn_address") == 5
+    design.poke("bus__bready", 1)
+    design.step()
+    assert (design.peek("bus__bvalid"), design.peek("control__insn_address")) == (1, 6)

@@ -2,7 +2,8 @@
 
 A register that is assigned only under conditions keeps its value otherwise, and its next value already is that one (see
 ``hw.sim.run.driver``); a memory row is written only if a port is enabled. What serves only registers and ports with one
-set of conditions goes behind one branch. Tests: ``tests/hw/sim/netlist/test_partitions.py``.
+set of conditions goes behind one branch. Tests: ``tests/hw/sim/netlist/test_gating.py``,
+``tests/hw/sim/netlist/test_partitions.py``.
 """
 
 from collections.abc import Sequence
@@ -55,20 +56,17 @@ def _parts(step: Step, owner: tuple[int, ...], order: Order) -> tuple[tuple[int,
         case n.SyncReadPort() if cell.en > 1 and not cell.transparent_for:
             return (cell.en,), [cell.en], list(cell.addr)
         case n.WritePort():
-            if 1 not in cell.en:
+            ports = [port for port in order.cells if isinstance(port, n.WritePort) and port.memory == cell.memory]
+            # What has no condition goes first, and ports of a memory act in order: one without takes all with it.
+            if not any(1 in port.en for port in ports):
                 conditions = tuple(sorted({net for net in cell.en if net}))
-                return (*_only(index, order), *conditions), [*cell.en], [*cell.addr, *cell.data]
+                # A mark keeps each of several in a block of its own.
+                mark = (-index,) if len(ports) > 1 else ()
+                return (*mark, *conditions), [*cell.en], [*cell.addr, *cell.data]
         case n.AssignmentList() if owner and {item.cond for item in cell.assignments} <= set(owner):
             inside = [*cell.default, *(net for item in cell.assignments for net in item.value)]
             return owner, [item.cond for item in cell.assignments], inside
     return (), [], [net for value in order.inputs(step) for net in value]
-
-
-def _only(index: int, order: Order) -> tuple[int, ...]:
-    """Return a mark, for a port of a memory with several, that keeps it in a block of its own: their order matters."""
-    memory = {cell.memory for cell in (order.cells[index],) if isinstance(cell, n.WritePort)}
-    several = sum(isinstance(cell, n.WritePort) and cell.memory in memory for cell in order.cells) > 1
-    return (-index,) if several else ()
 
 
 def _held(cell: n.FlipFlop, index: int, order: Order) -> n.AssignmentList | None:

@@ -42,3 +42,10 @@ def test_a_unit_that_waits_for_another_one_is_named() -> None:
 
 def test_missing_instructions_are_named() -> None:
     assert _causes([Load(memory=MemoryId.UOP)] * 20, insn=80)[Cause.INSTRUCTION] > 20
+
+
+def test_micro_ops_lie_in_a_copy_of_two_halves_for_gemm_the_alu_and_the_binder() -> None:
+    design = ComputeRig(CONFIG, seed=1, stalls=Stalls(), memory=bytes(4096)).design
+    copies = [name for name in design.memories if ".copy_" in name]
+    assert len(copies) == 3 * 2
+    assert sum(design.memory(name).nbytes for name in copies) == 3 * 4 * CONFIG.uop_depth

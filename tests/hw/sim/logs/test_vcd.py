@@ -104,6 +104,16 @@ def test_long_runs_are_written_in_pieces() -> None:
     assert "#32000\n" in file.getvalue()[-40:]
 
 
+@pytest.mark.parametrize("period", [2, 5])
+def test_the_clock_falls_in_the_middle_of_a_cycle(period: int) -> None:
+    file = io.StringIO()
+    log = VcdLog(["q"], file, period=period)
+    compile_design(Small(lambda m, ports: m.d.sync.__iadd__(ports.q.eq(1))), hooks=[log], cache=False).step(3)
+    log.close()
+    times = [int(line[1:]) for line in file.getvalue().splitlines() if line.startswith("#")]
+    assert times[:4] == [0, period, period + period // 2, 2 * period]
+
+
 def test_a_signal_without_a_name_has_one_that_readers_take() -> None:
     def nameless(m: Module, ports: Any) -> None:
         [signal] = [Signal(4) for _ in range(1)]

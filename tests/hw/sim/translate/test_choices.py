@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.sim import compile_design
@@ -44,6 +44,25 @@ def test_a_part_of_a_word_is_one_shift_and_one_of_more_goes_through_memory(
         design.poke("at", offset)
         design.step()
         assert design.peek("q") == value >> offset & (1 << taken) - 1
+
+
+@pytest.mark.parametrize(("offset", "spilled"), [(3, False), (4, True)])
+def test_a_part_that_stays_within_a_register_is_read_where_it_lies(offset: int, spilled: bool) -> None:
+    """Eight bytes of ten are within it, sixteen are not."""
+
+    def build(m: Module, ports: Any) -> None:
+        held = Signal(80, init=int.from_bytes(bytes(range(1, 11)), "little"))
+        m.d.sync += [held.eq(held.rotate_left(8)), ports.q.eq(held.word_select(ports.at, 8))]
+
+    component = Small(build, {"at": In(offset), "q": Out(8)})
+    text = translate(simplify(build_netlist(component)), {}, ()).text
+    assert ("= alloca [" in text.partition("define void @settle")[0]) is spilled
+    design = compile_design(component)
+    for turn in range(30):
+        design.poke("at", turn % (1 << offset))
+        design.step()
+        at = turn % (1 << offset)
+        assert design.peek("q") == ((at - turn) % 10 + 1 if at < 10 else 0)
 
 
 A, B = ((1 << 16, 1 << 16 | 1), (2 << 16, 2 << 16 | 1))
