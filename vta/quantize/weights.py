@@ -4,6 +4,7 @@ Tests: tests/vta/quantize/test_weights.py.
 """
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -110,10 +111,13 @@ def bias_units(channels: int, input_scale: float, scales: npt.NDArray[np.float32
     return np.broadcast_to(np.float32(input_scale) * scales, (channels,)).astype(np.float32)
 
 
-def bias_between(bias: Array, units: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def bias_between(bias: Array, units: npt.NDArray[np.float32], step: float = inf) -> npt.NDArray[np.float32]:
     """Return a bias that is half a unit from whole ones: with scales that are powers of two, no sum is then a tie.
 
-    Ties would go to the even number (ONNX), which takes the accelerator more operations than rounding upwards.
+    Ties would go to the even number (ONNX), which takes the accelerator more operations than rounding upwards. Units
+    that are no half of the smallest ``step`` that sums are rounded to or added to would have ties just so: of these
+    channels a bias is whole, and their sums are results as they are.
     """
-    halves: Reals = np.floor(bias.reshape(-1).astype(np.float64) / units) + 0.5
-    return (halves * units).astype(np.float32)
+    exact: Reals = bias.reshape(-1).astype(np.float64) / units
+    made = np.where(units.astype(np.float64) <= step / 2, np.floor(exact) + 0.5, np.rint(exact))
+    return (made * units).astype(np.float32)

@@ -5,6 +5,7 @@ Tests: tests/vta/quantize/test_write.py.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -84,15 +85,32 @@ def _write_weights(graph: Graph, node: onnx.NodeProto, plan: Plan, numbers: Numb
     if numbers.power_of_two and node.op_type != "MatMul":
         groups = whole(node, "group", 1) if node.op_type == "ConvTranspose" else 1
         channels = weights.cells.shape[weights.axis] * groups
-        bias = bias_between(
-            numbers.biases.get(layer, np.zeros(channels)), bias_units(channels, input_scale, weights.scales)
-        )
+        units = bias_units(channels, input_scale, weights.scales)
+        step = _smallest_step(graph, plan, numbers, node)
+        bias = bias_between(numbers.biases.get(layer, np.zeros(channels)), units, step)
         del node.input[2:]
         node.input.append(graph.constant(f"{node.output[0]}.bias", bias))
     elif layer in numbers.biases:
         cells, units = bias_cells(numbers.biases[layer], input_scale, weights.scales)
         made.append(_real(graph, node, 2, cells, units, 0))
     return made
+
+
+def _smallest_step(graph: Graph, plan: Plan, numbers: Numbers, layer: onnx.NodeProto) -> float:
+    """Return the smallest scale that a layer's sums are rounded to, or that is added to them before."""
+    readers, found, waiting, seen = graph.readers(), [inf], [*layer.output], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if name in plan.points:
+            found.append(numbers.encodings[plan.points[name].root].scale)
+            continue
+        for node in readers.get(name, ()):
+            found += [numbers.encodings[plan.points[each].root].scale for each in node.input if each in plan.points]
+            waiting += node.output
+    return min(found)
 
 
 def _real(graph: Graph, node: onnx.NodeProto, at: int, cells: Array, scales: Array, axis: int) -> onnx.NodeProto:

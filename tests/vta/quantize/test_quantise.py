@@ -10,6 +10,8 @@ from vta.quantize import CalibrationError, Method, Options, QuantizeError, quant
 from vta.quantize.calibrate.float_run import Runner
 from vta.relay.backend.compare import against_integers, against_onnxruntime
 from vta.relay.backend.session import InferenceSession
+from vta.relay.integer import integer_network
+from vta.relay.onnx.importer import from_onnx
 
 DATA = np.random.default_rng(8).standard_normal((32, 3, 8, 8)).astype(np.float32)
 
@@ -56,6 +58,23 @@ def test_with_powers_of_two_every_layer_rounds_as_onnxruntime_does() -> None:
         nodes = against_onnxruntime(session.built.function, made.model, {"image": DATA[at : at + 1]})
         assert {each.node for each in nodes if each.different} <= {"average.quantize"}  # which has no bias
         assert sum(each.elements for each in nodes) > 1000
+
+
+def test_layers_whose_sums_are_as_coarse_as_their_results_round_as_onnxruntime_does() -> None:
+    """Data far beyond the limits behind a layer: a whole sum is as large as a cell of the result, or larger."""
+    rng = np.random.default_rng(1)
+    weights = {
+        "w": rng.standard_normal((8, 3, 1, 1)).astype(np.float32), "b": np.linspace(0.1, 5, 8).astype(np.float32),
+        "v": rng.standard_normal((8, 8, 1, 1)).astype(np.float32), "low": np.float32(0), "high": np.float32(6),
+    }  # fmt: skip
+    weights["w"][::2] /= 64
+    nodes = [node("Conv", ["image", "w", "b"], "wide"), node("Clip", ["wide", "low", "high"], "limited")]
+    model = float_model([*nodes, node("Conv", ["limited", "v"], "out")], weights, outputs=["out"], image=(1, 3, 8, 8))
+    made = quantise(model, {"image": 100 * DATA}, Options(power_of_two=True, symmetric=True, equalise=False))
+    function = integer_network(from_onnx(made.model))
+    compared = against_onnxruntime(function, made.model, {"image": 100 * DATA[:1]})
+    assert [each.node for each in compared if each.different] == []
+    assert len(compared) == 3
 
 
 def test_only_tensors_that_pads_are_read_of_have_zero_in_the_middle() -> None:

@@ -53,3 +53,12 @@ def test_a_bias_between_whole_units_is_off_by_half_a_unit_at_most() -> None:
     made = bias_between(bias, units)
     assert ((made / units) % 1 == 0.5).all()
     assert np.abs(made - bias).max() <= 0.5 * 0.03125
+
+
+def test_a_bias_of_units_as_coarse_as_results_is_whole() -> None:
+    """Half of such a unit would be a tie of every sum; finer units have none at half."""
+    bias = RNG.uniform(-50, 50, 3).astype(np.float32)
+    units = np.array([0.125, 0.25, 0.5], np.float32)
+    made = bias_between(bias, units, step=0.25)
+    assert (made / units % 1).tolist() == [0.5, 0, 0]
+    assert (np.abs(made - bias) <= units / 2).all()

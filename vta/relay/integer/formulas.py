@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from vta.topi.core.activations import Quantisation, hard_sigmoid, hard_swish, leaky_relu, prelu
+from vta.topi.core.activations import Quantisation, hard_sigmoid, hard_swish, leaky_relu, linear, prelu
 from vta.topi.core.epilogue import EpilogueError, applied
 from vta.topi.core.fitted_steps import fitted_steps
 from vta.topi.core.fixed_point import FixedPointError, OutputSteps
@@ -119,6 +119,7 @@ def _of_hard_sigmoid(source: Quantisation, target: Quantisation, own: Sequence[f
 _RECIPES: Mapping[str, Recipe] = {
     "hard_sigmoid": _of_hard_sigmoid,
     "hard_swish": lambda source, target, _: OutputSteps(hard_swish(source, target), ()),
+    "linear": lambda source, target, _: OutputSteps(linear(source, target), ()),
     "leaky_relu": lambda source, target, own: OutputSteps(leaky_relu(source, target, own[0]), ()),
     "prelu": prelu,
 }

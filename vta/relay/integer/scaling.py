@@ -7,7 +7,7 @@ Tests: tests/vta/relay/integer/test_scaling.py, tests/vta/relay/integer/test_tie
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,10 +18,10 @@ from runtime.executor.operators.qnn.quantize import quantized
 from runtime.executor.operators.qnn.rescale import WeightedAttrs
 from runtime.executor.operators.qnn.saturating import RescaleAttrs
 from runtime.executor.operators.qnn.tables import LookupAttrs
-from vta.relay.integer.formulas import formula_of
+from vta.relay.integer.formulas import Formula, formula_of
 from vta.relay.integer.values import Cells, Ints, Reals, Sums, Table
 from vta.relay.interpreter import evaluate
-from vta.relay.ir.nodes import Constant, Expr, constant, tensor_type
+from vta.relay.ir.nodes import Call, Constant, Expr, constant, tensor_type
 from vta.relay.ir.origin import Origin, merged
 from vta.relay.ops.call import call
 from vta.relay.ops.rewrite import substitute
@@ -35,6 +35,14 @@ _IMMEDIATE = (1 << 15) - 1
 """The largest constant that is one operation of the ALU."""
 _MOST_TIED = 256
 """Ties beyond are saturated, whatever the zero point is."""
+_FLOAT32_ERROR = 2.0**-22
+"""How far products and quotients of a few float32 numbers are from exact ones, relatively."""
+_MOST_WHOLE = 1 / 16
+"""How far from a whole number of sums a bias may be, for that reason."""
+_MOST_LOST = 1 / 8
+"""How far from the exact result a bias in whole sums may bring it, in cells; coarser sums stay real numbers."""
+_MOST_SIMPLE = 10
+"""Bits of numerators and denominators that are no chance."""
 _FINE_SHIFT = 12
 """A smaller one, which such constants need for a ratio above 8, loses more than 1/16: constants are larger then."""
 
@@ -84,7 +92,43 @@ def _of_cells(cells: Cells, sums: Sums, target: Target, low: int, high: int) -> 
     """Return one tensor at another scale; itself where nothing changes but, perhaps, limits."""
     if (cells.scale, cells.zero) == (target.scale, target.zero) and not sums.offset.any():
         return cells.expr if (low, high) == _CELL else _limited(cells.expr, low, high, target)
-    return _of_term(cells.expr, np.array([cells.scale]), None, sums, target, low, high, zero=cells.zero)
+    made = _of_term(cells.expr, np.array([cells.scale]), None, sums, target, low, high, zero=cells.zero)
+    return made if made is None or sums.offset.any() else _as_floats(made, cells, sums, target)
+
+
+def _as_floats(made: Expr, cells: Cells, sums: Sums, target: Target) -> Expr:
+    """Return ``made``, or, where one formula has just the numbers of the float operators, a function with them."""
+    assert isinstance(made, Call)
+    numbers = np.clip(_numbers(cells), np.float32(sums.low), np.float32(sums.high))
+    every = Constant(np.arange(-128, 128, dtype=np.int8).reshape(1, 256))
+    has = np.asarray(evaluate(call(Op.RESCALE, (every, *made.args[1:]), made.attrs))).reshape(256)
+    parameters = (cells.scale, cells.zero, target.scale, target.zero)
+    for rows in _tables(numbers.reshape(256), target):
+        if np.array_equal(rows, has):
+            return made
+        formula = Formula("linear", parameters)
+        if formula.makes(rows):
+            attrs = LookupAttrs(1, formula.name, formula.parameters)
+            return call(Op.QNN_LOOKUP, (cells.expr, Constant(rows)), attrs, target.origins)
+    return made
+
+
+def _numbers(cells: Cells) -> npt.NDArray[np.float32]:
+    """Return the 256 real numbers that cells stand for, as (1, 256)."""
+    whole = np.arange(-128, 128, dtype=np.float32) - np.float32(cells.zero)
+    return (whole * np.float32(cells.scale)).reshape(1, 256)
+
+
+def _tables(value: npt.NDArray[np.float32], target: Target) -> Iterator[npt.NDArray[np.int8]]:
+    """Yield the cells of real numbers: as float32 rounds them, and with what it hardly tells from ties as ties."""
+    yield quantized(value, np.array(target.scale, np.float32), np.array(target.zero, np.int8))
+    cells = value.astype(np.float64) / target.scale
+    yield np.clip(np.rint(np.where(_ties(cells), np.floor(cells) + 0.5, cells)) + target.zero, *_CELL).astype(np.int8)
+
+
+def _ties(cells: Reals) -> npt.NDArray[np.bool_]:
+    """Return which of these numbers float32 hardly tells from one that is half-way between cells."""
+    return (np.abs(np.mod(cells, 1) - 0.5) <= np.abs(cells) * _FLOAT32_ERROR) & (np.abs(cells) < _MOST_TIED)
 
 
 def _limited(expr: Expr, low: int, high: int, target: Target) -> Expr:
@@ -104,7 +148,10 @@ def _of_term(
     *,
     zero: int = 0,
 ) -> Expr | None:
-    bias = _whole(sums.offset, scale, target) - zero
+    bias = _whole(sums.offset, scale, residual, target)
+    if bias is None:
+        return None
+    bias = bias - zero
     if (np.abs(bias) >= 1 << 30).any():
         return None
     added = 0.0 if residual is None else residual.reach * residual.scale / target.scale
@@ -133,11 +180,24 @@ def _exact(scale: Reals, residual: Cells | None, sums: Sums, target: Target, lar
 
     With a bias between whole sums there are no ties, and halves go upwards: see ``_whole``.
     """
-    is_between = bool((np.mod(sums.offset / scale, 1) != 0).any())
-    if is_between and not _are_shifts(scale, target):
+    bias, are_shifts = sums.offset / scale, _are_shifts(scale, target)
+    error = 0 if are_shifts else np.minimum(np.abs(bias) * _FLOAT32_ERROR, _MOST_WHOLE)
+    is_between = bool((np.abs(bias - np.rint(bias)) > error).any())
+    if is_between and not are_shifts:
         return None
-    others = () if residual is None else (residual.scale / target.scale,)
-    return FixedPoint.exact(scale / target.scale, others=others, largest=largest, ties_to_even=not is_between)
+    others = () if residual is None else tuple(_simple(np.array([residual.scale / target.scale])))
+    ratios = _simple(scale / target.scale)
+    return FixedPoint.exact(ratios, others=others, largest=largest, ties_to_even=not is_between)
+
+
+def _simple(ratios: Reals) -> Reals:
+    """Return ratios of float32 numbers, where these round such of small numbers to powers of two: 5/2 for 0.05/0.02."""
+    found = ratios.copy()
+    for bits in reversed(range(_MOST_SIMPLE + 1)):
+        above = np.rint(np.ldexp(ratios, bits))
+        near = np.abs(np.ldexp(above, -bits) - ratios) <= ratios * _FLOAT32_ERROR
+        found = np.where(near & (above <= 1 << _MOST_SIMPLE), np.ldexp(above, -bits), found)
+    return found
 
 
 def _are_shifts(scale: Reals, target: Target) -> bool:
@@ -145,14 +205,19 @@ def _are_shifts(scale: Reals, target: Target) -> bool:
     return bool((np.frexp(np.append(scale, target.scale))[0] == 0.5).all())
 
 
-def _whole(offset: Reals, scale: Reals, target: Target) -> Reals:
-    """Return an offset in whole sums: the nearest ones, or of shifts alone those below.
+def _whole(offset: Reals, scale: Reals, residual: Cells | None, target: Target) -> Reals | None:
+    """Return an offset in whole sums: the nearest ones, or of shifts alone those below; None where that loses too much.
 
     A fraction of a sum tells between the results of a shift only where it makes a tie of none: the half that is added
-    in front of it rounds whole sums, and ``(n + fraction) >> shift`` is ``n >> shift``. So this is exact.
+    in front of it rounds whole sums, and ``(n + fraction) >> shift`` is ``n >> shift``. So this is exact, where there
+    is a shift, and a residual has no finer steps than sums have.
     """
     exact: Reals = offset / scale
-    return np.floor(exact) if _are_shifts(scale, target) else np.rint(exact)
+    step = target.scale / 2 if residual is None else min(target.scale / 2, residual.scale)
+    is_exact = (scale <= step) & _are_shifts(scale, target)
+    whole = np.where(is_exact, np.floor(exact), np.rint(exact))
+    lost = np.where(is_exact, 0, np.abs(exact - whole)) * scale / target.scale
+    return whole if (lost <= _MOST_LOST).all() else None
 
 
 def _of_two(lhs: Cells, rhs: Cells, sums: Sums, target: Target, low: int, high: int) -> Expr | None:
@@ -195,8 +260,7 @@ def along(values: npt.NDArray[np.generic], axis: int, rank: int) -> Constant:
 
 def looked_up(table: Table, target: Target) -> Expr:
     """Return the cells of a function of cells: by its formula, or a table of what the float operators make of each."""
-    cells = np.arange(-128, 128, dtype=np.float32) - np.float32(table.cells.zero)
-    numbers = (cells * np.float32(table.cells.scale)).reshape(1, 256)
+    numbers = _numbers(table.cells)
     value = evaluate(substitute(table.expr, {table.var: Constant(numbers)}))
     assert isinstance(value, np.ndarray)
     source = (table.cells.scale, table.cells.zero)
@@ -208,14 +272,11 @@ def looked_up(table: Table, target: Target) -> Expr:
         formula = formula_of(*wide, source, (target.scale, target.zero))
     if formula is None:
         return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(rows)), LookupAttrs(1), origins)
-    is_exact = _is_tied(value.astype(np.float64) / target.scale) and formula.makes(rows)
+    is_tied = _ties(value.astype(np.float64) / target.scale).any()
+    exact = (each.reshape(rows.shape) for each in _tables(value, target) if is_tied)
+    best = next((each for each in exact if formula.makes(each)), None)
     attrs = LookupAttrs(1, formula.name, formula.parameters)
-    return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(rows if is_exact else formula.table)), attrs, origins)
-
-
-def _is_tied(cells: Reals) -> bool:
-    """Whether some of these numbers are half-way between cells."""
-    return bool(((np.mod(cells, 1) == 0.5) & (np.abs(cells) < _MOST_TIED)).any())
+    return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(formula.table if best is None else best)), attrs, origins)
 
 
 def moved(ints: Ints, op: Op, arguments: Sequence[Expr], attrs: object, origins: tuple[Origin, ...]) -> Ints:

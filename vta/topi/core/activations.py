@@ -20,7 +20,7 @@ from vta.topi.core.epilogue_steps import WORD
 from vta.topi.core.fixed_point import FixedPointError, OutputSteps
 from vta.topi.core.table_steps import table_steps
 
-__all__ = ["Quantisation", "hard_sigmoid", "hard_swish", "leaky_relu", "prelu"]
+__all__ = ["Quantisation", "hard_sigmoid", "hard_swish", "leaky_relu", "linear", "prelu"]
 
 _CELL = (-128, 127)
 _MOST_SHIFT = 30
@@ -52,6 +52,14 @@ class Quantisation:
     def reach(self) -> int:
         """The largest magnitude of ``q - zero_point``."""
         return max(self.zero_point - _CELL[0], _CELL[1] - self.zero_point)
+
+
+def linear(source: Quantisation, target: Quantisation) -> Epilogue:
+    """Return the steps for x itself."""
+    ratio = _limited(source.scale / target.scale)
+    shift = _shift(2 * source.reach * ratio, target)
+    whole = round(math.ldexp(ratio, shift))
+    return (Multiply(whole), *_rounded(shift, target, -source.zero_point * whole))
 
 
 def leaky_relu(source: Quantisation, target: Quantisation, slope: float) -> Epilogue:

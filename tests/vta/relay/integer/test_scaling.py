@@ -81,3 +81,19 @@ def test_a_bias_between_whole_sums_rounds_a_shift_exactly(bits: int, offset: flo
     found = run(Function((made.args[0],), made), [numbers.reshape(wide.shape).astype(np.int32)])  # type: ignore[arg-type]
     exact = np.clip((numbers + offset) / 2**bits, -128, 127)
     np.testing.assert_array_equal(np.asarray(found).reshape(-1), np.rint(exact))
+
+
+def test_a_bias_of_coarse_sums_is_not_lost() -> None:
+    """A fraction of a sum that is a cell of the result, or several, cannot be left out: such layers stay real."""
+    for unit, offset in ((0.1, 0.05), (1.0, 0.3), (2.0**-3, 2.0**-4), (2.0**-1, 2.0**-3)):
+        term = Term(SUMS, np.array([unit]))
+        assert rescaled(Sums(term, (), 1, offset=np.array([offset])), Target(0.125 if unit < 1 else 0.1, 0)) is None
+        assert rescaled(Sums(term, (), 1, offset=np.array([offset * 1e-3])), Target(unit * 100, 0)) is not None
+
+
+@pytest.mark.parametrize("finer", [1, 2, 4])
+def test_a_residual_finer_than_sums_meets_no_tie_by_a_bias_that_was_lost(finer: int) -> None:
+    """Of steps as coarse as sums, a half of one tells nothing; of finer ones it would be a tie: that stays real."""
+    residual = Cells(CELLS, 0.5 / finer, 0)
+    made = rescaled(Sums(Term(SUMS, np.array([0.5])), (residual,), 1, offset=np.array([0.25])), Target(1.0, 0))
+    assert (made is None) == (finer > 1)

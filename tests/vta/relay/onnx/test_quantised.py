@@ -7,9 +7,12 @@ import numpy.typing as npt
 import onnx
 import pytest
 
+from runtime.executor.operators.names import Op
 from tests.support.relay.onnx_models import model_of, node
 from tests.support.relay.quantised_models import expected
+from vta.relay.integer import integer_network
 from vta.relay.interpreter import run
+from vta.relay.ir.traverse import calls
 from vta.relay.onnx.importer import from_onnx
 
 Array = npt.NDArray[np.generic]
@@ -100,3 +103,13 @@ def test_scales_for_blocks_and_those_that_depend_on_the_data_are_not_for_integer
         x = (50 * rng.standard_normal((4, 4))).astype(dtype)
         difference = run(from_onnx(model), [x]).astype(float) - expected(model, {"x": x})[0].astype(float)
         assert np.abs(difference).max() <= (1 if made is dynamic else 1e-6)
+
+
+@pytest.mark.parametrize("scale", [np.inf, np.nan])
+def test_a_scale_that_is_no_number_makes_no_integers(scale: float) -> None:
+    """Whatever onnxruntime makes of it: its node is left to it, and the others have no traceback."""
+    weights = {"s": np.float32(scale), "z": np.int8(0)}
+    pairs = [node("DequantizeLinear", [name, "s", "z"], f"{name}.real") for name in "ab"]
+    nodes = [*pairs, node("Add", ["a.real", "b.real"], "sum"), node("QuantizeLinear", ["sum", "s", "z"], "y")]
+    function = integer_network(from_onnx(model_of(nodes, {"a": ("int8", (4,)), "b": ("int8", (4,))}, weights=weights)))
+    assert not {Op.RESCALE, Op.QNN_ADD, Op.DEQUANTIZE} & {each.callee for each in calls(function)}

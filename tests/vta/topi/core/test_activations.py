@@ -12,7 +12,7 @@ from tests.support.configs import CONFIGS
 from vta.topi.alu.elementwise import Elementwise
 from vta.topi.conv.conv2d_operator import Conv2d
 from vta.topi.core import epilogue
-from vta.topi.core.activations import Quantisation, hard_sigmoid, hard_swish, leaky_relu, prelu
+from vta.topi.core.activations import Quantisation, hard_sigmoid, hard_swish, leaky_relu, linear, prelu
 from vta.topi.core.epilogue import Epilogue, RoundingShift, needs
 from vta.topi.core.fixed_point import FixedPointError
 
@@ -39,6 +39,13 @@ def require_near(steps: Epilogue, arrays: tuple[np.ndarray, ...], exact: np.ndar
 
 def real(source: Quantisation) -> np.ndarray:
     return (CELLS - source.zero_point) * source.scale
+
+
+def test_numbers_themselves_are_near_from_any_scale_to_any() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        source, target = random_pair(rng)
+        require_near(linear(source, target), (), real(source), target)
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.01, 0.1, 0.25, 1.0, 1.5, -0.3])

@@ -32,6 +32,8 @@ def _settled(node: Node, data: Expr, scale: Expr, zero: Expr | None, dtype: str,
     shape = tensor_type(scale).shape
     if len(shape) > 1:
         node.refuse("scales for blocks of numbers are not supported; quantise per tensor or per channel")
+    if isinstance(scale, Constant) and not np.isfinite(scale.value).all():
+        node.refuse("its scale is infinite or no number, where a positive number is expected; quantise the model again")
     zeros = Constant(np.zeros(shape, np.dtype(dtype))) if zero is None else zero
     if shape == (1,):  # one number is one for the whole tensor, whatever the axis has
         scale, zeros = (node.call(Op.RESHAPE, (each,), ReshapeAttrs(())) for each in (scale, zeros))
