@@ -141,3 +141,21 @@ def test_a_case_has_a_default_and_a_comparison_names_its_zero() -> None:
     assert "default:" in case
     assert "wide == 1'h0" in text
     assert "else begin" not in text
+
+
+def test_the_whole_design_is_the_module_at_the_top() -> None:
+    class Whole(wiring.Component):
+        """A table in a module of its own."""
+
+        def __init__(self) -> None:
+            super().__init__({"address": In(2), "word": Out(8)})
+
+        def elaborate(self, platform: Any) -> Module:  # noqa: ARG002  # Amaranth's signature
+            m = Module()
+            m.submodules.table = table = Table([1, 2, 3])
+            m.d.comb += [table.address.eq(self.address), self.word.eq(table.word)]
+            return m
+
+    text = component_to_rtlil(Whole(), name="whole")
+    assert re.findall(r"attribute \\top 1\n(?:attribute .*\n)*module (\S+)", text) == ["\\whole"]
+    assert len(re.findall(r"^module ", text, re.MULTILINE)) >= 2

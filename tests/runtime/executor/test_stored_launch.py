@@ -27,6 +27,7 @@ def test_a_launch_put_back_where_it_was_is_the_same() -> None:
     places = [TensorPlace(array.allocation, 0) for array in arrays]
     back = stored.placed(first.config, places, launcher.zero_element, launcher.addresses)
     np.testing.assert_array_equal(back.array, launcher.launches[0].array)
+    assert not back.array.flags.writeable
 
 
 def test_a_stored_launch_does_not_depend_on_where_it_was_captured() -> None:

@@ -1,5 +1,6 @@
 """Long programs that are cut in two, force-serial, the end of a program, and what the queue refuses."""
 
+import ctypes
 import itertools
 import random
 import re
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from isa.check.checker import FindingKind, Severity, check, is_valid
-from isa.instructions import NO_DEPS, AluOpcode, Finish, MemoryId, Module, numbered
+from isa.instructions import NO_DEPS, AluOpcode, Finish, Gemm, MemoryId, Module, numbered
 from isa.origin import Origin
 from runtime.devices.device import DeadlockError
 from runtime.queue.command_queue import INSTRUCTION_LIMIT, CommandQueue, CommandQueueError, DebugFlag
@@ -523,3 +524,33 @@ def test_a_launch_is_cut_when_its_area_is_full_and_not_before(limit: int, debug:
         for _ in range(loads):
             s.queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.INP)
         assert len(launches(s)) == loads - room
+
+
+def test_as_many_tokens_as_a_launch_has_room_for_may_be_on_their_way() -> None:
+    s = session(limit=28)
+    block = s.memory.alloc(64)
+    for _ in range(26):
+        s.queue.dep_push(LOAD, COMPUTE)
+    s.queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.INP)
+    s.queue.dep_push(LOAD, COMPUTE)  # behind a cut: 26 are given again, and two no-ops are room for one more
+    assert len(launches(s)) == 1
+
+
+def test_compiled_code_says_where_instructions_come_from_by_number() -> None:
+    s = session()
+    table = [Origin("first"), None, Origin("last")]
+    number = ctypes.c_int32()
+    s.queue.set_origin_source(ctypes.addressof(number), table)
+    for index in (-1, 0, 1, 2, 3):
+        number.value = index
+        s.queue.push_gemm(index, gemm_kernel(s.queue, (index + 1, 0, 0), reset=True))
+    s.queue.synchronize()
+    [launch] = launches(s)
+    stages = [origin.stage for origin in launch.origins if origin is not None and origin.call == "VTAPushGEMMOp"]
+    assert list(dict.fromkeys(stages)) == ["", "first", "last"]
+    resets = [
+        origin.stage if origin else None
+        for word, origin in zip(launch.instructions, launch.origins, strict=True)
+        if isinstance(word, Gemm) and not word.is_nop
+    ]
+    assert resets == ["", "first", "", "last", ""]

@@ -119,3 +119,14 @@ def test_a_launch_with_its_data_is_a_program_that_stands_alone(session: Session)
     assert (program.config, program.origins) == (launch.config, launch.origins)
     session.memory.write(block, 0, bytes(48))
     assert bytes(program.memory.segments[0].data) == bytes(range(48))  # as it was
+
+
+def test_a_launch_that_runs_for_a_node_again_is_the_same(session: Session) -> None:
+    session.queue.synchronize()
+    [launch] = session.queue.launcher.launches
+    assert launch.nodes == ("",)
+    assert launch.run_for("") is launch
+    other = launch.run_for("conv1")
+    assert (other.nodes, {origin.node for origin in other.origins if origin}) == (("conv1",), {"conv1"})
+    assert other.run_for("conv1") is other
+    np.testing.assert_array_equal(other.array, launch.array)

@@ -18,11 +18,15 @@ ENABLES = ("a", "b", "1", "0")
 
 @pytest.mark.parametrize(("first", "second"), [*itertools.product(ENABLES, repeat=2)])
 def test_ports_that_write_one_row_do_so_in_their_order(first: str, second: str) -> None:
-    """Also one that always writes, and one beside a read port with the same enable, which comes before both."""
+    """Also one that always writes, and one whose enable is that of another memory, which comes before both."""
 
     def build(m: Module, ports: Any) -> None:
-        m.submodules.memory = memory = Memory(shape=8, depth=2, init=[])
         m.submodules.other = other = Memory(shape=8, depth=2, init=[])
+        beside = other.write_port()
+        m.d.comb += [beside.addr.eq(ports.at), beside.data.eq(ports.x), beside.en.eq(ports.b)]
+        seen = other.read_port(domain="comb")
+        m.d.comb += [seen.addr.eq(ports.at), ports.beside.eq(seen.data)]
+        m.submodules.memory = memory = Memory(shape=8, depth=2, init=[])
         enables = {"a": ports.a, "b": ports.b, "1": 1, "0": 0}
         held, now = memory.read_port(), memory.read_port(domain="comb")
         m.d.comb += [held.addr.eq(ports.at), held.en.eq(ports.b), ports.held.eq(held.data)]
@@ -30,11 +34,9 @@ def test_ports_that_write_one_row_do_so_in_their_order(first: str, second: str) 
         for enable, value in ((first, ports.x), (second, ports.y)):
             write = memory.write_port()
             m.d.comb += [write.addr.eq(ports.at[0]), write.data.eq(value), write.en.eq(enables[enable])]
-        write = other.write_port()
-        m.d.comb += [write.addr.eq(ports.at), write.data.eq(ports.x), write.en.eq(ports.a)]
 
     inputs = {"a": In(1), "b": In(1), "at": In(1), "x": In(8), "y": In(8)}
-    component = Small(build, {**inputs, "held": Out(8), "now": Out(8)})
+    component = Small(build, {**inputs, "beside": Out(8), "held": Out(8), "now": Out(8)})
     assert_same_trace(component, cycles=60, seed=3)
 
 
