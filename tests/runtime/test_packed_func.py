@@ -30,6 +30,8 @@ def test_a_function_that_comes_back_is_packed_too() -> None:
     adder = PackedFunc(lambda y: lambda x: x + y)
     assert isinstance(adder(3), PackedFunc)
     assert adder(3)(4) == 7
+    assert not adder.is_global
+    assert not adder(3).is_global
     assert PackedFunc(lambda: int)() is int
 
 
