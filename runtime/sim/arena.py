@@ -1,6 +1,6 @@
 """The host memory of one simulator: the record, the scratchpads, and the buffers that a launch is fetched into.
 
-Tests: ``tests/runtime/sim/test_transfers.py``.
+Tests: ``tests/runtime/sim/test_transfers.py``, ``tests/runtime/sim/test_tokens.py``.
 """
 
 from collections.abc import Mapping

@@ -1,10 +1,12 @@
 """The emitter's arithmetic and control flow, compiled and run."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from llvmlite import ir
 
-from runtime.sim.emit import I8, I32, Emitter, Num, vector
+from runtime.sim.emit import I8, I32, I64, Emitter, Num, vector
 from tests.support.runtime.emitted import run_emitted
 
 LARGE = (1 << 64) - 1
@@ -141,3 +143,17 @@ def test_memory_of_a_function_s_own_is_aligned_and_its_own() -> None:
         )
 
     assert run_emitted(body) == 1120
+
+
+@pytest.mark.parametrize(("kind", "nbytes"), [(I8, 1), (I32, 4), (I64, 8)])
+def test_a_number_is_written_as_its_low_bytes_and_read_without_a_sign(kind: Any, nbytes: int) -> None:
+    data = np.full(12, 7, np.uint8)
+
+    def body(emit: Emitter) -> Num:
+        emit.write(emit.arguments["at"] + 2, emit.arguments["number"], kind)
+        return emit.read(emit.arguments["at"] + 2, kind)
+
+    number = 0xF1F2F3F4F5F6F7F8
+    low = number & (1 << 8 * nbytes) - 1
+    assert run_emitted(body, at=data.ctypes.data, number=number) == low
+    assert data.tobytes() == b"\7\7" + low.to_bytes(nbytes, "little") + b"\7" * (10 - nbytes)

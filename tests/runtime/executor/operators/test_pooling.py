@@ -5,7 +5,8 @@ import pytest
 
 from runtime.executor.operators.layouts import convert
 from runtime.executor.operators.names import Op
-from runtime.executor.operators.pooling import AvgPool2dAttrs, GlobalPoolAttrs, Pool2dAttrs
+from runtime.executor.operators.pooling import AvgPool2dAttrs, GlobalPoolAttrs, Pool2dAttrs, window_counts
+from runtime.executor.operators.windows import Window
 from tests.support.relay.apply import applied, refusal, shape_of
 from tests.support.relay.plain_windows import plain_windows
 
@@ -94,3 +95,14 @@ def test_a_pool_that_cannot_be_is_refused(
     op: Op, dtype: str, attrs: AvgPool2dAttrs | GlobalPoolAttrs | Pool2dAttrs, sentence: str
 ) -> None:
     assert refusal(op, ((1, 2, 5, 5), dtype), attrs=attrs) == sentence
+
+
+def test_a_last_window_has_what_is_there_of_it() -> None:
+    """In ceil mode, over five rows and eight columns: the windows of the last row have half of their elements."""
+    window = Window((2, 2), (2, 2), (0, 0, 0, 0), (1, 1), ceil_mode=True)
+    for include in (False, True):
+        assert window_counts((5, 8), window, count_include_pad=include).tolist() == [[4] * 4, [4] * 4, [2] * 4]
+        assert window_counts((8, 5), window, count_include_pad=include).tolist() == [[4, 4, 2]] * 4
+    padded = Window((2, 2), (2, 2), (1, 0, 0, 0), (1, 1), ceil_mode=True)
+    assert window_counts((4, 2), padded, count_include_pad=True).tolist() == [[4], [4], [2]]
+    assert window_counts((4, 2), padded, count_include_pad=False).tolist() == [[2], [4], [2]]

@@ -46,6 +46,7 @@ def test_gather_takes_an_element_for_every_index() -> None:
 
 def test_one_hot_puts_the_classes_at_an_axis() -> None:
     indices, on, off = np.array([1, -1, 5]), np.array(2, np.int8), np.array(-1, np.int8)
+    assert applied(Op.ONE_HOT, indices, on, off, attrs=OneHotAttrs(1, dtype="int8")).shape == (*indices.shape, 1)
     result = applied(Op.ONE_HOT, indices, on, off, attrs=OneHotAttrs(3, 0, "int8"))
     assert result.tolist() == [[-1, -1, -1], [2, -1, -1], [-1, 2, -1]]
 
