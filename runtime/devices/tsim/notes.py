@@ -1,7 +1,7 @@
 """What is noted of a launch on the simulated core: instructions, what each module waited for, bursts on the bus.
 
 Native logs of the simulation, read once at the end; they cost next to nothing while they are off. Tests:
-``tests/runtime/observe/test_timeline.py``.
+``tests/runtime/observe/test_timeline.py``, ``tests/runtime/devices/tsim/test_device.py``.
 """
 
 from collections.abc import Mapping

@@ -373,3 +373,15 @@ def test_where_pages_cannot_be_dropped_one_by_one_they_are_zeroed(
     assert again.address == first.address
     assert memory.read(again, 0, PAGE_BYTES) == bytes(PAGE_BYTES)
     assert memory.read(second, 0, PAGE_BYTES) == bytes([7]) * PAGE_BYTES
+
+
+def test_a_span_lies_within_its_block_and_may_be_empty() -> None:
+    memory = DeviceMemory(SMALL)
+    block = memory.alloc(64)
+    assert [memory.span(block, offset, nbytes).nbytes for offset, nbytes in ((0, 64), (60, 4), (0, 0), (64, 0))] == [
+        64, 4, 0, 0,
+    ]  # fmt: skip
+    for offset, nbytes in ((-1, 1), (0, -1), (0, 65), (61, 4), (65, 0)):
+        text = f"device memory: {nbytes} bytes from offset {offset} do not lie in a block of 64 bytes"
+        with pytest.raises(DeviceMemoryError, match=f"^{text}$"):
+            memory.span(block, offset, nbytes)

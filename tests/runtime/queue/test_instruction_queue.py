@@ -1,7 +1,19 @@
 """Where pops and pushes go, one rule at a time."""
 
-from isa.instructions import Gemm, Instruction, Load, MemoryId, Module, Store
-from runtime.queue.instruction_queue import Entry, InstructionQueue, Token, nop, token_steps
+import re
+
+import pytest
+
+from isa.instructions import Gemm, Instruction, Load, MemoryId, Module, Store, numbered
+from runtime.queue.instruction_queue import (
+    Entry,
+    InstructionQueue,
+    Token,
+    TokenError,
+    known_module,
+    nop,
+    token_steps,
+)
 
 LOAD, COMPUTE, STORE = Module.LOAD, Module.COMPUTE, Module.STORE
 LOAD_INP = Load(memory=MemoryId.INP, x_size=1, y_size=1)
@@ -102,3 +114,28 @@ def test_pops_count_before_pushes() -> None:
         ((COMPUTE, LOAD), 1),
         ((COMPUTE, STORE), 1),
     )
+
+
+@pytest.mark.parametrize("number", [0, 4, -1])
+def test_a_module_without_that_number_is_refused(number: int) -> None:
+    assert [known_module(each) for each in (1, 2, 3, LOAD)] == [LOAD, COMPUTE, STORE, LOAD]
+    message = f"dependency: module {number} is unknown; the modules are {numbered(Module)}"
+    with pytest.raises(TokenError, match=f"^{re.escape(message)}$"):
+        known_module(number)
+
+
+def test_each_flag_is_a_step_of_the_queue_between_two_neighbours() -> None:
+    expected = {
+        (LOAD, Token.POP_NEXT): ((COMPUTE, LOAD), -1),
+        (LOAD, Token.PUSH_NEXT): ((LOAD, COMPUTE), 1),
+        (COMPUTE, Token.POP_PREV): ((LOAD, COMPUTE), -1),
+        (COMPUTE, Token.POP_NEXT): ((STORE, COMPUTE), -1),
+        (COMPUTE, Token.PUSH_PREV): ((COMPUTE, LOAD), 1),
+        (COMPUTE, Token.PUSH_NEXT): ((COMPUTE, STORE), 1),
+        (STORE, Token.POP_PREV): ((COMPUTE, STORE), -1),
+        (STORE, Token.PUSH_PREV): ((STORE, COMPUTE), 1),
+    }
+    for (module, token), step in expected.items():
+        assert token_steps(Entry(nop(module), token)) == (step,)
+    every = Token.POP_PREV | Token.POP_NEXT | Token.PUSH_PREV | Token.PUSH_NEXT
+    assert token_steps(Entry(nop(COMPUTE), every)) == tuple(expected[COMPUTE, token] for token in Token if token)

@@ -175,6 +175,8 @@ def test_upsampling_repeats_pixels() -> None:
     data = np.array([[[[1, 2]]]], np.int8)
     result = applied(Op.UPSAMPLING, data, attrs=UpsamplingAttrs(2, 3))
     assert result[0, 0].tolist() == [[1, 1, 1, 2, 2, 2]] * 2
+    assert applied(Op.UPSAMPLING, data, attrs=UpsamplingAttrs(1, 2))[0, 0].tolist() == [[1, 1, 2, 2]]
+    assert applied(Op.UPSAMPLING, data, attrs=UpsamplingAttrs(2, 1))[0, 0].tolist() == [[1, 2]] * 2
     assert shape_of(Op.UPSAMPLING, ((1, 2, 2, 4), "int8"), attrs=UpsamplingAttrs(2, 1, "NHWC")) == (1, 4, 2, 4)
 
 
