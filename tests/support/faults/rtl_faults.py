@@ -8,9 +8,9 @@ from typing import Any
 from unittest import mock
 
 import hw.sim
+from hw.compute import alu
 from hw.compute.acc_loader import AccLoader
 from hw.compute.alu import TensorAlu
-from hw.compute.alu_conflicts import AluConflicts
 from hw.compute.alu_lane import AluLane
 from hw.compute.gemm import GemmCore
 from hw.compute.loop_nest import LoopNest
@@ -38,7 +38,7 @@ def _fault(text: str, owner: type, name: str, old: str, new: str) -> SourceFault
 RTL_FAULTS: tuple[SourceFault, ...] = (
     _fault("MAX and MIN change places", AluLane, "_plain", "AluOpcode.MAX", "AluOpcode.MIN"),
     _fault("comparisons extend without the sign", AluLane, "_plain", "y[-1] ^ carry)", "carry)"),
-    _fault("MUL forgets a partial product", AluLane, "_product", "sum(terms[1:], terms[0])", "terms[0] + terms[1]"),
+    _fault("MUL forgets a partial product", AluLane, "_product", "+ cross_x + cross_y", "+ cross_x"),
     _fault("left shifts wrap at 32", AluLane, "_shifted", "above.eq(left & ~far)", "above.eq(left)"),
     _fault("right shifts wrap at 32", AluLane, "_shifted", "below.eq(~left & ~far)", "below.eq(~left)"),
     _fault("right shifts fill with zeros", AluLane, "_shifted", "fill.eq(self.x[-1] & ~left)", "fill.eq(0)"),
@@ -52,11 +52,11 @@ RTL_FAULTS: tuple[SourceFault, ...] = (
     _fault(
         "weights have no sign",
         MacRow,
-        "_product",
-        "self.wgt[row][lane]",
-        "self.wgt[row][lane].as_unsigned()[: self.wgt_width - 1]",
+        "_products",
+        "* self.wgt[0][lane]",
+        "* self.wgt[0][lane].as_unsigned()[: self.wgt_width - 1]",
     ),
-    _fault("neighbouring weights change places", MacRow, "_product", "self.wgt[row][lane]", "self.wgt[row][lane ^ 1]"),
+    _fault("neighbouring weights change places", MacRow, "_products", "* self.wgt[0][lane]", "* self.wgt[0][lane ^ 1]"),
     _fault("every second product is left out", MacRow, "_sums", "sum(terms[1:], terms[0])", "terms[-1]"),
     _fault("no room for zeros to the right", TileWriter, "_walk_data", "+ job.x_pad_0 + job.x_pad_1", "+ job.x_pad_0"),
     _fault("data begins at the left edge", TileWriter, "_walk_data", "new.y_pad_0) + new.x_pad_0", "new.y_pad_0)"),
@@ -99,20 +99,8 @@ RTL_FAULTS: tuple[SourceFault, ...] = (
     _fault(
         "the ALU takes its source without an offset", TensorAlu, "_front", "uop.src + fetched.offsets.src", "uop.src"
     ),
-    _fault(
-        "a source that was overwritten is taken as it was",
-        AluConflicts,
-        "_update_known",
-        ' & ~_equal(m, x.dst, src, "x_dst_is_x_src")',
-        "",
-    ),
-    _fault(
-        "the ALU does not wait for its own results",
-        TensorAlu,
-        "elaborate",
-        "clash.eq(Mux(y.valid, conflicts.y_dst.any(), conflicts.x_dst.any()))",
-        "clash.eq(0)",
-    ),
+    _fault("a source that was overwritten is taken as it was", TensorAlu, "_source_known", " & (x.dst != src)", ""),
+    SourceFault("the ALU does not wait for its own results", alu._in_flight, ").any()", ").any() & 0"),
     _fault(
         "one micro-op too many is loaded", UopLoader, "_front", "skip_last.eq(odd ^ insn.x_size[0])", "skip_last.eq(0)"
     ),
