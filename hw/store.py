@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for, exact_log2
+from amaranth.utils import exact_log2
 
 from hw.dma.address import BurstWalker
 from hw.dma.packer import Packer, packer_job_layout
@@ -184,9 +184,10 @@ class StoreStage(wiring.Component):
 
         Returns whether there is room for an instruction without a burst, and whether the list has an entry.
         """
-        m.submodules.bursts = bursts = RegisteredFIFO(width=3, depth=self.hardware.write_bursts + 2)
+        listed = self.hardware.write_bursts + 2
+        m.submodules.bursts = bursts = RegisteredFIFO(width=3, depth=listed)
         job_push = Signal()
-        done = Signal(bits_for(self.hardware.write_bursts + 2))
+        done = Signal(range(listed + 1))
         has_done = Signal()
         retire = Signal()
         is_burst = bursts.r_data[0]

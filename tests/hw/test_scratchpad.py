@@ -55,10 +55,10 @@ def test_impossible_sizes_are_refused(arguments: dict[str, Any], text: str) -> N
     assert str(caught.value) == text
 
 
-@pytest.mark.parametrize("collisions", [True, False])
-def test_only_a_promise_frees_synthesis_from_reading_first(collisions: bool) -> None:
+@pytest.mark.parametrize("promise", [{}, {"collisions": True}, {"collisions": False}])
+def test_only_a_promise_frees_synthesis_from_reading_first(promise: dict[str, Any]) -> None:
     pytest.importorskip("pyosys", reason="pyosys is not installed")
     from hw.verilog import component_to_verilog
 
-    text = component_to_verilog(Scratchpad(depth=16, width=8, collisions=collisions), name="pad")
-    assert ("no_rw_check" in text) is not collisions
+    text = component_to_verilog(Scratchpad(depth=16, width=8, **promise), name="pad")
+    assert ("no_rw_check" in text) is not promise.get("collisions", True)

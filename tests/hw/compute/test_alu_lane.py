@@ -9,6 +9,8 @@ import pytest
 from hw.compute.alu_lane import LANE_LATENCY, AluLane
 from hw.errors import ComponentError
 from hw.sim import compile_design
+from hw.sim.netlist import cells as n
+from hw.sim.netlist.frontend import build_netlist
 from isa.instructions import AluOpcode
 from tests.support.isa.alu_judge import judge, judge_lanes
 
@@ -77,3 +79,13 @@ def test_operations_may_change_every_cycle() -> None:
         results.append(design.peek("result"))
     for index, opcode in enumerate(opcodes[: len(opcodes) + 1 - LANE_LATENCY]):
         assert results[index + LANE_LATENCY - 1] == judge(opcode, *operands[index].tolist()) & 0xFFFFFFFF
+
+
+@pytest.mark.parametrize("multipliers", [0, 1, 2, 3])
+def test_products_of_a_lane_fit_the_multipliers_that_there_are(multipliers: int) -> None:
+    """Of 25 by 18 bits with signs; the parts have none, so that a bit of each is the sign's."""
+    cells = build_netlist(AluLane(multipliers=multipliers, wide=True)).cells
+    products = [cell.inputs for cell in cells if isinstance(cell, n.Operator) and cell.kind == "*"]
+    sizes = [sorted(max(bit + 1 for bit, net in enumerate(side) if net) for side in sides) for sides in products]
+    assert len(sizes) == multipliers
+    assert all(short < 18 and long < 25 for short, long in sizes)

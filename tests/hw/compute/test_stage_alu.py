@@ -5,7 +5,11 @@ from typing import Any
 
 import pytest
 
+from hw.compute.alu import ALU_WRITE_DELAY, TensorAlu
+from hw.compute.gemm import WRITE_DELAY
+from hw.sim import compile_design
 from isa.config import VTAConfig
+from isa.encoding import encode
 from isa.instructions import Alu, AluOpcode, Gemm, MicroOp
 from tests.support.hw.compute_rig import COMPUTE_CONFIGS, ComputeRig, load_uops, uop_image
 
@@ -90,3 +94,21 @@ def test_the_alu_goes_on_under_a_gemm_that_keeps_to_one_bank() -> None:
     gemm = Gemm(uop_bgn=1, uop_end=2, iter_in=200, iter_out=3)
     alone = _trace(uops, [gemm]).finish
     assert _trace(uops, [gemm, _immediate(16)]).finish <= alone + 30
+
+
+def test_an_alu_that_is_never_granted_a_read_asks_gemm_again_and_again() -> None:
+    """Twice in 32 cycles: for a read of its own, and for the bank that its last write takes."""
+    design = compile_design(TensorAlu(CONFIG))
+    insn = Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=1, uop_end=1, iter_out=1, iter_in=4)
+    design.poke("job__payload", encode(insn, CONFIG))
+    design.poke("job__valid", 1)
+    design.run_until("dst_read", 20)
+    asked = []
+    for cycle in range(100):
+        if design.peek("bubble"):
+            asked.append(cycle)
+        design.step()
+    first, second = asked[:2]
+    assert 16 <= first <= 18
+    assert second - first == ALU_WRITE_DELAY - WRITE_DELAY
+    assert asked == [cycle + again for again in (0, 32, 64) for cycle in (first, second)]

@@ -28,8 +28,8 @@ def nothing(m: Module, io: Any) -> None:
 class Bus:
     """A master that is driven from Python: ``host__*`` are the wires of the port ``axi``."""
 
-    def __init__(self, width: int = 64, **timing: Any) -> None:
-        signature = AXI4(addr_width=32, data_width=width, id_width=4)
+    def __init__(self, width: int = 64, *, id_width: int = 4, **timing: Any) -> None:
+        signature = AXI4(addr_width=32, data_width=width, id_width=id_width)
         self.size = width // 8
         self.axi = AxiMemory("axi", **timing)
         self.design = compile_design(
@@ -198,6 +198,21 @@ def test_strobes_choose_bytes_at_every_width(width: int) -> None:
     assert bus.memory.tolist() == expected.tolist()
     _, _, values = read_all(bus, [(0, 64)])
     assert b"".join(value.to_bytes(size, "little") for value in values) == expected[: 64 * size].tobytes()
+
+
+@pytest.mark.parametrize("width", [1, 4, 8, 9, 16, 17, 32])
+def test_answers_have_the_whole_identifier_of_their_burst(width: int) -> None:
+    bus = Bus(id_width=width, latency=2)
+    number = random.Random(width).getrandbits(width) | 1 << (width - 1)
+    bus.address("ar", 0, 1, number=number)
+    bus.address("aw", 64, 1, number=number)
+    bus.set(wvalid=1, wlast=1, wstrb=255, rready=1, bready=1)
+    bus.design.step()
+    bus.set(arvalid=0, awvalid=0, wvalid=0)
+    assert bus.design.run_until("host__rvalid", 20) < 20
+    assert bus.get("rid") == number
+    assert bus.design.run_until("host__bvalid", 20) < 20
+    assert bus.get("bid") == number
 
 
 @pytest.mark.parametrize("channel", ["AR", "R", "AW", "W", "B"])
