@@ -4,8 +4,8 @@
 
 Program ``i`` depends on the seed and ``i`` alone, so ``--only i`` runs it again. Two of three are loop nests whose
 indices wrap (``tests/support/compiler/random_loops.py``), compiled as they are; the third is a te program under a
-random schedule with vectors and unrolled loops, after all passes of the host, compared with numpy. The first difference
-is printed with the program, and the exit status is 1.
+random schedule with vectors, unrolled and parallel loops (however short, on three threads), after all passes of the
+host, compared with numpy. The first difference is printed with the program, and the exit status is 1.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from random import Random
 import numpy as np
 
 from isa.config import VTAConfig
+from runtime.native.thread_pool import set_threads
 from tests.support.compiler.host_programs import lowered_step_by_step, marked, random_function
 from tests.support.compiler.random_loops import random_loops
 from tests.support.runtime.host_call import run_on
@@ -24,6 +25,8 @@ from vta.codegen.host import emit_host
 from vta.tir.interpreter.run import run_func
 
 LEVELS = (0, 1, 2, 3)
+
+_THREADS = 3
 
 _GUARD = 64
 """Elements before and after the output, which nothing may touch."""
@@ -51,7 +54,7 @@ def _nest(rng: Random, levels: Sequence[int]) -> str | None:
 def _scheduled(rng: Random, levels: Sequence[int]) -> str | None:
     program, func = random_function(rng)
     *_, (_, func) = lowered_step_by_step(marked(rng, func), VTAConfig())
-    host = emit_host([func], VTAConfig())
+    host = emit_host([func], VTAConfig(), least_parallel_work=0)
     inputs = [np.ascontiguousarray(value) for _, value in program.inputs]
     for level in levels:
         found, output = _guarded(np.full(program.expected.shape, 12345, np.int32))
@@ -94,6 +97,7 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="run this one program")
     parser.add_argument("--levels", type=int, nargs="+", choices=LEVELS, default=LEVELS)
     arguments = parser.parse_args()
+    set_threads(_THREADS)
     start, count = time.perf_counter(), 0
     for index, found in _differences(arguments):
         if found is not None:

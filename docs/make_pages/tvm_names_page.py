@@ -210,7 +210,6 @@ NOTES: Mapping[str, str] = {
     "tvm.runtime.String": "a Python text",
     "tvm.tir.PrimFunc": "also has a name; prints in the style of TVM 0.8",
     "tvm.tir.Schedule.bind": "always refused: there are no GPU threads",
-    "tvm.tir.Schedule.parallel": "host code runs such loops in order, on one thread",
     "tvm.tir.Schedule.set_scope": "the memory is named as in te",
     "tvm.tir.transform.StorageFlatten": "the size of cache lines decides nothing",
     "tvm.tir.transform.NarrowDataType": "to 32 bits alone",

@@ -27,10 +27,13 @@ from vta.tir.expr import Builtin, Call, Expr, IntImm, StringImm, Var
 from vta.tir.func import PrimFunc
 from vta.tir.traverse import walk
 
-__all__ = ["METADATA_SYMBOL", "HostProgram", "emit_host"]
+__all__ = ["LEAST_PARALLEL_WORK", "METADATA_SYMBOL", "HostProgram", "emit_host"]
 
 METADATA_SYMBOL = "__vta_metadata"
 """Exported constant that holds the packed metadata."""
+
+LEAST_PARALLEL_WORK = 1 << 14
+"""Nodes of TIR, each as often as it is computed, from which a parallel loop goes to the pool: some microseconds."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.$]*")
 
@@ -44,15 +47,20 @@ class HostProgram:
 
 
 def emit_host(
-    functions: Sequence[PrimFunc], config: VTAConfig, *, triple: str = "", on_device: bool = False
+    functions: Sequence[PrimFunc],
+    config: VTAConfig,
+    *,
+    triple: str = "",
+    on_device: bool = False,
+    least_parallel_work: int = LEAST_PARALLEL_WORK,
 ) -> HostProgram:
     """Write ``functions`` as one LLVM module for the machine ``triple`` (empty: this computer's).
 
-    ``on_device``: they work on arrays in device memory even if they ask nothing of the accelerator. Raises
-    ``CodegenError`` naming function, stage and line.
+    ``on_device``: they work on arrays in device memory even if they ask nothing of the accelerator. A parallel loop of
+    less than ``least_parallel_work`` runs in order. Raises ``CodegenError`` naming function, stage and line.
     """
     triple = triple or host_triple()
-    unit = Unit("vta_host")
+    unit = Unit("vta_host", least_parallel_work)
     unit.module.triple = triple
     infos: list[FunctionInfo] = []
     for function in functions:
@@ -92,6 +100,7 @@ def _emit_function(unit: Unit, function: PrimFunc, *, on_device: bool) -> Functi
         argument.name = param.name
         if param in function.buffer_map and function.attrs.get("tir.noalias"):
             argument.add_attribute("noalias")
+            scope.distinct.add(function.buffer_map[param].data)
         scope.values[function.buffer_map[param].data if param in function.buffer_map else param] = argument
     sizes = zip(open_dims, arguments[len(kinds) :], strict=True)
     _bind_dimensions(scope, shapes, [(var, dim, size) for (var, dim), size in sizes])

@@ -20,6 +20,7 @@ from isa.origin import Origin
 from isa.whole_file import write_whole
 from runtime import c_api, packed_call
 from runtime.memory.array import ElsewhereArray
+from runtime.native import thread_pool
 from runtime.native.compiling import assembly_of, compile_object
 from runtime.native.linking import LinkedObject, link
 from runtime.native.target import CodeTarget, host_triple
@@ -183,7 +184,8 @@ class Module(FunctionTable[Function]):
         target = self._for_this_computer
         data = self._data if self._data is not None else compile_object(self._program, target)
         exports = [*self.functions, ORIGIN_SYMBOL]
-        return link(data, {**c_api.symbols(), **packed_call.symbols()}, exports, where=f"module {self.entry_name!r}")
+        symbols = {**c_api.symbols(), **packed_call.symbols(), **thread_pool.symbols(data)}
+        return link(data, symbols, exports, where=f"module {self.entry_name!r}")
 
     def origin(self) -> Origin | None:
         """Return where the statement came from whose runtime call is under way."""

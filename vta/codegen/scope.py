@@ -21,10 +21,14 @@ ORIGIN_SYMBOL = "__vta_origin"
 
 
 class Unit:
-    """One LLVM module being written, with the tables that its metadata will hold."""
+    """One LLVM module being written, with the tables that its metadata will hold.
 
-    def __init__(self, name: str) -> None:
+    ``least_parallel_work``: nodes that a parallel loop computes, from which it is given to the pool of threads.
+    """
+
+    def __init__(self, name: str, least_parallel_work: int) -> None:
         self.module = ir.Module(name)
+        self.least_parallel_work = least_parallel_work
         self.origins: list[Origin] = []
         self.messages: list[str] = []
         self._origin_index: dict[Origin, int] = {}
@@ -73,7 +77,8 @@ class FunctionScope:
     """One LLVM function being written; its result is 0, or the code of a failure.
 
     ``values`` has the machine value of every TIR variable in reach, ``definitions`` the expression of those that a let
-    bound; ``moved_by_dma`` are buffers in device memory; ``origin`` is that of the statement being written.
+    bound; ``moved_by_dma`` are buffers in device memory, ``distinct`` those that share no memory with any other one;
+    ``in_parallel``: the function is a part of a parallel loop; ``origin`` is that of the statement being written.
     """
 
     def __init__(self, unit: Unit, name: str, parameters: tuple[LlvmType, ...], *, internal: bool) -> None:
@@ -85,12 +90,14 @@ class FunctionScope:
         body = self.function.append_basic_block("body")
         self.builder = ir.IRBuilder(body)
         self._body = body
-        self._exits: list[tuple[Value, int]] = []
+        self._exits: list[tuple[Value, Value]] = []
         self._exit = self.function.append_basic_block("exit")
         self._heap: list[tuple[Value, str]] = []
         self.values: dict[Var, Value] = {}
         self.definitions: dict[Var, Expr] = {}
         self.moved_by_dma: frozenset[Var] = frozenset()
+        self.distinct: set[Var] = set()
+        self.in_parallel = False
         self.origin: Origin | None = None
         self._command: Value | None = None
         self._entry_builder = ir.IRBuilder(self._entry)
@@ -152,8 +159,16 @@ class FunctionScope:
             return
         code = self.unit.failure_code(message)
         go_on = self.function.append_basic_block("checked")
-        self._exits.append((self.builder.block, code))
+        self._exits.append((self.builder.block, ir.Constant(I32, code)))
         self.builder.cbranch(condition, go_on, self._exit)
+        self.builder.position_at_end(go_on)
+
+    def fail_with(self, code: Value) -> None:
+        """Leave the function with ``code``, another function's result, unless that is 0."""
+        go_on = self.function.append_basic_block("well")
+        self._exits.append((self.builder.block, code))
+        good = self.builder.icmp_signed("==", code, ir.Constant(I32, 0))
+        self.builder.cbranch(good, go_on, self._exit)
         self.builder.position_at_end(go_on)
 
     @contextmanager
@@ -166,12 +181,12 @@ class FunctionScope:
 
     def finish(self) -> None:
         """End the function: result 0, heap memory released on every way out."""
-        self._exits.append((self.builder.block, 0))
+        self._exits.append((self.builder.block, ir.Constant(I32, 0)))
         self.builder.branch(self._exit)
         self.builder.position_at_end(self._exit)
         result = self.builder.phi(I32, "result")
         for block, code in self._exits:
-            result.add_incoming(ir.Constant(I32, code), block)
+            result.add_incoming(code, block)
         for slot, free in self._heap:
             self._free_if_any(slot, free)
         self.builder.ret(result)

@@ -1,8 +1,8 @@
 """TIR statements to LLVM IR: loops, stores, temporaries, micro-op kernels.
 
-Loops run in order whatever their kind; what is left to vectorise is LLVM's business. A temporary that a DMA call
-touches lives in device memory until the function ends; another one on the stack if it is small and constant, else on
-the heap. Tests: tests/vta/codegen/test_host_*.py.
+Loops run in order, but for parallel ones (``parallel_loops``); what is left to vectorise is LLVM's business. A
+temporary that a DMA call touches lives in device memory until the function ends; another one on the stack if it is
+small and constant, else on the heap. Tests: tests/vta/codegen/test_host_*.py.
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from vta.codegen.closures import emit_kernel
 from vta.codegen.element import store_element
 from vta.codegen.expressions import emit_expr, emit_offset, emit_place, first_neighbour
 from vta.codegen.llvm_types import I8, I64, POINTER, CodegenError, Value, bytes_of, constant, register_type
+from vta.codegen.parallel_loops import emit_parallel, runs_in_parallel
 from vta.codegen.runtime_calls import DMA_CALLS
 from vta.codegen.scope import FunctionScope
 from vta.tir.blocks import misplaced, unlowered_block
@@ -61,6 +62,8 @@ def emit_stmt(scope: FunctionScope, stmt: Stmt) -> None:
             case Evaluate():
                 if not isinstance(stmt.value, IntImm):
                     emit_expr(scope, stmt.value)
+            case For() if runs_in_parallel(scope, stmt):
+                emit_parallel(scope, stmt, _emit_loop)
             case For():
                 _emit_loop(scope, stmt)
             case BufferStore():
@@ -194,6 +197,7 @@ def _emit_allocate(scope: FunctionScope, stmt: Allocate) -> None:
             "cannot address; its accesses should have become DMA, GEMM or ALU operations"
         )
     elements = _constant_elements(stmt.extents)
+    scope.distinct.add(stmt.buffer_var)
     if stmt.buffer_var in scope.moved_by_dma:
         _emit_device_temporary(scope, stmt)
     elif elements is not None and bytes_of(stmt.dtype, elements) <= STACK_LIMIT:

@@ -366,7 +366,7 @@ class Stage:
         self._mark(var, ForKind.UNROLLED, "unroll")
 
     def parallel(self, var: IterVar) -> None:
-        """Let the iterations of loop ``var`` run in any order."""
+        """Let the iterations of loop ``var`` run in any order, on several threads."""
         self._mark(var, ForKind.PARALLEL, "parallel")
 
     def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from isa.config import VTAConfig
+from runtime.native import thread_pool
 from runtime.native.compiling import compile_object
 from runtime.native.linking import link
 from runtime.native.target import CodeTarget
@@ -91,7 +92,8 @@ def run_on(
     """Run one function; arrays go in by address, ints as int32, floats as float32; return a failure's text, if any."""
     runtime = runtime or FakeRuntime()
     data = compile_object(program.source, CodeTarget(level=level))
-    linked = link(data, runtime.symbols, [name, "__vta_origin"], where="test")
+    symbols = {**runtime.symbols, **thread_pool.symbols(data)}
+    linked = link(data, symbols, [name, "__vta_origin"], where="test")
     runtime.origin = lambda: ctypes.c_int32.from_address(linked.address["__vta_origin"]).value
     info = next(f for f in program.metadata.functions if f.name == name)
     values: list[Any] = []

@@ -16,6 +16,7 @@ from isa.config import VTAConfig
 from isa.errors import VTAError
 from runtime import c_api
 from runtime.executor.fused import FusedSteps
+from runtime.native import thread_pool
 from runtime.native.cache import cached
 from runtime.native.compiling import compile_object
 from runtime.native.linking import LinkedObject, link
@@ -111,7 +112,8 @@ class _Native:
     @classmethod
     def of(cls, recipe: Recipe, code: bytes) -> "_Native":
         """Return the function of a recipe's object code."""
-        linked = link(code, c_api.symbols(), [_NAME], where="a function of host operators")
+        symbols = {**c_api.symbols(), **thread_pool.symbols(code)}
+        linked = link(code, symbols, [_NAME], where="a function of host operators")
         extra = staged(recipe).extra if recipe.is_head else ()
         count = len(recipe.leaves) + len(extra) + 1
         function = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * count)(linked.address[_NAME])

@@ -1,7 +1,7 @@
 """Schedules for the CPU: ``topi.generic.schedule_injective(outs)`` and the others.
 
 Stages that only move or combine single elements are inlined, but for pads that a reduction reads; outer loops of the
-outputs are marked parallel (host code runs such loops in order, on one thread), inner ones are vectors.
+outputs are parallel, inner ones are vectors.
 Tests: tests/vta/topi/cpu/test_schedules.py.
 """
 
