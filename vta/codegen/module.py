@@ -19,6 +19,7 @@ from isa.limits import DEFAULT_LIMITS, LimitError, Limits, read_file
 from isa.origin import Origin
 from isa.whole_file import write_whole
 from runtime import c_api, packed_call
+from runtime.evaluator import Evaluator
 from runtime.memory.array import ElsewhereArray
 from runtime.native import thread_pool
 from runtime.native.compiling import assembly_of, compile_object
@@ -33,7 +34,6 @@ from vta.codegen.host import HostProgram
 from vta.codegen.metadata import FunctionInfo, Metadata, MetadataError
 from vta.codegen.scope import ORIGIN_SYMBOL
 from vta.codegen.sealed_object import opened, sealed
-from vta.codegen.timing import Evaluator
 
 __all__ = ["Function", "HostCodeError", "Module", "ModuleError", "load_module"]
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from runtime.evaluator import BenchmarkResult, TimingError
 from runtime.executor.network import Tensor
 from vta.codegen.arguments import ArgumentError
 from vta.codegen.function_table import FunctionTable
 from vta.codegen.module import Module
-from vta.codegen.timing import BenchmarkResult, TimingError
 from vta.nd import CPU, array
 from vta.rpc.caller import Caller
 from vta.rpc.messages.fields import Fields, MessageError

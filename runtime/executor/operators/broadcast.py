@@ -134,8 +134,9 @@ def _right_shift(a: Array, b: Array) -> Array:
 def _power(a: Array, b: Array) -> Array:
     if a.dtype.kind == "f":
         return np.asarray(np.power(a, b))
-    result = np.power(a, np.maximum(b, b.dtype.type(0)))
-    return np.asarray(np.where(b < 0, np.where(a == 1, a.dtype.type(1), a.dtype.type(0)), result))
+    # 1 / a**n, cut to a whole number: of 1 and -1 that is a**n itself, which knows n modulo 2; of others it is 0.
+    result = np.power(a, np.where(b < 0, b & 1, b))
+    return np.asarray(np.where((b < 0) & (np.abs(a) != 1), a.dtype.type(0), result))
 
 
 def _prelu(arrays: Sequence[Array], attrs: AxisAttrs) -> Array:

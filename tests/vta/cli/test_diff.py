@@ -86,7 +86,7 @@ def test_two_traces_are_compared(other: Path, tmp_path: Path) -> None:
 
 def test_bad_calls_are_one_sentence(tmp_path: Path) -> None:
     assert vta("diff", EXAMPLE, "--engines", "sim").stderr == (
-        "error: two or more different engines are needed to compare, not sim\n"
+        "error: two or more different engines are needed to compare, not sim; the engines are sim, reference, tsim\n"
     )
     assert vta("diff", EXAMPLE, "--engines", "sim,gpu").stderr == (
         "error: device 'gpu' is unknown; the devices are sim, reference, tsim\n"

@@ -20,7 +20,7 @@ BOUNDED = {  # a name counts for whatever has it
     "vta/codegen/intrinsics.py": "half precision is computed in single precision, once",
     "vta/codegen/llvm_types.py": "the element of a vector's type",
     "vta/codegen/module.py": "streams: an attribute of that name",
-    "vta/codegen/timing.py": "functions of Python of these names",
+    "runtime/evaluator.py": "functions of Python of these names",
     "vta/codegen/wrapping_indices.py": "the element of a vector's type",
     "vta/passes/dma/inject_dma_intrin.py": "_transfer: a copy in a synchronisation, once",
     "vta/passes/gemm/fold_uop_loop.py": "_fold: two loops",

@@ -14,6 +14,7 @@ from isa.program import Program
 from isa.progress import counted
 from isa.text.disassembler import format_instruction
 from runtime.devices.device import DeadlockError, DeviceError, ExecutionError
+from runtime.session import DEVICE_NAMES
 from vta.inspect.diff.state import SPACES, Mismatch, Space, first_mismatch, space_written
 from vta.inspect.diff.stepping import Engine, engine
 
@@ -71,7 +72,10 @@ def diff_engines(program: Program, makers: Sequence[EngineMaker]) -> Comparison:
 def engines_by_name(program: Program, names: Sequence[str]) -> list[EngineMaker]:
     """Return what makes each engine; ``DiffError`` unless there are two different ones."""
     if len(set(names)) != len(names) or len(names) < 2:
-        raise DiffError(f"two or more different engines are needed to compare, not {', '.join(names) or 'none'}")
+        raise DiffError(
+            f"two or more different engines are needed to compare, not {', '.join(names) or 'none'}; "
+            f"the engines are {', '.join(DEVICE_NAMES)}"
+        )
     return [functools.partial(engine, program, name) for name in names]
 
 

@@ -3,14 +3,13 @@
 Tests: tests/vta/relay/front/test_graph_executor.py.
 """
 
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from runtime.evaluator import BenchmarkResult, Evaluator
 from runtime.executor.network import Network, NetworkError
 from runtime.executor.operators.types import Array
 from runtime.executor.runner import NetworkRunner, NodeRun
@@ -25,38 +24,6 @@ class _Library(Protocol):
     """What has a network in it."""
 
     network: Network
-
-
-@dataclass(frozen=True, slots=True)
-class BenchmarkResult:
-    """Seconds of a run, for each repetition."""
-
-    results: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        """Their mean."""
-        return float(np.mean(self.results))
-
-    @property
-    def median(self) -> float:
-        """Their median."""
-        return float(np.median(self.results))
-
-    @property
-    def min(self) -> float:
-        """The shortest."""
-        return min(self.results)
-
-    @property
-    def max(self) -> float:
-        """The longest."""
-        return max(self.results)
-
-    @property
-    def std(self) -> float:
-        """Their standard deviation."""
-        return float(np.std(self.results))
 
 
 class RuntimeModule:
@@ -84,31 +51,12 @@ class RuntimeModule:
         dev: object = None,  # noqa: ARG002  # TVM's signature
         number: int = 10,
         repeat: int = 1,
-        min_repeat_ms: int = 0,  # noqa: ARG002
-    ) -> "_Timer":
+        min_repeat_ms: int = 0,
+    ) -> Callable[[], BenchmarkResult]:
         """Return what runs ``repeat`` times ``number`` times and gives the seconds of a run, for each repetition."""
         if func_name != "run":
             raise NetworkError(f"what is timed is 'run', not {func_name!r}")
-        if number < 1 or repeat < 1:
-            raise NetworkError(f"number and repeat are from 1, not {number} and {repeat}")
-        return _Timer(self, number, repeat)
-
-
-@dataclass(frozen=True, slots=True)
-class _Timer:
-    module: RuntimeModule
-    number: int
-    repeat: int
-
-    def __call__(self) -> BenchmarkResult:
-        """Run, and return the times."""
-        found = []
-        for _ in range(self.repeat):
-            begin = time.perf_counter()
-            for _ in range(self.number):
-                self.module.run()
-            found.append((time.perf_counter() - begin) / self.number)
-        return BenchmarkResult(tuple(found))
+        return Evaluator(self.run, number=number, repeat=repeat, min_repeat_ms=min_repeat_ms)
 
 
 class GraphModule:
@@ -173,10 +121,10 @@ class GraphModule:
         return _given(self.module.outputs[name], out)
 
     def benchmark(
-        self, device: object, func_name: str = "run", repeat: int = 5, number: int = 5, **_: object
+        self, device: object, func_name: str = "run", repeat: int = 5, number: int = 5, min_repeat_ms: int = 0
     ) -> BenchmarkResult:
         """Return the seconds of a run."""
-        return self.module.time_evaluator(func_name, device, number, repeat)()
+        return self.module.time_evaluator(func_name, device, number, repeat, min_repeat_ms)()
 
     @property
     def nodes(self) -> tuple[NodeRun, ...]:

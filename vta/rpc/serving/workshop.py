@@ -17,12 +17,12 @@ from isa.limits import DEFAULT_LIMITS
 from isa.program_file import load_program
 from runtime.devices.device import HardwareSetup
 from runtime.devices.hardware_settings import hardware_setup
+from runtime.evaluator import Evaluator
 from runtime.executor.container import load_network
 from runtime.executor.runner import NetworkRunner
 from runtime.memory.array import DeviceArray, HostArray, MappedArray
 from runtime.session import Session
 from vta.codegen.module import Module, load_module
-from vta.codegen.timing import Evaluator
 from vta.nd import CPU, EXT_DEV
 from vta.rpc.errors import RpcError
 from vta.rpc.local import function_of

@@ -53,6 +53,9 @@ def test_powers_of_integers() -> None:
     base, exponent = np.array([2, -3, 1, 2, 0], np.int32), np.array([10, 3, -5, -1, -1], np.int32)
     assert applied(Op.POWER, base, exponent).tolist() == [1024, -27, 1, 0, 0]
     assert applied(Op.POWER, base, np.zeros(5, np.int32)).tolist() == [1] * 5
+    odd_and_even = np.array([-1, -2, -(2**31)], np.int32)
+    assert applied(Op.POWER, np.array(-1, np.int32), odd_and_even).tolist() == [-1, 1, 1]
+    assert applied(Op.POWER, np.array(1, np.uint8), np.array([0, 255], np.uint8)).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(

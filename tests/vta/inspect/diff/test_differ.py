@@ -172,7 +172,8 @@ def test_a_deadlock_of_all_engines_is_no_difference() -> None:
 
 @pytest.mark.parametrize("names", [("sim",), ("sim", "sim"), ()])
 def test_two_different_engines_are_needed(names: tuple[str, ...]) -> None:
-    message = f"two or more different engines are needed to compare, not {', '.join(names) or 'none'}"
+    given = ", ".join(names) or "none"
+    message = f"two or more different engines are needed to compare, not {given}; the engines are sim, reference, tsim"
     with pytest.raises(DiffError, match=f"^{message}$"):
         engines_by_name(assemble(TEXT), names)
 

@@ -1,11 +1,13 @@
 """``GraphModule``: inputs, outputs, times; and what is refused."""
 
+import itertools
 import re
 
 import numpy as np
 import pytest
 
 import vta
+from runtime.evaluator import TimingError
 from runtime.executor.network import NetworkError
 from vta import graph_executor, relay
 
@@ -53,6 +55,18 @@ def test_runs_are_timed(module: graph_executor.GraphModule) -> None:
     assert len(module.benchmark(vta.nd.cpu(0), repeat=2, number=1).results) == 2
 
 
+def test_a_row_of_runs_takes_the_time_that_it_is_given(
+    module: graph_executor.GraphModule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module.set_input(x=ONE, y=ONE)
+    runs = itertools.count()
+    monkeypatch.setattr(module.module.runner, "run", lambda _: {"runs": next(runs)})
+    module.benchmark(vta.nd.cpu(0), repeat=1, number=1, min_repeat_ms=2)
+    assert next(runs) > 10
+    with pytest.raises(TimingError, match=r"^number and repeat are at least 1, not 0 and 1$"):
+        module.module.time_evaluator("run", number=0)
+
+
 def test_what_cannot_be_is_refused(module: graph_executor.GraphModule) -> None:
     for call, text in (
         (module.run, "input 'x' was not set; give it to set_input"),
@@ -65,7 +79,6 @@ def test_what_cannot_be_is_refused(module: graph_executor.GraphModule) -> None:
         (lambda: module.set_input("x", ONE.astype(int)), "input 'x' is float32, not int64; convert it with astype"),
         (lambda: module["odd"], "the module has no function 'odd'"),
         (lambda: module.module.time_evaluator("walk"), "what is timed is 'run', not 'walk'"),
-        (lambda: module.module.time_evaluator("run", number=0), "number and repeat are from 1, not 0 and 1"),
     ):
         with pytest.raises(NetworkError, match=f"^{re.escape(text)}$"):
             call()  # type: ignore[no-untyped-call]

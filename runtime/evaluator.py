@@ -1,6 +1,6 @@
 """Timing a function as TVM's ``time_evaluator`` does.
 
-Tests: tests/vta/codegen/test_timing.py.
+Tests: tests/runtime/test_evaluator.py.
 """
 
 import statistics

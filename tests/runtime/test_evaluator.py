@@ -2,7 +2,7 @@
 
 import pytest
 
-from vta.codegen.timing import BenchmarkResult, Evaluator
+from runtime.evaluator import BenchmarkResult, Evaluator
 
 
 def test_a_function_is_called_once_more_than_it_is_timed() -> None:
