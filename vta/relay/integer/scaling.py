@@ -265,16 +265,16 @@ def looked_up(table: Table, target: Target) -> Expr:
     assert isinstance(value, np.ndarray)
     source = (table.cells.scale, table.cells.zero)
     origins, formula = merged((table.origins, target.origins)), None
-    made = quantized(value, np.array(target.scale, np.float32), np.array(target.zero, np.int8))
-    rows = made.reshape(256) if made.shape[0] == 1 else made
+    shape = (256,) if value.shape[0] == 1 else value.shape
+    tables = (each.reshape(shape) for each in _tables(value, target))
+    rows = next(tables)
     if np.isfinite(value).all():
         wide = numbers[0].astype(np.float64), value.astype(np.float64)
         formula = formula_of(*wide, source, (target.scale, target.zero))
     if formula is None:
         return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(rows)), LookupAttrs(1), origins)
     is_tied = _ties(value.astype(np.float64) / target.scale).any()
-    exact = (each.reshape(rows.shape) for each in _tables(value, target) if is_tied)
-    best = next((each for each in exact if formula.makes(each)), None)
+    best = next((each for each in (rows, *tables) if formula.makes(each)), None) if is_tied else None
     attrs = LookupAttrs(1, formula.name, formula.parameters)
     return call(Op.QNN_LOOKUP, (table.cells.expr, Constant(formula.table if best is None else best)), attrs, origins)
 
