@@ -20,7 +20,7 @@ def index_sum(expr: ExprLike, analyzer: Analyzer) -> Expr:
     terms = list(_terms(simplified, 1))
     constant = sum(sign * term.value for sign, term in terms if isinstance(term, IntImm))
     ordered = sorted((t for t in terms if not isinstance(t[1], IntImm)), key=_stride, reverse=True)
-    first = next((i for i, (sign, _) in enumerate(ordered) if sign > 0), 0)
+    first = next((i for i, (sign, _) in enumerate(ordered) if sign == 1), 0)
     result: Expr | None = None
     for sign, term in [*ordered[first : first + 1], *ordered[:first], *ordered[first + 1 :]]:
         result = _plus(result, sign, term)
@@ -54,5 +54,5 @@ def _stride(term: tuple[int, Expr]) -> int:
 
 def _plus(total: Expr | None, sign: int, term: Expr) -> Expr:
     if total is None:
-        return term if sign > 0 else 0 - term
-    return total + term if sign > 0 else total - term
+        return term if sign == 1 else 0 - term
+    return total + term if sign == 1 else total - term

@@ -14,7 +14,7 @@ After::
     attr [IterVar(i0)] "pragma_alu" = 1;
     for (i1, 0, 16) { ... }
 
-Tests: tests/vta/passes/dma/test_skip_and_annotate.py.
+Tests: tests/vta/passes/dma/test_skip_and_annotate.py and the rest of tests/vta/passes/alu.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """What an ALU stage computes: its expression as operations on accumulator elements and scalars.
 
 Arithmetic is that of TIR: results of a type narrower than the accumulator wrap, which takes operations of its own.
-Tests: tests/vta/passes/alu/test_alu_expression.py.
+Tests: tests/vta/passes/alu/test_alu_expression.py and the rest of tests/vta/passes/alu.
 """
 
 from __future__ import annotations

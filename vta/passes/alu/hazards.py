@@ -4,7 +4,7 @@ Kernels run one after the other, each over all iterations. That is the stage's m
 what another one writes, and each result is stored once; or where the stage accumulates with a single operation, whose
 iterations run in order.
 
-Tests: tests/vta/passes/alu/test_alu_hazards.py.
+Tests: tests/vta/passes/alu/test_alu_hazards.py and the rest of tests/vta/passes/alu.
 """
 
 from collections.abc import Iterator, Sequence

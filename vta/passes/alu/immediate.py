@@ -1,7 +1,7 @@
 """Scalars of any size as 16-bit immediates, or as an accumulator element that is filled with them.
 
 The accumulator has 32 bits and ADD and MUL wrap, so every form here is exact. Tests:
-tests/vta/passes/alu/test_alu_immediate.py.
+tests/vta/passes/alu/test_alu_immediate.py and the rest of tests/vta/passes/alu.
 """
 
 from isa.alu_semantics import ACC_BITS, ACC_LOW, alu_semantics

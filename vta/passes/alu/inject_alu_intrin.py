@@ -25,7 +25,7 @@ the accumulator. Loops that are left after folding become loops of the kernel; t
 Expects the memory planned (StorageRewrite): one block a scratchpad, which starts at index 0.
 Modules: ``expression`` (what is computed), ``nest`` (the loops), ``hazards`` (what may overlap what), ``sequence``
 (several statements), ``select`` and ``immediate`` (which operations), ``micro_op_kernels`` (how they are written).
-Tests: tests/vta/passes/alu/test_inject_alu_intrin.py.
+Tests: tests/vta/passes/alu/test_inject_alu_intrin.py and the rest of tests/vta/passes/alu.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """Which operation of TIR becomes which operation of the ALU: the one table of it.
 
-Tests: tests/vta/passes/alu/test_alu_kinds.py.
+Tests: tests/vta/passes/alu/test_alu_kinds.py and the rest of tests/vta/passes/alu.
 """
 
 from collections.abc import Mapping

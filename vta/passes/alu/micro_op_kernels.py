@@ -1,6 +1,6 @@
 """ALU operations as micro-op kernels: loops folded, one micro-op each.
 
-Tests: tests/vta/passes/alu/test_inject_alu_intrin.py.
+Tests: tests/vta/passes/alu/test_inject_alu_intrin.py and the rest of tests/vta/passes/alu.
 """
 
 from collections.abc import Sequence

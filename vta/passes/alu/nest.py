@@ -4,7 +4,7 @@ The lanes of an element (BATCH x BLOCK_OUT numbers) vanish. A loop stays a loop 
 a constant number of elements; otherwise (index not linear, a scalar or another loop's extent depends on it, a condition
 on several loops) the host runs it around the kernels. A condition on one loop shortens that loop.
 
-Tests: tests/vta/passes/alu/test_alu_nest.py.
+Tests: tests/vta/passes/alu/test_alu_nest.py and the rest of tests/vta/passes/alu.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 from isa.config import VTAConfig
 from isa.origin import Origin
-from vta.arith.const_interval import ConstInterval
 from vta.arith.facts import conjuncts
 from vta.arith.linear import detect_clip_bound, detect_linear_equation
 from vta.arith.simplify import Analyzer
@@ -287,7 +286,6 @@ class _Work:
             outer = Var(f"{loop.var.name}.element", loop.var.dtype)
             count = const(loop.extent.value // lanes, outer.dtype)
             self.analyzer.bind(outer, Range(const(0, outer.dtype), count))
-            self.analyzer.bind(loop.var, ConstInterval(0, lanes - 1))
             self._substitute({loop.var: outer * lanes + loop.var})
             self.loops.insert(self.loops.index(loop), _Loop(outer, count, loop.original))
 

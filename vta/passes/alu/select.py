@@ -13,7 +13,7 @@ destination already. Rules that follow from it:
 
 Sums and products wrap modulo 2^32, so all of it is exact.
 
-Tests: tests/vta/passes/alu/test_alu_select.py.
+Tests: tests/vta/passes/alu/test_alu_select.py and the rest of tests/vta/passes/alu.
 """
 
 from collections.abc import Iterator

@@ -5,7 +5,8 @@ A reduction is such a sequence: its initial value, then its updates, under the l
 for (i, 0, 4) { C[i] = 0; for (k, 0, 8) { C[i] = C[i] + A[i, k] } }
 
 means the same as ``for (i) { C[i] = 0 }; for (i) { for (k) { ... } }``, and takes two kernels instead of eight. So are
-the outputs of a stage that has several. Tests: tests/vta/passes/alu/test_alu_hazards.py.
+the outputs of a stage that has several. Tests: tests/vta/passes/alu/test_alu_hazards.py and the rest of
+tests/vta/passes/alu.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
 """The calls that do a transfer, inside the loops and conditions that are left to the host.
 
-Tests: tests/vta/passes/dma/test_inject_dma_intrin.py.
+Tests: tests/vta/passes/dma/test_inject_dma_intrin.py and the rest of tests/vta/passes/dma.
 """
 
 from __future__ import annotations

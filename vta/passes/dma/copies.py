@@ -11,7 +11,7 @@
 
 as axes with an extent and a stride on either side, and what is padded, left out or left to the host.
 
-Tests: tests/vta/passes/dma/test_inject_dma_intrin.py.
+Tests: tests/vta/passes/dma/test_inject_dma_intrin.py and the rest of tests/vta/passes/dma.
 """
 
 from __future__ import annotations

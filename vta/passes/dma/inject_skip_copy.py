@@ -7,7 +7,7 @@ Before::
 
 After: nothing.
 
-Tests: tests/vta/passes/dma/test_skip_and_annotate.py.
+Tests: tests/vta/passes/dma/test_skip_and_annotate.py and the rest of tests/vta/passes/dma.
 """
 
 from dataclasses import replace

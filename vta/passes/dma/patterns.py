@@ -7,7 +7,7 @@ From the inside out: the innermost axes make one element (a tile of the scratchp
 sides); axes that continue each other are merged; the next axis is ``x`` if it is contiguous on both sides; the next one
 is ``y`` if its rows follow each other in the scratchpad and do not run backwards in DRAM; all others are loops.
 
-Tests: tests/vta/passes/dma/test_inject_dma_intrin.py.
+Tests: tests/vta/passes/dma/test_inject_dma_intrin.py and the rest of tests/vta/passes/dma.
 """
 
 from __future__ import annotations

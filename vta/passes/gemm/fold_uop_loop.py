@@ -25,7 +25,7 @@ outermost ones, each shortened by the conditions that are a bound of it, as inco
 not enough, the host runs the first of the others around several kernels. A condition around all micro-ops moves out:
 the host tests it before the kernel.
 
-Tests: tests/vta/passes/gemm/test_fold_uop_loop.py.
+Tests: tests/vta/passes/gemm/test_fold_uop_loop.py and the rest of tests/vta/passes/gemm.
 """
 
 from collections.abc import Sequence
@@ -185,6 +185,4 @@ def _base(operand: Expr, loop: For, analyzer: Analyzer) -> Expr:
     form = detect_linear_equation(operand, [loop.loop_var], analyzer)
     assert form is not None, "the operand was linear a moment ago"
     step, base = form
-    if isinstance(loop.min, IntImm) and loop.min.value == 0:
-        return base
     return analyzer.simplify(base + step * loop.min)

@@ -1,6 +1,7 @@
 """One micro-op of the GEMM core as a statement, and the views of the scratchpads that its operands are.
 
-Tests: tests/vta/front/test_environment.py, tests/vta/passes/gemm/test_inject_conv2d_transpose_skip.py.
+Tests: tests/vta/front/test_environment.py, tests/vta/passes/gemm/test_inject_conv2d_transpose_skip.py and the rest of
+tests/vta/passes/gemm.
 """
 
 from collections.abc import Sequence

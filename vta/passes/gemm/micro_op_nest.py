@@ -1,6 +1,6 @@
 """The loop nest of a micro-op kernel: how many micro-ops it writes out, and its loops in another order.
 
-Tests: tests/vta/passes/gemm/test_fold_uop_loop.py.
+Tests: tests/vta/passes/gemm/test_fold_uop_loop.py and the rest of tests/vta/passes/gemm.
 """
 
 from __future__ import annotations

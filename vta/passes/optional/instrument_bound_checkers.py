@@ -75,8 +75,7 @@ class BoundCheckError(PassError):
 
 def instrument_bound_checkers(func: PrimFunc, config: VTAConfig) -> PrimFunc:  # noqa: ARG001  # a pass's signature
     """Return ``func`` with assertions about the elements that it touches."""
-    bare = {param for param in func.params if param not in func.buffer_map and param.pointer is not None}
-    return replace(func, body=_Checker(Analyzer(), {}, bare).visit(func.body))
+    return replace(func, body=_Checker(Analyzer(), {}, set(func.params)).visit(func.body))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Binding the views that a tensor intrinsic declares to the regions that a schedule gives it.
 
-Tests: tests/vta/passes/storage/test_storage_flatten.py.
+Tests: tests/vta/passes/storage/test_storage_flatten.py and the rest of tests/vta/passes/storage.
 """
 
 from collections.abc import Mapping, Sequence

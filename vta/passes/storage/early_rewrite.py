@@ -19,7 +19,7 @@ After::
     }
 
 Thread axes may nest: memory belongs to the innermost one around it.
-Tests: tests/vta/passes/storage/test_early_rewrite.py.
+Tests: tests/vta/passes/storage/test_early_rewrite.py and the rest of tests/vta/passes/storage.
 """
 
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """Where the elements of a multi-dimensional buffer lie in one-dimensional memory.
 
-Tests: tests/vta/passes/storage/test_storage_flatten.py.
+Tests: tests/vta/passes/storage/test_storage_flatten.py and the rest of tests/vta/passes/storage.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Whether a statement may write its result over one of its operands.
 
-Tests: tests/vta/passes/storage/test_in_place.py.
+Tests: tests/vta/passes/storage/test_in_place.py and the rest of tests/vta/passes/storage.
 """
 
 from collections.abc import Iterator

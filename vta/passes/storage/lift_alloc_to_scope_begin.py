@@ -26,7 +26,7 @@ After::
 
 An allocation whose extents use a variable that a ``let`` defines stays inside it.
 
-Tests: tests/vta/passes/storage/test_lift_alloc_to_scope_begin.py.
+Tests: tests/vta/passes/storage/test_lift_alloc_to_scope_begin.py and the rest of tests/vta/passes/storage.
 """
 
 from collections.abc import Iterable

@@ -3,7 +3,7 @@
 A compound statement (loop, branch, let, virtual thread) gives two points, its beginning and its end; a simple one gives
 one. A touch counts at the level where the memory was allocated: what a loop touches of the outside is touched by the
 loop, so memory that is allocated outside of a loop is in use for all its iterations.
-Tests: tests/vta/passes/storage/test_liveness.py.
+Tests: tests/vta/passes/storage/test_liveness.py and the rest of tests/vta/passes/storage.
 """
 
 from collections.abc import Iterator

@@ -13,7 +13,7 @@ load(..., i*16 + 144)
 Expects one allocation a scratchpad, which then starts at index 0 (StorageRewrite). An access pointer into other memory
 becomes an address.
 
-Tests: tests/vta/passes/storage/test_lower_device_storage_access_info.py.
+Tests: tests/vta/passes/storage/test_lower_device_storage_access_info.py and the rest of tests/vta/passes/storage.
 """
 
 from collections.abc import Sequence

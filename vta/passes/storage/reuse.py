@@ -2,7 +2,8 @@
 
 Goes through the points of a function in order. New memory takes the place of an operand that dies in the very statement
 that computes it, if that can run in place; else the place of memory that is free, larger pieces first and nothing more
-than sixteen times larger or smaller; else a place of its own. Tests: tests/vta/passes/storage/test_storage_rewrite.py.
+than sixteen times larger or smaller; else a place of its own. Tests: tests/vta/passes/storage/test_storage_rewrite.py
+and the rest of tests/vta/passes/storage.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -142,9 +143,9 @@ class _PlacePlanner:
         return place.scope == stmt.scope and place.attach == self._open_scopes[-1] and same_type
 
     def _free_place(self, stmt: Allocate, bits: int) -> StoragePlace | None:
-        begin = bisect_left(self._free, (bits // _MATCH_RANGE,))
-        middle = bisect_left(self._free, (bits,))
-        end = bisect_right(self._free, (bits * _MATCH_RANGE + 1,))
+        sizes = [size for size, _, _ in self._free]
+        begin, middle = bisect_left(sizes, bits // _MATCH_RANGE), bisect_left(sizes, bits)
+        end = bisect_right(sizes, bits * _MATCH_RANGE)
         # Larger pieces first: a smaller one grows, which takes memory, where a larger one takes none.
         for at in (*range(middle, end), *range(middle - 1, begin - 1, -1)):
             # A scratchpad has no types of its own, and one that grows would have to keep the alignment of both.

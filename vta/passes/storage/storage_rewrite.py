@@ -23,7 +23,7 @@ the beginning of their attach scope: the innermost virtual thread or parallel lo
 virtual threads have been expanded, their parts of a block are not used again for other memory: the tokens order
 accesses within one thread alone.
 Modules: ``liveness`` (when memory is in use), ``in_place``, ``reuse`` (who shares), ``tagged_merge`` (offsets, limits).
-Tests: tests/vta/passes/storage/test_storage_rewrite.py.
+Tests: tests/vta/passes/storage/test_storage_rewrite.py and the rest of tests/vta/passes/storage.
 """
 
 from collections.abc import Mapping, Sequence

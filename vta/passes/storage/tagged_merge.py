@@ -1,7 +1,7 @@
 """Lay out the places of one special memory (the scratchpads) one after the other in a single allocation.
 
 Every place starts at a whole element of its memory, so that its offset is a scratchpad index. Tests:
-tests/vta/passes/storage/test_tagged_merge.py.
+tests/vta/passes/storage/test_tagged_merge.py and the rest of tests/vta/passes/storage.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 Buffers are one-dimensional here. A DMA call names its DRAM buffer by the data pointer, and counts tiles of the
 scratchpad that it fills or empties.
 
-Tests: tests/vta/passes/sync/test_coproc_access.py.
+Tests: tests/vta/passes/sync/test_coproc_access.py and the rest of tests/vta/passes/sync.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,6 @@ class MemoryAccess:
 
     data: Var
     write: bool
-    coproc: bool
     region: Interval = Interval()  # noqa: RUF009  # an immutable value
 
     def conflicts(self, other: "MemoryAccess") -> bool:
@@ -83,18 +82,18 @@ def relaxed(access: MemoryAccess, var: Var, domain: Interval) -> MemoryAccess:
     )
 
 
-def accesses(node: Stmt | Expr, config: VTAConfig, *, coproc: bool) -> Iterator[MemoryAccess]:
+def accesses(node: Stmt | Expr, config: VTAConfig) -> Iterator[MemoryAccess]:
     """Yield what a statement or expression touches, in the order of printing; regions keep loop variables."""
     for item in walk(node):
         match item:
             case BufferLoad():
-                yield MemoryAccess(item.buffer.data, False, coproc, _element(item.indices))
+                yield MemoryAccess(item.buffer.data, False, _element(item.indices))
             case BufferStore():
-                yield MemoryAccess(item.buffer.data, True, coproc, _element(item.indices))
+                yield MemoryAccess(item.buffer.data, True, _element(item.indices))
             case Call(op=Builtin.ACCESS_PTR):
-                yield from _pointer(item, coproc=coproc)
+                yield from _pointer(item)
             case Call(op=Builtin.CALL_EXTERN, args=(StringImm(value=symbol), *args)):
-                yield from _extern(symbol, args, config, coproc=coproc)
+                yield from _extern(symbol, args, config)
             case _:
                 continue
 
@@ -117,31 +116,31 @@ def _element(indices: tuple[Expr, ...]) -> Interval:
             return Interval()
 
 
-def _pointer(call: Call, *, coproc: bool) -> Iterator[MemoryAccess]:
+def _pointer(call: Call) -> Iterator[MemoryAccess]:
     _, data, offset, extent, mask = call.args
     if not isinstance(data, Var) or not isinstance(mask, IntImm):
         return
     region = _between(offset, offset + extent - 1)
     if mask.value & Mode.READ:
-        yield MemoryAccess(data, False, coproc, region)
+        yield MemoryAccess(data, False, region)
     if mask.value & Mode.WRITE:
-        yield MemoryAccess(data, True, coproc, region)
+        yield MemoryAccess(data, True, region)
 
 
-def _extern(symbol: str, args: list[Expr], config: VTAConfig, *, coproc: bool) -> Iterator[MemoryAccess]:
+def _extern(symbol: str, args: list[Expr], config: VTAConfig) -> Iterator[MemoryAccess]:
     """Yield what a call reaches through plain pointers."""
     match symbol, args:
         case "VTALoadBuffer2D", [_, Var() as data, offset, x, y, stride, *_, IntImm(value=memory)]:
             info = find_memory(config, SCOPE_OF_MEMORY[MemoryId(memory)])
             assert info is not None
-            yield MemoryAccess(data, False, coproc, _tiles(offset, x, y, stride, info.lanes))
+            yield MemoryAccess(data, False, _tiles(offset, x, y, stride, info.lanes))
         case "VTAStoreBuffer2D", [_, _, _, Var() as data, offset, x, y, stride]:
-            yield MemoryAccess(data, True, coproc, _tiles(offset, x, y, stride, output_memory(config).lanes))
+            yield MemoryAccess(data, True, _tiles(offset, x, y, stride, output_memory(config).lanes))
         case _:
             for arg in args:
                 if isinstance(arg, Var) and arg.pointer is not None:
-                    yield MemoryAccess(arg, False, coproc)
-                    yield MemoryAccess(arg, True, coproc)
+                    yield MemoryAccess(arg, False)
+                    yield MemoryAccess(arg, True)
 
 
 def _tiles(offset: Expr, x: Expr, y: Expr, stride: Expr, lanes: int) -> Interval:

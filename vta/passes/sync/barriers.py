@@ -7,7 +7,7 @@
 
 Where the two are in different iterations of a loop, the barrier is at the end of the body.
 
-Tests: tests/vta/passes/sync/test_coproc_barriers.py.
+Tests: tests/vta/passes/sync/test_coproc_barriers.py and the rest of tests/vta/passes/sync.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -73,7 +73,7 @@ def _host_memory(stmt: Stmt, config: VTAConfig) -> Iterator[Var]:
             if isinstance(child, Stmt):
                 work.append(child)
             else:
-                yield from (access.data for access in accesses(child, config, coproc=False))
+                yield from (access.data for access in accesses(child, config))
         if isinstance(part, BufferStore):
             yield part.buffer.data
 
@@ -156,7 +156,7 @@ class _BarrierPlanner:
                 assert_never(stmt)
 
     def _host(self, *nodes: Stmt | Expr) -> _Touches:
-        found = [a for node in nodes for a in accesses(node, self.config, coproc=False)]
+        found = [a for node in nodes for a in accesses(node, self.config)]
         return _Touches(
             reads=_union(a.data for a in found if not a.write), writes=_union(a.data for a in found if a.write)
         )
@@ -181,7 +181,7 @@ class _BarrierPlanner:
             case AttrStmt() | Allocate() | BufferRealize() | AssertStmt():
                 return self._scope(stmt.body)
             case Evaluate() | BufferStore():
-                found = tuple(a for a in accesses(stmt, self.config, coproc=True) if a.data in self.shared)
+                found = tuple(a for a in accesses(stmt, self.config) if a.data in self.shared)
                 return _Touches(written=tuple(a for a in found if a.write), used=found)
             case Block():
                 raise unlowered_block(stmt)

@@ -1,6 +1,6 @@
 """The statements by which a program synchronises with the accelerator.
 
-Tests: tests/vta/passes/sync/test_coproc_sync_plan.py.
+Tests: tests/vta/passes/sync/test_coproc_sync_plan.py and the rest of tests/vta/passes/sync.
 """
 
 from isa.origin import Origin

@@ -15,7 +15,7 @@ The body of virtual threads, which become many copies of it, is balanced by itse
 A synchronise ends a launch, and tokens do not survive it: nothing is linked across one. Load and store are no
 neighbours in hardware: between them the token passes through compute.
 
-Tests: tests/vta/passes/sync/test_coproc_dependencies.py.
+Tests: tests/vta/passes/sync/test_coproc_dependencies.py and the rest of tests/vta/passes/sync.
 """
 
 from collections import Counter

@@ -33,7 +33,7 @@ What follows one statement stands in this order: dependencies, the synchronise, 
 end of the function comes before the dependencies: a pop that balances the last iteration of a loop is then still
 pending when the program ends, and the runtime drops it.
 
-Tests: tests/vta/passes/sync/test_coproc_sync_plan.py.
+Tests: tests/vta/passes/sync/test_coproc_sync_plan.py and the rest of tests/vta/passes/sync.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """Statements to be inserted before and after statements of a program, collected first and inserted all at once.
 
 A place is a statement object, so one object must not stand at two places: see ``distinct``.
-Tests: tests/vta/passes/sync/test_insertions.py.
+Tests: tests/vta/passes/sync/test_insertions.py and the rest of tests/vta/passes/sync.
 """
 
 from dataclasses import dataclass, field, replace

@@ -10,7 +10,7 @@ The accelerator runs when the host synchronises, not before. So the host waits
 An explicit synchronise counts. One inside a condition or loop without accelerator work is followed by an unconditional
 one, because tokens must not be left behind.
 
-Tests: tests/vta/passes/sync/test_coproc_sync_plan.py.
+Tests: tests/vta/passes/sync/test_coproc_sync_plan.py and the rest of tests/vta/passes/sync.
 """
 
 from collections.abc import Iterable
@@ -106,11 +106,11 @@ class _SyncPlanner:
         """Plan inside of ``stmt`` and return its summary."""
         match stmt:
             case AttrStmt() if is_coproc_scope(stmt):
-                return _Summary(queued=tuple(accesses(stmt.body, self.config, coproc=True)), work=True)
+                return _Summary(queued=tuple(accesses(stmt.body, self.config)), work=True)
             case Evaluate() if is_sync(stmt):
                 return _SYNC
             case Evaluate() | BufferStore():
-                return _Summary(host=tuple(accesses(stmt, self.config, coproc=False)))
+                return _Summary(host=tuple(accesses(stmt, self.config)))
             case SeqStmt():
                 return self._sequence(stmt)
             case For():
@@ -133,7 +133,7 @@ class _SyncPlanner:
                 assert_never(stmt)
 
     def _host(self, *exprs: Expr) -> _Summary:
-        return _Summary(host=tuple(a for e in exprs for a in accesses(e, self.config, coproc=False)))
+        return _Summary(host=tuple(a for e in exprs for a in accesses(e, self.config)))
 
     def _sync_after(self, place: Stmt) -> _Summary:
         self.places.append(place)

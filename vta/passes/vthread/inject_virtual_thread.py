@@ -50,7 +50,7 @@ the thread; else, for cthread, a whole coproc_scope or coproc_uop_scope; for vth
 kernel and has no tokens in it; else the single store or call. Expects one-dimensional memory. Axes may nest; the inner
 one is expanded first. The function's attribute VIRTUAL_THREADS tells later passes that memory is divided among threads.
 
-Tests: tests/vta/passes/vthread/test_inject_virtual_thread.py.
+Tests: tests/vta/passes/vthread/test_inject_virtual_thread.py and the rest of tests/vta/passes/vthread.
 """
 
 from collections.abc import Iterable

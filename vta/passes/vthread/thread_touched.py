@@ -1,6 +1,6 @@
 """Which memory and variables depend on a thread's variable.
 
-Tests: tests/vta/passes/vthread/test_inject_virtual_thread.py.
+Tests: tests/vta/passes/vthread and tests/vta/passes/sync/test_statements_that_do_not_belong.py.
 """
 
 from collections.abc import Iterator

@@ -191,3 +191,22 @@ def test_an_operand_that_overlaps_the_result_is_refused() -> None:
         "the function: ALU stage into 'acc': expected operands that are the result's own elements, or other memory, "
         "got 'acc', which may overlap the result; write to another buffer, in a stage of its own"
     )
+
+
+def test_iterations_of_two_loops_that_store_one_place_keep_their_order() -> None:
+    """Rows of four elements, three apart: the last of one is the first of the next one."""
+    acc = accumulator(64)
+    i, j, k, m = Var("i"), Var("j"), Var("k"), Var("m")
+    start = loop(m, 16, store(acc, 7, j * 48 + i * 16 + m))
+    at = j * 48 + i * 16 + k
+    update = loop(k, 16, store(acc, acc.load(at) + acc.load(j * 64 + i * 16 + k + 320), at))
+    check(acc, stage(loop(j, 2, loop(i, 4, block(start, update)))))
+
+
+def test_a_loop_of_the_host_that_moves_the_result_leaves_the_others_to_the_kernel() -> None:
+    acc = accumulator(64)
+    i, j, k = Var("i"), Var("j"), Var("k")
+    at = i * 48 + j * 16 + k
+    body = loop(i, 4, loop(j, 3, loop(k, 16, store(acc, acc.load(at) + j * 900, at))))
+    lowered = check(acc, stage(body))
+    assert [kernel.loops for kernel in kernels_of(lowered.body)] == [((4, 3, 3, 0),)] * 3

@@ -54,3 +54,30 @@ def test_an_element_is_filled_with_a_number_that_the_host_knows_when_it_runs(old
     steps = filling_steps(n)
     assert not any(isinstance(imm, IntImm) for _, imm in steps[1::2])
     assert apply(steps, old, {n: value}) == value
+
+
+def test_a_summand_is_at_most_three_pieces() -> None:
+    most, least = 3 * 32767, 3 * -32768
+    assert immediate_steps(AluOpcode.ADD, most) == ((AluOpcode.ADD, const(32767)),) * 3
+    assert immediate_steps(AluOpcode.ADD, least) == ((AluOpcode.ADD, const(-32768)),) * 3
+    assert immediate_steps(AluOpcode.ADD, 40000) == ((AluOpcode.ADD, const(32767)), (AluOpcode.ADD, const(7233)))
+    assert immediate_steps(AluOpcode.ADD, most + 1) is None
+    assert immediate_steps(AluOpcode.ADD, least - 1) is None
+
+
+def test_a_power_of_two_is_a_shift_and_a_negative_one_a_shift_and_a_sign() -> None:
+    sign = (AluOpcode.MUL, const(-1))
+    assert immediate_steps(AluOpcode.MUL, 1 << 15) == ((AluOpcode.SHR, const(-15)),)
+    assert immediate_steps(AluOpcode.MUL, -(1 << 16)) == ((AluOpcode.SHR, const(-16)), sign)
+    assert immediate_steps(AluOpcode.MUL, 1 << 31) == ((AluOpcode.SHR, const(-31)),)
+    assert immediate_steps(AluOpcode.MUL, (1 << 16) + 1) is None
+
+
+def test_an_element_is_filled_by_a_short_form_where_there_is_one() -> None:
+    clear, high = (AluOpcode.MUL, const(0)), (AluOpcode.ADD, const(32767))
+    assert filling_steps(const(0)) == (clear,)
+    assert filling_steps(const(5)) == (clear, (AluOpcode.ADD, const(5)))
+    assert filling_steps(const(3 * 32767)) == (clear, high, high, high)
+    assert [opcode for opcode, _ in filling_steps(const(1 << 20))] == [
+        AluOpcode.MUL, AluOpcode.ADD, AluOpcode.SHR, AluOpcode.ADD,
+    ]  # fmt: skip

@@ -193,3 +193,30 @@ def test_a_negative_shift_is_refused() -> None:
     )
     n = Var("n")
     assert "got one that may be" in refusal(elementwise(lambda x: x >> n, 8, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("fn", "expected"),
+    [
+        (lambda x, y: x + y, [(ADD, 0, 0)]),
+        (lambda x, y: y + x, [(ADD, 0, 0)]),
+        (lambda x, y: ops.min(y, x), [(MIN, 0, 0)]),
+        (
+            lambda x, y: x >> ops.max(ops.min(y, 31), 0),
+            [(MUL, 1, 0), (ADD, 0, 0), (MIN, 1, 31), (MAX, 1, 0), (SHR, 0, 0)],
+        ),
+        (lambda x, _: x + x, [(ADD, 0, 0)]),
+        (lambda x, _: x * x, [(MUL, 0, 0)]),
+        (lambda x, y: (x + 1) * y, [(ADD, 1, 1), (MUL, 0, 0)]),
+        (lambda x, y: y * (x + 1), [(ADD, 1, 1), (MUL, 0, 0)]),
+        (lambda _, y: (y + 1) * y, [(MUL, 1, 0), (ADD, 0, 0), (ADD, 1, 1), (MUL, 0, 0)]),
+        (lambda x, y: ops.max(x, y + 5), [(MUL, 1, 0), (ADD, 0, 0), (ADD, 1, 5), (MAX, 0, 0)]),
+        (lambda x, _: 7 - x, [(MUL, 1, -1), (ADD, 1, 7)]),
+        (lambda _, y: y << 2, [(MUL, 1, 0), (ADD, 0, 0), (SHR, 1, -2)]),
+        (lambda _x, _y: 9, [(MUL, 1, 0), (ADD, 1, 9)]),
+    ],
+)  # fmt: skip
+def test_an_expression_takes_no_more_operations_than_it_must(
+    fn: Callable[..., Expr], expected: list[tuple[int, int, int]]
+) -> None:
+    assert opcodes(elementwise(lambda x, y: convert(fn(x, y)), 8, 0, 0, 8)) == expected

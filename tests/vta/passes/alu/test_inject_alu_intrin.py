@@ -124,3 +124,16 @@ def test_a_copy_inside_an_alu_stage_is_refused() -> None:
         "env.alu on a stage that computes, not on one that copies or is tensorized, and inside of the loops in which "
         "its operands are loaded"
     )
+
+
+def test_temporaries_may_take_the_last_element() -> None:
+    acc = accumulator(DEFAULT.acc_depth - 1)
+    lowered = lower(acc, stage(elementwise(lambda x: ops.min(x, 40000), 8, 0, 0)(acc)))
+    assert isinstance(lowered.body, Allocate)
+    assert [int(extent) for extent in lowered.body.extents] == [DEFAULT.acc_depth * 16]
+
+
+def test_temporaries_come_after_an_element_of_which_a_part_is_in_use() -> None:
+    acc = buffer("acc", [8 * 16 + 1], "int32", ACC_SCOPE)
+    lowered = lower(acc, stage(elementwise(lambda x: ops.min(x, 40000), 8, 0, 0)(acc)))
+    assert kernels_of(lowered.body)[0].pushes[0][2] == 9

@@ -9,7 +9,23 @@ from tests.support.compiler.tir_build import buffer, function, loop, pragma, sto
 from vta import te
 from vta.passes.generic import bind_deep_expressions as module
 from vta.passes.generic.bind_deep_expressions import DEPTH, ExpressionSizeError, bind_deep_expressions
-from vta.tir.expr import Add, BufferLoad, Builtin, Call, Expr, IntImm, Let, StringImm, Var, const, same
+from vta.tir.expr import (
+    Add,
+    BufferLoad,
+    Builtin,
+    Call,
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Mod,
+    StringImm,
+    Var,
+    const,
+    same,
+)
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter.run import run_func
 from vta.tir.stmt import BufferStore, LetStmt, Stmt
@@ -151,3 +167,40 @@ def test_an_expression_of_as_many_operations_as_there_may_be_stays() -> None:
     body = store(B, value, 0)  # 4,095 operations
     assert bound(body).body is body
     assert bound(store(B, value + value, 0)).body is not body
+
+
+def harmless(terms: int) -> Expr:
+    """A sum that may be computed where nobody wants it."""
+    value: Expr = Var("n")
+    for number in range(1, terms):
+        value = Add(value, const(number))
+    return value
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_branch_that_harms_nobody_is_computed_before_the_condition(place: int) -> None:
+    for terms, kept in ((200, 0), (DEPTH // 2, None)):
+        branches = [const(7), const(8)]
+        branches[place - 1] = harmless(terms) if kept == 0 else A.load(0)
+        value = Call(A.dtype, Builtin.IF_THEN_ELSE, (A.load(0) > 2, *branches))
+        new = bind_deep_expressions(function(store(B, value, 0), A, B), VTAConfig()).body
+        assert isinstance(new, LetStmt) is (kept == 0)
+        assert not any(isinstance(node, Let) for node in walk(new))
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        (FloorDiv(Var("n"), const(1)), True),
+        (FloorDiv(Var("n"), const(0)), False),
+        (FloorMod(Var("n"), const(3)), True),
+        (Div(Var("n"), Var("m")), False),
+        (Mod(Var("n"), const(0)), False),
+        (Div(const(1.0, "float32"), const(0.0, "float32")), True),
+        (Add(Var("n"), const(1)), True),
+        (A.load(0), False),
+        (Call(A.dtype, Builtin.CALL_EXTERN, (StringImm("f"),)), False),
+    ],
+)
+def test_what_could_fail_or_do_something_is_not_harmless(node: Expr, expected: bool) -> None:
+    assert module._is_harmless(node) is expected

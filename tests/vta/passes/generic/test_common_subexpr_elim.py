@@ -145,3 +145,19 @@ def test_loops_without_common_expressions_stay_the_same_objects() -> None:
     i, j = Var("i"), Var("j")
     body = loop(i, 4, loop(j, i + 1, call("f", i * 16 + j)))
     assert after(body).body is body
+
+
+def test_what_alone_changes_of_a_loop_or_a_let_is_changed() -> None:
+    n, i, x = Var("n"), Var("i"), Var("x")
+    changed: list[Stmt] = [
+        loop(i, 4, call("f", i), low=n * 4),
+        loop(i, n * 4, call("f", i)),
+        loop(i, 4, call("f", i + n * 4)),
+        LetStmt(x, ops.max(n * 4, 1) - n, call("f", x)),
+        LetStmt(x, n, call("f", x, n * 4)),
+    ]
+    for stmt in changed:
+        lines = text(block(stmt, call("g", n * 4)))
+        assert lines[0] == "let cse_var_1 = (n*4)"
+        assert sum("n*4" in line for line in lines) == 1
+        assert sum("cse_var_1" in line for line in lines) == 3

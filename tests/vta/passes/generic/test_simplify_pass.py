@@ -69,3 +69,11 @@ def test_arguments_of_intrinsics_are_simplified() -> None:
     nodes = walk(simplified(loop(i, 4, call("f", pointer))))
     [access] = [n for n in nodes if isinstance(n, Call) and n.op is Builtin.ACCESS_PTR]
     require_equal(Evaluate(access.args[2]), Evaluate(i * 32))
+
+
+def test_a_thread_may_be_the_first_one_and_the_last_one() -> None:
+    v = Var("v")
+    for expr in (ops.max(v, 1), ops.min(v, 1)):
+        body = thread(v, 3, call("f", expr))
+        assert simplified(body) is body
+    require_equal(simplified(thread(v, 2, call("f", ops.min(v, 1), ops.max(v, 0)))), thread(v, 2, call("f", v, v)))

@@ -13,7 +13,7 @@ from vta.tir.expr import Builtin, Call, Expr, IntImm, Select, Var, const
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter.run import run_func
 from vta.tir.printer import to_text
-from vta.tir.stmt import For, ForKind, IfThenElse, Stmt
+from vta.tir.stmt import For, ForKind, IfThenElse, LetStmt, Stmt
 from vta.tir.structural import require_equal
 from vta.tir.traverse import walk
 from vta.tir.verify import verify
@@ -102,6 +102,8 @@ def untouched() -> dict[str, Stmt]:
         "the accelerator's work": loop(i, 16, when(ops.likely(i < 9), on(2, "gemm"))),
         "inside of the accelerator's work": on(2, loop(i, 16, when(ops.likely(i < 9), plain))),
         "an ALU stage": pragma("alu", loop(i, 16, when(ops.likely(i < 9), plain))),
+        "a let inside": loop(i, 16, LetStmt(j, A.load(0), when(ops.likely(i + j < 9), store(B, j, i)))),
+        "another type": loop(i, 16, when(ops.likely(i.astype("int8") + const(1, "int8") < const(9, "int8")), plain)),
         "a call": loop(i, 16, when(ops.likely(i < 9), call("f", i))),
         "a large body": loop(i, 16, when(ops.likely(i < 9), block(*[store(B, k, i + k) for k in range(400)]))),
         "no condition": loop(i, 16, plain),

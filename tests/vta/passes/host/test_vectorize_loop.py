@@ -7,6 +7,8 @@ import pytest
 
 from isa.config import VTAConfig
 from tests.support.compiler.tir_build import alloc, block, buffer, call, function, loop, on, pragma, store, when
+from vta.arith.simplify import Analyzer
+from vta.passes.host.lanes import lanes_are_private
 from vta.passes.host.vectorize_loop import vectorize_loop
 from vta.tir import ops
 from vta.tir.buffer import Buffer
@@ -101,6 +103,11 @@ GOOD: dict[str, Stmt] = {
     "several statements": block(store(A, B.load(i), i), store(C, A.load(i) + 1, i), store(A, C.load(i), i)),
     "a let": LetStmt(Var("x"), i * 2, store(A, i, i)),
     "a scalar let": LetStmt(Var("y"), B.load(0), store(A, i, i)),
+    "a constant minus the lane": store(A, 5 - i, i),
+    "sums and products of lanes": store(A, (i + i * 3) * 2 - (7 + i), i),
+    "a guarded read up to the last element": store(A, ops.if_then_else(B.load(i) > 2, B.load(i + N - 32), 0), i),
+    "a guarded division by a constant": store(A, ops.if_then_else(B.load(i) > 2, B.load(i) // 3, 0), i),
+    "two conditions": store(A, Select(ops.any(B.load(i) > 2, B.load(i + 128) > 3), i, 0), i),
     "a pragma": AttrStmt(None, "pragma_x", SCALE, store(A, i, i)),
     "a condition of the outside": when(B.load(0) > 0, store(A, i, i), store(A, i + 1, i)),
     "an assertion": AssertStmt(const(1, BOOL), "never", store(A, i, i)),
@@ -141,6 +148,12 @@ BAD: dict[str, Stmt] = {
     "a let of memory": LetStmt(x, B.load(i), store(A, x * x, i)),
     "a read that may be outside": store(A, ops.if_then_else(i < 4, B.load(i * 40), 0), i),
     "a division that may be by zero": store(A, ops.if_then_else((B.load(i) != 0).asexpr(), 100 // B.load(i), 0), i),
+    "a guarded read beyond the last element": store(
+        A, ops.if_then_else(i < 31, B.load(i + N - 31), 0), i
+    ),
+    "a guarded read before the first element": store(A, ops.if_then_else(i > 0, B.load(i - 1), 0), i),
+    "a second condition that reads beyond": store(A, Select(ops.all(i < 31, B.load(i + N - 31) > 0), i, 0), i),
+    "a second condition that may fail": store(A, Select(ops.any(B.load(i) == 0, 9 // B.load(i) > 0), i, 0), i),
     "a condition that guards a read": store(A, ops.if_then_else(ops.all(i < 4, B.load(i * 40) > 0), 1, 0), i),
     "a temporary": alloc(buffer("T", [4]), store(A, i, i)),
     "backwards": store(A, i, 31 - i),
@@ -188,3 +201,36 @@ def test_indices_of_64_bits_stay_ramps() -> None:
         return expr.astype("int64")
 
     assert text(loop(i, 4, store(A, i, wide(i) + 2), kind=VECTOR)) == "A[ramp(2i64, 1i64, 4)] = ramp(0, 1, 4)"
+
+
+def test_a_condition_of_no_lane_chooses_once_for_all() -> None:
+    body = loop(i, 16, store(A, Select(B.load(3) > 2, const(1), const(0)), i), kind=VECTOR)
+    assert text(body) == "A[ramp(0, 1, 16)] = broadcast(select((B[3] > 2), 1, 0), 16)"
+
+
+@pytest.mark.parametrize(
+    ("index", "extent", "low", "private"),
+    [
+        (i * 4 + j, 4, 0, True),
+        (i * 4 + j, 5, 0, False),
+        (i * 4 + j, 3, 1, True),
+        (i * 4 + j, 4, 1, False),
+        (i * 4 + j, 2, -1, False),
+        (i * 4 - j, 2, 0, False),
+        (i * 4 - j, 4, -3, True),
+        (i * 4 + j, n, 0, False),
+        (i * 4 + j * n, 4, 0, False),
+        (i * 4 + j * 32, n, 0, True),
+        (i * 4 + j * 16, 4, 0, False),
+        (i * 4 + j * 64, 9, 5, True),
+        (j * 4, 4, 0, False),
+        (0 - i, 4, 0, False),
+        (i * n, 4, 0, False),
+    ],
+)
+def test_lanes_are_private_where_loops_inside_stay_within_the_stride(
+    index: Expr, extent: int | Expr, low: int, private: bool
+) -> None:
+    around = loop(i, 8, loop(j, extent, store(A, 1, index), low=low))
+    assert lanes_are_private(around, 8, Analyzer()) is private
+    assert lanes_are_private(loop(i, 8, loop(j, extent, store(B, A.load(index), i), low=low)), 8, Analyzer())

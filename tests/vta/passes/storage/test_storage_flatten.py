@@ -9,7 +9,7 @@ import pytest
 from isa.config import VTAConfig
 from isa.origin import Origin
 from tests.support.compiler.te_programs import random_program, random_schedule
-from tests.support.compiler.tir_build import buffer, function, host_load, loop, realize, store, thread
+from tests.support.compiler.tir_build import alloc, buffer, function, host_load, loop, realize, store, thread
 from vta import te
 from vta.passes.storage.flat_buffer import FlattenError
 from vta.passes.storage.storage_flatten import storage_flatten
@@ -111,6 +111,14 @@ def test_parameters_are_one_dimensional_and_keep_their_declared_shape() -> None:
     assert [to_text(e) for e in func.buffer_map[handle].shape] == ["24"]
     assert func.declared[handle] is a
     assert stores(func.body) == ["A[23] = 5"]
+
+
+def test_an_allocation_that_a_person_wrote_gets_one_dimension() -> None:
+    memory, n = buffer("M", [4, 6], "int32", "local"), Var("n")
+    line = buffer("L", [n * 1 + 0], "int32", "local")
+    body = alloc(line, alloc(memory, store(memory, 1, 2, 3), store(line, 2, 5)))
+    assert allocations(flat(body)) == {"M": ["24"], "L": [to_text(line.shape[0])]}
+    assert stores(flat(body)) == ["M[15] = 1", "L[5] = 2"]
 
 
 def test_a_parameter_keeps_its_strides_and_offset() -> None:

@@ -188,6 +188,47 @@ def test_a_branch_keeps_memory_for_itself() -> None:
     assert sizes(storage_rewrite(function(body, out), CONFIG)) == {"a": 400}
 
 
+def accesses(func: PrimFunc) -> set[str]:
+    return {n.buffer.data.name for n in walk(func.body) if isinstance(n, BufferStore | BufferLoad)}
+
+
+def test_everything_in_one_place_is_a_view_of_it() -> None:
+    for scope in (ACC_SCOPE, "local"):
+        a, b = scratch("a", "b", size=64, dtype="int32", scope=scope)
+        func = storage_rewrite(function(nested([a, b], each(a, 1), each(b, 2))), CONFIG)
+        assert sizes(func) == {"a": 64}
+        assert accesses(func) == {"a"}
+
+
+@pytest.mark.parametrize(("large", "places"), [(160, 1), (161, 2)])
+@pytest.mark.parametrize("first", ["small", "large"])
+def test_memory_is_reused_up_to_sixteen_times_its_size(large: int, places: int, first: str) -> None:
+    small, big = scratch("s", size=10, scope="local")[0], scratch("b", size=large, scope="local")[0]
+    pair = (small, big) if first == "small" else (big, small)
+    func = storage_rewrite(function(block(*(alloc(m, each(m, 1)) for m in pair))), CONFIG)
+    assert len(allocations(func)) == places
+
+
+def test_two_results_of_one_statement_may_lie_over_its_operands_three_may_not() -> None:
+    for count, size in ((2, 2 * 64), (3, 6 * 64)):
+        sources = scratch(*"abc"[:count], size=64, dtype="int32", scope=ACC_SCOPE)
+        results = scratch(*"xyz"[:count], size=64, dtype="int32", scope=ACC_SCOPE)
+        j, out = Var("j"), buffer("out", [64])
+        steps = [store(r, s.load(j) + 1, j) for r, s in zip(results, sources, strict=True)]
+        body = nested([*sources, *results], *(each(s, 1) for s in sources), loop(j, 64, *steps), each(out, *results))
+        assert sum(sizes(storage_rewrite(function(body, out), CONFIG)).values()) == size
+
+
+def test_access_pointers_move_with_their_memory() -> None:
+    a, b = scratch("a", "b", size=64, dtype="int32", scope=ACC_SCOPE)
+    n = Var("n")
+    uses = [call("f", memory.access_ptr("rw", "int32", offset=n * 16), memory.load(0)) for memory in (a, b, a)]
+    func = storage_rewrite(function(nested([a, b], *uses)), CONFIG)
+    text = to_text(func.body).replace("n: int32", "n")
+    assert [text.count(f"a, {offset}") for offset in ("(n*16)", "((n*16) + 64)")] == [2, 1]
+    assert accesses(func) == {"a"}
+
+
 # --- limits ----------------------------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,7 @@
 """Places of one scratchpad one after the other, each at a whole element."""
 
+import re
+
 import pytest
 
 from isa.config import VTAConfig
@@ -67,3 +69,30 @@ def test_many_names_are_cut_short() -> None:
 def test_an_index_that_needs_more_than_32_bits_gets_them() -> None:
     assert index_constant(5).dtype == "int32"
     assert index_constant(1 << 31).dtype == DType("int64")
+
+
+def test_up_to_three_names_share_a_place_in_full_and_needs_are_counted_in_bytes() -> None:
+    config = VTAConfig()
+    shared = place("x", (config.acc_depth + 1) * 512)
+    shared.allocations += [alloc(buffer(n, [1], "int32", ACC_SCOPE), block()) for n in ("y", "z")]
+    with pytest.raises(CapacityError) as error:
+        check_capacity(lay_out([shared, place("w", 32)], config), config)
+    assert str(error.value) == (
+        "the function: memory 'local.acc_buffer' is too small for 'x/y/z' (2049 elements), 'w' (1 element): expected "
+        "at most 2048 elements (131072 bytes), got 2050 elements (131200 bytes); an element is 1x16 int32; use smaller "
+        "tiles or fewer virtual threads"
+    )
+
+
+def test_six_names_are_told_and_more_are_counted() -> None:
+    config = VTAConfig()
+    for count, end in ((6, "'m5' (2048 elements): "), (7, "'m5' (2048 elements) and 1 more: ")):
+        [merged] = lay_out([place(f"m{k}", config.acc_depth * 512) for k in range(count)], config)
+        with pytest.raises(CapacityError, match=re.escape(end)):
+            check_capacity([merged], config)
+
+
+def test_what_fills_a_memory_to_the_last_element_fits() -> None:
+    config = VTAConfig()
+    check_capacity(lay_out([place("a", config.acc_depth * 512 - 32), place("b", 0)], config), config)
+    assert index_constant((1 << 31) - 1).dtype == "int32"

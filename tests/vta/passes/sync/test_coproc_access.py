@@ -17,7 +17,7 @@ A, B = buffer("A", (64,)), buffer("B", (64,))
 
 def touched(node: Stmt | Expr, config: VTAConfig = CONFIGS["default"]) -> list[str]:
     """Kind, buffer and region of every access, as text."""
-    return [described(access) for access in accesses(node, config, coproc=True)]
+    return [described(access) for access in accesses(node, config)]
 
 
 def described(access: MemoryAccess) -> str:
@@ -75,8 +75,8 @@ def test_another_function_may_touch_anything_through_its_pointers() -> None:
 
 
 def test_conflicts_need_one_memory_and_a_write() -> None:
-    read, write = MemoryAccess(A.data, False, True), MemoryAccess(A.data, True, True)
-    other = MemoryAccess(B.data, True, True)
+    read, write = MemoryAccess(A.data, False), MemoryAccess(A.data, True)
+    other = MemoryAccess(B.data, True)
     assert read.conflicts(write)
     assert write.conflicts(read)
     assert write.conflicts(write)
@@ -86,7 +86,7 @@ def test_conflicts_need_one_memory_and_a_write() -> None:
 
 def test_a_region_is_relaxed_over_a_loop() -> None:
     i, j = Var("i", INT32), Var("j", INT32)
-    access = MemoryAccess(A.data, True, True, Interval(i * 4 + j, i * 4 + j + 1))
+    access = MemoryAccess(A.data, True, Interval(i * 4 + j, i * 4 + j + 1))
     assert described(relaxed(access, i, Interval(IntImm(0), IntImm(7)))) == "write A j..(j + 29)"
     assert described(relaxed(access, i, Interval())) == "write A anywhere"
 
