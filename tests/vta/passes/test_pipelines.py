@@ -113,3 +113,33 @@ def test_the_debug_flag_is_set_after_the_memory_of_threads_is_planned() -> None:
 
 def test_lowering_is_the_same_every_time() -> None:
     assert to_text(run(vector_add(), CONFIG)) == to_text(run(vector_add(), CONFIG))
+
+
+@pytest.mark.parametrize("phase", [-1, 4])
+def test_a_pass_for_a_phase_that_is_not_there_is_refused(phase: int) -> None:
+    def mine(func: PrimFunc, config: VTAConfig) -> PrimFunc:
+        return func
+
+    with pytest.raises(PassNameError) as error:
+        passes(added=[(phase, mine)])
+    assert str(error.value) == f"added pass 'mine': there are phases 0 to 3, not {phase}"
+
+
+def test_passes_of_the_users_stand_at_the_ends_of_their_phases() -> None:
+    def mine(func: PrimFunc, config: VTAConfig) -> PrimFunc:
+        return func
+
+    names = [[entry.name for entry in passes(added=[(phase, mine)])] for phase in range(4)]
+    before = [own[own.index("mine") - 1] for own in names[1:]]
+    assert names[0][0] == "mine"
+    assert before == ["EarlyRewrite", "InjectALUIntrin", "CPUAccessRewrite"]
+
+
+def test_a_pass_that_a_caller_does_not_want_is_left_out() -> None:
+    seen: list[str] = []
+
+    def wanted(name: str, func: PrimFunc) -> bool:
+        return name != "Simplify"
+
+    run(function(block()), CONFIG, before_each=wanted, after_each=lambda name, _: seen.append(name))
+    assert seen == [entry.name for entry in PIPELINE if entry.name != "Simplify"]

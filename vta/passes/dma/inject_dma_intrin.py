@@ -28,7 +28,7 @@ and where no data is left it writes the pads alone.
 
 The scopes of tensor intrinsics, each of which brings an axis of the accelerator, get the one that the copies use.
 
-Tests: tests/vta/passes/dma/test_inject_dma_intrin.py and the rest of tests/vta/passes/dma.
+Tests: tests/vta/passes/dma, and tests/vta/passes/test_pass_origins.py.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ After::
       uop_push(0, 0, access_ptr(acc), access_ptr(inp), access_ptr(wgt), 0, 0, 0)
     }
 
-Tests: tests/vta/passes/gemm/test_inject_conv2d_transpose_skip.py and the rest of tests/vta/passes/gemm.
+Tests: tests/vta/passes/gemm, and tests/vta/passes/test_pass_origins.py.
 """
 
 from collections.abc import Sequence

@@ -17,7 +17,8 @@ most n iterations.
 
 Loops without a constant extent, loops that would become more than 8192 stores and calls, and loops of ALU stages (whose
 iterations are steps of one micro-op kernel anyway) become ordinary loops. Variables that the body defines get a new one
-in each copy. Tests: tests/vta/passes/generic/test_clean_up.py.
+in each copy. Tests: tests/vta/passes/generic/test_clean_up.py and
+tests/vta/passes/generic/test_unroll_limits.py.
 """
 
 from dataclasses import dataclass, replace

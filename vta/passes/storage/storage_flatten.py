@@ -28,7 +28,7 @@ their elements in the buffers' own order. A pointer becomes an array of one dime
 
 Every store and call gets the origin that it has inherited so far, because later passes move statements around.
 
-Tests: tests/vta/passes/storage/test_storage_flatten.py and the rest of tests/vta/passes/storage.
+Tests: tests/vta/passes/storage, and tests/vta/passes/test_pass_origins.py.
 """
 
 from __future__ import annotations

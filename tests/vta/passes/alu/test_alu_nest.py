@@ -6,7 +6,9 @@ from tests.support.isa.alu_model import Kernel, kernels_of
 from vta.tir import ops
 from vta.tir.buffer import Buffer
 from vta.tir.expr import Var
-from vta.tir.stmt import LetStmt, Stmt
+from vta.tir.printer import to_text
+from vta.tir.stmt import IfThenElse, LetStmt, Stmt
+from vta.tir.traverse import walk
 
 
 def test_three_loops_that_do_not_fold_are_three_loops_of_the_kernel() -> None:
@@ -170,3 +172,27 @@ def test_an_access_between_elements_is_refused() -> None:
         "the function: ALU stage into 'acc': expected accesses to 'acc' at multiples of 16 numbers (1x16), got 24 for "
         "the first access; the last axes of every operand are BATCH and BLOCK_OUT"
     )
+
+
+def guards(stmt: Stmt) -> list[str]:
+    return [to_text(node.condition) for node in walk(stmt) if isinstance(node, IfThenElse)]
+
+
+def test_a_loop_that_may_not_run_is_guarded_and_one_that_does_is_not() -> None:
+    for low, count in ((0, 1), (1, 0), (-1, 1)):
+        acc = accumulator(32)
+        n, i, k = Var("n"), Var("i"), Var("k")
+        at = i * 16 + k
+        inner = stage(loop(i, n, loop(k, 16, store(acc, acc.load(at) + 1, at))))
+        lowered = check(acc, loop(n, 3, inner, low=low))
+        assert len(guards(lowered.body)) == count
+
+
+def test_a_clipped_loop_is_guarded_where_nothing_may_be_left() -> None:
+    for limit, count in ((1, 1), (3, 0)):
+        acc = accumulator(64)
+        n, i, k = Var("n"), Var("i"), Var("k")
+        at = i * 16 + k
+        update = loop(k, 16, store(acc, acc.load(at) + 1, at))
+        body = loop(n, 3, stage(loop(i, 8, when(ops.likely(i + n < limit), update))))
+        assert len(guards(check(acc, body).body)) == count

@@ -3,7 +3,7 @@
 import pytest
 
 from isa.config import VTAConfig
-from tests.support.compiler.tir_build import block, buffer, function, loop, pragma, store
+from tests.support.compiler.tir_build import block, buffer, function, loop, on, pragma, store
 from vta.passes.host.unroll_loop import unroll_loop
 from vta.tir.expr import Var
 from vta.tir.stmt import BufferStore, For, ForKind, Stmt
@@ -57,3 +57,35 @@ def test_small_loops_are_chosen_up_to_the_pragmas_number(most: int, written: boo
     body = loop(i, 12, block(store(A, 1, i), store(A, 2, i + 12)))
     after = unrolled(pragma("auto_unroll_max_step", body, value=most))
     assert (loops(after) == []) is written
+
+
+def nested(depth: int) -> Stmt:
+    """A loop of two iterations with ``depth`` loops of one in each other inside."""
+    i = Var("i")
+    body: Stmt = store(A, 1, i)
+    for _ in range(depth):
+        body = loop("j", 1, body)
+    return loop(i, 2, body)
+
+
+@pytest.mark.parametrize(
+    ("most", "inside", "written"), [(None, 8, True), (None, 9, False), (2, 2, True), (2, 3, False)]
+)
+def test_loops_are_chosen_up_to_a_depth(most: int | None, inside: int, written: bool) -> None:
+    body = nested(inside) if most is None else pragma("auto_unroll_max_depth", nested(inside), value=most)
+    after = unrolled(pragma("auto_unroll_max_step", body, value=16))
+    assert stores(after) == (2 if written else 1)
+
+
+@pytest.mark.parametrize(("extent", "written"), [(5, True), (6, False)])
+def test_short_loops_are_chosen_by_their_iterations(extent: int, written: bool) -> None:
+    body = loop("i", extent, *(store(A, 1, n) for n in range(9)))
+    after = unrolled(pragma("auto_unroll_max_extent", body, value=5))
+    assert (loops(after) == []) is written
+
+
+def test_nothing_is_chosen_without_a_pragma_or_beyond_it() -> None:
+    body = loop("i", 1, store(A, 1, 0))
+    assert unrolled(body) is body
+    chosen = pragma("auto_unroll_max_step", on(2, loop("i", 1, store(A, 1, 0))), value=8)
+    assert len(loops(unrolled(chosen))) == 1

@@ -88,6 +88,35 @@ def test_symbolic_ends_run_over_the_same_iterations_in_order(n: int, low: int) -
     np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.parametrize(("more", "split"), [(0, True), (1, False)])
+def test_a_loop_of_as_many_nodes_as_are_worth_it_is_split(more: int, split: bool) -> None:
+    i = Var("i")
+
+    def made(values: int) -> For:
+        return loop(i, 16, when(ops.likely(i < 9), block(store(B, sum([A.load(0)] * values, i), i), store(B, 1, 0))))
+
+    size, step = nodes(made(1)), nodes(made(2)) - nodes(made(1))
+    fits = made(1 + (1024 - size) // step)
+    assert 1024 - step < nodes(fits) <= 1024
+    body = made(1 + (1024 - size) // step + more)
+    assert (loop_partition(function(body, A, B), VTAConfig()).body is not body) is split
+
+
+def nodes(stmt: Stmt) -> int:
+    return sum(1 for _ in walk(stmt))
+
+
+def test_loops_are_split_three_deep() -> None:
+    variables = [Var(f"v{k}") for k in range(4)]
+    value = sum((ops.if_then_else(v < 1, 1, 0) for v in variables), start=const(0))
+    body: Stmt = store(B, value, 0)
+    for v in reversed(variables):
+        body = loop(v, 4, body)
+    found = partitioned(body, B).body
+    assert extents(found).count("0+4") == 8  # the fourth loop, in each of what the three around it became
+    assert len(conditions(found)) == 8
+
+
 def untouched() -> dict[str, Stmt]:
     i, j, n = Var("i"), Var("j"), Var("n")
     plain = store(B, A.load(i), i)

@@ -112,3 +112,33 @@ def test_br_095_a_kernel_of_the_accelerator_with_numpy_sizes_and_64_bit_indices(
     values = np.random.default_rng(9).integers(-50, 50, tuple(map(int, shape))).astype(np.int32)
     outcome = run_schedule(s, [x, out], [values], config)
     np.testing.assert_array_equal(outcome.output, (values[:, :2] + values[:, 1:]).astype(np.int8))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_an_index_that_was_narrower_keeps_its_value(dtype: str) -> None:
+    i = Var("i")
+    index = (i * 100).astype(dtype).astype("int64")
+    for place in (index % 64, index // 64 + 3):
+        body = loop(i, 9, store(A, i + 1, ops.max(place, wide(0))))
+        first, second = np.zeros(64, np.int32), np.zeros(64, np.int32)
+        run_func(function(body, A), [first])
+        run_func(function(narrowed(body), A), [second])
+        np.testing.assert_array_equal(first, second)
+
+
+def test_numbers_beyond_32_bits_stay_as_wide_as_they_are() -> None:
+    i = Var("i", INT64)
+    for number in ((1 << 31) - 1, 1 << 31, -(1 << 31), -(1 << 31) - 1, 1 << 40):
+        value = ((i + wide(number)) // wide(3)) % wide(1000)
+        body = long_loop(i, wide(9), store(A, value.astype("int32"), i))
+        result = np.zeros(64, np.int32)
+        run_func(function(narrowed(body), A), [result])
+        assert result[:9].tolist() == [(n + number) // 3 % 1000 for n in range(9)]
+
+
+def test_comparisons_of_what_was_widened_are_of_32_bits() -> None:
+    i = Var("i", INT64)
+    after = narrowed(long_loop(i, wide(9), when(i + wide(3) < wide(8), store(A, 1, i))))
+    assert wide_parts(after) == []
+    after = narrowed(long_loop(i, wide(9), when(i < wide(1 << 31), store(A, 1, i))))
+    assert wide_parts(after) != []

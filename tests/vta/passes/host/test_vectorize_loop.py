@@ -234,3 +234,19 @@ def test_lanes_are_private_where_loops_inside_stay_within_the_stride(
     around = loop(i, 8, loop(j, extent, store(A, 1, index), low=low))
     assert lanes_are_private(around, 8, Analyzer()) is private
     assert lanes_are_private(loop(i, 8, loop(j, extent, store(B, A.load(index), i), low=low)), 8, Analyzer())
+
+
+def test_a_condition_of_no_lane_may_guard_a_read() -> None:
+    body = store(A, Select(j > 2, B.load(i + j * 40), i), i)
+    after = vectorized(loop(j, 9, loop(i, 16, body, kind=VECTOR)))
+    assert loops(after.body) == [("j", ForKind.SERIAL)]
+    guarded = store(A, Select(i > 2, B.load(i + j * 40), i), i)
+    after = vectorized(loop(j, 9, loop(i, 16, guarded, kind=VECTOR)))
+    assert loops(after.body) == [("j", ForKind.SERIAL), ("i", ForKind.SERIAL)]
+
+
+def test_an_operation_on_what_is_the_same_for_all_lanes_is_done_once() -> None:
+    body = store(A, Let(x, B.load(0) + 1, x << 3) + i, i)
+    assert text(loop(i, 16, body, kind=VECTOR)) == (
+        "A[ramp(0, 1, 16)] = ramp(@tir.shift_left((B[0] + 1), 3, dtype=int32), 1, 16)"
+    )

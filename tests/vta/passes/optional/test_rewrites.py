@@ -4,7 +4,9 @@ import numpy as np
 
 import vta
 from isa.config import VTAConfig
+from tests.support.compiler.tir_build import AXIS
 from vta.build_module import build_generic
+from vta.passes.coproc_axis import uop_scope
 from vta.passes.optional.combine_context_call import combine_context_call
 from vta.passes.optional.inject_prefetch import inject_prefetch
 from vta.passes.optional.lower_intrin import lower_intrin
@@ -15,7 +17,7 @@ from vta.tir.calls import call_extern, call_intrin
 from vta.tir.expr import Builtin, Call, Expr, FloorDiv, FloorMod, IntImm, Range, Select, Var, const
 from vta.tir.func import PrimFunc
 from vta.tir.printer import to_text
-from vta.tir.stmt import Evaluate, Prefetch, seq
+from vta.tir.stmt import AttrKey, AttrStmt, Evaluate, LetStmt, Prefetch, seq
 from vta.tir.traverse import walk
 
 CONFIG = VTAConfig()
@@ -81,3 +83,22 @@ def test_prefetches_are_dropped() -> None:
     store = a.vstore([0], 1)
     func = PrimFunc([a], seq([Prefetch(a, (Range(const(0), const(4)),)), store]))  # type: ignore[arg-type]
     assert inject_prefetch(func, CONFIG).body is store
+
+
+def test_a_kernel_asks_for_a_context_of_its_own() -> None:
+    context = call_intrin("handle", "tir.tvm_thread_context", call_extern("handle", "devctx"))
+    kernel = uop_scope(AXIS, "push", Evaluate(call_extern("int32", "f", context)))
+    outside = AttrStmt(AXIS, "note", const(1), Evaluate(call_extern("int32", "g", context)))
+    func = combine_context_call(PrimFunc([], seq([kernel, outside])), CONFIG)  # type: ignore[arg-type]
+    [own] = [node for node in walk(func.body) if isinstance(node, AttrStmt) and node.key == AttrKey.COPROC_UOP_SCOPE]
+    assert isinstance(own.body, LetStmt)
+    assert isinstance(func.body, LetStmt)
+    assert sum(isinstance(node, LetStmt) for node in walk(func.body)) == 2
+
+
+def test_contexts_of_several_devices_have_variables_of_their_own() -> None:
+    contexts = [call_intrin("handle", "tir.tvm_thread_context", call_extern("handle", name)) for name in "abc"]
+    calls = [Evaluate(call_extern("int32", "f", context)) for context in (*contexts, *contexts)]
+    func = combine_context_call(PrimFunc([], seq(calls)), CONFIG)  # type: ignore[arg-type]
+    names = [node.var.name for node in walk(func.body) if isinstance(node, LetStmt)]
+    assert names == ["ctx_cache_", "ctx_cache_1", "ctx_cache_2"]

@@ -14,7 +14,7 @@ from vta.passes.storage.storage_rewrite import StorageError, rewrite_storage, st
 from vta.passes.storage.tagged_merge import CapacityError
 from vta.passes.vthread.inject_virtual_thread import VIRTUAL_THREADS
 from vta.tir.buffer import Buffer
-from vta.tir.expr import Add, BufferLoad, Expr, IntImm, Var, same
+from vta.tir.expr import Add, BufferLoad, Builtin, Call, Expr, IntImm, Var, same
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter.run import run_func
 from vta.tir.printer import to_text
@@ -198,6 +198,19 @@ def test_everything_in_one_place_is_a_view_of_it() -> None:
         func = storage_rewrite(function(nested([a, b], each(a, 1), each(b, 2))), CONFIG)
         assert sizes(func) == {"a": 64}
         assert accesses(func) == {"a"}
+    a, b = scratch("a", "b", size=64, dtype="int32", scope=ACC_SCOPE)
+    func = storage_rewrite(function(nested([a, b], each(a, 1), call("f", b.access_ptr("rw", "int32")))), CONFIG)
+    [pointer] = [n for n in walk(func.body) if isinstance(n, Call) and n.op is Builtin.ACCESS_PTR]
+    assert pointer.args[1] is a.data
+
+
+def test_a_buffer_that_has_a_place_for_itself_stays_the_same_object() -> None:
+    a, b = scratch("a", "b", size=64, dtype="int32", scope=ACC_SCOPE)
+    alone = storage_rewrite(function(nested([a], each(a, 1))), CONFIG)
+    assert [n.buffer for n in walk(alone.body) if isinstance(n, BufferStore)] == [a]
+    both = storage_rewrite(function(nested([a, b], each(a, 1), each(b, a), each(a, b))), CONFIG)
+    shapes = {tuple(n.buffer.shape) for n in walk(both.body) if isinstance(n, BufferStore | BufferLoad)}
+    assert shapes == {(IntImm(128),)}
 
 
 @pytest.mark.parametrize(("large", "places"), [(160, 1), (161, 2)])

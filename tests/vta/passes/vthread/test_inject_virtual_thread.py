@@ -422,3 +422,17 @@ def test_memory_for_all_threads_may_be_as_large_as_an_index_reaches() -> None:
         inject(thread("v", 64, alloc(buffer("m", [(1 << 31) // 64]), store(memory, 1, 0))))
     whole = buffer("m", [(1 << 31) - 1])
     inject(thread("v", 1, alloc(whole, store(whole, 1, 0))))
+
+
+@pytest.mark.parametrize(("tag", "size"), [("vthread", 4), ("cthread", 8)])
+def test_what_a_repeated_statement_only_reads_is_shared_by_vthreads(tag: str, size: int) -> None:
+    memory, out, v = buffer("M", [4], "int32", "local.x"), buffer("out", [64]), Var("v")
+    body = alloc(memory, store(out, memory.load(0), v))
+    assert sizes(inject(thread(v, 2, loop("i", v + 1, body), tag=tag), out)) == {"M": size}
+
+
+@pytest.mark.parametrize("tag", ["vthread", "cthread"])
+def test_what_a_repeated_statement_fills_is_each_threads_own(tag: str) -> None:
+    memory, out, v = buffer("M", [4], "int32", "local.x"), buffer("out", [64]), Var("v")
+    body = alloc(memory, store(memory, v, 0), store(out, memory.load(0), v))
+    assert sizes(inject(thread(v, 2, loop("i", v + 1, body), tag=tag), out)) == {"M": 8}
