@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from hw.sim.axi.native import write_axi_model
-from hw.sim.axi.state import BURSTS, STATE_BYTES, AxiFault, Channel, StateField
+from hw.sim.axi.state import BURSTS, STATE_BYTES, THRESHOLDS, AxiFault, Channel, StateField
 from hw.sim.errors import AxiError, SimulatorError
 from hw.sim.translate.layout import Slot
 from hw.sim.translate.text import Function
@@ -199,7 +199,7 @@ class AxiMemory:
         if seed is not None or not self._get(StateField.RANDOM):
             self._set(StateField.RANDOM, (self._seed * 0x9E3779B97F4A7C15 | 1) & (1 << 64) - 1)
         for channel in Channel:
-            self._set(StateField.THRESHOLDS + 8 * channel, self._stalls.get(channel, 0))
+            self._set(THRESHOLDS + 8 * channel, self._stalls.get(channel, 0))
 
     # ---- what happened
 

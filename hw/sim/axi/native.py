@@ -18,11 +18,14 @@ from hw.sim.axi.state import (
     COUNT,
     DATA,
     DUE,
+    HELD,
     ID,
     LAST,
     PAYLOAD_BYTES,
+    PAYLOADS,
     READS,
     STROBE,
+    THRESHOLDS,
     WRITES,
     AxiFault,
     AxiModel,
@@ -68,14 +71,14 @@ def _payload(model: AxiModel, channel: Channel) -> list[str]:
 def _check_stable(model: AxiModel, channel: Channel) -> None:
     """A VALID that was not answered must still be there with the same payload; keep this cycle's for the next."""
     fn, name = model.fn, channel.name.lower()
-    held = StateField.HELD + 8 * channel
+    held = HELD + 8 * channel
     valid, ready = model.flag(name + "valid"), model.flag(name + "ready")
     waiting = fn.op(f"icmp ne i64 {model.field(held)}, 0")
     waits = fn.op(f"and i1 {valid}, {fn.op(f'xor i1 {ready}, 1')}")
     either = fn.op(f"or i1 {waiting}, {waits}")
-    with fn.when(either, unlikely=True):
+    with fn.seldom(either):
         changed = fn.op(f"xor i1 {valid}, 1")
-        place = StateField.PAYLOADS + PAYLOAD_BYTES * channel
+        place = PAYLOADS + PAYLOAD_BYTES * channel
         for port in _payload(model, channel):
             width = model.slot(port).width
             size = slot_bytes(width)
@@ -87,7 +90,7 @@ def _check_stable(model: AxiModel, channel: Channel) -> None:
                 changed = fn.op(f"or i1 {changed}, {fn.op(f'icmp ne i{bits} {now}, {before}')}")
                 fn.do(f"store i{bits} {now}, ptr {kept}")
                 place += 8
-        with fn.when(fn.op(f"and i1 {waiting}, {changed}"), unlikely=True):
+        with fn.seldom(fn.op(f"and i1 {waiting}, {changed}")):
             address = "0" if channel is Channel.W else model.number(name + "addr")
             _fault(model, AxiFault.UNSTABLE, channel, address)
         model.set_field(held, fn.op(f"zext i1 {waits} to i64"))
@@ -167,7 +170,7 @@ def _legal(model: AxiModel, channel: Channel, address: str, start: str, span: st
     bad = "0"
     for condition in wrong.values():
         bad = fn.op(f"or i1 {bad}, {condition}")
-    with fn.when(bad, unlikely=True):
+    with fn.seldom(bad):
         for fault, condition in wrong.items():
             with fn.when(condition):
                 _fault(model, fault, channel, address)
@@ -208,7 +211,7 @@ def _drain(model: AxiModel) -> None:
     count = fn.op(f"load i64, ptr {model.part(head, COUNT)}")
     final = fn.op(f"icmp eq i64 {following}, {count}")
     last = fn.op(f"icmp ne i64 {fn.op(f'load i64, ptr {model.part(data, LAST)}')}, 0")
-    with fn.when(fn.op(f"xor i1 {final}, {last}"), unlikely=True):
+    with fn.seldom(fn.op(f"xor i1 {final}, {last}")):
         _fault(model, AxiFault.WRONG_LAST, Channel.W, here)
     with fn.when(final):
         answer = model.entry(ANSWERS, BURST_BYTES, BURSTS, model.field(StateField.ANSWER_TAIL))
@@ -296,7 +299,7 @@ def _show_read_beat(model: AxiModel, head: str) -> None:
 def _stalls(model: AxiModel) -> dict[Channel, str]:
     """Advance the random numbers, if there are stalls; return for each channel the i1 "it goes ahead"."""
     fn = model.fn
-    with fn.when(fn.op(f"icmp ne i64 {model.field(StateField.STALLS)}, 0"), unlikely=True):
+    with fn.seldom(fn.op(f"icmp ne i64 {model.field(StateField.STALLS)}, 0")):
         state = model.field(StateField.RANDOM)
         for kind, count in (("shl", 13), ("lshr", 7), ("shl", 17)):
             state = fn.op(f"xor i64 {state}, {fn.op(f'{kind} i64 {state}, {count}')}")
@@ -305,6 +308,6 @@ def _stalls(model: AxiModel) -> dict[Channel, str]:
     going = {}
     for channel in Channel:
         chance = fn.op(f"and i64 {fn.op(f'lshr i64 {state}, {12 * channel}')}, {mask(12)}")
-        threshold = model.field(StateField.THRESHOLDS + 8 * channel)
+        threshold = model.field(THRESHOLDS + 8 * channel)
         going[channel] = fn.op(f"icmp uge i64 {chance}, {threshold}")
     return going

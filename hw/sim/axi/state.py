@@ -21,12 +21,15 @@ __all__ = [
     "COUNT",
     "DATA",
     "DUE",
+    "HELD",
     "ID",
     "LAST",
+    "PAYLOADS",
     "PAYLOAD_BYTES",
     "READS",
     "STATE_BYTES",
     "STROBE",
+    "THRESHOLDS",
     "WRITES",
     "AxiFault",
     "AxiModel",
@@ -40,7 +43,13 @@ BURSTS = 64
 BEATS = 512
 """Write beats that wait for their address."""
 
-BURST_BYTES, BEAT_BYTES = 32, 80
+ADDRESS, COUNT, ID, DUE = range(0, 32, 8)
+"""Where a burst's words are in its entry of a ring."""
+
+DATA, STROBE, LAST = 0, 64, 72
+"""Where a beat's words are in its entry of a ring."""
+
+BURST_BYTES, BEAT_BYTES = DUE + 8, LAST + 8
 """Bytes of an entry of a ring."""
 
 
@@ -65,47 +74,58 @@ class AxiFault(enum.IntEnum):
     WRONG_LAST = 6
 
 
-class StateField(enum.IntEnum):
-    """Byte offsets of the model's state; every field is 64 bits."""
-
-    POINTER = 0
-    SIZE = 8
-    ORIGIN = 16
-    LATENCY = 24
-    LIMIT = 32
-    RANDOM = 40
-    STALLS = 48
-    THRESHOLDS = 56  # one for each channel, of 4096
-    NOW = 96
-    READ_BURSTS = 104
-    READ_BEATS = 112
-    WRITE_BURSTS = 120
-    WRITE_BEATS = 128
-    READ_HEAD = 136
-    READ_TAIL = 144
-    READ_BEAT = 152
-    WRITE_HEAD = 160
-    WRITE_TAIL = 168
-    WRITE_BEAT = 176
-    BEAT_HEAD = 184
-    BEAT_TAIL = 192
-    ANSWER_HEAD = 200
-    ANSWER_TAIL = 208
-    FAULT = 216
-    FAULT_CHANNEL = 224
-    FAULT_ADDRESS = 232
-    HELD = 240  # one for each channel: valid was high without ready
-    PAYLOADS = 320  # one of PAYLOAD_BYTES for each channel
-
-
 PAYLOAD_BYTES = 128
-READS = StateField.PAYLOADS + 5 * PAYLOAD_BYTES
+
+
+class StateField(enum.IntEnum):
+    """Byte offsets of what the model's state begins with; every field is 64 bits."""
+
+    @staticmethod
+    def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:  # noqa: ARG004  # enum's
+        """Return the place after the field before."""
+        return last_values[-1] + 8 if last_values else 0
+
+    POINTER = enum.auto()
+    SIZE = enum.auto()
+    ORIGIN = enum.auto()
+    LATENCY = enum.auto()
+    LIMIT = enum.auto()
+    RANDOM = enum.auto()
+    STALLS = enum.auto()
+    NOW = enum.auto()
+    READ_BURSTS = enum.auto()
+    READ_BEATS = enum.auto()
+    WRITE_BURSTS = enum.auto()
+    WRITE_BEATS = enum.auto()
+    READ_HEAD = enum.auto()
+    READ_TAIL = enum.auto()
+    READ_BEAT = enum.auto()
+    WRITE_HEAD = enum.auto()
+    WRITE_TAIL = enum.auto()
+    WRITE_BEAT = enum.auto()
+    BEAT_HEAD = enum.auto()
+    BEAT_TAIL = enum.auto()
+    ANSWER_HEAD = enum.auto()
+    ANSWER_TAIL = enum.auto()
+    FAULT = enum.auto()
+    FAULT_CHANNEL = enum.auto()
+    FAULT_ADDRESS = enum.auto()
+
+
+THRESHOLDS = 8 * len(StateField)
+"""The chance of a stall of each channel, of 4096."""
+
+HELD = THRESHOLDS + 8 * len(Channel)
+"""Of each channel, whether valid was high without ready."""
+
+PAYLOADS = HELD + 8 * len(Channel)
+"""Of each channel, ``PAYLOAD_BYTES`` that must stay."""
+
+READS = PAYLOADS + len(Channel) * PAYLOAD_BYTES
 WRITES = READS + BURSTS * BURST_BYTES
 ANSWERS = WRITES + BURSTS * BURST_BYTES
 BEAT_RING = ANSWERS + BURSTS * BURST_BYTES
 STATE_BYTES = BEAT_RING + BEATS * BEAT_BYTES
-ADDRESS, COUNT, ID, DUE = 0, 8, 16, 24
-DATA, STROBE, LAST = 0, 64, 72
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ class EventLog:
         for name in self._signals:
             if slots[name].width != 1:
                 raise SimulatorError(f"an event log has signals of 1 bit, and {name!r} has {slots[name].width}")
-        with fn.when(self._notes.enabled_in(fn, place), unlikely=True):
+        with fn.seldom(self._notes.enabled_in(fn, place)):
             word = "0"
             for number, name in enumerate(self._signals):
                 bit = fn.op(f"load i8, ptr {fn.at('%io', slots[name].offset)}")

@@ -65,7 +65,7 @@ class NoteBuffer:
             fn.do(f"store i64 {value}, ptr {entry}")
         following = fn.op(f"add i64 {count}, 1")
         fn.do(f"store i64 {following}, ptr {fn.at('%aux', begin + _COUNT)}")
-        with fn.when(fn.op(f"icmp eq i64 {following}, {_CAPACITY}"), unlikely=True):
+        with fn.seldom(fn.op(f"icmp eq i64 {following}, {_CAPACITY}")):
             fn.do(f"store i64 1, ptr {fn.at('%aux', STOP)}")
 
     # ---- Python

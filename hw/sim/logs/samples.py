@@ -87,7 +87,7 @@ class SampleLog:
                 raise SimulatorError(
                     f"a sample is taken when 1-bit signals are high, and {name!r} has {slots[name].width}"
                 )
-        with fn.when(self._notes.enabled_in(fn, place), unlikely=True):
+        with fn.seldom(self._notes.enabled_in(fn, place)):
             condition = self._all_high(fn, slots) if self._when else None
             if condition is not None:
                 with fn.when(condition):

@@ -129,7 +129,7 @@ class VcdLog:
         entry = _at(fn, base, fn.op(f"add i64 {fn.op(f'mul i64 {index}, {_ENTRY}')}, {_TABLE}"))
         source = _at(fn, "%io", _load(fn, entry, _PLACE))
         value = fn.op(f"and i64 {fn.op(f'load i64, ptr {source}, align 1')}, {_load(fn, entry, _ONES)}")
-        with fn.when(fn.op(f"icmp ne i64 {value}, {_load(fn, entry, _LAST)}"), unlikely=True):
+        with fn.seldom(fn.op(f"icmp ne i64 {value}, {_load(fn, entry, _LAST)}")):
             fn.do(f"store i64 {value}, ptr {_at(fn, entry, str(_LAST))}")
             used = fn.op(f"load i64, ptr {used_at}")
             change = _at(fn, base, used)
@@ -140,7 +140,7 @@ class VcdLog:
         fn.do(f"{following} = add i64 {index}, 1")
         fn.lines += [f"  br label %{head}", f"{done}:"]
         full = fn.op(f"icmp ugt i64 {fn.op(f'load i64, ptr {used_at}')}, {most}")
-        with fn.when(full, unlikely=True):
+        with fn.seldom(full):
             fn.do(f"store i64 1, ptr {fn.op(f'getelementptr i8, ptr %aux, i64 {STOP}')}")
 
     def start(self, design: "CompiledDesign", place: int) -> None:

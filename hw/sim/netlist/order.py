@@ -1,6 +1,6 @@
 """What has to be evaluated before what, bit by bit where cells depend on each other in a circle.
 
-Tests: ``tests/hw/sim/netlist/test_order.py``.
+Tests: ``tests/hw/sim/netlist``, ``tests/hw/sim/test_random_designs.py``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -3,7 +3,7 @@
 What ends somewhere (registers, outputs, memory writes: sinks) is grouped by block of the design, so that a partition
 sleeps when its block does. A step that only one group needs belongs to it; wide values then hardly ever pass between
 functions. The others are shared: they come first, again grouped by block as far as their order allows.
-Tests: ``tests/hw/sim/netlist/test_partitions.py``.
+Tests: ``tests/hw/sim/netlist``, ``tests/hw/sim/test_random_designs.py``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """What is evaluated in which order and in which function, who reads what, and how wide values are cut.
 
 ``Plan.partitions`` first settle the design, then (from ``edge_from`` on) do what the clock's edge does to memories.
-Tests: ``tests/hw/sim/netlist/test_partitions.py``.
+Tests: ``tests/hw/sim/netlist``, ``tests/hw/sim/test_random_designs.py``.
 """
 
 import string

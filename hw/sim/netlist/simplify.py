@@ -2,7 +2,8 @@
 
 Amaranth copies expressions when it lowers them: ``x.replicate(32)`` of an expression becomes 32 equal cells. Joined,
 they are again one bit that is repeated, for which there is a much better translation. Cells keep their numbers; those
-that nothing reads any more are never translated. Tests: ``tests/hw/sim/netlist/test_simplify.py``.
+that nothing reads any more are never translated. Tests: ``tests/hw/sim/netlist``,
+``tests/hw/sim/test_random_designs.py``.
 """
 
 from dataclasses import replace

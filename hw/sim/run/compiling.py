@@ -1,4 +1,4 @@
-"""The front door: an Amaranth component in, a running simulation out. Tests: ``tests/hw/sim/run/test_compiling.py``."""
+"""The front door: an Amaranth component in, a running simulation out. Tests: ``tests/hw/sim/run``."""
 
 import difflib
 import logging

@@ -1,4 +1,4 @@
-"""A running simulation: poke, step, peek, memories, snapshots. Tests: ``tests/hw/sim/run/test_design.py``."""
+"""A running simulation: poke, step, peek, memories, snapshots. Tests: ``tests/hw/sim/run``."""
 
 import ctypes
 import difflib

@@ -3,7 +3,7 @@
 A cycle: partitions whose inputs have changed settle the design; those that write memories act if they are awake; hooks
 run; the next values of the registers of every partition that ran become current, which wakes their readers for the
 next cycle. Whoever enters the code wakes everybody, so state may be changed freely in between.
-Tests: ``tests/hw/sim/run/test_design.py``.
+Tests: ``tests/hw/sim/run``, ``tests/hw/sim/logs``.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

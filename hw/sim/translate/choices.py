@@ -1,6 +1,6 @@
 """LLVM code of the other combinational cells: choices, assignments, parts, asynchronous reads.
 
-Tests: ``tests/hw/sim/translate/test_choices.py``, ``tests/hw/sim/test_random_designs.py``.
+Tests: ``tests/hw/sim/translate``, ``tests/hw/sim/test_random_designs.py``.
 """
 
 from bisect import bisect_left

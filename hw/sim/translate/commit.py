@@ -1,6 +1,6 @@
 """LLVM code that makes next values current and tells which partitions must run because of what changed.
 
-Tests: ``tests/hw/sim/test_random_designs.py``.
+Tests: ``tests/hw/sim/test_random_designs.py``, ``tests/hw/sim/run``.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """LLVM code of what the clock's edge does: registers, synchronous reads, memory writes.
 
 Registers go from ``%cur`` to ``%nxt``, so their order does not matter; memory rows are read before any is written.
-Tests: ``tests/hw/sim/test_random_designs.py``.
+Tests: ``tests/hw/sim/translate``, ``tests/hw/sim/test_random_designs.py``.
 """
 
 from collections.abc import Iterator

@@ -63,7 +63,7 @@ def emit_effect(words: Words, cell: n.Print | n.Property, number: int, records: 
         happens = test if cell.kind == "cover" else fn.op(f"xor i1 {test}, 1")
         active = fn.op(f"and i1 {active}, {happens}")
     fn.wake(active, {fn.number})
-    with fn.when(active, unlikely=True):
+    with fn.seldom(active):
         used = fn.op(f"load i64, ptr {fn.at('%aux', EVENT_BYTES)}")
         record = fn.op(f"getelementptr i8, ptr {fn.at('%aux', records)}, i64 {used}")
         fn.do(f"store i64 {number}, ptr {record}")

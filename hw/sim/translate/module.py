@@ -1,7 +1,7 @@
 """From a netlist to the text of an LLVM module and the map of its memory.
 
 The work is in functions, one for each partition of the plan; a value that one needs from an earlier one passes through
-``io``. Tests: ``tests/hw/sim/test_random_designs.py``.
+``io``. Tests: ``tests/hw/sim/test_random_designs.py``, ``tests/hw/sim/run``.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,8 @@
 
 Division floors and gives zero for a zero divisor; the remainder has the divisor's sign. Operands of sums and products
 arrive extended (Amaranth widens them so that nothing overflows), which is seen here so that the sum keeps its form
-without masking. Tests: ``tests/hw/sim/translate/test_operators.py``.
+without masking. Tests: ``tests/hw/sim/translate``,
+``tests/hw/sim/test_random_designs.py``.
 """
 
 from hw.sim.netlist import cells as n

@@ -1,11 +1,11 @@
 """The text of one LLVM function while it is written, and the integer types that hold values.
 
-Tests: ``tests/hw/sim/translate/test_text.py``, ``tests/hw/sim/test_random_designs.py``.
+Tests: ``tests/hw/sim/translate``, ``tests/hw/sim/test_random_designs.py``.
 """
 
 import enum
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 __all__ = ["FUNCTION_SIGNATURE", "MASK", "Form", "Function", "container", "mask", "slot_bytes"]
 
@@ -116,11 +116,17 @@ class Function:
         self._scopes[-1][key] = name
         return name
 
-    @contextmanager
-    def when(self, condition: str, *, unlikely: bool = False) -> Iterator[None]:
+    def when(self, condition: str) -> AbstractContextManager[None]:
         """Put what is appended within into a block that runs if the i1 ``condition`` holds."""
+        return self._block(condition, "")
+
+    def seldom(self, condition: str) -> AbstractContextManager[None]:
+        """Do as ``when`` does, for a condition that hardly ever holds: LLVM keeps the block out of the way."""
+        return self._block(condition, ", !prof !0")
+
+    @contextmanager
+    def _block(self, condition: str, weights: str) -> Iterator[None]:
         then, after = self.fresh("then"), self.fresh("after")
-        weights = ", !prof !0" if unlikely else ""
         self.do(f"br i1 {condition}, label %{then}, label %{after}{weights}")
         self.lines.append(f"{then}:")
         self._scopes.append({})

@@ -2,7 +2,7 @@
 
 A value of up to 64 bits is held in an integer of 1, 8, 16, 32 or 64 bits; a ``Form`` says what is above it. Keeping to
 such types, and tracking forms, gives LLVM code that it vectorises well and compiles fast. Wider values are pieces.
-Tests: ``tests/hw/sim/test_random_designs.py``.
+Tests: ``tests/hw/sim/translate``, ``tests/hw/sim/test_random_designs.py``.
 """
 
 from bisect import bisect_right
