@@ -18,6 +18,7 @@ from vta.pass_objects import function_of
 from vta.passes import pipelines
 from vta.passes.host.skip_assert import skip_assert
 from vta.passes.pipelines import PassScope
+from vta.processor import processor_of
 from vta.target import Target, TargetError
 from vta.te.lowering.lower import Argument, schedule_to_func
 from vta.tir.buffer import Buffer
@@ -211,7 +212,13 @@ def _build(
     host = target.host or (Target("llvm") if target.is_accelerator else target)
     code_target = _code_target(host)
     functions = list(module.functions.values())
-    program = emit_host(functions, module.config, triple=code_target.triple, on_device=target.is_accelerator)
+    program = emit_host(
+        functions,
+        module.config,
+        triple=code_target.triple,
+        on_device=target.is_accelerator,
+        contracts=host.contracts and processor_of(host).fuses,
+    )
     return Module.compile(program, code_target)
 
 

@@ -26,7 +26,12 @@ _DEFAULT_KEYS: Mapping[str, tuple[str, ...]] = {
 }
 """The kinds of target, with the keys that each has by default."""
 
-_ATTRIBUTES = ("device", "keys", "model", "libs", "tag", "mtriple", "mcpu", "mattr", "mabi", "mfloat-abi", "num-cores")
+_FLAGS = ("fast-math-contract",)
+"""Options that are on or off, and may stand without a value."""
+
+_ATTRIBUTES = (
+    "device", "keys", "model", "libs", "tag", "mtriple", "mcpu", "mattr", "mabi", "mfloat-abi", "num-cores", *_FLAGS,
+)  # fmt: skip
 
 
 class TargetKind(str):
@@ -77,6 +82,11 @@ class Target:
     def mcpu(self) -> str:
         """The value of ``-mcpu``, empty without one."""
         return self.attrs.get("mcpu", "")
+
+    @property
+    def contracts(self) -> bool:
+        """Whether ``a * b + c`` of floats may be rounded once (``-fast-math-contract``)."""
+        return self.attrs.get("fast-math-contract", "0") in ("1", "True", "true")
 
     @property
     def is_accelerator(self) -> bool:
@@ -134,6 +144,8 @@ def _parse(target: "str | Mapping[str, object] | Target") -> dict[str, object]:
 
 def _option(word: str, target: str) -> tuple[str, str]:
     key, equals, value = word.lstrip("-").partition("=")
+    if key in _FLAGS and not equals:
+        equals, value = "=", "1"
     if not word.startswith("-") or not equals:
         raise TargetError(f"target {target!r}: expected options like -model=NAME, found {word!r}")
     if key not in _ATTRIBUTES:

@@ -227,7 +227,6 @@ NOTES: Mapping[str, str] = {
     "tvm.topi.argsort": "stable; no `valid_count`",
     "tvm.topi.einsum": "no ellipsis",
     "tvm.topi.unique": "its result has a size that only the data says",
-    "tvm.topi.reinterpret": "no intrinsic reads bits as another type",
     "tvm.topi.nn.sparse_dense": "its loops have lengths that only the data says",
     "tvm.topi.gather_nd": "coordinates are limited to the tensor",
     "tvm.topi.scatter": "an index outside of the tensor ends the call with an error",

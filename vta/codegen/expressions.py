@@ -119,9 +119,38 @@ def _emit_load(scope: FunctionScope, load: BufferLoad) -> Value:
 
 def first_neighbour(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr | None:
     """Return the offset of the first of a vector of elements that lie side by side, None if they do not."""
-    match buffer.offset_of(indices):
-        case Ramp(base=base, stride=IntImm(value=1)):
+    match _as_ramp(buffer.offset_of(indices)):
+        case base, IntImm(value=1):
             return base
+        case _:
+            return None
+
+
+@deep
+def _as_ramp(offset: Expr) -> tuple[Expr, Expr] | None:
+    """Return base and stride of an index that grows evenly from lane to lane, None if that does not show."""
+    match offset:
+        case Ramp(base=base, stride=stride):
+            return base, stride
+        case Add(a=a, b=b):
+            for grows, rests in ((a, b), (b, a)):
+                inner, more = _as_ramp(grows), _same_in_all(rests)
+                if inner is not None and more is not None:
+                    return inner[0] + more, inner[1]
+            return None
+        case _:
+            return None
+
+
+@deep
+def _same_in_all(value: Expr) -> Expr | None:
+    """Return what every lane of a vector is, None if that does not show."""
+    match value:
+        case Broadcast(value=scalar):
+            return scalar
+        case Add(a=a, b=b) | Mul(a=a, b=b):
+            first, second = _same_in_all(a), _same_in_all(b)
+            return None if first is None or second is None else type(value)(first, second)
         case _:
             return None
 
@@ -145,6 +174,14 @@ def emit_offset(scope: FunctionScope, buffer: Buffer, offset: Expr) -> tuple[Val
 def _emit_binary(scope: FunctionScope, expr: Binary) -> Value:
     dtype, builder = expr.dtype, scope.builder
     register_type(dtype)
+    if scope.unit.contracts and dtype.is_float and dtype.bits >= _LEAST_FUSED_BITS:
+        match expr:
+            case Add(a=Mul(a=x, b=y), b=z) | Add(a=z, b=Mul(a=x, b=y)):
+                return _fused(scope, x, y, emit_expr(scope, z))
+            case Sub(a=Mul(a=x, b=y), b=z):
+                return _fused(scope, x, y, builder.fneg(emit_expr(scope, z)))
+            case _:
+                pass
     a, b = emit_expr(scope, expr.a), emit_expr(scope, expr.b)
     match expr:
         case Add():
@@ -165,6 +202,15 @@ def _emit_binary(scope: FunctionScope, expr: Binary) -> Value:
             return arithmetic.remainder(builder, dtype, a, b, floor=isinstance(expr, FloorMod))
         case _:
             raise CodegenError(f"{scope.where}: {type(expr).__name__} has no host code")
+
+
+_LEAST_FUSED_BITS = 32
+
+
+def _fused(scope: FunctionScope, x: Expr, y: Expr, addend: Value) -> Value:
+    """Return ``x * y + addend``, rounded once."""
+    operands = [emit_expr(scope, x), emit_expr(scope, y), addend]
+    return arithmetic.float_intrinsic(scope.builder, "llvm.fma", x.dtype, operands)
 
 
 def _check_divisor(scope: FunctionScope, expr: Binary, divisor: Value) -> None:
@@ -262,6 +308,8 @@ def _emit_call(scope: FunctionScope, expr: Call) -> Value:
             return scope.builder.fcmp_unordered("uno", value, value)
         case Builtin.POPCOUNT, (a,):
             return scope.builder.ctpop(emit_expr(scope, a))
+        case Builtin.REINTERPRET, (a,):
+            return scope.builder.bitcast(emit_expr(scope, a), register_type(expr.dtype))
         case Builtin.CLZ, (a,):
             return scope.builder.ctlz(emit_expr(scope, a), ir.Constant(ir.IntType(1), 0))
         case Builtin.THREAD_CONTEXT | Builtin.COMMAND_HANDLE, _:

@@ -53,14 +53,16 @@ def emit_host(
     triple: str = "",
     on_device: bool = False,
     least_parallel_work: int = LEAST_PARALLEL_WORK,
+    contracts: bool = False,
 ) -> HostProgram:
     """Write ``functions`` as one LLVM module for the machine ``triple`` (empty: this computer's).
 
     ``on_device``: they work on arrays in device memory even if they ask nothing of the accelerator. A parallel loop of
-    less than ``least_parallel_work`` runs in order. Raises ``CodegenError`` naming function, stage and line.
+    less than ``least_parallel_work`` runs in order. ``contracts``: products of floats to which something is added are
+    not rounded by themselves. Raises ``CodegenError`` naming function, stage and line.
     """
     triple = triple or host_triple()
-    unit = Unit("vta_host", least_parallel_work)
+    unit = Unit("vta_host", least_parallel_work=least_parallel_work, contracts=contracts)
     unit.module.triple = triple
     infos: list[FunctionInfo] = []
     for function in functions:

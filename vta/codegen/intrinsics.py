@@ -4,6 +4,7 @@ Tests: tests/vta/codegen/test_host_math.py.
 """
 
 from vta.codegen.arithmetic import float_intrinsic
+from vta.codegen.exponential import emit_exp
 from vta.codegen.llvm_types import CodegenError, Value, constant, register_type
 from vta.codegen.runtime_calls import Signature
 from vta.codegen.scope import FunctionScope
@@ -61,6 +62,8 @@ def emit_math(scope: FunctionScope, op: Builtin, dtype: DType, arguments: list[V
     match op:
         case Builtin.SIGMOID:
             return _emit_sigmoid(scope, dtype, arguments[0])
+        case Builtin.EXP if dtype.bits == 32:
+            return emit_exp(scope.builder, dtype, arguments[0])
         case _ if op in _LLVM:
             return float_intrinsic(scope.builder, _LLVM[op], dtype, arguments)
         case _ if op in _C_LIBRARY:
@@ -86,5 +89,5 @@ def _emit_c_function(scope: FunctionScope, name: str, dtype: DType, arguments: l
 
 def _emit_sigmoid(scope: FunctionScope, dtype: DType, argument: Value) -> Value:
     one = constant(dtype, 1.0)
-    power = float_intrinsic(scope.builder, "llvm.exp", dtype, [scope.builder.fneg(argument)])
+    power = emit_math(scope, Builtin.EXP, dtype, [scope.builder.fneg(argument)])
     return scope.builder.fdiv(one, scope.builder.fadd(one, power))

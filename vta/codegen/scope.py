@@ -23,12 +23,14 @@ ORIGIN_SYMBOL = "__vta_origin"
 class Unit:
     """One LLVM module being written, with the tables that its metadata will hold.
 
-    ``least_parallel_work``: nodes that a parallel loop computes, from which it is given to the pool of threads.
+    ``least_parallel_work``: nodes that a parallel loop computes, from which it is given to the pool of threads;
+    ``contracts``: products of floats to which something is added are not rounded by themselves.
     """
 
-    def __init__(self, name: str, least_parallel_work: int) -> None:
+    def __init__(self, name: str, *, least_parallel_work: int, contracts: bool) -> None:
         self.module = ir.Module(name)
         self.least_parallel_work = least_parallel_work
+        self.contracts = contracts
         self.origins: list[Origin] = []
         self.messages: list[str] = []
         self._origin_index: dict[Origin, int] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from vta.tir.dtype import BOOL, FLOAT32
+from vta.tir.dtype import BOOL, FLOAT32, DType
 from vta.tir.expr import Builtin, Call, Equality, Expr, ExprError, ExprLike, IntImm, binary, const, convert, match_types
 from vta.tir.expr.arithmetic import EQ, And, Div
 from vta.tir.ops import abs as absolute
@@ -16,7 +16,7 @@ from vta.tir.ops import power, sqrt
 __all__ = [
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "clz", "copysign", "cos", "cosh", "erf", "exp2",
     "exp10", "fmod", "hypot", "isfinite", "isinf", "isnan", "log1p", "log2", "log10", "nearbyint", "nextafter",
-    "popcount", "q_multiply_shift", "rsqrt", "sin", "sinh", "tan",
+    "popcount", "q_multiply_shift", "reinterpret", "rsqrt", "sin", "sinh", "tan",
 ]  # fmt: skip
 
 
@@ -199,6 +199,16 @@ def clz(x: ExprLike) -> Expr:
     if not value.dtype.is_int:
         raise ExprError(f"tir.clz needs an integer, not {value.dtype}")
     return Call(value.dtype, Builtin.CLZ, (value,))
+
+
+def reinterpret(dtype: str, value: ExprLike) -> Expr:
+    """Return the bits of ``value`` as a ``dtype``, which has as many; the first lanes are the low bits."""
+    source, target = convert(value), DType(dtype)
+    sizes = [kind.lanes * kind.bits for kind in (source.dtype, target)]
+    numbers = all((kind.is_int or kind.is_float) and kind.bits % 8 == 0 for kind in (source.dtype, target))
+    if not numbers or sizes[0] != sizes[1]:
+        raise ExprError(f"tir.reinterpret: the bits of {source.dtype} are not those of {target}")
+    return Call(target, Builtin.REINTERPRET, (source,))
 
 
 def q_multiply_shift(x: ExprLike, y: ExprLike, q: ExprLike, s: ExprLike) -> Expr:

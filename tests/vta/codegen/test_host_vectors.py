@@ -224,3 +224,19 @@ def test_the_guarded_tail_of_a_split_leaves_the_others_in_vectors() -> None:
     lanes_of_stores = [node.value.dtype.lanes for node in walk(func.body) if isinstance(node, BufferStore)]
     assert lanes_of_stores == [32, 1000 % 32]
     assert not any(isinstance(node, IfThenElse) for node in walk(func.body))
+
+
+def test_neighbours_are_one_access_also_where_their_index_is_a_sum() -> None:
+    x, z = decl_buffer((4, 64), "int32", "x"), decl_buffer((64,), "int32", "z")
+    row, ones = Var("row"), Ramp(IntImm(0), IntImm(1), 16)
+    start = Broadcast(row * 3, 16)
+    load = BufferLoad(x, (Broadcast(IntImm(2), 16), start + ones + Broadcast(IntImm(1), 16)))
+    hx, hz = (Var(name, HANDLE) for name in "xz")
+    func = PrimFunc("f", (hx, hz, row), BufferStore(z, load, (ones + start,)), {hx: x, hz: z})
+    source = emit_host([func], VTAConfig()).source
+    assert source.count("load <16 x i32>") == source.count("store <16 x i32>") == 1
+    given, found = np.arange(256, dtype=np.int32).reshape(4, 64), np.zeros(64, np.int32)
+    assert call_host(func, given, found, 5) is None
+    expected = np.zeros(64, np.int32)
+    expected[15:31] = given[2, 16:32]
+    np.testing.assert_array_equal(found, expected)

@@ -10,8 +10,10 @@ import vta
 from vta import te
 from vta.build_module import build_generic, lower_generic
 from vta.tir import math_ops
-from vta.tir.expr import Expr, ExprError, Var
-from vta.tir.interpreter.run import run_func
+from vta.tir.buffer import Buffer
+from vta.tir.expr import Expr, ExprError, Var, const
+from vta.tir.interpreter.run import InterpreterError, run_func
+from vta.tir.stmt import BufferStore, Stmt
 
 SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 2.5]
 _ONE: dict[str, Callable[..., np.ndarray]] = {
@@ -89,6 +91,30 @@ def test_zero_bits_before_the_first_one_are_counted() -> None:
             assert got.tolist() == [bits - int(v).bit_length() for v in values]
 
 
+@pytest.mark.parametrize(
+    ("source", "target"), [("float32", "int32"), ("float64", "uint64"), ("int8", "uint8"), ("uint32", "float32")]
+)
+def test_bits_are_read_as_another_type(source: str, target: str) -> None:
+    values = np.array([0, 1, 3, 100, 127, 2, 5, 66], source)
+    for [got] in both([lambda x: math_ops.reinterpret(target, x)], values):
+        np.testing.assert_array_equal(got, values.view(target))
+
+
+def test_bits_of_four_bytes_are_one_word_in_compiled_code_alone() -> None:
+    data = te.placeholder((8,), "uint8", "data")
+
+    def generated(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
+        return BufferStore(outs[0], math_ops.reinterpret("int32", ins[0].vload([4], "uint8x4")), (const(0),))
+
+    word = te.extern((1,), [data], generated, dtype="int32", name="word")
+    s, given, found = te.create_schedule(word.op), np.arange(250, 258).astype(np.uint8), np.zeros(1, np.int32)
+    build_generic(s, [data, word])(given, found)
+    assert found.tolist() == given[4:].view(np.int32).tolist()
+    with pytest.raises(InterpreterError) as error:
+        run_func(lower_generic(s, [data, word])["main"], [given, found])
+    assert str(error.value) == "cannot run tir.reinterpret of uint8x4 as int32: lanes of another size"
+
+
 def test_fixed_point_products_are_rounded_half_up() -> None:
     values = np.array([0, 1, -1, 3, -3, 1000, -1001, 2**30, -(2**30)], np.int32)
     for factor, fraction, shift in ((1 << 30, 31, 0), (1 << 30, 31, 1), (3 << 28, 31, -2), (5, 2, 3)):
@@ -109,6 +135,10 @@ def test_what_is_no_float_is_refused() -> None:
     with pytest.raises(ExprError) as error:
         math_ops.popcount(Var("x", "float32"))
     assert str(error.value) == "tir.popcount needs an integer, not float32"
+    for dtype, value in (("int64", Var("n")), ("bool", Var("b", "int8")), ("int32", Var("h", "handle"))):
+        with pytest.raises(ExprError) as error:
+            math_ops.reinterpret(dtype, value)
+        assert str(error.value) == f"tir.reinterpret: the bits of {value.dtype} are not those of {dtype}"
     with pytest.raises(ExprError) as error:
         math_ops.clz(Var("x", "float32"))
     assert str(error.value) == "tir.clz needs an integer, not float32"

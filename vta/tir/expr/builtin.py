@@ -88,6 +88,7 @@ class Builtin(StrEnum):
     ISNAN = "tir.isnan", _LANEWISE
     POPCOUNT = "tir.popcount", _LANEWISE
     CLZ = "tir.clz", _LANEWISE
+    REINTERPRET = "tir.reinterpret", _LANEWISE
     COMMAND_HANDLE = "tir.vta.command_handle", _PURE
     UOP_PUSH = "tir.vta.uop_push", _ORDERED
     COPROC_SYNC = "tir.vta.coproc_sync", _ORDERED

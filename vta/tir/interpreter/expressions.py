@@ -100,6 +100,11 @@ _FLOAT_CALLS = {
 }  # fmt: skip
 _BITWISE = {Builtin.BITWISE_AND: "&", Builtin.BITWISE_OR: "|", Builtin.BITWISE_XOR: "^"}
 _TRUTH = (0, 1)
+_FORMATS = {
+    "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q", "uint64": "Q",
+    "float16": "e", "float32": "f", "float64": "d",
+}  # fmt: skip
+"""How ``struct`` writes numbers of a type."""
 
 
 def lane(expr: Expr, number: int) -> Expr:
@@ -311,6 +316,8 @@ class ExprWriter:
                 bits = expr.dtype.bits
                 text = self.write(expr.args[0]).text
                 return Code(f"({bits} - ({text} & {(1 << bits) - 1}).bit_length())", 0, bits)
+            case Builtin.REINTERPRET:
+                return self._reinterpret(expr.args[0], expr.dtype)
             case Builtin.NEXTAFTER if expr.dtype.bits != 64:
                 args = ", ".join(self.write(arg).text for arg in expr.args)
                 return Code(f"_nextafter{expr.dtype.bits}({args})")
@@ -319,6 +326,12 @@ class ExprWriter:
                 return _rounded(f"{_FLOAT_CALLS[op]}({args})", expr.dtype)
             case op:
                 raise InterpreterError(f"cannot run intrinsic {op}; the interpreter is for programs without it")
+
+    def _reinterpret(self, value: Expr, target: DType) -> Code:
+        if value.dtype.bits != target.bits:
+            raise InterpreterError(f"cannot run tir.reinterpret of {value.dtype} as {target}: lanes of another size")
+        text = f"_reinterpreted({self.write(value).text}, {_FORMATS[value.dtype]!r}, {_FORMATS[target]!r})"
+        return Code(text) if target.is_float else Code(text, *target.bounds)
 
     def _shift(self, expr: Call) -> Code:
         value, count = (self.write(arg) for arg in expr.args)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -132,6 +133,11 @@ def _of_numpy(function: Callable[..., np.floating], dtype: type[np.floating] = n
     return compute
 
 
+def _reinterpreted(value: float, source: str, target: str) -> float:
+    [result] = struct.unpack(target, struct.pack(source, value))
+    return result  # type: ignore[no-any-return]  # of a format for one number
+
+
 def _assertion(message: str) -> None:
     raise _FaultError(f"assertion failed: {message}")
 
@@ -149,7 +155,7 @@ _NAMESPACE: Mapping[str, object] = {
     "_log10": _of_numpy(np.log10), "_log1p": _of_numpy(np.log1p), "_atan2": _of_numpy(np.arctan2),
     "_hypot": _of_numpy(np.hypot), "_copysign": math.copysign, "_fmod": _of_numpy(np.fmod),
     "_nextafter": math.nextafter, "_nextafter32": _of_numpy(np.nextafter, np.float32),
-    "_nextafter16": _of_numpy(np.nextafter, np.float16),
+    "_nextafter16": _of_numpy(np.nextafter, np.float16), "_reinterpreted": _reinterpreted,
 }  # fmt: skip
 
 _FILE = "<tir>"

@@ -5,6 +5,7 @@ What the host computes belongs here. What the accelerator does has its operators
 """
 
 from vta.topi.cpu import (
+    blocked_convolution,
     convolution,
     convolutions,
     elementwise,
@@ -23,6 +24,6 @@ from vta.topi.cpu import (
 )
 
 __all__ = [
-    "convolution", "convolutions", "elementwise", "matrices", "nn", "norms", "ordering", "pairs", "pooling",
-    "rearrange", "reductions", "resize", "scatters", "schedules", "spatial",
+    "blocked_convolution", "convolution", "convolutions", "elementwise", "matrices", "nn", "norms", "ordering",
+    "pairs", "pooling", "rearrange", "reductions", "resize", "scatters", "schedules", "spatial",
 ]  # fmt: skip

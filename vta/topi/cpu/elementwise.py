@@ -38,6 +38,7 @@ __all__ = [
     "logical_not",
     "negative",
     "ones_like",
+    "reinterpret",
     "round",
     "rsqrt",
     "sigmoid",
@@ -109,6 +110,11 @@ def clip(x: te.Tensor, a_min: float, a_max: float) -> te.Tensor:
     """Return every element limited to ``a_min`` .. ``a_max``."""
     low, high = const(a_min, x.dtype), const(a_max, x.dtype)
     return unary_stage("T_clip", x, lambda value: ops.max(ops.min(value, high), low))
+
+
+def reinterpret(x: te.Tensor, dtype: str) -> te.Tensor:
+    """Return the bits of every element as a ``dtype``, which has as many."""
+    return unary_stage("T_reinterpret", x, lambda value: math_ops.reinterpret(dtype, value))
 
 
 def full(shape: Sequence[ExprLike], dtype: str, fill_value: float) -> te.Tensor:

@@ -56,3 +56,9 @@ def test_what_is_no_tensor_is_refused() -> None:
     with pytest.raises(OperatorError) as error:
         elementwise.exp(3)  # type: ignore[arg-type]
     assert str(error.value) == "topi.exp: expected a tensor, got 3"
+
+
+def test_bits_of_elements_are_read_as_another_type() -> None:
+    x = np.array([[1.0, -2.5, 0.0]], np.float32)
+    [bits] = computed(lambda t: elementwise.reinterpret(t, "int32"), x)
+    np.testing.assert_array_equal(bits, x.view(np.int32))
