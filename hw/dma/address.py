@@ -16,6 +16,9 @@ from hw.skid import Skid
 
 __all__ = ["BurstWalker", "rows_layout"]
 
+_PAGE, _MOST_BEATS = 1 << 12, 1 << 8
+"""AXI4's limits of a burst: bytes, none of which lies beyond a page, and beats."""
+
 
 def rows_layout(*, addr_width: int, size_width: int, rows_width: int = 16) -> data.StructLayout:
     """Return the layout of a request: ``rows`` rows of ``row_bytes`` bytes, ``stride_bytes`` apart, from ``addr`` on.
@@ -70,7 +73,7 @@ class BurstWalker(wiring.Component):
         ahead: bool = False,
     ) -> None:
         beat_bytes = data_width // 8
-        if burst_beats < 1 or burst_beats & (burst_beats - 1) or burst_beats * beat_bytes > 4096 or burst_beats > 256:
+        if burst_beats < 1 or burst_beats & (burst_beats - 1) or burst_beats > min(_PAGE // beat_bytes, _MOST_BEATS):
             raise ComponentError(
                 f"BurstWalker needs bursts of a power of two of beats within 4096 bytes, "
                 f"not {burst_beats} beats of {beat_bytes} bytes"

@@ -73,8 +73,9 @@ class _Users:
             word, address, value = self._tile_word(result)
             poke("alu_write_tile", word)
             writes.append((address, value))
-        writes += self._others()
+        writes += self._others([_bank(address, self.width) for address, _ in writes])
         granted = {name: bool(peek(f"{name}_grant")) for name in wants}
+        assert granted == self._due(wants, now)
         for name, value in wants.items():
             if granted[name]:
                 assert value is not None
@@ -88,6 +89,17 @@ class _Users:
         design.step()
         for address, value in writes:
             self.tiles[address] = value
+
+    def _due(self, wants: dict[str, Any], now: Any) -> dict[str, bool]:
+        """Which of the ALU's reads must be granted: those whose banks GEMM, and the destination, leave free."""
+        ahead = self.gemm[8 + ALU_WRITE_DELAY - WRITE_DELAY]
+
+        def apart(address: Any, *others: Any) -> bool:
+            taken = {_bank(other, self.width) for other in others if other is not None}
+            return address is not None and _bank(address, self.width) not in taken
+
+        dst, src = wants["dst"], wants["src"]
+        return {"dst": apart(dst, now, ahead), "src": apart(src, now, dst)}
 
     def _gemm(self, writes: list[Any]) -> Any:
         """Drive GEMM: a stream of destinations, which are written WRITE_DELAY cycles after their read."""
@@ -104,7 +116,8 @@ class _Users:
             writes.append((address, value))
         return now
 
-    def _others(self) -> Any:
+    def _others(self, written: list[int]) -> Any:
+        """Drive loads, resets and stores; ``written`` are the banks that GEMM and ALU write to in this cycle."""
         poke, peek, rng = self.design.poke, self.design.peek, self.rng
         writes = []
         if self.held["load"] is None and rng.random() < 0.3:
@@ -126,11 +139,18 @@ class _Users:
         poke("reset_write", mask)
         poke("reset_address", sum(address << (index * self.width) for index, address in enumerate(self.resets)))
         poke("store_data__ready", int(rng.random() < 0.6))
+        if load is not None:
+            assert peek("load__ready") == (_bank(load[1], self.width) not in written)
+            written = [*written, _bank(load[1], self.width)]
         if load is not None and peek("load__ready"):
             writes.append(load[1:])
             self.held["load"] = None
             self.grants["load"] += 1
         cleared = peek("reset_grant")
+        for index, address in enumerate(self.resets):
+            bank = _bank(address, self.width)
+            assert cleared >> index & 1 == (bank not in written)
+            written = [*written, bank]
         assert cleared & ~mask == 0
         writes += [(address, 0) for index, address in enumerate(self.resets) if cleared >> index & 1]
         self.grants["reset"] += len([1 for index in range(4) if cleared >> index & 1])

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hw.dma.address import BurstWalker
+from hw.errors import ComponentError
 from tests.support.hw.hw_streams import put, run_benches, take
 
 
@@ -79,6 +80,18 @@ def test_a_burst_leaves_every_cycle_without_a_gap_between_requests() -> None:
     assert busy[-1] - busy[0] == 7
 
 
-def test_a_burst_longer_than_a_page_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^BurstWalker needs bursts of a power of two of beats within 4096 bytes, "):
-        BurstWalker(addr_width=32, data_width=512, burst_beats=128, size_width=20)
+@pytest.mark.parametrize(("width", "beats"), [(512, 128), (64, 512), (8, 512), (64, 3), (64, 0), (64, -4)])
+def test_a_burst_longer_than_a_page_or_of_an_odd_number_is_refused(width: int, beats: int) -> None:
+    with pytest.raises(ComponentError) as error:
+        BurstWalker(addr_width=32, data_width=width, burst_beats=beats, size_width=20)
+    assert str(error.value) == (
+        "BurstWalker needs bursts of a power of two of beats within 4096 bytes, "
+        f"not {beats} beats of {width // 8} bytes"
+    )
+
+
+@pytest.mark.parametrize(("width", "beats"), [(512, 64), (128, 256), (8, 256), (64, 1)])
+def test_the_longest_and_the_shortest_bursts_are_taken(width: int, beats: int) -> None:
+    walker = BurstWalker(addr_width=32, data_width=width, burst_beats=beats, size_width=20)
+    request = {"addr": 3 * 4096, "row_bytes": 4096, "stride_bytes": 0, "rows": 1}
+    run(walker, [request], stall=0.0, seed=1)

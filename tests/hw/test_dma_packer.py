@@ -6,6 +6,7 @@ import pytest
 
 from hw.dma.packer import Packer, packer_job_layout
 from hw.sim import compile_design
+from hw.sim.netlist.frontend import build_netlist
 from tests.support.hw.hw_streams import put, run_benches, take
 
 
@@ -95,3 +96,9 @@ def test_it_is_busy_from_its_job_to_its_last_beat(size: int) -> None:
     design.poke("beats__ready", 1)
     design.step()
     assert (design.peek("busy"), design.peek("beats__valid")) == (0, 0)
+
+
+def test_elements_of_a_whole_beat_are_not_gathered() -> None:
+    for size, gathers in ((4, True), (8, False), (16, False)):
+        netlist = build_netlist(Packer(data_width=64, element_bytes=size))
+        assert ("fresh" in netlist.signals) is gathers

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from hw.dma.reader import Reader
+from hw.sim.netlist import cells as n
+from hw.sim.netlist.frontend import build_netlist
 from tests.support.hw.hw_streams import put, run_benches, take
 
 MEMORY = random.Random(1).randbytes(1 << 16)
@@ -74,3 +76,9 @@ def test_every_element_comes_once_in_order(width: int, sizes: tuple[int, ...], s
 def test_an_element_of_an_odd_size_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^Reader needs elements of a power of two of bytes, not 12$"):
         Reader(data_width=64, element_bytes=(12,))
+
+
+def test_elements_of_a_whole_beat_are_taken_as_they_are() -> None:
+    for sizes, selects in (((4, 8), 1), ((8, 16), 0), ((1, 2, 8), 2)):
+        netlist = build_netlist(Reader(data_width=64, element_bytes=sizes))
+        assert sum(isinstance(cell, n.Part) for cell in netlist.cells) == selects

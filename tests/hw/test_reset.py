@@ -26,8 +26,8 @@ GOLDEN = Path(__file__).parent / "golden"
 CONFIG = VTAConfig(log_block=2, log_uop_buff_size=9, log_inp_buff_size=9, log_wgt_buff_size=10, log_acc_buff_size=11)
 
 
-def registers(netlist: n.Netlist) -> Iterator[tuple[str, bool]]:
-    """Yield the names of the registers of the component itself, and whether a reset clears each.
+def registers(netlist: n.Netlist) -> Iterator[tuple[str, int, bool]]:
+    """Yield the names of the registers of the component itself, their bits, and whether a reset clears each.
 
     What has a dot or a dollar in its name belongs to a part, which is asked by itself.
     """
@@ -52,16 +52,19 @@ def registers(netlist: n.Netlist) -> Iterator[tuple[str, bool]]:
         cells = {net >> 16 for net in signal.value if net > 1}
         found = [cell for cell in map(netlist.cells.__getitem__, cells) if isinstance(cell, n.FlipFlop)]
         if not {".", "$"} & set(name) and found and len(found) == len(cells):
-            yield name, any(is_reset(net) for cell in found for net in cell.data)
+            yield name, len(signal.value), any(is_reset(net) for cell in found for net in cell.data)
 
 
 def described(component: wiring.Component) -> str:
-    """Return a component's name, the registers of its own that a reset clears, and those that keep what they hold."""
+    """Return a component's name, the registers of its own that a reset clears, and those that keep what they hold.
+
+    Each is told with its bits, for a register that is wider than it must be costs as much as one too many.
+    """
     netlist = build_netlist(component)
-    found = dict(sorted(registers(netlist)))
+    found = sorted(registers(netlist))
     lines = [type(component).__name__]
     for text, wanted in (("cleared", True), ("kept", False)):
-        names = [name for name, cleared in found.items() if cleared is wanted]
+        names = [f"{name} {bits}" for name, bits, cleared in found if cleared is wanted]
         lines += [f"  {text}: {', '.join(names)}"] if names else []
     return "\n".join(lines)
 

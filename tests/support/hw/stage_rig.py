@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from isa.encoding import decode
 from isa.machine.causes import Cause
 from isa.machine.hardware_config import HardwareConfig
 from tests.support.hw.axi_dram import AxiDram
@@ -21,21 +22,29 @@ class Ports:
     """What the ports are called by which a module gets and gives tokens and base addresses."""
 
     available: str
+    pop: str
     push: str
     bases: tuple[str, ...]
+    pops: str
+    """Which of an instruction's flags takes a token."""
+
+    pushes: str
+    """Which of them gives one."""
 
 
-LOAD = Ports("g2l_available", "l2g_push", ("inp_base", "wgt_base"))
-STORE = Ports("g2s_available", "s2g_push", ("out_base",))
+LOAD = Ports("g2l_available", "g2l_pop", "l2g_push", ("inp_base", "wgt_base"), "pop_next", "push_next")
+STORE = Ports("g2s_available", "g2s_pop", "s2g_push", ("out_base",), "pop_prev", "push_prev")
 
 
 @dataclass(slots=True)
 class Seen:
-    """Cycles in which instructions started and tokens were pushed, and the cause of every cycle."""
+    """Cycles in which instructions started and tokens were popped and pushed, and the cause of every cycle."""
 
     starts: list[int] = field(default_factory=list)
+    pops: list[int] = field(default_factory=list)
     pushes: list[int] = field(default_factory=list)
     causes: list[Cause] = field(default_factory=list)
+    idle: set[int] = field(default_factory=set)
 
 
 class StageRig:
@@ -62,7 +71,8 @@ class StageRig:
     ) -> Seen:
         """Feed instructions; a token is at hand with probability ``tokens`` in each cycle.
 
-        Ends when so many tokens were pushed and the module is idle, after ``then``.
+        Ends when so many tokens were pushed and the module is idle, after ``then``. Each instruction that asks for a
+        token took one as it started, and no other; and the module was at work from a start to its push.
         """
         stage = self.stage
 
@@ -87,6 +97,14 @@ class StageRig:
                 await then(ctx)
 
         run_benches(self.rig, feed, watch, background=(self.dram.bench(self.rig.axi), give, *background))
+        flags = [decode(word, stage.vta).deps for word in words]  # type: ignore[union-attr]
+        assert len(seen.starts) == len(words)
+        assert seen.pops == [
+            cycle for cycle, own in zip(seen.starts, flags, strict=True) if getattr(own, self.ports.pops)
+        ]
+        giving = [cycle for cycle, own in zip(seen.starts, flags, strict=True) if getattr(own, self.ports.pushes)]
+        for start, push in zip(giving, seen.pushes, strict=True):
+            assert not seen.idle & set(range(start, push))
         return seen
 
     def causes(self, word: int, *, background: Sequence[Bench] = ()) -> list[Cause]:
@@ -114,8 +132,13 @@ class StageRig:
     async def _note(self, ctx: Any, seen: Seen) -> None:
         """Let a cycle pass and note what happened in it."""
         stage = self.stage
-        start, push, cause = (await ctx.tick().sample(stage.start, getattr(stage, self.ports.push), stage.cause))[2:]
+        pop, push = getattr(stage, self.ports.pop), getattr(stage, self.ports.push)
+        start, pop, push, cause, idle = (await ctx.tick().sample(stage.start, pop, push, stage.cause, stage.idle))[2:]
         cycle = len(seen.causes)
+        if pop:
+            seen.pops.append(cycle)
+        if idle:
+            seen.idle.add(cycle)
         seen.causes.append(Cause(cause))
         if start:
             seen.starts.append(cycle)
