@@ -1,6 +1,6 @@
 """What the host tells the core and what it learns from it, as signals; registers are only one way to drive them.
 
-Tests: ``tests/hw/test_registers.py``.
+Tests: ``tests/hw/test_registers.py``, ``tests/hw/test_ports.py``.
 """
 
 from amaranth.lib import wiring

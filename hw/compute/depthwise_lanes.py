@@ -1,6 +1,7 @@
 """Which operands the lanes of the GEMM core multiply in a depthwise step.
 
-Tests: ``tests/hw/compute/test_stage_depthwise.py``.
+Tests: ``tests/hw/compute/test_stage_depthwise.py``; ports and resets: ``tests/hw/test_ports.py``,
+``tests/hw/test_reset.py``.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """Two products with one factor in common, from one multiplier.
 
-Tests: ``tests/hw/compute/test_packed_product.py``, which tries all operands of eight bits.
+Tests: ``tests/hw/compute/test_packed_product.py``, which tries all operands of eight bits; ports and resets:
+``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
 """Where a run of elements stands in the rows of its job.
 
-Tests: ``tests/hw/test_dma_reader.py`` and ``tests/hw/test_dma_packer.py``, of those who use it.
+Tests: ``tests/hw/test_dma_reader.py`` and ``tests/hw/test_dma_packer.py``, of those who use it; resets:
+``tests/hw/test_reset.py``.
 """
 
 from typing import Any

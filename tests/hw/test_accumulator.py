@@ -46,6 +46,8 @@ class _Users:
         self.wanted: list[Any] = []
         self.held: dict[str, Any] = {"load": None, "store": None}
         self.resets: list[Any] = []
+        self.waited = 0
+        self.waits = False
         self.grants = {"dst": 0, "src": 0, "load": 0, "reset": 0, "store": 0}
 
     def _address(self) -> Any:
@@ -73,9 +75,12 @@ class _Users:
             word, address, value = self._tile_word(result)
             poke("alu_write_tile", word)
             writes.append((address, value))
-        writes += self._others([_bank(address, self.width) for address, _ in writes])
+        read = [*wants.values(), now]
+        writes += self._others([_bank(address, self.width) for address, _ in writes], read)
         granted = {name: bool(peek(f"{name}_grant")) for name in wants}
         assert granted == self._due(wants, now)
+        assert peek("bubble") == (self.waited == 15)
+        self.waited = (self.waited + 1) % 16 if self.waits else 0
         for name, value in wants.items():
             if granted[name]:
                 assert value is not None
@@ -116,8 +121,11 @@ class _Users:
             writes.append((address, value))
         return now
 
-    def _others(self, written: list[int]) -> Any:
-        """Drive loads, resets and stores; ``written`` are the banks that GEMM and ALU write to in this cycle."""
+    def _others(self, written: list[int], read: list[Any]) -> Any:
+        """Drive loads, resets and stores.
+
+        ``written`` are the banks that GEMM and ALU write to in this cycle, ``read`` the tiles that they want to read.
+        """
         poke, peek, rng = self.design.poke, self.design.peek, self.rng
         writes = []
         if self.held["load"] is None and rng.random() < 0.3:
@@ -139,6 +147,15 @@ class _Users:
         poke("reset_write", mask)
         poke("reset_address", sum(address << (index * self.width) for index, address in enumerate(self.resets)))
         poke("store_data__ready", int(rng.random() < 0.6))
+        busy = {_bank(address, self.width) for address in read if address is not None}
+        room = len(self.wanted) - len(self.stored) < 4
+        if store is not None:
+            assert peek("store_address__ready") == (room and _bank(store, self.width) not in busy)
+        self.waits = bool(
+            (load is not None and not peek("load__ready"))
+            or (self.resets and not peek("reset_grant"))
+            or (store is not None and room and not peek("store_address__ready"))
+        )
         if load is not None:
             assert peek("load__ready") == (_bank(load[1], self.width) not in written)
             written = [*written, _bank(load[1], self.width)]

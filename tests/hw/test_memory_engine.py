@@ -62,8 +62,16 @@ def test_every_reader_gets_its_own_beats_in_order(width: int, latency: int, stal
                 got[index].append((part.data, bool(part.last)))
 
         benches += [feed, drain]
-    run_benches(engine, *benches, background=(dram.bench(engine.axi),))
+    counted = [0, 0]
+
+    async def count_beats(ctx: Any) -> None:
+        while True:
+            passed = (await ctx.tick().sample(engine.read_beat, engine.write_beat))[2:]
+            counted[:] = [count + each for count, each in zip(counted, passed, strict=True)]
+
+    run_benches(engine, *benches, background=(dram.bench(engine.axi), count_beats))
     assert got == want
+    assert counted == [sum(map(len, want)), 0]
 
 
 def test_reads_of_one_client_cover_the_latency() -> None:
@@ -165,14 +173,18 @@ def test_writes_reach_memory_and_each_burst_is_answered(latency: int, stall: flo
     async def feed_beats(ctx: Any) -> None:
         await put(ctx, engine.writer.data, beats, seed=2, stall=stall)
 
+    counted = [0, 0]
+
     async def watch(ctx: Any) -> None:
         while len(done) < len(bursts):
-            (pulse,) = (await ctx.tick().sample(engine.writer.done))[2:]
+            pulse, *passed = (await ctx.tick().sample(engine.writer.done, engine.write_beat, engine.read_beat))[2:]
+            counted[:] = [count + each for count, each in zip(counted, passed, strict=True)]
             if pulse:
                 done.append(dram.cycle)
 
     run_benches(engine, feed, feed_beats, watch, background=(dram.bench(engine.axi),))
     assert memory == want
+    assert counted == [len(beats), 0]
 
 
 def test_an_urgent_reader_goes_first_and_the_others_take_turns() -> None:

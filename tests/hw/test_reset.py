@@ -66,6 +66,9 @@ def described(component: wiring.Component) -> str:
     for text, wanted in (("cleared", True), ("kept", False)):
         names = [f"{name} {bits}" for name, bits, cleared in found if cleared is wanted]
         lines += [f"  {text}: {', '.join(names)}"] if names else []
+    flags = sum(len(cell.data) for cell in netlist.cells if isinstance(cell, n.FlipFlop))
+    rows = sum(cell.depth * cell.width for cell in netlist.cells if isinstance(cell, n.MemoryCell))
+    lines.append(f"  with all parts: {flags} bits in registers, {rows} in memories")
     return "\n".join(lines)
 
 

@@ -1,7 +1,7 @@
 """From an Amaranth component to the simulator's netlist; refuses what a one-clock simulation cannot do.
 
 The only module that touches Amaranth's private ``_ir`` and ``_nir``, so Amaranth's version is pinned exactly.
-Tests: ``tests/hw/sim/netlist``, ``tests/hw/sim/test_random_designs.py``.
+Tests: ``tests/hw/sim/netlist``, ``tests/hw/sim/translate``, ``tests/hw/sim/test_random_designs.py``.
 """
 
 import contextlib

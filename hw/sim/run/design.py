@@ -1,4 +1,7 @@
-"""A running simulation: poke, step, peek, memories, snapshots. Tests: ``tests/hw/sim/run``."""
+"""A running simulation: poke, step, peek, memories, snapshots.
+
+Tests: ``tests/hw/sim/run``, ``tests/hw/sim/translate``.
+"""
 
 import ctypes
 import difflib

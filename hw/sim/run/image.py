@@ -1,7 +1,7 @@
 """A compiled design without its state: object code, the map of its memory and what its records mean.
 
 ``to_bytes`` and ``from_bytes`` are the cache's format: a line of JSON, then the object code, then the initial contents.
-Tests: ``tests/hw/sim/run``, ``tests/hw/sim/logs``.
+Tests: ``tests/hw/sim/run``, ``tests/hw/sim/logs``, ``tests/hw/sim/translate``.
 """
 
 import json

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.sim import SimulatorError, compile_design
 from hw.sim.logs.events import Event, EventLog
+from hw.sim.logs.note_buffer import NoteBuffer
 
 
 class Divider(wiring.Component):
@@ -114,3 +115,9 @@ def test_bits_are_the_same_events_as_columns_and_what_is_cleared_is_gone() -> No
     assert cycles.tolist() == [event.cycle for event in events]
     assert bits.tolist() == [sum(1 << signal for signal in event.signals) for event in events]
     assert log.take() == []
+
+
+@pytest.mark.parametrize(("words", "extra"), [(1, 0), (3, 0), (2, 24)])
+def test_a_list_of_notes_has_room_for_all_that_it_may_hold(words: int, extra: int) -> None:
+    """What the hook keeps for itself, a switch, a count, and 8,192 notes with their cycles."""
+    assert NoteBuffer("notes", words=words, extra=extra).size == extra + 16 + 8 * (1 + words) * 8192

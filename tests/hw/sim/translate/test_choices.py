@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """What is chosen how: a shift for parts of a word, no chain where at most one input can be set."""
 
+import re
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -94,3 +95,25 @@ def test_cases_of_one_value_with_different_full_patterns_exclude_one_another(
 def test_an_input_that_is_no_comparison_excludes_nothing() -> None:
     words: Any = SimpleNamespace(netlist=SimpleNamespace(cells=[n.Top({}, {}), n.Operator("~", (A,), 1)]))
     assert not _exclusive(words, (1 << 16,))
+
+
+@pytest.mark.parametrize(
+    ("width", "stride", "shifted"), [(80, 8, False), (80, 16, False), (80, 4, True), (81, 8, True)]
+)
+def test_parts_that_begin_at_bytes_are_not_shifted(width: int, stride: int, shifted: bool) -> None:
+    begin = int.from_bytes(bytes(range(1, 11)), "little")
+
+    def build(m: Module, ports: Any) -> None:
+        held = Signal(width, init=begin)
+        m.d.sync += [held.eq(held.rotate_left(1)), ports.q.eq(held.word_select(ports.at, stride))]
+
+    component = Small(build, {"at": In(3), "q": Out(stride)})
+    text = translate(simplify(build_netlist(component)), {}, ()).text
+    assert bool(re.search(r"= and i64 %\w+, 7\n", text)) is shifted
+    design = compile_design(component)
+    number = begin
+    for turn in range(20):
+        design.poke("at", turn % 8)
+        design.step()
+        assert design.peek("q") == number >> turn % 8 * stride & (1 << stride) - 1
+        number = (number << 1 | number >> (width - 1)) & (1 << width) - 1

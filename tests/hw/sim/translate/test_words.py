@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Words of values: the bits that are wanted, extended as is said, and no more instructions than they take."""
 
 import random
@@ -5,11 +6,20 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from amaranth.hdl import Module, Value, signed, unsigned
+from amaranth.lib import data
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
 
+from hw.sim import compile_design
 from hw.sim.netlist import cells as n
+from hw.sim.netlist.frontend import build_netlist
+from hw.sim.netlist.simplify import simplify
 from hw.sim.translate.layout import Slot, StateLayout
+from hw.sim.translate.module import translate
 from hw.sim.translate.text import Form, Function, container, slot_bytes
 from hw.sim.translate.words import HeldValue, Words
+from tests.support.hw.inline_design import Small
 from tests.support.hw.llvm_text import compute, kinds
 
 ZERO, SIGN, ANY = Form.ZERO, Form.SIGN, Form.ANY
@@ -317,3 +327,53 @@ def test_lanes_of_a_word_are_stored_as_they_are(value: n.Value, expected: list[s
     some.store("%nxt", Slot(64, len(value)), value)
     stores = [line.strip().partition(" %")[0] for line in some.fn.lines if "store" in line]
     assert stores == expected
+
+
+# ---- rows of memories
+
+
+def rows(lane: int, lanes: int) -> Small:
+    """Return a memory of rows with a write enable for each lane."""
+
+    def build(m: Module, ports: Any) -> None:
+        shape = data.ArrayLayout(unsigned(lane), lanes)
+        m.submodules.memory = memory = Memory(shape=shape, depth=4, init=[[-1 & (1 << lane) - 1] * lanes])
+        write, read = memory.write_port(granularity=1), memory.read_port(domain="comb")
+        m.d.comb += [write.addr.eq(ports.at), write.en.eq(ports.en), Value.cast(write.data).eq(ports.x)]
+        m.d.comb += [read.addr.eq(ports.at), ports.q.eq(Value.cast(read.data))]
+
+    return Small(build, {"at": In(2), "en": In(lanes), "x": In(lane * lanes), "q": Out(lane * lanes)})
+
+
+@pytest.mark.parametrize(
+    ("lane", "lanes"), [(8, 4), (16, 2), (16, 6), (32, 2), (64, 3), (9, 4), (24, 2), (1, 5), (65, 2)]
+)
+def test_lanes_of_a_row_that_are_integers_are_stored_alone_and_others_into_their_word(lane: int, lanes: int) -> None:
+    component = rows(lane, lanes)
+    text = translate(simplify(build_netlist(component)), {}, ()).text
+    if lane in (8, 16, 32, 64):
+        assert text.count(f"store i{lane} ") >= lanes
+    design = compile_design(component)
+    generator = random.Random(lane)
+    model = [(1 << lane * lanes) - 1, 0, 0, 0]
+    for _ in range(60):
+        at, enables, value = generator.randrange(4), generator.getrandbits(lanes), generator.getrandbits(lane * lanes)
+        for name, number in (("at", at), ("en", enables), ("x", value)):
+            design.poke(name, number)
+        assert design.peek("q") == model[at]
+        design.step()
+        ones = sum(((1 << lane) - 1) << lane * index for index in range(lanes) if enables >> index & 1)
+        model[at] = model[at] & ~ones | value & ones
+
+
+def test_rows_that_begin_negative_keep_their_low_bits() -> None:
+    def build(m: Module, ports: Any) -> None:
+        m.submodules.memory = memory = Memory(shape=signed(5), depth=2, init=[-1, -16])
+        read = memory.read_port(domain="comb")
+        m.d.comb += [read.addr.eq(ports.at), ports.q.eq(read.data)]
+
+    design = compile_design(Small(build, {"at": In(1), "q": Out(8)}))
+    assert design.peek("q") == 0xFF
+    design.poke("at", 1)
+    assert design.peek("q") == 0xF0
+    assert design.memory("memory")[:].tolist() == [31, 16]
