@@ -22,6 +22,11 @@ OF_EXTRAS = {
     "lightgbm": "tuning",
     "matplotlib": "plot",
     "distributed": "cluster",
+    "migen": "board",
+    "litex": "board",
+    "litex_boards": "board",
+    "litedram": "board",
+    "liteeth": "board",
 }
 """What is imported by units that an extra is for -> the extra (protobuf, ``google``, comes with onnx)."""
 
@@ -42,7 +47,7 @@ def test_running_requires_what_the_packages_import_and_nothing_else() -> None:
 @pytest.mark.parametrize("imported", OF_EXTRAS)
 def test_what_only_some_need_is_an_extra(imported: str) -> None:
     extras = PYPROJECT["project"]["optional-dependencies"]
-    wanted = "onnx" if imported == "google" else imported
+    wanted = {"google": "onnx", "litex_boards": "litex-boards"}.get(imported, imported)
     assert any(line.startswith(wanted) for line in extras[OF_EXTRAS[imported]])
 
 

@@ -17,7 +17,17 @@ from hw.fpga.levels import module_of
 from hw.verilog.yosys import run_yosys
 from isa.errors import VTAError
 
-__all__ = ["ECP5_DEVICES", "FpgaError", "Placed", "missing_tools", "place_ecp5", "synthesise_ecp5"]
+__all__ = [
+    "ECP5_DEVICES",
+    "FpgaError",
+    "Placed",
+    "installed_tool",
+    "missing_tools",
+    "place_ecp5",
+    "route_ecp5",
+    "run_tool",
+    "synthesise_ecp5",
+]
 
 ECP5_DEVICES = ("25k", "45k", "85k")
 
@@ -77,20 +87,29 @@ def place_ecp5(
 
     ``FpgaError`` if the tool is missing or fails.
     """
+    chosen = [f"--{device}", "--speed", str(speed), "--package", _PACKAGE, "--lpf-allow-unconstrained"]
+    return route_ecp5(netlist, [*chosen, "--freq", str(mhz), "--seed", str(seed), *options])
+
+
+def route_ecp5(netlist: Path, options: Sequence[str]) -> Placed:
+    """Place and route a netlist as the options of nextpnr say; a clock that is too slow is no error here."""
     tool = _nextpnr()
     if tool is None:
         raise FpgaError(f"place and route: {missing_tools()[0]}")
     # File names are relative: the tool may be a WebAssembly module, which does not see every folder.
-    command = [tool, f"--{device}", "--speed", str(speed), "--package", _PACKAGE, "--json", netlist.name]
-    command += ["--lpf-allow-unconstrained", "--freq", str(mhz), "--seed", str(seed), "--timing-allow-fail"]
-    command += ["--report", "report.json", *options]
-    with (netlist.parent / "nextpnr.log").open("w", encoding="utf-8") as log:
-        done = subprocess.run(command, cwd=netlist.parent, stdout=log, stderr=subprocess.STDOUT, check=False)
-    if done.returncode:
-        text = (netlist.parent / "nextpnr.log").read_text(encoding="utf-8", errors="replace")
-        errors = re.findall(r"^ERROR: (.*)$", text, re.MULTILINE) or text.splitlines()[-1:]
-        raise FpgaError(f"place and route: nextpnr failed with code {done.returncode}: {' '.join(errors)}")
+    fixed = ["--json", netlist.name, "--timing-allow-fail", "--report", "report.json"]
+    run_tool([tool, *options, *fixed], what="place and route: nextpnr", log=netlist.parent / "nextpnr.log")
     return read_report(netlist.parent / "report.json")
+
+
+def run_tool(command: Sequence[str], *, what: str, log: Path) -> None:
+    """Run a tool in the folder of its log; ``FpgaError`` with its own errors, or its last line, if it fails."""
+    with log.open("w", encoding="utf-8") as output:
+        done = subprocess.run(command, cwd=log.parent, stdout=output, stderr=subprocess.STDOUT, check=False)
+    if done.returncode:
+        text = log.read_text(encoding="utf-8", errors="replace")
+        errors = re.findall(r"^ERROR: (.*)$", text, re.MULTILINE) or text.splitlines()[-1:]
+        raise FpgaError(f"{what} failed with code {done.returncode}: {' '.join(errors)}")
 
 
 def read_report(file: Path) -> Placed:
@@ -114,8 +133,12 @@ def _critical(path: Sequence[Mapping[str, object]]) -> tuple[tuple[str, float], 
 
 
 def _nextpnr() -> str | None:
-    """Return the tool that is installed: beside this Python, or anywhere."""
-    for name in _NEXTPNR:
+    return installed_tool(*_NEXTPNR)
+
+
+def installed_tool(*names: str) -> str | None:
+    """Return the first of these tools that is installed: beside this Python, or anywhere."""
+    for name in names:
         found = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
         if found:
             return found

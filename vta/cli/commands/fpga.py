@@ -1,4 +1,4 @@
-"""``vta fpga``: ``report``.
+"""``vta fpga``: ``report``, and ``build`` (``fpga_build``).
 
 Tests: tests/vta/cli/test_fpga_command.py.
 """
@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from vta.cli.commands.fpga_build import build
 from vta.cli.options import ConfigOption, chosen_config
 from vta.cli.reporting import UserError, reported
 from vta.cli.settings import DataWidthOption, HardwareOption, QueueDepthOption, SetOption, settings
@@ -29,9 +30,7 @@ class Ecp5(Enum):
     LARGE = "85k"
 
 
-@fpga_app.callback()
-def _fpga() -> None:
-    """Keep ``report`` a command of its own while it is the only one."""
+fpga_app.command()(build)
 
 
 @fpga_app.command()

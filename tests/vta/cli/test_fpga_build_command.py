@@ -1,0 +1,134 @@
+"""``vta fpga build``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hw.fpga.boards import litex_project
+from hw.fpga.place import Placed
+from vta.cli import main
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(["fpga", "build", *arguments])
+    assert isinstance(caught.value.code, int)
+    return caught.value.code
+
+
+@pytest.fixture
+def tools(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """Tools that are there, and note what they are asked for; ``eth`` is what the second clock reaches."""
+    seen: dict[str, object] = {"eth": 126.0}
+
+    def write(board: object, vta: object, hardware: object, *, folder: Path, **options: object) -> None:
+        seen.update(options, board=board, vta=vta, hardware=hardware)
+        (folder / "gateware").mkdir()
+
+    def make(board: object, folder: Path, *, seed: int) -> Placed:
+        clocks = {
+            "sys": {"achieved": 61.54, "constraint": 60.0},
+            "eth": {"achieved": seen["eth"], "constraint": 125.0},
+        }
+        (folder / "gateware" / "report.json").write_text(json.dumps({"fmax": clocks}))
+        seen["seed"] = seed
+        return Placed(61.5, {"TRELLIS_COMB": 21000, "TRELLIS_FF": 12000, "MULT18X18D": 28, "DP16KD": 40}, ())
+
+    monkeypatch.setattr(litex_project, "missing_for_litex", lambda: ())
+    monkeypatch.setattr(litex_project, "write_litex_project", write)
+    monkeypatch.setattr(litex_project, "make_bitstream", make)
+    return seen
+
+
+@pytest.mark.parametrize("missing", [(), ("litex: install it", "ecppack: install it")])
+def test_a_dry_run_names_what_is_missing(
+    missing: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(litex_project, "missing_for_litex", lambda: missing)
+    assert run("--board", "ecpix5", "--dry-run") == 0
+    expected = "missing: litex: install it\nmissing: ecppack: install it\n" if missing else "nothing is missing\n"
+    assert capsys.readouterr().out == expected
+
+
+def test_a_missing_tool_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(litex_project, "missing_for_litex", lambda: ("litex: install it",))
+    assert run("--board", "ecpix5", "-o", "x") == 1
+    assert capsys.readouterr().err == "error: missing: litex: install it\n"
+
+
+def test_a_board_is_built_as_it_was_asked_for(
+    tmp_path: Path, tools: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "a" / "b"
+    options = ("--set", "LOG_UOP_BUFF_SIZE=13", "--set", "read_beats=256", "--mhz", "70", "--ip", "10.0.0.2")
+    assert run("--board", "ecpix5", "-o", str(folder), *options, "--seed", "3") == 0
+    assert (tools["seed"], tools["mhz"], tools["ip"]) == (3, 70.0, "10.0.0.2")
+    assert getattr(tools["vta"], "log_uop_buff_size", None) == 13
+    assert getattr(tools["hardware"], "read_beats", None) == 256
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"{folder}: 1x16_")
+    assert lines[0].endswith(
+        "on LambdaConcept ECPIX-5 (LFE5UM5G-85F, 512 MB of DDR3), 70 MHz, host over etherbone and uart"
+    )
+    assert lines[1:] == [
+        "LUT 21,000, FF 12,000, multipliers 28, block RAMs 40",
+        "  126.0 MHz of 125  eth",
+        "   61.5 MHz of 60  sys",
+        f"bitstream: {folder}/gateware/top.bit",
+    ]
+
+
+def test_a_clock_that_is_not_reached_is_an_error_after_the_bitstream(
+    tmp_path: Path, tools: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tools["eth"] = 92.6
+    assert run("--board", "ecpix5", "-o", str(tmp_path)) == 1
+    captured = capsys.readouterr()
+    assert captured.out.endswith("gateware/top.bit\n")
+    assert captured.err == (
+        "error: the bitstream is too slow for its clocks: eth reaches 92.6 of 125 MHz; "
+        "try another --seed, or a lower --mhz\n"
+    )
+
+
+def test_a_project_alone_names_the_script_to_run(
+    tmp_path: Path, tools: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--board", "ulx3s", "-o", str(tmp_path), "--project-only") == 0
+    assert capsys.readouterr().out.endswith(f"\nthe bitstream: cd {tmp_path}/gateware && sh build_top.sh\n")
+    assert (tools["mhz"], "seed" in tools) == (40.0, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--board", "ecpix5"), "--output: name a folder for the project"),
+        (("--board", "ecpix5", "-o", "{file}"), "{file}: this is a file; name a folder for the project"),
+        (("--board", "ecpix5", "-o", "{file}/x"), "{file}/x: the folder cannot be made (Not a directory)"),
+        (
+            ("--board", "ecpix6", "-o", "{file}"),
+            "--board: the boards are ecpix5, ulx3s, not 'ecpix6'; did you mean 'ecpix5'?",
+        ),
+        (
+            ("--board", "ecpix5", "-o", "{file}", "--ip", "10.0.0.300"),
+            "--ip: expected an address such as 192.168.1.50, not '10.0.0.300'",
+        ),
+        (
+            ("--board", "ulx3s", "-o", "{file}", "--set", "addr_width=40"),
+            "--board ulx3s: its memory has addresses of 32 bits, not addr_width 40",
+        ),
+    ],
+)
+def test_what_cannot_be_built_is_one_error(
+    options: tuple[str, ...],
+    expected: str,
+    tmp_path: Path,
+    tools: dict[str, object],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    assert run(*(option.format(file=file) for option in options)) == 1
+    assert capsys.readouterr().err == f"error: {expected.format(file=file)}\n"
+    assert "board" not in tools
