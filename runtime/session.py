@@ -27,6 +27,7 @@ from runtime.observe.graph_node import current_node, with_node
 from runtime.observe.stats import LaunchStats
 from runtime.program_run import ProgramRun, Recording
 from runtime.queue.command_queue import INSTRUCTION_LIMIT, CommandQueue
+from runtime.queue.launcher import AREA_BYTES
 
 __all__ = ["DEVICE_NAMES", "Session", "SessionError"]
 
@@ -44,8 +45,9 @@ class Session:
     """Owns memory, device and queue.
 
     ``device`` is a name (``sim``, ``reference``, ``tsim``) or a device with its memory. ``memory_limit`` bounds the
-    addresses of a device that is made here, ``setup`` says what hardware to simulate (for a device by name that does
-    so). ``record`` keeps every launch in ``queue.launcher.launches``.
+    addresses of a device that is made here, ``area_bytes`` what instructions and micro-ops each take of memory,
+    ``setup`` says what hardware to simulate (for a device by name that does so). ``record`` keeps every launch in
+    ``queue.launcher.launches``.
 
     Threads may share a session: ``program``, ``replay`` and ``run_program`` take turns, as everybody does who holds its
     ``lock``. Inside of a program, the queue and the C API belong to the thread that runs it.
@@ -59,12 +61,20 @@ class Session:
         setup: HardwareSetup | None = None,
         memory_limit: int = 1 << 32,
         instruction_limit: int = INSTRUCTION_LIMIT,
+        area_bytes: int = AREA_BYTES,
         record: bool = False,
     ) -> None:
         self.config = config
         self.device = _make_device(device, config, memory_limit, setup) if isinstance(device, str) else device
         self.memory = self.device.memory
-        self.queue = CommandQueue(config, self.memory, self.device, instruction_limit=instruction_limit, record=record)
+        self.queue = CommandQueue(
+            config,
+            self.memory,
+            self.device,
+            instruction_limit=instruction_limit,
+            area_bytes=area_bytes,
+            record=record,
+        )
         self.handles = Handles(self.memory)
         self.lock = threading.RLock()
         self._run: ProgramRun | None = None

@@ -232,6 +232,17 @@ class Environment:
             session: Session = vars(self)["_session"]
             return session
 
+    def run_on(self, session: Session) -> None:
+        """Use this session, such as one on a board, before the environment has made one of its own."""
+        session.require_config(self.config, "the environment")
+        with _MAKING_SESSIONS:
+            if "_session" in vars(self):
+                raise EnvironmentTargetError(
+                    f"this environment runs on device {self.session.device.name!r} already; use a new one for "
+                    f"{session.device.name!r}"
+                )
+            vars(self)["_session"] = session
+
     @property
     def target(self) -> Target:
         """The accelerator."""

@@ -18,7 +18,7 @@ from isa.errors import VTAError
 from isa.instructions import AluOpcode, Finish, Load, MemoryId, MicroOp, Module, Store, numbered
 from isa.origin import Origin
 from runtime.devices.device import Device
-from runtime.memory.device_memory import Allocation, DeviceMemory
+from runtime.memory.device_memory import PAGE_BYTES, Allocation, DeviceMemory
 from runtime.observe.graph_node import current_node
 from runtime.queue.debug_flag import DebugFlag
 from runtime.queue.instruction_queue import DramSpan, Entry, InstructionQueue, known_module
@@ -57,6 +57,8 @@ class CommandQueue:
         Instructions that are collected before a launch is forced; a smaller number than the default is for tests.
     uop_limit:
         Micro-ops that are collected before a launch is forced; at least as many as fit on chip.
+    area_bytes:
+        Bytes of memory for instructions, and for micro-ops: 4 KiB and all that fit on chip at least.
     record:
         Whether to keep every launch in ``launcher.launches``.
 
@@ -78,6 +80,7 @@ class CommandQueue:
         *,
         instruction_limit: int = INSTRUCTION_LIMIT,
         uop_limit: int = UOP_LIMIT,
+        area_bytes: int = AREA_BYTES,
         record: bool = False,
     ) -> None:
         if not 4 * _ENDING <= instruction_limit <= INSTRUCTION_LIMIT:
@@ -87,15 +90,18 @@ class CommandQueue:
         self.config = config
         self.memory = memory
         self.device = device
-        self.launcher = Launcher(config, memory, device, record=record)
+        least = max(PAGE_BYTES, 4 * config.uop_depth)
+        if not least <= area_bytes <= AREA_BYTES:
+            raise CommandQueueError(f"command queue: an area has {least} to {AREA_BYTES} bytes, not {area_bytes}")
+        self.launcher = Launcher(config, memory, device, area_bytes=area_bytes, record=record)
         self.origin: Callable[[], Origin | None] | None = None
         self.plans_tokens = False
         if not config.uop_depth <= uop_limit <= UOP_LIMIT:
             raise CommandQueueError(
                 f"command queue: the micro-op limit is {config.uop_depth} to {UOP_LIMIT}, not {uop_limit}"
             )
-        self._limit = instruction_limit
-        self._uop_limit = uop_limit
+        self._limit = min(instruction_limit, area_bytes // INSTRUCTION_BYTES - 6)
+        self._uop_limit = min(uop_limit, area_bytes // 4)
         self._debug = DebugFlag.NONE
         self._transfers = TransferLimits.of(config)
         self._queue = InstructionQueue()

@@ -44,7 +44,15 @@ class Launcher:
         What ran, and what it did, if ``record`` was asked for.
     """
 
-    def __init__(self, config: VTAConfig, memory: DeviceMemory, device: Device, *, record: bool = False) -> None:
+    def __init__(
+        self,
+        config: VTAConfig,
+        memory: DeviceMemory,
+        device: Device,
+        *,
+        area_bytes: int = AREA_BYTES,
+        record: bool = False,
+    ) -> None:
         if device.config.digest != config.digest:
             raise LauncherError(
                 f"programs are for {config.bitstream} (digest {config.digest}), and device {device.name!r} is "
@@ -59,6 +67,7 @@ class Launcher:
         self.dump = False
         self.launches: list[Launch] = []
         self.launch_stats: list[LaunchStats] = []
+        self._area_bytes = area_bytes
         self._record = record
         self._areas: tuple[Allocation, Allocation] | None = None
         self._zeros: Allocation | None = None
@@ -67,9 +76,9 @@ class Launcher:
     def addresses(self) -> LaunchAddresses:
         """Where micro-ops and instructions lie; the areas are allocated when this is first asked for."""
         if self._areas is None:
-            uops = self.memory.alloc(AREA_BYTES)
+            uops = self.memory.alloc(self._area_bytes)
             try:
-                self._areas = (uops, self.memory.alloc(AREA_BYTES))
+                self._areas = (uops, self.memory.alloc(self._area_bytes))
             except DeviceMemoryError:
                 self.memory.free(uops)
                 raise

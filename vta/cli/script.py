@@ -29,17 +29,21 @@ def run_script(
     arguments: Sequence[str] = (),
     *,
     hardware: HardwareSetup | None = None,
+    session: Session | None = None,
     on_launch: Callable[[Launch, Session], None] | None = None,
     after_pass: Callable[[str, object], None] | None = None,
     inside: Sequence[Callable[[Session], AbstractContextManager[object]]] = (),
 ) -> Statistics:
     """Run the script as ``__main__`` with ``config`` and ``hardware`` as the environment; return the device's counters.
 
+    It runs on ``session`` if one is given, on the environment's own otherwise.
     ``on_launch`` sees each launch and its session before it runs, ``after_pass`` each function after each pass; the
     script runs in the contexts that ``inside`` makes of its session.
     """
     with ExitStack() as stack:
         env = stack.enter_context(Environment(config, hardware=hardware))
+        if session is not None:
+            env.run_on(session)
         if after_pass is not None:
             stack.enter_context(PassContext(instruments=(after_pass,)))
         if on_launch is not None:

@@ -50,7 +50,7 @@ def write_litex_project(
     Afterwards there are ``board.json`` (what a driver must know), ``csr.json`` (LiteX's map of the bus), and
     ``gateware`` with the Verilog, the pins, and scripts for yosys, nextpnr and ecppack.
     """
-    name = board if isinstance(board, str) else board.name
+    name, links = (board, ("etherbone", "uart")) if isinstance(board, str) else (board.name, board.links)
     (folder / "vta.v").write_text(to_verilog(vta, hardware, shell="axi"), encoding="utf-8")
     job = {
         "board": name,
@@ -58,6 +58,7 @@ def write_litex_project(
         "baud": _BAUD,
         "ip": ip,
         "udp_port": _UDP_PORT,
+        "links": links,
         "vta": vta.to_dict(),
         "hardware": asdict(hardware),
     }

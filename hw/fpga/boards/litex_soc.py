@@ -118,6 +118,15 @@ def _ulx3s(job: Mapping[str, Any]) -> Any:
     )  # fmt: skip
 
 
+class _Models(SimPlatform):
+    """Pins of a simulation; what is built for it is its Verilog alone."""
+
+    def build(self, fragment: Any, *, build_dir: str, build_name: str, **_: object) -> None:
+        """Write the Verilog."""
+        Path(build_dir).mkdir(exist_ok=True)
+        self.get_verilog(fragment, name=build_name).write(str(Path(build_dir) / f"{build_name}.v"))
+
+
 def _byte_stream(name: str, *, ready: bool) -> tuple[Any, ...]:
     pins = [Subsignal(f"{side}_{signal}", Pins(8 if signal == "data" else 1))
             for side in ("source", "sink") for signal in ("valid", "data", *(("ready",) if ready else ()))]  # fmt: skip
@@ -128,7 +137,7 @@ def _simulated(job: Mapping[str, Any]) -> Any:
     """Return the same system with models of DRAM, of the serial port and of Ethernet, a byte a cycle."""
     pins = [("sys_clk", 0, Pins(1)), ("sys_rst", 0, Pins(1)), _byte_stream("serial", ready=True),
             _byte_stream("eth", ready=False)]  # fmt: skip
-    platform = SimPlatform("SIM", pins)
+    platform = _Models("SIM", pins)
     clock = job["mhz"] * 1e6
     soc = SoCCore(platform, clk_freq=clock, ident="", **_NO_PROCESSOR)
     soc.crg = CRG(platform.request("sys_clk"), platform.request("sys_rst"))

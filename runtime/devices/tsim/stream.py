@@ -111,6 +111,24 @@ class InstructionStream:
         low, high = transfers.dram_base * size, (transfers.dram_base + dram_reach(transfers)) * size
         return low[works], high[works]
 
+    @property
+    def stored_ranges(self) -> list[tuple[int, int]]:
+        """The bytes of DRAM from the first to behind the last that each store with work writes."""
+        lows, highs = self._stored
+        return list(zip(lows.tolist(), highs.tolist(), strict=True))
+
+    @cached_property
+    def loaded_ranges(self) -> list[tuple[int, int]]:
+        """The bytes of DRAM from the first to behind the last that each load with work reads."""
+        table = self.work.get("LOAD")
+        if table is None:
+            return []
+        transfers = TransferColumns.of(table.columns)
+        size = by_memory(transfers.memory, self.config.elem_bytes)
+        works = moved_elements(transfers) != 0
+        low, high = transfers.dram_base * size, (transfers.dram_base + dram_reach(transfers)) * size
+        return list(zip(low[works].tolist(), high[works].tolist(), strict=True))
+
     @cached_property
     def uop_loads(self) -> list[UopLoad]:
         """The loads of micro-ops that do anything, in order."""

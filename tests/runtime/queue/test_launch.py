@@ -8,7 +8,8 @@ import pytest
 from isa.config import VTAConfig
 from isa.instructions import Load, MemoryId, Store
 from runtime.memory.device_memory import Allocation
-from runtime.queue.launch import RelocationError, dram_base
+from runtime.queue.command_queue import CommandQueueError
+from runtime.queue.launch import LaunchAddresses, RelocationError, dram_base
 from runtime.queue.launcher import LauncherError
 from runtime.session import Session
 from tests.support.compiler.convolution import Convolution
@@ -86,6 +87,27 @@ def test_areas_that_do_not_fit_leave_nothing_allocated() -> None:
     with pytest.raises(MemoryError, match="no 33554432 bytes free"):
         session.queue.synchronize()
     assert session.memory.allocated_bytes == 0
+
+
+def test_areas_may_be_smaller_and_launches_are_forced_earlier() -> None:
+    session = Session(VTAConfig(log_uop_buff_size=12), "sim", area_bytes=4096, record=True)
+    block = session.memory.alloc(4096)
+    with session.program():
+        for _ in range(300):
+            session.queue.load_buffer_2d(block, 0, x_size=1, y_size=1, x_stride=1, sram_base=0, memory=MemoryId.INP)
+    launches = session.queue.launcher.launches
+    assert len(launches) == 2
+    assert max(len(launch) for launch in launches) * 16 <= 4096
+    assert [launch.addresses for launch in launches] == [LaunchAddresses(instructions=0x3000, uops=0x2000)] * 2
+
+
+@pytest.mark.parametrize(("config", "nbytes", "least"), [
+    (VTAConfig(log_uop_buff_size=12), 4095, 4096), (VTAConfig(), 32767, 32768), (VTAConfig(), (1 << 25) + 1, 32768),
+])  # fmt: skip
+def test_an_area_that_is_too_small_or_too_large_is_refused(config: VTAConfig, nbytes: int, least: int) -> None:
+    with pytest.raises(CommandQueueError) as caught:
+        Session(config, "reference", area_bytes=nbytes)
+    assert str(caught.value) == f"command queue: an area has {least} to 33554432 bytes, not {nbytes}"
 
 
 def test_a_buffer_that_ends_before_the_launch_does_is_refused(session: Session) -> None:

@@ -13,8 +13,9 @@ import vta
 from isa.config import ConfigError, VTAConfig
 from isa.machine.hardware_config import HardwareConfig, HardwareConfigError
 from runtime.devices.device import HardwareSetup
-from runtime.session import SessionError
+from runtime.session import Session, SessionError
 from tests.support.configs import CONFIGS
+from vta.environment import EnvironmentTargetError
 from vta.tir.expr import Builtin, Call, StringImm
 from vta.tir.stmt import AttrStmt, Evaluate, seq
 
@@ -260,3 +261,15 @@ def test_a_depthwise_gemm_is_for_configurations_with_taps() -> None:
     with pytest.raises(ConfigError) as caught:
         _ = vta.get_env().depthwise_gemm
     assert str(caught.value) == "DEPTHWISE_TAPS is 0, and a depthwise GEMM has one tap or more"
+
+
+def test_an_environment_runs_on_a_session_that_it_is_given_before_it_makes_one() -> None:
+    env = vta.Environment(VTAConfig())
+    session = Session(VTAConfig(), "reference")
+    env.run_on(session)
+    assert env.session is session
+    with pytest.raises(EnvironmentTargetError) as caught:
+        env.run_on(Session(VTAConfig(), "sim"))
+    assert str(caught.value) == "this environment runs on device 'reference' already; use a new one for 'sim'"
+    with pytest.raises(SessionError, match=r"^the environment is for "):
+        vta.Environment(VTAConfig(log_uop_buff_size=13)).run_on(session)

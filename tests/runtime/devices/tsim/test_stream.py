@@ -174,3 +174,20 @@ def test_heads_and_what_they_wait_for_follow_from_what_was_started() -> None:
         ModuleHead(STORE, 3, ((COMPUTE, STORE),)),
     ]
     assert stream.heads({LOAD: 2, COMPUTE: 3, STORE: 2}, fetched=7) == [ModuleHead(module, None) for module in Module]
+
+
+def test_the_ranges_of_loads_and_stores_are_bytes_of_those_that_move_something() -> None:
+    stream = stream_of(
+        [
+            Load(memory=MemoryId.INP, dram_base=256, y_size=2, x_size=3, x_stride=10),
+            Load(memory=MemoryId.WGT, dram_base=16, y_size=1, x_size=0, x_stride=1),
+            Load(memory=MemoryId.UOP, dram_base=1024, y_size=1, x_size=5, x_stride=5),
+            Load(memory=MemoryId.ACC_8BIT, dram_base=512, y_size=1, x_size=1, x_stride=1),
+            Store(sram_base=0, dram_base=256, y_size=2, x_size=1, x_stride=4),
+            Store(sram_base=0, dram_base=999, y_size=0, x_size=1, x_stride=4),
+            Finish(),
+        ]
+    )
+    assert stream.loaded_ranges == [(4096, 4304), (4096, 4116), (8192, 8208)]
+    assert stream.stored_ranges == [(4096, 4176)]
+    assert stream_of([Finish()]).loaded_ranges == stream_of([Finish()]).stored_ranges == []
