@@ -66,7 +66,7 @@ def write_litex_project(
     script = Path(__file__).with_name("litex_soc.py")
     try:
         done = subprocess.run(
-            [sys.executable, "-P", str(script), "board.json"],
+            [sys.executable, "-I", str(script), "board.json"],
             cwd=folder,
             capture_output=True,
             text=True,
