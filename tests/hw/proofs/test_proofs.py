@@ -4,15 +4,12 @@
 The product of two from one multiplier is tried with all operands (``tests/hw/compute/test_packed_product.py``).
 """
 
-from collections.abc import Callable
 from functools import reduce
 from operator import or_
 from typing import Any
 
 import pytest
 from amaranth.hdl import Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In
 
 from hw.instruction_check import InstructionCheck
 from hw.token_counter import TokenCounter
@@ -21,30 +18,10 @@ from isa.instructions import MemoryId, Opcode
 from isa.layout import Layout, instruction_layouts
 from isa.legality import legality_rules
 from isa.machine.error_codes import ErrorCode
-from tests.support.faults.source_faults import SourceFault
-from tests.support.hw.proofs import assume, claim, holds_always, holds_for
+from tests.support.hw.proofs import Claims, assume, claim, fault, holds_always, holds_for
 from tests.support.odd_configs import ODD_CONFIGS
 
 pytestmark = pytest.mark.long
-
-
-class Claims(wiring.Component):
-    """A component with what is claimed of it; its inputs may do what ``state`` does not exclude."""
-
-    def __init__(self, part: Any, inputs: dict[str, Any], state: Callable[[Module, Any, Any], None]) -> None:
-        self.part = part
-        self.state = state
-        super().__init__({name: In(shape) for name, shape in inputs.items()})
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.submodules.part = self.part.elaborate(platform)  # now, so that its registers are there to speak of
-        self.state(m, self.part, self)
-        return m
-
-
-def fault(owner: type, name: str, old: str, new: str) -> SourceFault:
-    return SourceFault(f"{old} -> {new}", vars(owner)[name], old, new, owner)
 
 
 # ---- the token queue

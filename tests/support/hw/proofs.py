@@ -11,20 +11,48 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Assert, Assume, Module
+from amaranth.hdl import Assert, Assume, Module, Signal
 from amaranth.lib import wiring
+from amaranth.lib.wiring import In
 
 from hw.verilog.netlist_text import component_to_rtlil
 from hw.verilog.yosys import run_yosys
+from tests.support.faults.source_faults import SourceFault
 
-__all__ = ["assume", "claim", "holds_always", "holds_for"]
+__all__ = ["Claims", "assume", "claim", "fault", "holds_always", "holds_for", "inner_signals"]
 
 _SECONDS = 280
+
+
+class Claims(wiring.Component):
+    """A component with what is claimed of it; its inputs may do what ``state`` does not exclude."""
+
+    def __init__(self, part: Any, inputs: dict[str, Any], state: Callable[[Module, Any, Any], None]) -> None:
+        self.part = part
+        self.state = state
+        super().__init__({name: In(shape) for name, shape in inputs.items()})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.part = self.part.elaborate(platform)  # now: its registers are there to speak of
+        self.state(m, self.part, self)
+        return m
+
+
+def fault(owner: type, name: str, old: str, new: str) -> SourceFault:
+    """Return a fault in a method: the only ``old`` of its source becomes ``new``."""
+    return SourceFault(f"{old} -> {new}", vars(owner)[name], old, new, owner)
+
+
+def inner_signals(module: Module) -> Mapping[str, Signal]:
+    """Return the signals that an elaborated module drives itself, by name: an induction speaks of registers, too."""
+    return {signal.name: signal for signal in module._driving}
 
 
 def claim(m: Module, value: Any) -> None:
@@ -61,6 +89,7 @@ def _formulas(component: wiring.Component, folder: Path) -> Path:
         "async2sync",
         "chformal -lower",
         "dffunmap",
+        "opt_expr",
         "opt_clean",
         "write_smt2 -wires design.smt2",
         folder=folder,
