@@ -20,6 +20,7 @@ from vta.passes.gemm.fold_uop_loop import fold_uop_loop
 from vta.passes.gemm.inject_conv2d_transpose_skip import inject_conv2d_transpose_skip
 from vta.passes.generic.bind_deep_expressions import bind_deep_expressions
 from vta.passes.generic.common_subexpr_elim import common_subexpr_elim
+from vta.passes.generic.compact_buffer_allocation import compact_buffer_allocation
 from vta.passes.generic.lift_attr_scope import lift_attr_scope
 from vta.passes.generic.lower_blocks import lower_blocks
 from vta.passes.generic.remove_no_op import remove_no_op
@@ -52,8 +53,8 @@ from vta.transform import PassContext
 
 __all__ = [
     "AnnotateALUCoProcScope", "AnnotateEntryFunc", "Apply", "BindDeepExpressions", "CPUAccessRewrite", "CoProcSync",
-    "CombineContextCall", "CommonSubexprElimTIR", "ConvertForLoopsToSerial", "EarlyRewrite", "Filter",
-    "FoldUopLoop", "HoistIfThenElse", "HostMemoryError", "InjectALUIntrin", "InjectCoProcSync",
+    "CombineContextCall", "CommonSubexprElimTIR", "CompactBufferAllocation", "ConvertForLoopsToSerial", "EarlyRewrite",
+    "Filter", "FoldUopLoop", "HoistIfThenElse", "HostMemoryError", "InjectALUIntrin", "InjectCoProcSync",
     "InjectConv2DTransposeSkip", "InjectDMAIntrin", "InjectPrefetch", "InjectSkipCopy", "InjectVirtualThread",
     "InstrumentBoundCheckers", "LiftAllocToScopeBegin", "LiftAttrScope", "LoopPartition", "LowerBlocks",
     "LowerDeviceStorageAccessInfo", "LowerIntrin", "NarrowDataType", "PassArgumentError", "RemoveNoOp",
@@ -87,6 +88,13 @@ def StorageFlatten(cache_line_size: int = 64, create_bound_attribute: bool = Fal
             f"and {create_bound_attribute}"
         )
     return of_function(storage_flatten, "StorageFlatten")
+
+
+def CompactBufferAllocation(is_strict: bool = True) -> FunctionPass:  # noqa: N802
+    """Buffers of blocks live as deep in the loops as they can, and are as large as it takes there."""
+    if not is_strict:
+        raise PassArgumentError("CompactBufferAllocation: is_strict is True here: nothing is read beyond a buffer")
+    return of_function(compact_buffer_allocation, "CompactBufferAllocation")
 
 
 def LowerBlocks() -> FunctionPass:  # noqa: N802

@@ -96,7 +96,12 @@ NAMES: Mapping[str, str] = {
         "mod trace copy get get_block get_loops get_child_blocks get_producers get_consumers "
         "get_output_blocks split fuse reorder add_unit_loop parallel vectorize unroll bind compute_at "
         "reverse_compute_at compute_inline reverse_compute_inline cache_read cache_write set_scope "
-        "decompose_reduction rfactor blockize tensorize storage_align annotate unannotate sample_perfect_tile"
+        "decompose_reduction rfactor blockize tensorize storage_align annotate unannotate reindex transform_layout "
+        "set_axis_separator sample_perfect_tile sample_categorical sample_compute_location seed fork_seed "
+        "enter_postproc show state get_sref remove_rv"
+    ),
+    "tvm.tir.TensorIntrin": (
+        "register get"
     ),
     "tvm.tir.transform": (
         "prim_func_pass Simplify StorageFlatten NarrowDataType LoopPartition VectorizeLoop "
@@ -104,7 +109,7 @@ NAMES: Mapping[str, str] = {
         "SkipAssert ConvertForLoopsToSerial LiftAttrScope CoProcSync LowerDeviceStorageAccessInfo Apply "
         "Filter AnnotateEntryFunc InjectPrefetch InjectDoubleBuffer LowerInitBlock MakePackedAPI "
         "SplitHostDevice ThreadSync LowerWarpMemory InstrumentBoundCheckers RewriteUnsafeSelect "
-        "CombineContextCall LowerIntrin VerifyMemory"
+        "CombineContextCall LowerIntrin VerifyMemory CompactBufferAllocation"
     ),
     "tvm.arith": (
         "Analyzer ConstIntBound ModularSet IntSet IntervalSet detect_linear_equation detect_clip_bound "
@@ -196,7 +201,7 @@ NOTES: Mapping[str, str] = {
     "tvm.tir.Buffer.offset_of": "one offset, not a list",
     "tvm.contrib.pickle_memoize.memoize": "results are kept while the script runs, not in files",
     "tvm.te.gradient": "stages of one tensor; elements that are largest together count each",
-    "tvm.tir.BufferRegion": "of scripts alone: blocks have no regions of their own",
+    "tvm.tir.BufferRegion": "blocks have them where their bodies do not show what they touch",
     "tvm.tir.MatchBufferRegion": "of scripts alone: blocks have no regions of their own",
     "tvm.tir.transform.InjectPrefetch": "drops hints, which processors find out by themselves",
     "tvm.runtime.Module.export_library": "an object file for `load_module`; nothing is linked",
@@ -209,7 +214,16 @@ NOTES: Mapping[str, str] = {
     "tvm.script.from_source": "reads what `func.script()` prints: the same function",
     "tvm.runtime.String": "a Python text",
     "tvm.tir.PrimFunc": "also has a name; prints in the style of TVM 0.8",
-    "tvm.tir.Schedule.bind": "always refused: there are no GPU threads",
+    "tvm.tir.Schedule.bind": "virtual threads and `rotate`; a GPU's lower and print, and no code is made of them",
+    "tvm.tir.Schedule.blockize": "of a loop; operands of one value have no axis inside",
+    "tvm.tir.Schedule.tensorize": "also with an intrinsic itself, and one of te; a reduction's start may be part of it",
+    "tvm.tir.Schedule.annotate": "numbers, texts and lists of these",
+    "tvm.tir.Schedule.transform_layout": "one-to-one maps; also of arguments, whose shapes change",
+    "tvm.tir.Schedule.set_axis_separator": "memory has one dimension here",
+    "tvm.tir.Schedule.sample_compute_location": "`vta.auto_scheduler` chooses places",
+    "tvm.tir.Schedule.state": "a schedule has its function, `sch.func`, and no state besides",
+    "tvm.tir.Schedule.get_sref": "blocks and loops are found by name and variable: `sch.get(rv)`",
+    "tvm.tir.Schedule.remove_rv": "names of blocks and loops cost nothing, and stay",
     "tvm.tir.Schedule.set_scope": "the memory is named as in te",
     "tvm.tir.transform.StorageFlatten": "the size of cache lines decides nothing",
     "tvm.tir.transform.NarrowDataType": "to 32 bits alone",

@@ -54,6 +54,7 @@ from vta.tir import (
     stmt,
     stmt_functor,
     structural,
+    tensor_intrin,
 )
 from vta.tir_passes_elsewhere import passes_elsewhere
 
@@ -173,6 +174,7 @@ def _tir_names() -> Tree:
     for module in (ops, math_ops, calls, expr, stmt, buffer, func, layout, index_map, regions):
         nodes.update({name: getattr(module, name) for name in module.__all__})
     nodes.update({name: _public(module) for name, module in _TIR_MODULES.items()})
+    nodes["TensorIntrin"] = tensor_intrin.TensorIntrin
     nodes.update({"Schedule": schedule.Schedule, "ScheduleError": schedule.BlockScheduleError})
     nodes["transform"] = {**passes_elsewhere(), **_public(tir_passes)}
     nodes["schedule"] = _public(schedule)

@@ -19,6 +19,7 @@ from vta.passes.gemm.fold_uop_loop import fold_uop_loop
 from vta.passes.gemm.inject_conv2d_transpose_skip import inject_conv2d_transpose_skip
 from vta.passes.generic.bind_deep_expressions import bind_deep_expressions
 from vta.passes.generic.common_subexpr_elim import common_subexpr_elim
+from vta.passes.generic.compact_buffer_allocation import compact_buffer_allocation
 from vta.passes.generic.lift_attr_scope import lift_attr_scope
 from vta.passes.generic.lower_blocks import lower_blocks
 from vta.passes.generic.remove_no_op import remove_no_op
@@ -88,6 +89,7 @@ _ANY, _ACCELERATOR = PassScope.ANY, PassScope.ACCELERATOR
 
 PIPELINE: tuple[NamedPass, ...] = (
     NamedPass("InjectConv2DTransposeSkip", inject_conv2d_transpose_skip, _ACCELERATOR),
+    NamedPass("CompactBufferAllocation", compact_buffer_allocation, _ANY),
     NamedPass("LowerBlocks", lower_blocks, _ANY),
     NamedPass("SettleLoopEnds", settle_loop_ends, _ANY),
     NamedPass("StorageFlatten", storage_flatten, _ANY),

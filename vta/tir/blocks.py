@@ -6,15 +6,19 @@ Tests: tests/vta/tir/test_blocks.py.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from isa.errors import VTAError
 from vta.tir.buffer import Buffer
+from vta.tir.dtype import HANDLE
 from vta.tir.expr import And, BufferLoad, Expr, IntImm, IterKind, IterVar, Range, Var, binary, const
+from vta.tir.regions import BufferRegion
 from vta.tir.stmt import (
+    AttrKey,
+    AttrStmt,
     Block,
     BufferRealize,
     BufferStore,
-    For,
     IfThenElse,
     Prefetch,
     ProducerRealize,
@@ -23,19 +27,28 @@ from vta.tir.stmt import (
     While,
     seq,
 )
-from vta.tir.traverse import map_stmt, substitute, walk
+from vta.tir.traverse import TirNode, children, map_stmt, substitute, walk
 
 __all__ = [
+    "STORAGE_ALIGN_KEY",
+    "Access",
     "BlockError",
+    "as_element",
+    "as_region",
     "block_as_loops",
     "block_reads",
     "block_writes",
     "blocks_in",
+    "is_opaque",
     "misplaced",
     "reduce_axes",
     "unlowered_block",
     "without_blocks",
 ]  # fmt: skip
+
+
+STORAGE_ALIGN_KEY = "buffer_dim_align"
+"""The annotation of a block that says how its buffers are aligned: (buffer, dimension, factor, offset) each."""
 
 
 class BlockError(VTAError, ValueError):
@@ -103,23 +116,60 @@ def blocks_in(stmt: Stmt) -> Iterator[Block]:
     return (node for node in walk(stmt) if isinstance(node, Block))
 
 
-def block_writes(block: Block) -> list[BufferStore]:
-    """Return the stores of the block, its start's included."""
-    return [node for node in walk(block) if isinstance(node, BufferStore)]
+@dataclass(frozen=True, slots=True)
+class Access:
+    """``extents`` elements of ``buffer`` from ``indices`` on, in each dimension; one element has extents of one."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    extents: tuple[Expr, ...]
+
+    @property
+    def is_element(self) -> bool:
+        """Whether this is a single element."""
+        return all(isinstance(extent, IntImm) and extent.value == 1 for extent in self.extents)
 
 
-def block_reads(block: Block) -> list[BufferLoad]:
-    """Return the elements that the block reads, but for those of a reduction's own result."""
-    reduces = block.init is not None or bool(reduce_axes(block))
-    written = {store.buffer for store in block_writes(block)} if reduces else set()
-    return [node for node in walk(block) if isinstance(node, BufferLoad) and node.buffer not in written]
+def as_element(node: BufferLoad | BufferStore) -> Access:
+    """Return the access to one element."""
+    return Access(node.buffer, node.indices, tuple(IntImm(1, index.dtype) for index in node.indices))
 
 
-def loop_ranges(loops: Sequence[For]) -> dict[Var, Range]:
-    """Return the range of every loop's variable."""
-    return {loop.loop_var: Range(loop.min, loop.extent) for loop in loops}
+def as_region(part: BufferRegion) -> Access:
+    """Return the access to a region."""
+    return Access(part.buffer, tuple(r.min for r in part.region), tuple(r.extent for r in part.region))
 
 
-def buffers_of(block: Block) -> set[Buffer]:
-    """Return the buffers that the block touches."""
-    return {node.buffer for node in walk(block) if isinstance(node, BufferLoad | BufferStore)}
+def _accesses(block: Block, kind: type[BufferLoad | BufferStore]) -> Iterator[Access]:
+    """Yield what the nodes of a block touch, and what blocks say whose bodies do not show it."""
+    stack: list[TirNode] = [block]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Block) and (node.reads is not None or node.writes is not None):
+            yield from map(as_region, (node.reads if kind is BufferLoad else node.writes) or ())
+            stack += [*node.values, node.predicate]
+            continue
+        if isinstance(node, kind):
+            yield as_element(node)
+        stack.extend(reversed(children(node)))
+
+
+def block_writes(block: Block) -> list[Access]:
+    """Return what the block stores, its start included."""
+    return list(_accesses(block, BufferStore))
+
+
+def block_reads(block: Block) -> list[Access]:
+    """Return what the block reads, but for a reduction's own result."""
+    reducing = [b for b in blocks_in(block) if b.init is not None or reduce_axes(b)]
+    written = {write.buffer for inner in reducing for write in block_writes(inner)}
+    return [read for read in _accesses(block, BufferLoad) if read.buffer not in written]
+
+
+def is_opaque(stmt: Stmt) -> bool:
+    """Whether memory is touched in ``stmt`` in another way than by loads and stores: by a pointer, or a view."""
+    return any(
+        (isinstance(node, Var) and node.dtype == HANDLE)
+        or (isinstance(node, AttrStmt) and node.key == AttrKey.BUFFER_BIND_SCOPE)
+        for node in walk(stmt)
+    )

@@ -49,7 +49,11 @@ from vta.tir.stmt import (
 
 __all__ = ["BufferVar", "BuilderError", "IRBuilder", "create"]
 
-_KINDS = {"unroll": ForKind.UNROLLED, "vectorize": ForKind.VECTORIZED, **{kind.value: kind for kind in ForKind}}
+_KINDS = {
+    "unroll": ForKind.UNROLLED,
+    "vectorize": ForKind.VECTORIZED,
+    **{kind.value: kind for kind in ForKind if kind is not ForKind.THREAD_BINDING},
+}
 
 
 class BuilderError(VTAError, ValueError):

@@ -21,7 +21,8 @@ from vta.tir.buffer import Buffer
 from vta.tir.dtype import DType
 from vta.tir.expr import Builtin, CommReducer, IterKind, IterVar, Node, PointerType, Range, Var, arithmetic, nodes
 from vta.tir.func import IRModule, PrimFunc
-from vta.tir.stmt import AttrKey, ForKind, Stmt
+from vta.tir.regions import BufferRegion
+from vta.tir.stmt import AttrKey, Block, For, ForKind, Stmt
 from vta.tir.structural import Program
 
 __all__ = ["JsonError", "load_json", "save_json"]
@@ -40,10 +41,16 @@ _CLASSES: Mapping[str, type] = {
         *(getattr(nodes, name) for name in nodes.__all__ if name not in ("DataProducer", "Expr", "ProducerLoad")),
         *(getattr(arithmetic, name) for name in arithmetic.__all__ if name not in ("Binary", "Compare", "Pair")),
         *(getattr(stmt, name) for name in stmt.__all__ if not name.startswith("Producer")),
-        Buffer, CommReducer, IRModule, IterVar, Origin, PrimFunc, Range,
+        Buffer, BufferRegion, CommReducer, IRModule, IterVar, Origin, PrimFunc, Range,
     )
     if isinstance(kind, type) and hasattr(kind, "__dataclass_fields__")
 }  # fmt: skip
+_LATER: Mapping[type, frozenset[str]] = {
+    For: frozenset({"thread", "annotations"}),
+    Block: frozenset({"reads", "writes", "annotations"}),
+}
+"""Fields that texts of before do not have."""
+
 _ENUMS: Mapping[str, type[Enum]] = {kind.__name__: kind for kind in (AttrKey, Builtin, ForKind, IterKind)}
 
 _Json: TypeAlias = "bool | int | float | str | list[_Json] | dict[str, _Json] | None"
@@ -170,11 +177,12 @@ class _Reader:
         if kind is None:
             raise JsonError(f"{place}: there is no class {name!r}")
         names = _names(kind)
-        if entry.keys() - {"class"} != set(names):
+        given = entry.keys() - {"class"}
+        if given - set(names) or set(names) - given - _LATER.get(kind, frozenset()):
             raise JsonError(f"{place}: {name} has the fields {', '.join(names)}")
         values = {}
         for field in fields(kind):
-            if not field.init:
+            if field.name not in given:
                 continue
             where = f"{place} ({name}.{field.name})"
             values[field.name] = self.value(entry[field.name], where)
@@ -253,6 +261,10 @@ def _is_about(value: object) -> bool:
     return value is None or pair or isinstance(value, IterVar | Buffer | Var)
 
 
+def _is_annotation(value: object) -> bool:
+    return isinstance(value, int | float | str) or (isinstance(value, tuple) and all(map(_is_annotation, value)))
+
+
 def _is_item(value: object) -> bool:
     return isinstance(value, int | float) or _is_program(value)
 
@@ -278,6 +290,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "IterKind": _is(IterKind),
     "IterVar | Buffer | tuple[Buffer, Buffer] | Var | None": _is_about,
     "Mapping[Var, Buffer]": _mapping(Var, _is(Buffer)),
+    "Mapping[str, Annotation]": _mapping(str, _is_annotation),
     "Mapping[str, PrimFunc]": _mapping(str, _is(PrimFunc)),
     "Mapping[str, str | int | bool]": _mapping(str, _is(str, int, bool)),
     "Origin | None": _optional(_is(Origin)),
@@ -291,6 +304,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "float": _is(float, int),
     "int": _is(int),
     "str": _is(str),
+    "tuple[BufferRegion, ...] | None": _optional(_tuple(_is(BufferRegion))),
     "tuple[Expr, ...]": _tuple(_is(Node)),
     "tuple[IterVar, ...]": _tuple(_is(IterVar)),
     "tuple[Range, ...]": _tuple(_is(Range)),

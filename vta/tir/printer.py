@@ -6,7 +6,7 @@ The text depends on the program alone, so it can be compared with golden files. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import assert_never
 
 from vta.tir.buffer import Buffer
@@ -52,6 +52,7 @@ from vta.tir.expr import (
 from vta.tir.func import IRModule, PrimFunc
 from vta.tir.stmt import (
     Allocate,
+    Annotation,
     AssertStmt,
     AttrStmt,
     Block,
@@ -83,6 +84,7 @@ _LOOP_KIND = {
     ForKind.PARALLEL: ' "parallel"',
     ForKind.VECTORIZED: ' "vectorized"',
     ForKind.UNROLLED: ' "unroll"',
+    ForKind.THREAD_BINDING: ' "thread_binding"',
 }
 
 _MOST_NODES = 1 << 22
@@ -272,7 +274,9 @@ class _Printer:
                     self.statement(item, indent)
             case For():
                 loop = f"{self.var(stmt.loop_var)}, {self.expr(stmt.min)}, {self.expr(stmt.extent)}"
-                self.lines.append(f"{indent}for ({loop}){_LOOP_KIND[stmt.kind]} {{")
+                bound = f" {_quoted(stmt.thread)}" if stmt.thread else ""
+                notes = f" annotations={_annotations(stmt.annotations)}" if stmt.annotations else ""
+                self.lines.append(f"{indent}for ({loop}){_LOOP_KIND[stmt.kind]}{bound}{notes} {{")
                 self.statement(stmt.body, indent + "  ")
                 self.lines.append(f"{indent}}}")
             case BufferStore():
@@ -323,6 +327,12 @@ class _Printer:
             self.lines.append(f"{inner}{self.axis(axis)} = {self.expr(value)}")
         if not (isinstance(block.predicate, IntImm) and block.predicate.value):
             self.lines.append(f"{inner}where {self.expr(block.predicate)}")
+        for word, regions in (("reads", block.reads), ("writes", block.writes)):
+            if regions is not None:
+                parts = ", ".join(f"{self.buffer(part.buffer)}[{self._ranges(part.region)}]" for part in regions)
+                self.lines.append(f"{inner}{word} {parts or 'nothing'}")
+        if block.annotations:
+            self.lines.append(f"{inner}annotations {_annotations(block.annotations)}")
         if block.init is not None:
             self.lines.append(f"{inner}init {{")
             self.statement(block.init, inner + "  ")
@@ -411,6 +421,17 @@ def _integer(value: IntImm) -> str:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
+
+
+def _annotations(notes: Mapping[str, Annotation]) -> str:
+    return f"{{{', '.join(f'{_quoted(key)}: {_annotation(value)}' for key, value in notes.items())}}}"
+
+
+@deep
+def _annotation(value: Annotation) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_annotation, value))}]"
+    return _quoted(value) if isinstance(value, str) else repr(value)
 
 
 def _attr_value(value: str | int | bool) -> str:

@@ -1,7 +1,7 @@
 """Regions of buffers, under TVM's names: ``tir.BufferRegion``, ``tir.MatchBufferRegion``.
 
-Blocks here have no regions of their own: what they read and write follows from their bodies
-(``vta.tir.blocks.block_reads``). Tests: tests/vta/tir/test_regions.py.
+What blocks read and write follows from their bodies (``vta.tir.blocks.block_reads``); a block says it itself where its
+body does not show it. Tests: tests/vta/tir/test_regions.py.
 """
 
 from __future__ import annotations

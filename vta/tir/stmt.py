@@ -6,7 +6,7 @@ a statement without one inherits that of the statement around it. Tests: tests/v
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -14,15 +14,19 @@ from typing import TypeAlias
 from isa.origin import Origin
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import BOOL, DType
-from vta.tir.expr import DataProducer, Expr, IntImm, IterVar, Node, Range, StringImm, Var, convert
+from vta.tir.expr import DataProducer, Expr, IntImm, IterKind, IterVar, Node, Range, StringImm, Var, convert
+from vta.tir.regions import BufferRegion
 
 __all__ = [
-    "Allocate", "AssertStmt", "AttrKey", "AttrStmt", "Block", "BufferRealize", "BufferStore", "Evaluate", "For",
-    "ForKind", "IfThenElse", "LetStmt", "Prefetch", "ProducerRealize", "ProducerStore", "SeqStmt", "Stmt", "While",
-    "is_noop", "seq", "stmt_list",
+    "Allocate", "Annotation", "AssertStmt", "AttrKey", "AttrStmt", "Block", "BufferRealize", "BufferStore", "Evaluate",
+    "For", "ForKind", "IfThenElse", "LetStmt", "Prefetch", "ProducerRealize", "ProducerStore", "SeqStmt", "Stmt",
+    "While", "is_noop", "seq", "stmt_list",
 ]  # fmt: skip
 
 _TRUE = IntImm(1, BOOL)
+
+Annotation: TypeAlias = "int | float | str | tuple[Annotation, ...]"
+"""What a schedule says about a loop or block under a key: a number, a text, or several of these."""
 
 
 class ForKind(StrEnum):
@@ -32,6 +36,7 @@ class ForKind(StrEnum):
     PARALLEL = "parallel"
     VECTORIZED = "vectorized"
     UNROLLED = "unrolled"
+    THREAD_BINDING = "thread_binding"
 
     @classmethod
     def _missing_(cls, value: object) -> ForKind | None:
@@ -105,13 +110,19 @@ class Evaluate:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """``body`` for ``loop_var`` from ``min`` to ``min + extent - 1``; also in TVM's order, ``kind`` before ``body``."""
+    """``body`` for ``loop_var`` from ``min`` to ``min + extent - 1``; also in TVM's order, ``kind`` before ``body``.
+
+    ``thread`` is the tag of the thread axis that a loop of kind THREAD_BINDING is bound to; a script may give the axis.
+    ``annotations`` are for whoever schedules or lowers the loop: those that begin with ``pragma_`` become attributes.
+    """
 
     loop_var: Var
     min: Expr
     extent: Expr
     body: Stmt
     kind: ForKind = ForKind.SERIAL
+    thread: str = ""
+    annotations: Mapping[str, Annotation] = field(default_factory=dict, hash=False)
     origin: Origin | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -119,8 +130,18 @@ class For:
             kind = ForKind(self.body)
             object.__setattr__(self, "body", self.kind)
             object.__setattr__(self, "kind", kind)
+        if type(self.thread) is not str:
+            axis: object = self.thread
+            object.__setattr__(self, "thread", axis.thread_tag if isinstance(axis, IterVar) else "")
+        if self.annotations is None:
+            object.__setattr__(self, "annotations", {})
         _settle(self, "min", self.loop_var.dtype)
         _settle(self, "extent", self.loop_var.dtype)
+
+    @property
+    def thread_binding(self) -> IterVar | None:
+        """The thread axis that the loop is bound to, under TVM's name."""
+        return IterVar(None, Var(self.thread), IterKind.THREAD_INDEX, self.thread) if self.thread else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +345,9 @@ class Block:
 
     ``iter_vars`` are the axes that the body uses, ``values`` what they stand for in terms of the loops around.
     ``init`` starts a reduction: it runs where every reduction axis is at its beginning. ``alloc_buffers`` exist while
-    the block runs. For ``tir.Schedule``; a pass turns blocks into plain statements.
+    the block runs. ``reads`` and ``writes`` are the parts of buffers that a block touches whose body does not show it
+    (a call of an intrinsic); they follow from the body where they are None. ``annotations`` as in ``For``. For
+    ``tir.Schedule``; a pass turns blocks into plain statements.
     """
 
     name: str
@@ -335,6 +358,9 @@ class Block:
     predicate: Expr = _TRUE
     alloc_buffers: tuple[Buffer, ...] = ()
     origin: Origin | None = field(default=None, compare=False)
+    reads: tuple[BufferRegion, ...] | None = None
+    writes: tuple[BufferRegion, ...] | None = None
+    annotations: Mapping[str, Annotation] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         _settle_all(self, "values")

@@ -6,7 +6,7 @@ Tests: tests/vta/tir/test_structural.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from hashlib import blake2b
@@ -124,6 +124,8 @@ class _Signature:
                 return self._fields(value, ("kind", "thread_tag", "dom", "var"))
             case tuple():
                 return [b"tuple", *map(self.of, value)]
+            case Mapping():
+                return [b"mapping", *map(self.of, sorted(value.items()))]
             case _ if is_dataclass(value) and not isinstance(value, Enum):
                 for var in _definitions(value):
                     self.define(var)
@@ -194,6 +196,8 @@ class _Comparison:
                 return self._fields(a, b, path, ("kind", "thread_tag", "dom", "var"))
             case tuple(), tuple():
                 return self._sequence(a, b, path)
+            case dict(), dict():
+                return self._sequence(sorted(a.items()), sorted(b.items()), path)
             case _ if is_dataclass(a) and not isinstance(a, Enum):
                 return self._node(a, b, path)
             case float(), float():

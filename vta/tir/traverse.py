@@ -36,6 +36,7 @@ from vta.tir.expr import (
     StringImm,
     Var,
 )
+from vta.tir.regions import BufferRegion
 from vta.tir.stmt import (
     Allocate,
     AssertStmt,
@@ -131,9 +132,15 @@ def children(node: TirNode) -> tuple[TirNode, ...]:
             return (node.condition, node.body)
         case Block():
             inits = () if node.init is None else (node.init,)
-            return (*_domains(node.iter_vars), *node.values, node.predicate, *inits, node.body)
+            regions = (e for part in _regions(node) for r in part.region for e in (r.min, r.extent))
+            return (*_domains(node.iter_vars), *node.values, node.predicate, *regions, *inits, node.body)
         case _:
             return expr_children(node)
+
+
+def _regions(block: Block) -> tuple[BufferRegion, ...]:
+    """Return the regions that a block says it touches."""
+    return (*(block.reads or ()), *(block.writes or ()))
 
 
 def walk(node: TirNode) -> Iterator[TirNode]:
@@ -286,8 +293,10 @@ def map_stmt_children(stmt: _S, on_stmt: OnStmt, on_expr: OnExpr) -> _S | Stmt:
             return _changed(stmt, condition=on_expr(stmt.condition), body=on_stmt(stmt.body))
         case Block():  # the axes keep their identity, hence their domains
             values, predicate = _map_tuple(on_expr, stmt.values), on_expr(stmt.predicate)
+            reads, writes = _map_regions(on_expr, stmt.reads), _map_regions(on_expr, stmt.writes)
             init = None if stmt.init is None else on_stmt(stmt.init)
-            return _changed(stmt, values=values, predicate=predicate, init=init, body=on_stmt(stmt.body))
+            body = on_stmt(stmt.body)
+            return _changed(stmt, values=values, predicate=predicate, reads=reads, writes=writes, init=init, body=body)
         case ProducerStore():
             return _changed(stmt, indices=_map_tuple(on_expr, stmt.indices), value=on_expr(stmt.value))
         case _:
@@ -298,6 +307,14 @@ def _map_bounds(fn: OnExpr, bounds: tuple[Range, ...]) -> tuple[Range, ...]:
     flat = tuple(e for r in bounds for e in (r.min, r.extent))
     new = _map_tuple(fn, flat)
     return bounds if new is flat else tuple(Range(new[i], new[i + 1]) for i in range(0, len(new), 2))
+
+
+def _map_regions(fn: OnExpr, regions: tuple[BufferRegion, ...] | None) -> tuple[BufferRegion, ...] | None:
+    if regions is None:
+        return None
+    new = tuple([replace(part, region=_map_bounds(fn, part.region)) for part in regions])
+    same = all(a.region is b.region for a, b in zip(new, regions, strict=True))
+    return regions if same else new
 
 
 def _changed(stmt: _S, **fields: object) -> _S:
@@ -383,6 +400,12 @@ def _rename_definitions(stmt: Stmt, mapping: Mapping[Var, Expr], buffers: Mappin
             return replace(stmt, buffer=buffers[stmt.buffer])
         case AttrStmt():
             return _changed(stmt, node=_rename_attr_node(stmt.node, mapping, buffers))
+        case Block() if any(part.buffer in buffers for part in _regions(stmt)):
+            reads, writes = (
+                None if parts is None else tuple([replace(p, buffer=buffers.get(p.buffer, p.buffer)) for p in parts])
+                for parts in (stmt.reads, stmt.writes)
+            )
+            return replace(stmt, reads=reads, writes=writes)
         case _:
             return stmt
 

@@ -170,6 +170,8 @@ class _Checker:
             self.expr(value)
         self._condition(block.predicate)
         with self._defining([*(a.var for a in block.iter_vars), *(b.data for b in block.alloc_buffers)]):
+            for part in (*(block.reads or ()), *(block.writes or ())):
+                self._access(part.buffer, tuple(e for r in part.region for e in (r.min, r.extent))[::2])
             if block.init is not None:
                 self.statement(block.init)
             self.statement(block.body)

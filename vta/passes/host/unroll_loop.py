@@ -92,7 +92,7 @@ def _unroll(stmt: Stmt, choice: _Choice) -> Stmt:
             if not _has_few_steps(stmt, choice.max_step):
                 return stmt
             return _written_out(stmt) if choice.explicit else replace(stmt, kind=ForKind.UNROLLED)
-        case ForKind.SERIAL | ForKind.PARALLEL | ForKind.VECTORIZED:
+        case ForKind.SERIAL | ForKind.PARALLEL | ForKind.VECTORIZED | ForKind.THREAD_BINDING:
             return stmt
         case _:
             assert_never(stmt.kind)

@@ -31,7 +31,7 @@ def wrap_loop(loop: Loop, body: Stmt, origin: Origin | None) -> Stmt:
         body = _thread(loop, body, origin)
     elif not loop.is_single:
         kind = attrs.kind if attrs is not None and attrs.kind is not None else ForKind.SERIAL
-        body = For(loop.var, const(0), loop.extent, body, kind, origin)
+        body = For(loop.var, const(0), loop.extent, body, kind, origin=origin)
     for key, value in reversed(attrs.pragmas if attrs is not None else []):
         body = AttrStmt(axis, PRAGMA_PREFIX + key, value, body, origin)
     return body

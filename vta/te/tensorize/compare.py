@@ -6,37 +6,12 @@ Tests: tests/vta/te/test_tensorize_match.py.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 
+from vta.arith.equal_terms import canonical, equal_terms
 from vta.arith.simplify import Analyzer
 from vta.tir import ops
-from vta.tir.deep import deep
-from vta.tir.expr import (
-    EQ,
-    LE,
-    LT,
-    NE,
-    Add,
-    And,
-    Builtin,
-    Call,
-    CommReducer,
-    Expr,
-    FloatImm,
-    IntImm,
-    Max,
-    Min,
-    Mul,
-    Node,
-    Or,
-    Reduce,
-    Select,
-    StringImm,
-    Var,
-    binary,
-    same,
-)
-from vta.tir.traverse import expr_children, map_expr, substitute
+from vta.tir.expr import And, Builtin, Call, CommReducer, Expr, Reduce, binary, same
+from vta.tir.traverse import substitute
 
 __all__ = ["same_bodies", "same_values", "starts"]
 
@@ -50,12 +25,12 @@ def same_bodies(own: Sequence[Expr], target: Sequence[Expr], conditions: Sequenc
 def _same_body(own: Expr, target: Expr, conditions: Sequence[Expr], analyzer: Analyzer) -> bool:
     if isinstance(own, Reduce) and isinstance(target, Reduce):
         return _same_reduction(own, target, conditions, analyzer)
-    wanted = _canonical(target, analyzer)
+    wanted = canonical(target, analyzer)
     if conditions:
         if not isinstance(wanted, Call) or wanted.op is not Builtin.IF_THEN_ELSE:
             return False
         own = ops.if_then_else(ops.all(*conditions), own, wanted.args[2])
-    return _equal(_canonical(own, analyzer), wanted, analyzer)
+    return equal_terms(canonical(own, analyzer), wanted, analyzer)
 
 
 def _same_reduction(own: Reduce, target: Reduce, conditions: Sequence[Expr], analyzer: Analyzer) -> bool:
@@ -79,56 +54,12 @@ def same_values(own: Sequence[Expr], target: Sequence[Expr], analyzer: Analyzer)
 
 
 def _all_equal(pairs: Iterable[tuple[Expr, Expr]], analyzer: Analyzer) -> bool:
-    return all(_equal(_canonical(a, analyzer), _canonical(b, analyzer), analyzer) for a, b in pairs)
-
-
-@deep
-def _equal(a: Expr, b: Expr, analyzer: Analyzer) -> bool:
-    """Whether two simplified expressions agree: by structure, operands of a sum or product in any order."""
-    if same(a, b):
-        return True
-    if type(a) is not type(b) or a.dtype != b.dtype:
-        return False
-    match a, b:
-        case (LT() | LE(), LT() | LE()) if a.a.dtype == b.a.dtype and analyzer.can_prove_equal(a.b - a.a, b.b - b.a):
-            return True
-        case (Var() | IntImm() | FloatImm() | StringImm(), _):
-            return False
-        case _:
-            agree = _agree_but_for_operands(a, b)
-    if a.dtype.is_int and analyzer.can_prove_equal(a, b):
-        return True
-    ours, theirs = expr_children(a), expr_children(b)
-    if not agree or len(ours) != len(theirs):
-        return False
-    if all(_equal(x, y, analyzer) for x, y in zip(ours, theirs, strict=True)):
-        return True
-    commutes = isinstance(a, Add | Mul | Min | Max | And | Or | EQ | NE)
-    return commutes and _equal(ours[0], theirs[1], analyzer) and _equal(ours[1], theirs[0], analyzer)
-
-
-def _agree_but_for_operands(a: Expr, b: Expr) -> bool:
-    """Whether everything is equal that two nodes of one kind have beside their operands: tensor, callee, lanes, ..."""
-    values = ((getattr(a, field.name), getattr(b, field.name)) for field in fields(a))
-    return all(x is y or x == y for x, y in values if not isinstance(x, Node | tuple))
+    return all(equal_terms(canonical(a, analyzer), canonical(b, analyzer), analyzer) for a, b in pairs)
 
 
 def _same_combiner(a: CommReducer, b: CommReducer) -> bool:
     ours, theirs = (*a.lhs, *a.rhs), (*b.lhs, *b.rhs)
     if [v.dtype for v in ours] != [v.dtype for v in theirs]:
         return False
-    names: dict[Var, Expr] = dict(zip(ours, theirs, strict=True))
+    names = dict(zip(ours, theirs, strict=True))
     return same(tuple(substitute(e, names) for e in a.result), b.result) and same(a.identity, b.identity)
-
-
-def _canonical(expr: Expr, analyzer: Analyzer) -> Expr:
-    def plain(node: Expr) -> Expr:
-        match node:
-            case Call(op=Builtin.LIKELY, args=(condition,)):
-                return condition
-            case Select():
-                return ops.if_then_else(node.condition, node.true_value, node.false_value)
-            case _:
-                return node
-
-    return analyzer.simplify(map_expr(plain, expr))

@@ -15,6 +15,7 @@ from vta.te.tensor import Tensor
 from vta.tir.buffer import Buffer, decl_buffer
 from vta.tir.expr import Equality, Expr, Operators, Var, convert
 from vta.tir.stmt import Evaluate, Stmt
+from vta.tir.tensor_intrin import TensorIntrin as BlockIntrinsic
 
 __all__ = ["IntrinsicBody", "TensorIntrin", "TensorIntrinError", "decl_tensor_intrin"]
 
@@ -26,7 +27,7 @@ class TensorIntrinError(VTAError, ValueError):
     """A tensor intrinsic that is declared in a way that has no meaning."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TensorIntrin:
     """``op`` says what is computed, ``body`` how: statements on ``buffers``, the inputs' and then the outputs'.
 
@@ -44,6 +45,9 @@ class TensorIntrin:
     reduce_update: Stmt | None
     start_pragma: str | None = None
 
+    def __repr__(self) -> str:
+        return f"TensorIntrin({self.name!r})"
+
     @property
     def input_buffers(self) -> tuple[Buffer, ...]:
         """The buffers of the inputs, in order."""
@@ -53,6 +57,12 @@ class TensorIntrin:
     def output_buffers(self) -> tuple[Buffer, ...]:
         """The buffers of the outputs, in order."""
         return self.buffers[len(self.inputs) :]
+
+    def block_intrinsics(self) -> list[BlockIntrinsic]:
+        """Return the intrinsic for ``tir.Schedule``: as a whole, as a step of a reduction, and as the start of one."""
+        from vta.te.tensorize import for_blocks  # it makes functions of operations
+
+        return for_blocks.ways(self)
 
 
 def decl_tensor_intrin(

@@ -8,20 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from vta.arith.simplify import Analyzer
-from vta.tir.expr import And, Expr, IterKind, Range, Var, binary
+from vta.arith.block_regions import analyzer_for
+from vta.tir.expr import And, Expr, IterKind, Var, binary
 from vta.tir.stmt import Block, For, Stmt
 from vta.tir.traverse import map_stmt, substitute, uses_var, walk
 
-__all__ = ["analyzer_for", "reducing_over", "rewritten_bindings"]
-
-
-def analyzer_for(loops: Iterable[For]) -> Analyzer:
-    """Return an analyser that knows the ranges of the loops' variables."""
-    analyzer = Analyzer()
-    for loop in loops:
-        analyzer.bind(loop.loop_var, Range(loop.min, loop.extent))
-    return analyzer
+__all__ = ["reducing_over", "rewritten_bindings"]
 
 
 def rewritten_bindings(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vta.tir.blocks import block_reads, block_writes
+from vta.tir.blocks import block_reads, block_writes, blocks_in
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import HANDLE
 from vta.tir.expr import BufferLoad, Expr, IterVar, PointerType, Range, Var, const
@@ -18,7 +18,7 @@ from vta.tir.schedule.tree import block_named, enclosing_block, fresh_name, loop
 from vta.tir.stmt import Block, BufferStore, For, SeqStmt, Stmt, seq
 from vta.tir.traverse import map_expr, map_stmt, substitute
 
-__all__ = ["cache_read", "cache_write", "copy_nest", "with_scope"]
+__all__ = ["cache_read", "cache_write", "copy_nest", "inserted", "require_made_before", "with_scope"]
 
 
 def _copy_of(buffer: Buffer, scope: str) -> Buffer:
@@ -41,14 +41,14 @@ def copy_nest(name: str, source: Buffer, target: Buffer) -> Stmt:
     return body
 
 
-def _inserted(func: PrimFunc, block: Block, new: Block, nest: Stmt, buffer: Buffer, *, before: bool) -> PrimFunc:
+def inserted(func: PrimFunc, block: Block, new: Block, nest: Stmt, buffer: Buffer, *, before: bool) -> PrimFunc:
     """Return ``func`` with ``new`` for ``block`` and ``nest`` before or after what it is in, and with ``buffer``."""
     outer = enclosing_block(func, block)
     parts: list[Stmt] = list(outer.body.stmts) if isinstance(outer.body, SeqStmt) else [outer.body]
     place = next(i for i, part in enumerate(parts) if holds(part, block))
     if not before:
         target = block_writes(block)[0].buffer
-        for reader in readers(func, target):
+        for reader in readers(outer, target):
             if reader is not block and holds(parts[place], reader):
                 raise BlockScheduleError(
                     f"cache_write: block {reader.name!r} reads {target.name!r} inside the loops of block {block.name!r}"
@@ -63,15 +63,22 @@ def cache_read(func: PrimFunc, name: str, index: int, scope: str) -> tuple[PrimF
     """Let block ``name`` read its buffer number ``index`` through a copy in memory ``scope``."""
     block = block_named(func, name)
     buffer = buffer_at(block, index, block_reads(block), "cache_read")
-    _require_made_before(func, block, buffer)
+    require_made_before(func, block, buffer, "cache_read")
     copy = _copy_of(buffer, scope)
     copy_name = fresh_name(func, copy.name)
     new = _reading(block, buffer, copy)
-    return _inserted(func, block, new, copy_nest(copy_name, buffer, copy), copy, before=True), copy_name
+    return inserted(func, block, new, copy_nest(copy_name, buffer, copy), copy, before=True), copy_name
 
 
 def _reading(block: Block, buffer: Buffer, copy: Buffer) -> Block:
     """Return ``block`` reading ``copy`` where it read ``buffer``."""
+    if _gets_memory(block, buffer):
+        if any(write.buffer is buffer for write in block_writes(block)):
+            raise BlockScheduleError(f"cache_read: block {block.name!r} reads and writes {buffer.name!r} as memory")
+        _require_same_memory(block, buffer, copy.scope, "cache_read")
+        changed = substitute(block, {}, buffers={buffer: copy})
+        assert isinstance(changed, Block)
+        return changed
 
     def redirect(expr: Expr) -> Expr:
         return BufferLoad(copy, expr.indices) if isinstance(expr, BufferLoad) and expr.buffer is buffer else expr
@@ -80,14 +87,29 @@ def _reading(block: Block, buffer: Buffer, copy: Buffer) -> Block:
     return replace(block, body=body)
 
 
-def _require_made_before(func: PrimFunc, block: Block, buffer: Buffer) -> None:
+def _gets_memory(block: Block, buffer: Buffer) -> bool:
+    """Whether an intrinsic in ``block`` gets ``buffer`` as memory."""
+    accesses = (*block_reads(block), *block_writes(block))
+    said = [inner for inner in blocks_in(block) if inner.reads is not None or inner.writes is not None]
+    return bool(said) and any(access.buffer is buffer for access in accesses)
+
+
+def _require_same_memory(block: Block, buffer: Buffer, scope: str, primitive: str) -> None:
+    if (buffer.scope or "global") != (scope or "global"):
+        raise BlockScheduleError(
+            f"{primitive}: block {block.name!r} gets {buffer.name!r} as memory {buffer.scope or 'global'!r}, which the "
+            f"intrinsic in it expects, not {scope!r}; {primitive} before tensorize"
+        )
+
+
+def require_made_before(func: PrimFunc, block: Block, buffer: Buffer, primitive: str) -> None:
     """Refuse a buffer that is made in the loops of ``block``: before these there is nothing to copy yet."""
     loops = loops_around(func, block)
-    for writer in writers(func, buffer):
+    for writer in writers(enclosing_block(func, block), buffer):
         if loops and holds(loops[0], writer):
             raise BlockScheduleError(
-                f"cache_read: block {writer.name!r} makes {buffer.name!r} inside the loops of block {block.name!r}; "
-                "call cache_read first"
+                f"{primitive}: block {writer.name!r} makes {buffer.name!r} inside the loops of block {block.name!r}; "
+                f"call {primitive} first"
             )
 
 
@@ -95,7 +117,7 @@ def cache_write(func: PrimFunc, name: str, index: int, scope: str) -> tuple[Prim
     """Let block ``name`` write its buffer number ``index`` in memory ``scope``, and copy that afterwards."""
     block = block_named(func, name)
     buffer = buffer_at(block, index, block_writes(block), "cache_write")
-    others = [writer.name for writer in writers(func, buffer) if writer is not block]
+    others = [writer.name for writer in writers(enclosing_block(func, block), buffer) if writer is not block]
     if others:
         raise BlockScheduleError(
             f"cache_write: block {others[0]!r} writes {buffer.name!r}, too; call cache_write first"
@@ -104,9 +126,11 @@ def cache_write(func: PrimFunc, name: str, index: int, scope: str) -> tuple[Prim
         raise BlockScheduleError(f"cache_write: block {name!r} changes {buffer.name!r} in place")
     copy = _copy_of(buffer, scope)
     copy_name = fresh_name(func, copy.name)
+    if _gets_memory(block, buffer):
+        _require_same_memory(block, buffer, copy.scope, "cache_write")
     new = substitute(block, {}, buffers={buffer: copy})
     assert isinstance(new, Block)
-    return _inserted(func, block, new, copy_nest(copy_name, copy, buffer), copy, before=False), copy_name
+    return inserted(func, block, new, copy_nest(copy_name, copy, buffer), copy, before=False), copy_name
 
 
 def with_scope(func: PrimFunc, name: str, index: int, scope: str) -> PrimFunc:
@@ -116,6 +140,9 @@ def with_scope(func: PrimFunc, name: str, index: int, scope: str) -> PrimFunc:
     if any(buffer is argument for argument in func.buffer_map.values()):
         raise BlockScheduleError(f"set_scope: {buffer.name!r} is an argument of the function, which is in DRAM")
     memory = scope or "global"
+    for other in blocks_in(func.body):
+        if other.writes is not None and _gets_memory(other, buffer):
+            _require_same_memory(other, buffer, memory, "set_scope")
     data = Var(buffer.name, HANDLE, PointerType(buffer.dtype, memory))
     moved = replace(buffer, data=data, scope=memory)
     body = substitute(func.body, {buffer.data: data}, buffers={buffer: moved})

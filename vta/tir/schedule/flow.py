@@ -7,33 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vta.tir.blocks import block_reads, block_writes, blocks_in
+from vta.tir.blocks import Access, block_reads, block_writes
 from vta.tir.buffer import Buffer
-from vta.tir.expr import BufferLoad, IterKind, IterVar, Var
+from vta.tir.expr import IterKind, IterVar, Var
 from vta.tir.func import PrimFunc
 from vta.tir.schedule.errors import BlockScheduleError
-from vta.tir.stmt import Block, BufferStore, Stmt
+from vta.tir.schedule.tree import enclosing_block, only_blocks_below
+from vta.tir.stmt import Block, Stmt
 from vta.tir.traverse import walk
 
 __all__ = [
-    "buffer_at", "holds", "is_reduction", "leaf_blocks", "only_output", "plain_axes", "readers",
-    "require_no_later_writer", "require_temporary", "writers",
+    "blocks_of", "buffer_at", "holds", "is_reduction", "only_output", "plain_axes", "readers",
+    "require_elements",    "require_no_later_writer", "require_temporary", "writers",
 ]  # fmt: skip
 
 
-def leaf_blocks(func: PrimFunc) -> list[Block]:
-    """Return the blocks with no block in them, in the order of the program."""
-    return [block for block in blocks_in(func.body) if sum(isinstance(node, Block) for node in walk(block)) == 1]
+def blocks_of(scope: Block) -> list[Block]:
+    """Return the blocks in ``scope`` that are in no other block of it, in the order of the program."""
+    return list(only_blocks_below(scope.body))
 
 
-def readers(func: PrimFunc, buffer: Buffer) -> list[Block]:
-    """Return the blocks that read ``buffer``, a reduction that updates it aside."""
-    return [block for block in leaf_blocks(func) if any(load.buffer is buffer for load in block_reads(block))]
+def readers(scope: Block, buffer: Buffer) -> list[Block]:
+    """Return the blocks of ``scope`` that read ``buffer``, a reduction that updates it aside."""
+    return [block for block in blocks_of(scope) if any(read.buffer is buffer for read in block_reads(block))]
 
 
-def writers(func: PrimFunc, buffer: Buffer) -> list[Block]:
-    """Return the blocks that write ``buffer``."""
-    return [block for block in leaf_blocks(func) if any(store.buffer is buffer for store in block_writes(block))]
+def writers(scope: Block, buffer: Buffer) -> list[Block]:
+    """Return the blocks of ``scope`` that write ``buffer``."""
+    return [block for block in blocks_of(scope) if any(write.buffer is buffer for write in block_writes(block))]
 
 
 def only_output(block: Block, primitive: str) -> Buffer:
@@ -45,41 +46,54 @@ def only_output(block: Block, primitive: str) -> Buffer:
 
 
 def require_temporary(func: PrimFunc, block: Block, buffer: Buffer, primitive: str) -> None:
-    """Refuse a buffer that the caller of the function sees, or that another block writes too."""
+    """Refuse a buffer that is seen outside of the block around ``block``, or that another block writes too."""
     if any(buffer is argument for argument in func.buffer_map.values()):
         raise BlockScheduleError(
             f"{primitive}: block {block.name!r} writes {buffer.name!r}, an argument of the function, which stays whole"
         )
-    others = [other.name for other in writers(func, buffer) if other is not block]
+    scope = enclosing_block(func, block)
+    if buffer not in scope.alloc_buffers:
+        raise BlockScheduleError(
+            f"{primitive}: block {block.name!r} writes {buffer.name!r}, which lives on outside of block {scope.name!r}"
+        )
+    others = [other.name for other in writers(scope, buffer) if other is not block]
     if others:
         raise BlockScheduleError(f"{primitive}: block {others[0]!r} writes {buffer.name!r}, too")
 
 
-def require_no_later_writer(func: PrimFunc, block: Block, primitive: str) -> None:
+def require_no_later_writer(scope: Block, block: Block, primitive: str) -> None:
     """Refuse to move ``block`` down where something after it changes what it reads."""
-    order = leaf_blocks(func)
+    order = blocks_of(scope)
     place = next(i for i, other in enumerate(order) if other is block)
-    read = {load.buffer for load in block_reads(block)}
+    read = {access.buffer for access in block_reads(block)}
     for later in order[place + 1 :]:
-        changed = [store.buffer.name for store in block_writes(later) if store.buffer in read]
+        changed = [write.buffer.name for write in block_writes(later) if write.buffer in read]
         if changed:
             raise BlockScheduleError(
                 f"{primitive}: block {later.name!r} changes {changed[0]!r}, which block {block.name!r} reads before"
             )
 
 
-def plain_axes(block: Block, access: BufferStore | BufferLoad) -> list[IterVar] | None:
-    """Return the axis that each index of an access is, None if an index is anything else or an axis comes twice."""
+def require_elements(block: Block, buffer: Buffer, primitive: str) -> None:
+    """Refuse a block that gets ``buffer`` as a whole, not element by element: an intrinsic."""
+    if any(read.buffer is buffer and not read.is_element for read in block_reads(block)):
+        raise BlockScheduleError(
+            f"{primitive}: block {block.name!r} gets a part of {buffer.name!r} as memory, not element by element"
+        )
+
+
+def plain_axes(block: Block, access: Access) -> list[IterVar] | None:
+    """Return the axis that each index of an element is, None if an index is anything else or an axis comes twice."""
     by_var = {axis.var: axis for axis in block.iter_vars}
     found: list[IterVar] = []
-    for index in access.indices:
+    for index in access.indices if access.is_element else ():
         if not isinstance(index, Var) or index not in by_var or any(by_var[index] is axis for axis in found):
             return None
         found.append(by_var[index])
-    return found
+    return found if access.is_element else None
 
 
-def buffer_at(block: Block, index: int, accesses: Sequence[BufferLoad | BufferStore], what: str) -> Buffer:
+def buffer_at(block: Block, index: int, accesses: Sequence[Access], what: str) -> Buffer:
     """Return buffer number ``index`` of those that a block reads, or writes."""
     found = list(dict.fromkeys(access.buffer for access in accesses))
     if not isinstance(index, int) or not 0 <= index < len(found):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vta.tir.blocks import block_reads
+from vta.tir.blocks import as_element, block_reads
 from vta.tir.buffer import Buffer
 from vta.tir.expr import BufferLoad, Expr
 from vta.tir.func import PrimFunc
@@ -17,11 +17,12 @@ from vta.tir.schedule.flow import (
     only_output,
     plain_axes,
     readers,
+    require_elements,
     require_no_later_writer,
     require_temporary,
     writers,
 )
-from vta.tir.schedule.tree import block_named, replaced, without_statement
+from vta.tir.schedule.tree import block_named, enclosing_block, replaced, without_statement
 from vta.tir.stmt import Block, BufferStore, Stmt
 from vta.tir.traverse import map_expr, map_stmt, substitute
 
@@ -53,16 +54,19 @@ def inlined(func: PrimFunc, name: str) -> PrimFunc:
     block = block_named(func, name)
     store = _single_store(block, "compute_inline")
     buffer = only_output(block, "compute_inline")
+    scope = enclosing_block(func, block)
     require_temporary(func, block, buffer, "compute_inline")
-    require_no_later_writer(func, block, "compute_inline")
-    axes = plain_axes(block, store)
+    require_no_later_writer(scope, block, "compute_inline")
+    axes = plain_axes(block, as_element(store))
     if axes is None:
         raise BlockScheduleError(
             f"compute_inline: block {name!r} stores at {', '.join(map(str, store.indices))}; expected one axis for "
             "each index, each once"
         )
-    if not readers(func, buffer):
+    if not readers(scope, buffer):
         raise BlockScheduleError(f"compute_inline: no block reads {buffer.name!r}")
+    for reader in readers(scope, buffer):
+        require_elements(reader, buffer, "compute_inline")
     func = without_statement(func, block)
 
     def redirect(expr: Expr) -> Expr:
@@ -79,14 +83,15 @@ def reverse_inlined(func: PrimFunc, name: str) -> PrimFunc:
     primitive = "reverse_compute_inline"
     block = block_named(func, name)
     store = _single_store(block, primitive)
-    loads = [load for load in block_reads(block) if writers(func, load.buffer)]
+    scope = enclosing_block(func, block)
+    loads = [load for load in block_reads(block) if writers(scope, load.buffer)]
     if len({load.buffer for load in loads}) != 1:
         raise BlockScheduleError(f"{primitive}: block {name!r} reads {len({x.buffer for x in loads})} results, not one")
     buffer = loads[0].buffer
-    producers = writers(func, buffer)
+    producers = writers(scope, buffer)
     require_temporary(func, producers[0], buffer, primitive)
     produced = _single_store(producers[0], primitive)
-    others = [reader.name for reader in readers(func, buffer) if reader is not block]
+    others = [reader.name for reader in readers(scope, buffer) if reader is not block]
     if others:
         raise BlockScheduleError(f"{primitive}: block {others[0]!r} reads {buffer.name!r}, too")
     axes = plain_axes(block, loads[0])

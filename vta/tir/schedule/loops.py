@@ -13,9 +13,11 @@ from itertools import pairwise
 from math import prod
 from operator import mul
 
-from vta.tir.expr import Expr, IntImm, Var, const
+from vta.arith.block_regions import analyzer_for
+from vta.tir.blocks import blocks_in
+from vta.tir.expr import Expr, IntImm, IterKind, Var, const
 from vta.tir.func import PrimFunc
-from vta.tir.schedule.bindings import analyzer_for, reducing_over, rewritten_bindings
+from vta.tir.schedule.bindings import reducing_over, rewritten_bindings
 from vta.tir.schedule.errors import BlockScheduleError
 from vta.tir.schedule.tree import chain_between, loop_of, loops_around, replaced
 from vta.tir.stmt import For, ForKind, Stmt
@@ -136,10 +138,31 @@ def reordered(func: PrimFunc, variables: Sequence[Var]) -> PrimFunc:
                     f"reorder: how often loop {inner.loop_var.name!r} runs depends on loop {outer.loop_var.name!r}, "
                     "which would come inside of it"
                 )
+    _require_starts_first(chain, new_chain)
     body: Stmt = bottom.body
     for loop in reversed(new_chain):
         body = replace(loop, body=body)
     return replaced(func, {id(top): body})
+
+
+def _require_starts_first(chain: Sequence[For], wanted: Sequence[For]) -> None:
+    """Refuse an order in which a reduction of a block does not begin where its start is.
+
+    A start runs where the reduced axes are at their beginning. A loop that walks over outputs and reduces (fused ones)
+    comes there first for each output only in the order that it has among the loops that reduce.
+    """
+    for block in blocks_in(chain[-1].body):
+        pairs = list(zip(block.iter_vars, block.values, strict=True))
+        reduced = [value for axis, value in pairs if axis.kind is not IterKind.DATA_PAR]
+        data = [value for axis, value in pairs if axis.kind is IterKind.DATA_PAR]
+        walking = [loop for loop in chain if any(uses_var(value, loop.loop_var) for value in reduced)]
+        mixed = [loop for loop in walking if any(uses_var(value, loop.loop_var) for value in data)]
+        order = [loop for loop in wanted if any(loop is link for link in walking)]
+        if block.init is not None and mixed and any(a is not b for a, b in zip(walking, order, strict=True)):
+            raise BlockScheduleError(
+                f"reorder: loop {mixed[0].loop_var.name!r} walks over outputs of block {block.name!r} and reduces; "
+                "decompose_reduction takes the start out before"
+            )
 
 
 def marked(func: PrimFunc, var: Var, kind: ForKind, primitive: str) -> PrimFunc:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from vta.arith.block_regions import analyzer_for, region_of, touches, union, why_not_all
 from vta.arith.bounds import Interval
+from vta.arith.facts import conjuncts
 from vta.arith.simplify import Analyzer
-from vta.tir.blocks import block_reads, block_writes, reduce_axes
-from vta.tir.expr import And, BufferLoad, Expr, IterKind, IterVar, Range, Var, binary, const
+from vta.tir.blocks import Access, block_reads, block_writes, reduce_axes
+from vta.tir.buffer import Buffer
+from vta.tir.expr import And, Expr, IterKind, IterVar, Range, Var, binary, const, same
 from vta.tir.func import PrimFunc
-from vta.tir.schedule.bindings import analyzer_for
 from vta.tir.schedule.errors import BlockScheduleError
 from vta.tir.schedule.flow import (
     holds,
@@ -25,7 +27,6 @@ from vta.tir.schedule.flow import (
     require_temporary,
     writers,
 )
-from vta.tir.schedule.regions import region_of, union, why_not_all
 from vta.tir.schedule.tree import (
     block_named,
     enclosing_block,
@@ -35,7 +36,7 @@ from vta.tir.schedule.tree import (
     without_statement,
 )
 from vta.tir.stmt import Block, For, SeqStmt, Stmt, seq
-from vta.tir.traverse import uses_var
+from vta.tir.traverse import uses_var, walk
 
 __all__ = ["compute_at", "reverse_compute_at"]
 
@@ -49,25 +50,20 @@ def _target(func: PrimFunc, name: str, var: Var, primitive: str) -> tuple[Block,
     return block, loop
 
 
-def _inside(func: PrimFunc, loop: For, block: Block) -> list[For]:
-    """Return the loops around ``block`` that are in ``loop``."""
-    loops = loops_around(func, block)
-    place = next(i for i, other in enumerate(loops) if other is loop)
-    return loops[place + 1 :]
-
-
-def _knowing(func: PrimFunc, loop: For, blocks: Sequence[Block]) -> Analyzer:
-    around = [*loops_around(func, loop), loop]
-    return analyzer_for([*around, *(inner for block in blocks for inner in _inside(func, loop, block))])
+def _knowing(func: PrimFunc, loop: For) -> Analyzer:
+    """Return an analyser that knows the loops around ``loop``, it, and those in it."""
+    below = (node for node in walk(loop.body) if isinstance(node, For))
+    return analyzer_for([*loops_around(func, loop), loop, *below])
 
 
 def compute_at(func: PrimFunc, name: str, var: Var) -> PrimFunc:
     """Compute block ``name`` in loop ``var``, where all that read it are: there, what one iteration needs."""
     block, loop = _target(func, name, var, "compute_at")
+    scope = enclosing_block(func, block)
     buffer = only_output(block, "compute_at")
     require_temporary(func, block, buffer, "compute_at")
-    require_no_later_writer(func, block, "compute_at")
-    consumers = readers(func, buffer)
+    require_no_later_writer(scope, block, "compute_at")
+    consumers = readers(scope, buffer)
     if not consumers:
         raise BlockScheduleError(f"compute_at: no block reads {buffer.name!r}")
     for reader in consumers:
@@ -76,18 +72,16 @@ def compute_at(func: PrimFunc, name: str, var: Var) -> PrimFunc:
                 f"compute_at: block {reader.name!r} reads {buffer.name!r} and is not in loop {var.name!r}"
             )
     axes = _stored_axes(block, "compute_at")
-    analyzer = _knowing(func, loop, consumers)
+    analyzer = _knowing(func, loop)
     regions: list[list[Interval]] = [[] for _ in buffer.shape]
-    for reader in consumers:
-        for load in block_reads(reader):
-            if load.buffer is buffer:
-                for dim, interval in enumerate(region_of(reader, load, _inside(func, loop, reader), analyzer)):
-                    regions[dim].append(interval)
+    for touch in touches(loop.body, buffer):
+        for dim, interval in enumerate(region_of(touch, analyzer)):
+            regions[dim].append(interval)
     ranges = {axis: union(regions[dim], buffer.shape[dim], analyzer) for dim, axis in enumerate(axes)}
     nest = _nest(block, ranges, analyzer)
     func = without_statement(func, block)
     loop = loop_of(func, var)
-    first = next(i for i, part in enumerate(_parts(loop)) if any(holds(part, r) for r in readers(func, buffer)))
+    first = next(i for i, part in enumerate(_parts(loop)) if touches(part, buffer))
     return _put(func, loop, nest, first)
 
 
@@ -114,11 +108,14 @@ def _put(func: PrimFunc, loop: For, nest: Stmt, place: int) -> PrimFunc:
     return replaced(func, {id(loop): replace(loop, body=seq(parts))})
 
 
-def _nest(block: Block, ranges: Mapping[IterVar, Range], analyzer: Analyzer) -> Stmt:
-    """Return loops around ``block``: over ``ranges`` of its axes, over the whole domain of others."""
+def _nest(block: Block, ranges: Mapping[IterVar, Range], analyzer: Analyzer, needed: Sequence[Expr] = ()) -> Stmt:
+    """Return loops around ``block``: over ``ranges`` of its axes, over the whole domain of others.
+
+    The block runs where ``needed`` hold.
+    """
     values: list[Expr] = []
     loops: list[For] = []
-    conditions: list[Expr] = []
+    conditions: list[Expr] = list(needed)
     for number, axis in enumerate(block.iter_vars):
         assert axis.dom is not None
         domain = ranges.get(axis, axis.dom)
@@ -145,11 +142,12 @@ def reverse_compute_at(func: PrimFunc, name: str, var: Var) -> PrimFunc:
     """Compute block ``name`` in loop ``var``, where all that it reads is made: there, what one iteration gives."""
     primitive = "reverse_compute_at"
     block, loop = _target(func, name, var, primitive)
-    made = [load for load in block_reads(block) if writers(func, load.buffer)]
+    scope = enclosing_block(func, block)
+    made = [read for read in block_reads(block) if writers(scope, read.buffer)]
     if not made:
         raise BlockScheduleError(f"{primitive}: block {name!r} reads nothing that another block makes")
     output = only_output(block, primitive)
-    producers = {load.buffer: writers(func, load.buffer) for load in made}
+    producers = {read.buffer: writers(scope, read.buffer) for read in made}
     for buffer, blocks in producers.items():
         for producer in blocks:
             if not holds(loop, producer):
@@ -157,44 +155,64 @@ def reverse_compute_at(func: PrimFunc, name: str, var: Var) -> PrimFunc:
                     f"{primitive}: block {producer.name!r} makes {buffer.name!r} and is not in loop {var.name!r}"
                 )
             _require_finished(func, producer, loop, primitive)
-    for other in [*readers(func, output), *writers(func, output)]:
+    for other in [*readers(scope, output), *writers(scope, output)]:
         if holds(loop, other):
             raise BlockScheduleError(
                 f"{primitive}: block {other.name!r} in loop {var.name!r} uses {output.name!r}, too"
             )
-    analyzer = _knowing(func, loop, [p for blocks in producers.values() for p in blocks])
+    analyzer = _knowing(func, loop)
     ranges: dict[IterVar, Range] = {}
-    for load in made:
-        written = _written(func, loop, producers[load.buffer], load, analyzer)
-        for axis, found in zip(_read_axes(block, load, primitive), written, strict=True):
+    for read in made:
+        written = _written(loop, read.buffer, analyzer)
+        for axis, found in zip(_read_axes(block, read, primitive), written, strict=True):
             _settle(ranges, axis, found, block, analyzer)
-    nest = _nest(block, ranges, analyzer)
+    nest = _nest(block, ranges, analyzer, _outer_conditions(loop, list(producers), block, analyzer))
     func = without_statement(func, block)
     loop = loop_of(func, var)
-    makers = {producer.name for blocks in producers.values() for producer in blocks}
-    places = [i for i, part in enumerate(_parts(loop)) if any(holds(part, block_named(func, m)) for m in makers)]
-    return _put(func, loop, nest, max(places) + 1)
+    last = max(i for i, part in enumerate(_parts(loop)) if any(touches(part, buffer) for buffer in producers))
+    return _put(func, loop, nest, last + 1)
 
 
-def _written(func: PrimFunc, loop: For, blocks: Sequence[Block], load: BufferLoad, analyzer: Analyzer) -> list[Range]:
-    """Return the part of the buffer of ``load`` that ``blocks`` write in one iteration of ``loop``."""
-    regions: list[list[Interval]] = [[] for _ in load.buffer.shape]
-    for producer in blocks:
-        for store in block_writes(producer):
-            if store.buffer is load.buffer:
-                inside = _inside(func, loop, producer)
-                reason = why_not_all(producer, store, inside, analyzer)
-                if reason is not None:
-                    raise BlockScheduleError(
-                        f"reverse_compute_at: block {producer.name!r} does not make whole parts of "
-                        f"{load.buffer.name!r} in one iteration of loop {loop.loop_var.name!r}: {reason}"
-                    )
-                for dim, interval in enumerate(region_of(producer, store, inside, analyzer)):
-                    regions[dim].append(interval)
-    return [union(found, size, analyzer) for found, size in zip(regions, load.buffer.shape, strict=True)]
+def _outer_conditions(loop: For, buffers: Sequence[Buffer], block: Block, analyzer: Analyzer) -> list[Expr]:
+    """Return the conditions on ``loop`` and the loops around it under which ``buffers`` are made in it."""
+    found: list[list[Expr]] = []
+    for touch in (touch for buffer in buffers for touch in touches(loop.body, buffer) if touch.writes):
+        inside = [inner.loop_var for inner in touch.loops]
+        parts = [part for whole in touch.conditions for part in conjuncts(analyzer.simplify(whole))]
+        found.append([part for part in parts if not uses_var(part, inside) and not analyzer.can_prove(part)])
+    for other in found[1:]:
+        alike = all(any(same(a, b) for b in other) for a in found[0]) and len(other) == len(found[0])
+        if not alike:
+            raise BlockScheduleError(
+                f"reverse_compute_at: what block {block.name!r} reads is made under conditions that differ in loop "
+                f"{loop.loop_var.name!r}: {_listed(found[0])}; {_listed(other)}"
+            )
+    return found[0] if found else []
 
 
-def _read_axes(block: Block, load: BufferLoad, primitive: str) -> list[IterVar]:
+def _listed(conditions: Sequence[Expr]) -> str:
+    return " and ".join(map(str, conditions)) or "always"
+
+
+def _written(loop: For, buffer: Buffer, analyzer: Analyzer) -> list[Range]:
+    """Return the part of ``buffer`` that is written in one iteration of ``loop``."""
+    regions: list[list[Interval]] = [[] for _ in buffer.shape]
+    for touch in touches(loop.body, buffer):
+        if not touch.writes:
+            continue
+        reason = why_not_all(touch, analyzer)
+        if reason is not None:
+            name = "" if touch.block is None else f"block {touch.block.name!r} "
+            raise BlockScheduleError(
+                f"reverse_compute_at: {name}does not make whole parts of {buffer.name!r} in one iteration of loop "
+                f"{loop.loop_var.name!r}: {reason}"
+            )
+        for dim, interval in enumerate(region_of(touch, analyzer)):
+            regions[dim].append(interval)
+    return [union(found, size, analyzer) for found, size in zip(regions, buffer.shape, strict=True)]
+
+
+def _read_axes(block: Block, load: Access, primitive: str) -> list[IterVar]:
     axes = plain_axes(block, load)
     if axes is None:
         raise BlockScheduleError(

@@ -5,8 +5,10 @@ Tests: tests/vta/tir/schedule/test_reductions.py.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from vta.arith.block_regions import analyzer_for
 from vta.arith.facts import conjuncts
 from vta.tir.blocks import blocks_in, reduce_axes
 from vta.tir.buffer import Buffer
@@ -29,7 +31,7 @@ from vta.tir.expr import (
     same,
 )
 from vta.tir.func import PrimFunc
-from vta.tir.schedule.bindings import analyzer_for
+from vta.tir.regions import BufferRegion
 from vta.tir.schedule.errors import BlockScheduleError
 from vta.tir.schedule.tree import (
     block_named,
@@ -101,6 +103,8 @@ def decomposed(func: PrimFunc, name: str, var: Var) -> tuple[PrimFunc, str]:
         body=substitute(block.init, fresh),
         predicate=substitute(predicate, new_vars),
         origin=block.origin,
+        reads=None if block.writes is None else (),
+        writes=None if block.writes is None else _moved(block.writes, fresh),
     )
     nest: Stmt = start
     for loop in reversed(kept):
@@ -108,6 +112,14 @@ def decomposed(func: PrimFunc, name: str, var: Var) -> tuple[PrimFunc, str]:
     top = inside[0]
     update = replaced(replace(func, body=top), {id(block): replace(block, init=None)}).body
     return replaced(func, {id(top): seq([nest, update])}), init_name
+
+
+def _moved(regions: tuple[BufferRegion, ...], names: Mapping[Var, Expr]) -> tuple[BufferRegion, ...]:
+    """Return regions in terms of other axes."""
+    return tuple(
+        replace(r, region=tuple(Range(substitute(d.min, names), substitute(d.extent, names)) for d in r.region))
+        for r in regions
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,23 @@ tests/vta/tir/schedule/test_schedule.py, test_random.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from random import Random
 from typing import TypeAlias
 
-from vta.tir.blocks import block_reads, block_writes, blocks_in
-from vta.tir.expr import Var
+from vta.tir.blocks import block_reads, block_writes
+from vta.tir.expr import ExprLike, IterVar, Var
 from vta.tir.func import IRModule, PrimFunc
-from vta.tir.schedule import caching, inlining, loops, moving, reductions
+from vta.tir.index_map import IndexMap
+from vta.tir.schedule import annotating, caching, inlining, layouts, loops, moving, reductions, sampling
+from vta.tir.schedule.blockize import blockized
 from vta.tir.schedule.errors import BlockScheduleError
-from vta.tir.schedule.flow import leaf_blocks, readers, writers
+from vta.tir.schedule.flow import blocks_of, readers, writers
+from vta.tir.schedule.tensorize import tensorized
 from vta.tir.schedule.trace import BlockRV, Instruction, LoopRV, Trace
 from vta.tir.schedule.tree import block_named, check_unique, enclosing_block, loop_of, loops_around, only_blocks_below
 from vta.tir.stmt import Block, For, ForKind
+from vta.tir.tensor_intrin import SeveralIntrinsics, TensorIntrin
 
 __all__ = ["BlockRV", "LoopRV", "Schedule"]
 
@@ -36,7 +41,7 @@ class Schedule:
         mod: PrimFunc | IRModule,
         *,
         func_name: str | None = None,
-        seed: int | None = None,  # noqa: ARG002  # TVM's: nothing is random here
+        seed: int | None = None,
         debug_mask: str | int = "all",  # noqa: ARG002  # TVM's: every step is checked
         error_render_level: str = "detail",  # noqa: ARG002  # TVM's: errors are sentences
     ) -> None:
@@ -53,6 +58,7 @@ class Schedule:
                 f"function {name!r} has no blocks; make it with te.create_prim_func, or put its body into a tir.Block"
             )
         check_unique(self._func)
+        self._random = Random(seed)
         self.trace = Trace()
 
     @property
@@ -69,6 +75,7 @@ class Schedule:
         """Return an independent schedule of the function as it is now."""
         twin = Schedule(self.mod, func_name=self._name)
         twin.trace = Trace(list(self.trace.insts))
+        twin.seed(self.fork_seed())
         return twin
 
     def show(self) -> None:
@@ -93,6 +100,9 @@ class Schedule:
         if not isinstance(loop, LoopRV):
             raise BlockScheduleError(f"expected a loop, for example one of sch.get_loops(block), not {loop!r}")
         return loop_of(self._func, loop.var).loop_var
+
+    def _found(self, block_or_loop: _Named | LoopRV) -> Block | For:
+        return self.get(BlockRV(block_or_loop) if isinstance(block_or_loop, str) else block_or_loop)
 
     # Finding things
 
@@ -124,23 +134,24 @@ class Schedule:
     def get_producers(self, block: _Named) -> list[BlockRV]:
         """Return the blocks that make what a block reads."""
         reads = dict.fromkeys(load.buffer for load in block_reads(self._block(block)))
-        result = list(dict.fromkeys(BlockRV(b.name) for buffer in reads for b in writers(self._func, buffer)))
+        scope = enclosing_block(self._func, self._block(block))
+        result = list(dict.fromkeys(BlockRV(b.name) for buffer in reads for b in writers(scope, buffer)))
         self._note("get_producers", (block,), result)
         return result
 
     def get_consumers(self, block: _Named) -> list[BlockRV]:
         """Return the blocks that read what a block makes."""
         writes = dict.fromkeys(store.buffer for store in block_writes(self._block(block)))
-        result = list(dict.fromkeys(BlockRV(b.name) for buffer in writes for b in readers(self._func, buffer)))
+        scope = enclosing_block(self._func, self._block(block))
+        result = list(dict.fromkeys(BlockRV(b.name) for buffer in writes for b in readers(scope, buffer)))
         self._note("get_consumers", (block,), result)
         return result
 
     def get_output_blocks(self, block: _Named = "root") -> list[BlockRV]:
         """Return the blocks in a block that write arguments of the function."""
-        inside = {b.name for b in blocks_in(self._block(block))}
         arguments = set(self._func.buffer_map.values())
-        found = [b for b in leaf_blocks(self._func) if any(s.buffer in arguments for s in block_writes(b))]
-        result = [BlockRV(b.name) for b in found if b.name in inside]
+        found = blocks_of(self._block(block))
+        result = [BlockRV(b.name) for b in found if any(write.buffer in arguments for write in block_writes(b))]
         self._note("get_output_blocks", (block,), result)
         return result
 
@@ -186,16 +197,50 @@ class Schedule:
         self._func = loops.marked(self._func, self._var(loop), ForKind.UNROLLED, "unroll")
         self._note("unroll", (loop,))
 
-    def bind(self, loop: LoopRV, thread_axis: str) -> None:
-        """Refuse to bind a loop to GPU threads, which neither the host nor the accelerator has."""
-        raise BlockScheduleError(
-            f"bind: loop {self._var(loop).name!r} to {thread_axis!r}: there are no GPU threads here; "
-            "sch.parallel runs a loop on the host's"
-        )
+    def bind(self, loop: LoopRV, thread_axis: str | IterVar) -> None:
+        """Bind a loop to a thread axis: "cthread", "vthread", "rotate"; a GPU's lowers, and no code is made of it."""
+        self._func = annotating.bound(self._func, self._var(loop), thread_axis)
+        self._note("bind", (loop, thread_axis if isinstance(thread_axis, str) else thread_axis.thread_tag))
 
-    def add_unit_loop(self, block_or_loop: BlockRV | LoopRV) -> LoopRV:
+    # Blocks of blocks, and intrinsics
+
+    def blockize(self, loop: LoopRV) -> BlockRV:
+        """Put a loop and what is in it into a new block, of which the loops outside are the axes; return that block."""
+        self._func, name = blockized(self._func, self._var(loop))
+        result = BlockRV(name)
+        self._note("blockize", (loop,), [result])
+        return result
+
+    def tensorize(self, block_or_loop: _Named | LoopRV, tensor_intrin: str | TensorIntrin | SeveralIntrinsics) -> None:
+        """Put an intrinsic in the place of a loop, or of what is in a block, that computes what it does."""
+        if isinstance(block_or_loop, LoopRV):
+            target: Var | str = self._var(block_or_loop)
+        else:
+            target = self._block(block_or_loop).name
+        self._func = tensorized(self._func, target, tensor_intrin)
+        self._note("tensorize", (block_or_loop, tensor_intrin))
+
+    # What is said about blocks and loops
+
+    def annotate(self, block_or_loop: _Named | LoopRV, ann_key: str, ann_val: object) -> None:
+        """Say something about a block or loop: pragmas ("pragma_...") become attributes when it is lowered."""
+        self._func = annotating.annotated(self._func, self._found(block_or_loop), ann_key, ann_val)
+        self._note("annotate", (block_or_loop, ann_key, ann_val))
+
+    def unannotate(self, block_or_loop: _Named | LoopRV, ann_key: str) -> None:
+        """Take back what was said."""
+        self._func = annotating.unannotated(self._func, self._found(block_or_loop), ann_key)
+        self._note("unannotate", (block_or_loop, ann_key))
+
+    def storage_align(self, block: _Named, buffer_index: int, axis: int, factor: int, offset: int = 0) -> None:
+        """Give a dimension of a buffer that a block writes a stride of ``factor * k + offset``."""
+        name = self._block(block).name
+        self._func = annotating.aligned(self._func, name, index=buffer_index, axis=axis, factor=factor, offset=offset)
+        self._note("storage_align", (block, buffer_index, axis, factor, offset))
+
+    def add_unit_loop(self, block_or_loop: _Named | LoopRV) -> LoopRV:
         """Put a loop of one iteration around a block or loop."""
-        self._func, var = loops.add_unit_loop(self._func, self.get(block_or_loop), "u")
+        self._func, var = loops.add_unit_loop(self._func, self._found(block_or_loop), "u")
         result = LoopRV(var)
         self._note("add_unit_loop", (block_or_loop,), [result])
         return result
@@ -243,6 +288,58 @@ class Schedule:
         self._func = caching.with_scope(self._func, self._block(block).name, buffer_index, storage_scope)
         self._note("set_scope", (block, buffer_index, storage_scope))
 
+    def reindex(self, block: _Named, buffer: tuple[str, int] | int, buffer_index_type: str = "") -> BlockRV:
+        """Let a block access a buffer, ``("read", 0)``, by its axes, through a copy; return the block that copies."""
+        kind, index = _numbered(buffer, buffer_index_type)
+        self._func, copy = layouts.reindexed(self._func, self._block(block).name, index, kind)
+        result = BlockRV(copy)
+        self._note("reindex", (block, (kind, index)), [result])
+        return result
+
+    def transform_layout(
+        self,
+        block: _Named,
+        buffer: tuple[str, int] | int,
+        buffer_index_type: str | IndexMap | Callable[..., Sequence[ExprLike]] = "",
+        index_map: IndexMap | Callable[..., Sequence[ExprLike]] | None = None,
+    ) -> None:
+        """Let the elements of a buffer, ``("write", 0)``, lie where a one-to-one map of indices puts them."""
+        kind, index = _numbered(buffer, buffer_index_type)
+        mapping = index_map if index_map is not None else buffer_index_type
+        if isinstance(mapping, str):
+            raise BlockScheduleError("transform_layout: expected a map of indices, for example lambda i, j: [j, i]")
+        self._func = layouts.transformed(self._func, self._block(block).name, index, kind, mapping)
+        self._note("transform_layout", (block, (kind, index), mapping))
+
+    # Random choices
+
+    def sample_categorical(self, candidates: Sequence[int], probs: Sequence[float], decision: int | None = None) -> int:
+        """Return one of the candidates, random or the one at place ``decision``; the trace remembers which."""
+        place = sampling.chosen(self._random, candidates, probs, decision)
+        self._note("sample_categorical", (list(candidates), list(probs)), decision=place)
+        return int(candidates[place])
+
+    def sample_perfect_tile(
+        self, loop: LoopRV, n: int, max_innermost_factor: int = 16, decision: Sequence[int] | None = None
+    ) -> list[int]:
+        """Return ``n`` factors that divide a loop exactly, random or as decided; the trace remembers which."""
+        found = loop_of(self._func, self._var(loop))
+        factors = sampling.perfect_tile(self._random, found, n, max_innermost_factor, decision)
+        self._note("sample_perfect_tile", (loop, n, max_innermost_factor), decision=factors)
+        return factors
+
+    def seed(self, seed: int) -> None:
+        """Begin the random choices anew."""
+        self._random.seed(seed)
+
+    def fork_seed(self) -> int:
+        """Return a seed for another schedule."""
+        return self._random.getrandbits(31)
+
+    def enter_postproc(self) -> None:
+        """Note in the trace that what follows is no choice any more."""
+        self._note("enter_postproc", ())
+
     # Reductions
 
     def decompose_reduction(self, block: _Named, loop: LoopRV) -> BlockRV:
@@ -264,3 +361,12 @@ class Schedule:
         result = BlockRV(enclosing_block(self._func, self._block(block)).name)
         self._note("get_parent", (block,), [result])
         return result
+
+
+def _numbered(buffer: tuple[str, int] | int, kind: object) -> tuple[str, int]:
+    """Return whether a buffer is read or written, and its number: of a pair, or of a number and a word."""
+    if isinstance(buffer, tuple) and len(buffer) == 2:
+        return buffer
+    if isinstance(buffer, int) and isinstance(kind, str):
+        return kind, buffer
+    raise BlockScheduleError(f"expected a buffer as ('read', 0) or ('write', 0), not {buffer!r}")

@@ -60,8 +60,8 @@ class Trace:
             arguments = [_translated(argument, known) for argument in inst.arguments]
             options = {key: _translated(value, known) for key, value in inst.options.items()}
             result = getattr(sch, inst.kind)(*arguments, **options)
-            outputs = result if isinstance(result, list) else [] if result is None else [result]
-            known.update(zip(inst.outputs, outputs, strict=True))
+            if inst.outputs:
+                known.update(zip(inst.outputs, result if isinstance(result, list) else [result], strict=True))
 
     def as_python(self) -> list[str]:
         """Return the steps as lines of Python on a schedule ``sch``."""
@@ -88,7 +88,8 @@ def _translated(value: object, known: Mapping[BlockRV | LoopRV, BlockRV | LoopRV
         case BlockRV() | LoopRV():
             return known.get(value, value)
         case list() | tuple():
-            return [_translated(item, known) for item in value]
+            items = [_translated(item, known) for item in value]
+            return items if isinstance(value, list) else tuple(items)
         case _:
             return value
 
@@ -100,6 +101,7 @@ def _spelled(value: object, names: Mapping[BlockRV | LoopRV, str]) -> str:
         case LoopRV():
             return names.get(value, value.var.name)
         case list() | tuple():
-            return f"[{', '.join(_spelled(item, names) for item in value)}]"
+            inside = ", ".join(_spelled(item, names) for item in value)
+            return f"({inside})" if isinstance(value, tuple) and len(value) > 1 else f"[{inside}]"
         case _:
             return repr(value)

@@ -1,8 +1,8 @@
 """TVMScript to functions and modules: the text of a Python function, read as statements of TIR.
 
-What a block reads and writes (``T.reads``, ``T.writes``) follows from its body here, and is read over. A word that this
-toolchain has no statement for (threads of a GPU, ``T.match_buffer`` inside of a block, sparse ones) is refused with its
-line. Tests: tests/vta/tir/script/test_parser.py.
+What a block reads and writes (``T.reads``, ``T.writes``) follows from its body here, and counts where that does
+not show it, as where an intrinsic gets pointers. A word that this toolchain has no statement for (``T.match_buffer``
+inside of a block, sparse ones) is refused with its line. Tests: tests/vta/tir/script/test_parser.py.
 """
 
 from __future__ import annotations
@@ -14,14 +14,29 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from isa.errors import VTAError
+from vta.tir.blocks import is_opaque
 from vta.tir.buffer import Buffer, decl_buffer
 from vta.tir.deep import deep
 from vta.tir.dtype import HANDLE, DType
-from vta.tir.expr import Expr, IntImm, IterKind, IterVar, Range, Sub, Var, binary, const, convert, match_types
+from vta.tir.expr import (
+    Expr,
+    FloatImm,
+    IntImm,
+    IterKind,
+    IterVar,
+    Range,
+    StringImm,
+    Sub,
+    Var,
+    binary,
+    const,
+    convert,
+    match_types,
+)
 from vta.tir.func import IRModule, PrimFunc
 from vta.tir.script.expressions import Reader, ScriptError
-from vta.tir.script.scopes import ATTRIBUTES, LOOPS, BlockParts, scope_of
-from vta.tir.stmt import Block, BufferStore, Evaluate, For, IfThenElse, Stmt, While, seq
+from vta.tir.script.scopes import ATTRIBUTES, LOOPS, BlockParts, region_of, scope_of
+from vta.tir.stmt import Annotation, Block, BufferStore, Evaluate, For, IfThenElse, Stmt, While, seq
 from vta.tir.traverse import walk
 
 __all__ = ["ScriptError", "from_source", "ir_module", "prim_func"]
@@ -197,14 +212,17 @@ class _FunctionReader:
 
     def _word(self, call: ast.Call) -> Stmt | None:
         word = self.reader.word(call.func)
-        given, named = ([], {}) if word in ("reads", "writes") else self.reader.arguments(call)
+        if word in ("reads", "writes"):
+            self._regions(call, word)
+            return None
+        given, named = self.reader.arguments(call)
         match word:
             case "evaluate" if len(call.args) == 1:
                 return Evaluate(self.reader.expr(call.args[0]))
             case "func_attr":
                 self.attrs.update({k: v.value if isinstance(v, IntImm) else v for k, v in given[0].items()})
-            case "reads" | "writes":
-                pass
+            case "block_attr" if len(given) == 1 and isinstance(given[0], dict):
+                self.blocks[-1].annotations.update({k: self._annotation(v, call) for k, v in given[0].items()})
             case "where" if len(given) == 1:
                 self.blocks[-1].predicate = convert(given[0])
             case "preflattened_buffer":
@@ -216,6 +234,26 @@ class _FunctionReader:
             case _:
                 return Evaluate(convert(self.reader.call(call)))
         return None
+
+    def _regions(self, call: ast.Call, word: str) -> None:
+        nodes = [item for arg in call.args for item in (arg.elts if isinstance(arg, ast.List) else [arg])]
+        found = tuple(region_of(self, node) for node in nodes)
+        if word == "reads":
+            self.blocks[-1].reads = found
+        else:
+            self.blocks[-1].writes = found
+
+    @deep
+    def _annotation(self, value: Any, call: ast.Call) -> Annotation:
+        match value:
+            case IntImm() | StringImm() | FloatImm():
+                return value.value
+            case int() | float() | str():
+                return value
+            case list():
+                return tuple(self._annotation(item, call) for item in value)
+            case _:
+                raise self.reader.refusal(call, f"an annotation is a number, a text or a list of these, not {value}")
 
     def _define(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(value, ast.Call) and (word := self.reader.word(value.func)).startswith("axis."):
@@ -325,8 +363,12 @@ class _FunctionReader:
             self.blocks[0].loops.append((var, dom))
             variables.append(var)
         body = self.statements(node.body)
+        notes = {key: self._annotation(value, call) for key, value in (named.get("annotations") or {}).items()}
+        thread = str(named.get("thread", ""))
+        if (word == "thread_binding") is not bool(thread):
+            raise self.reader.refusal(node, 'T.thread_binding, and no other loop, has a thread, as in thread="cthread"')
         for var, dom in zip(reversed(variables), reversed(ranges), strict=True):
-            body = For(var, dom.min, dom.extent, body, LOOPS.get(word, LOOPS["serial"]))
+            body = For(var, dom.min, dom.extent, body, LOOPS.get(word, LOOPS["serial"]), thread, notes)
         return body
 
     def _span(self, given: list[Any], named: Mapping[str, Any]) -> Range:
@@ -354,7 +396,9 @@ class _FunctionReader:
         axes = tuple(axis for axis, _ in parts.axes)
         values: tuple[Expr, ...] = tuple(value for _, value in parts.axes)
         name = str(given[0]) if given and given[0] else ("root" if len(self.blocks) == 1 and not axes else "block")
-        return Block(name, axes, values, body, parts.init, parts.predicate, tuple(parts.alloc_buffers))
+        said = (parts.reads, parts.writes) if is_opaque(body) else (None, None)
+        own = tuple(parts.alloc_buffers)
+        return Block(name, axes, values, body, parts.init, parts.predicate, own, None, *said, parts.annotations)
 
 
 _BUFFERS = ("match_buffer", "alloc_buffer", "buffer_decl", "preflattened_buffer")

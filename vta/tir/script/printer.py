@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,11 @@ from vta.tir.buffer import Buffer
 from vta.tir.deep import deep
 from vta.tir.expr import BufferLoad, Expr, IntImm, IterKind, IterVar, Let, Range, Var
 from vta.tir.func import IRModule, PrimFunc
+from vta.tir.regions import BufferRegion
 from vta.tir.script.expression_text import ScriptPrintError, expression_text, quoted
 from vta.tir.stmt import (
     Allocate,
+    Annotation,
     AssertStmt,
     AttrStmt,
     Block,
@@ -44,7 +46,7 @@ __all__ = ["ScriptPrintError", "to_script"]
 
 _LOOPS = {
     ForKind.SERIAL: "serial", ForKind.PARALLEL: "parallel", ForKind.VECTORIZED: "vectorized",
-    ForKind.UNROLLED: "unroll",
+    ForKind.UNROLLED: "unroll", ForKind.THREAD_BINDING: "thread_binding",
 }  # fmt: skip
 _AXES = {IterKind.DATA_PAR: "spatial", IterKind.COMM_REDUCE: "reduce", IterKind.OPAQUE: "opaque"}
 _RESERVED = frozenset({"T", "True", "False", "None", "not", "and", "or", *keyword.kwlist})
@@ -234,6 +236,10 @@ class _Function:
         else:
             at_zero = isinstance(loop.min, IntImm) and loop.min.value == 0
             ends = f"{low}, {extent}" if at_zero else f"{low}, extent={extent}"
+        if loop.thread:
+            ends += f", thread={quoted(loop.thread)}"
+        if loop.annotations:
+            ends += f", annotations={_annotations(loop.annotations)}"
         with self.inside(f"for {self._new(loop.loop_var)} in T.{_LOOPS[loop.kind]}({ends}):"):
             self.statement(loop.body)
 
@@ -276,6 +282,9 @@ class _Function:
             case (view, target):
                 return f"[{self.name(view)}, {self.name(target)}]"
 
+    def _region(self, part: BufferRegion) -> str:
+        return f"{self.name(part.buffer)}[{', '.join(map(self._span, part.region)) or '()'}]"
+
     def _block(self, block: Block) -> None:
         with self.inside(f"with T.block({quoted(block.name)}):"):
             for axis, value in zip(block.iter_vars, block.values, strict=True):
@@ -288,6 +297,11 @@ class _Function:
                 self.line(f"T.where({self.text(block.predicate)})")
             for buffer in block.alloc_buffers:
                 self._declare(buffer, "T.alloc_buffer(")
+            for word, regions in (("reads", block.reads), ("writes", block.writes)):
+                if regions is not None:
+                    self.line(f"T.{word}({', '.join(map(self._region, regions))})")
+            if block.annotations:
+                self.line(f"T.block_attr({_annotations(block.annotations)})")
             if block.init is not None:
                 with self.inside("with T.init():"):
                     self.statement(block.init)
@@ -296,6 +310,15 @@ class _Function:
 
 def _holds(condition: Expr) -> bool:
     return isinstance(condition, IntImm) and bool(condition.value)
+
+
+def _annotations(notes: Mapping[str, Annotation]) -> str:
+    return f"{{{', '.join(f'{quoted(key)}: {_annotation(value)}' for key, value in notes.items())}}}"
+
+
+@deep
+def _annotation(value: Annotation) -> str:
+    return f"[{', '.join(map(_annotation, value))}]" if isinstance(value, tuple) else _attr(value)
 
 
 def _attr(value: object) -> str:
@@ -311,6 +334,8 @@ def _buffers_in(func: PrimFunc) -> list[Buffer]:
                 found[node.buffer] = None
             case AttrStmt(node=Buffer() as buffer):
                 found[buffer] = None
+            case Block():
+                found.update(dict.fromkeys(part.buffer for part in (*(node.reads or ()), *(node.writes or ()))))
             case AttrStmt(node=(Buffer() as view, Buffer() as target)):
                 found.update({view: None, target: None})
             case _:

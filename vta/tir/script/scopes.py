@@ -14,19 +14,20 @@ from vta.tir.buffer import Buffer
 from vta.tir.dtype import BOOL, DType
 from vta.tir.expr import Expr, IntImm, IterKind, IterVar, PointerType, Range, StringImm, Sub, Var, binary, convert
 from vta.tir.expr import match_types as matched
-from vta.tir.stmt import Allocate, AssertStmt, AttrKey, AttrStmt, BufferRealize, ForKind, LetStmt, Stmt
+from vta.tir.regions import BufferRegion
+from vta.tir.stmt import Allocate, Annotation, AssertStmt, AttrKey, AttrStmt, BufferRealize, ForKind, LetStmt, Stmt
 
 if TYPE_CHECKING:
     from vta.tir.script.parser import _FunctionReader
 
-__all__ = ["ATTRIBUTES", "LOOPS", "BlockParts", "scope_of"]
+__all__ = ["ATTRIBUTES", "LOOPS", "BlockParts", "region_of", "scope_of"]
 
 ATTRIBUTES = ("attr", "launch_thread", "realize", "let", "Assert")
 """Words that may stand without ``with``, and then are about the rest of their block."""
 
 LOOPS = {
     "serial": ForKind.SERIAL, "parallel": ForKind.PARALLEL, "vectorized": ForKind.VECTORIZED,
-    "unroll": ForKind.UNROLLED,
+    "unroll": ForKind.UNROLLED, "thread_binding": ForKind.THREAD_BINDING,
 }  # fmt: skip
 
 
@@ -38,6 +39,9 @@ class BlockParts:
     alloc_buffers: list[Buffer] = field(default_factory=list)
     loops: list[tuple[Var, Range]] = field(default_factory=list)
     init: Stmt | None = None
+    reads: tuple[BufferRegion, ...] | None = None
+    writes: tuple[BufferRegion, ...] | None = None
+    annotations: dict[str, Annotation] = field(default_factory=dict)
     predicate: Expr = IntImm(1, BOOL)  # noqa: RUF009  # an immutable node
 
 
@@ -87,12 +91,24 @@ def _realize(function: _FunctionReader, call: ast.Call, body: Callable[[], Stmt]
     return BufferRealize(buffer, bounds, body(), condition)
 
 
-def _span(function: _FunctionReader, item: ast.expr) -> Range:
+def region_of(function: _FunctionReader, node: ast.expr) -> BufferRegion:
+    """Return a region of a buffer, for example ``A[vi, 0:16]``."""
+    buffer = function.reader.value(node.value) if isinstance(node, ast.Subscript) else None
+    if not isinstance(node, ast.Subscript) or not isinstance(buffer, Buffer):
+        raise function.reader.refusal(node, f"expected a region of a buffer, got {ast.unparse(node)}")
+    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return BufferRegion(buffer, tuple(_span(function, item, points=True) for item in items))
+
+
+def _span(function: _FunctionReader, item: ast.expr, *, points: bool = False) -> Range:
     if isinstance(item, ast.Slice) and item.upper is not None:
         low = function.reader.value(item.lower) if item.lower is not None else 0
         first, end = matched(low, function.reader.value(item.upper))
         return Range(first, binary(Sub, end, first))
     value = function.reader.value(item)
+    if points and not isinstance(value, Range):
+        index = convert(value)
+        return Range(index, IntImm(1, index.dtype))
     if not isinstance(value, Range):
         raise function.reader.refusal(item, f"expected a range, for example 0:16, got {ast.unparse(item)}")
     return value

@@ -85,3 +85,18 @@ def test_loops_of_symbolic_length_are_split_and_checked() -> None:
     sch.split(i, [None, 4])
     values = pipeline()[1][0][0]
     check(sch.func, [values], values + 1)
+
+
+def test_a_reduction_begins_with_its_start_in_every_order() -> None:
+    func, inputs, expected = gemm_relu()
+    sch = Schedule(func)
+    i, j, k = sch.get_loops("C")
+    sch.reorder(k, j, i)
+    outer, inner = sch.split(sch.fuse(k, j), [None, 4])
+    refused(
+        "reorder: loop 'k_j_fused_0' walks over outputs of block 'C' and reduces; decompose_reduction takes the start "
+        "out before",
+        lambda: sch.reorder(inner, outer),
+    )
+    sch.reorder(i, outer, inner)
+    check(sch.func, inputs, expected)

@@ -29,6 +29,18 @@ def test_a_producer_computes_what_one_iteration_reads() -> None:
     check(sch.func, inputs, expected)
 
 
+def test_what_is_read_at_places_that_are_data_is_made_whole() -> None:
+    a, at = te.placeholder((8,), name="A", dtype="int32"), te.placeholder((6,), name="at", dtype="int32")
+    p = te.compute((8,), lambda i: a[i] * 2, name="P")
+    q = te.compute((6,), lambda i: p[at[i]], name="Q")
+    sch = Schedule(te.create_prim_func([a, at, q]))
+    outer, _ = sch.split(sch.get_loops("Q")[0], [2, 3])
+    sch.compute_at("P", outer)
+    assert extents(sch, "P") == [2, 8]
+    places = np.array([7, 0, 3, 3, 5, 1], np.int32)
+    check(sch.func, [np.arange(8, dtype=np.int32), places], places * 2)
+
+
 def test_a_reduction_moves_whole() -> None:
     func, inputs, expected = gemm_relu()
     for depth in (0, 1):
@@ -129,3 +141,14 @@ def test_parts_with_gaps_are_no_parts() -> None:
         "(((j_1_0*3) + j_1_1) < 5) leaves some out",
         lambda: sch.reverse_compute_at("D", j0),
     )
+
+
+def test_a_consumer_runs_only_where_its_producer_does() -> None:
+    func, inputs, expected = gemm_relu()
+    sch = Schedule(func)
+    outer, inner, _ = sch.split(sch.get_loops("C")[1], [None, 3, 2])
+    outest, middle = sch.split(outer, [3, 2])
+    sch.reverse_compute_at("D", inner)
+    assert "where ((((j_0_0*2) + j_0_1) < 2) && " in str(sch.func)
+    assert middle != outest
+    check(sch.func, inputs, expected)

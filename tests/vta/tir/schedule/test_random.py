@@ -7,6 +7,8 @@ import pytest
 from tests.support.compiler.block_programs import check, gemm_relu, pipeline
 from vta.tir.schedule import BlockScheduleError, Schedule
 
+LAYOUTS = (lambda i, j: [j, i], lambda i, j: [i, j // 2, j % 2])
+
 
 def random_step(sch: Schedule, rng: random.Random) -> None:
     """Apply one primitive with random arguments."""
@@ -15,7 +17,7 @@ def random_step(sch: Schedule, rng: random.Random) -> None:
     loops = sch.get_loops(block)
     other = rng.choice(sch.get_loops(rng.choice(blocks)) or [None])
     loop = rng.choice(loops) if loops else None
-    match rng.randrange(13):
+    match rng.randrange(17):
         case 0 | 1:
             sch.split(loop, rng.choice([[None, 4], [2, None], [None, 3, 2]]))  # type: ignore[arg-type]
         case 2:
@@ -37,6 +39,15 @@ def random_step(sch: Schedule, rng: random.Random) -> None:
             sch.decompose_reduction(block, loop)  # type: ignore[arg-type]
         case 11:
             sch.rfactor(loop, rng.randrange(3))  # type: ignore[arg-type]
+        case 12:
+            sch.blockize(loop)  # type: ignore[arg-type]
+        case 13:
+            if block not in sch.get_output_blocks():  # arguments keep their shapes
+                sch.transform_layout(block, ("write", 0), rng.choice(LAYOUTS))
+        case 14:
+            sch.reindex(block, (rng.choice(["read", "write"]), 0))
+        case 15:
+            sch.storage_align(block, 0, rng.randrange(2), rng.choice([3, 8]), rng.randrange(3))
         case _:
             rng.choice([sch.parallel, sch.vectorize, sch.unroll])(loop)  # type: ignore[operator]
 

@@ -140,7 +140,3 @@ def test_what_is_no_block_loop_or_function_of_blocks_is_refused() -> None:
         "function 'main' has no blocks; make it with te.create_prim_func, or put its body into a tir.Block",
         lambda: Schedule(plain),
     )
-    refused(
-        "bind: loop 'j' to 'threadIdx.x': there are no GPU threads here; sch.parallel runs a loop on the host's",
-        lambda: sch.bind(sch.get_loops("C")[2], "threadIdx.x"),
-    )

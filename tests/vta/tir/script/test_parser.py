@@ -143,7 +143,7 @@ def test_scopes_without_with_go_on_to_the_end_of_their_block() -> None:
         ),
         (
             "for i in T.thread_binding(4):\n            pass",
-            "f, line 4: T.thread_binding is no loop that there is here; use T.serial, T.parallel or T.vectorized",
+            "f, line 4: T.thread_binding, and no other loop, has a thread, as in thread=\"cthread\"",
         ),
         ("for i in T.grid(4, 4):\n            pass", "f, line 4: expected 2 loop variables, got 1"),
         ("with T.nothing(1):\n            pass", "f, line 4: T.nothing is no scope that there is here"),
