@@ -1,6 +1,6 @@
 """LLVM code that makes next values current and tells which partitions must run because of what changed.
 
-Tests: ``tests/hw/sim/test_random_designs.py``, ``tests/hw/sim/run``.
+Tests: ``tests/hw/sim/translate/test_commit.py``, ``tests/hw/sim/test_random_designs.py``, ``tests/hw/sim/run``.
 """
 
 from collections.abc import Iterable

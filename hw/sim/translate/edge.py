@@ -65,12 +65,12 @@ def _hit(words: Words, cell: n.SyncReadPort, number: int) -> tuple[n.WritePort, 
     """Return a write port and the i1 "the read port reads, and at this port's address"."""
     port = words.netlist.cells[number]
     assert isinstance(port, n.WritePort)
-    width = max(len(cell.addr), len(port.addr))
-    pad = (0,) * width
-    size = container(min(max(width, 1), WORD))
+    width = len(cell.addr)
+    assert len(port.addr) == width, "ports of one memory have as many bits of address"
+    size = container(min(width, WORD))
     total = words.fn.op(f"xor i1 {words.flag(cell.en)}, 1")
     for low in range(0, width, WORD):
-        sides = [words.get((*addr, *pad)[low : min(low + WORD, width)], ZERO, size) for addr in (cell.addr, port.addr)]
+        sides = [words.get(addr[low : low + WORD], ZERO, size) for addr in (cell.addr, port.addr)]
         total = words.fn.op(f"or i1 {total}, {words.fn.op(f'icmp ne i{size} {sides[0]}, {sides[1]}')}")
     return port, words.fn.op(f"xor i1 {total}, 1")
 

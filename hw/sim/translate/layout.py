@@ -7,7 +7,9 @@ cache lines as it can; bits above it are zero.
 
 Registers that one partition writes and the same partitions read are a ``Group``: neighbours that are compared together
 to see who must run. Within it, registers of one source line are neighbours, so that equal work on them (the lanes of a
-vector) can be vectorised. Tests: ``tests/hw/sim/translate``, ``tests/hw/sim/test_random_designs.py``.
+vector) can be vectorised.
+
+Tests: ``tests/hw/sim/translate``, ``tests/hw/sim/axi``, ``tests/hw/sim/test_random_designs.py``.
 """
 
 from collections.abc import Collection, Iterable

@@ -159,3 +159,21 @@ def test_the_whole_design_is_the_module_at_the_top() -> None:
     text = component_to_rtlil(Whole(), name="whole")
     assert re.findall(r"attribute \\top 1\n(?:attribute .*\n)*module (\S+)", text) == ["\\whole"]
     assert len(re.findall(r"^module ", text, re.MULTILINE)) >= 2
+
+
+def test_a_name_that_would_be_anothers_keeps_its_underscores() -> None:
+    class Alike(wiring.Component):
+        """Registers of which two would have one name."""
+
+        def __init__(self) -> None:
+            super().__init__({"x": In(4), "q": Out(4)})
+
+        def elaborate(self, platform: Any) -> Module:  # noqa: ARG002  # Amaranth's signature
+            m = Module()
+            first, second = Signal(4, name="held_data"), Signal(4, name="held__data")
+            third, fourth = Signal(4, name="one___two"), Signal(4, name="one__two")
+            m.d.sync += [first.eq(self.x), second.eq(first), third.eq(second), fourth.eq(third), self.q.eq(fourth)]
+            return m
+
+    text = component_to_verilog(Alike(), name="alike")
+    assert set(re.findall(r"reg \[3:0\] (\w+)", text)) == {"held_data", "held__data", "one_two", "one__two", "q"}

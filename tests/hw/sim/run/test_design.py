@@ -148,3 +148,40 @@ def test_a_design_without_memories_says_so() -> None:
     empty.poke("a", 7)
     empty.step(3)
     assert (empty.peek("q"), empty.cycles) == (7, 3)
+
+
+@pytest.mark.parametrize(
+    ("width", "dtype", "words"),
+    [(1, "uint8", 0), (8, "uint8", 0), (9, "uint16", 0), (16, "uint16", 0), (17, "uint32", 0), (32, "uint32", 0),
+     (33, "uint64", 0), (64, "uint64", 0), (65, "uint64", 2), (128, "uint64", 2), (129, "uint64", 3)],
+)  # fmt: skip
+def test_rows_are_integers_of_their_size_and_wider_ones_words(width: int, dtype: str, words: int) -> None:
+    ones = (1 << width) - 1
+
+    def build(m: Module, io: Any) -> None:
+        m.submodules.memory = memory = Memory(shape=width, depth=3, init=[1, ones])
+        port = memory.read_port(domain="comb")
+        m.d.comb += [port.addr.eq(io.a), io.q.eq(port.data)]
+
+    design = compile_design(Small(build, {"a": In(2), "q": Out(width)}), cache=False)
+    rows = design.memory("memory")
+    assert (str(rows.dtype), rows.shape) == (dtype, (3, words) if words else (3,))
+    assert int.from_bytes(rows[1].tobytes(), "little") == ones
+    rows[2] = rows[1]
+    for address, expected in ((0, 1), (1, ones), (2, ones)):
+        design.poke("a", address)
+        assert design.peek("q") == expected
+
+
+def test_numbers_that_fit_as_signed_or_unsigned_ones_may_be_set() -> None:
+    def build(m: Module, io: Any) -> None:
+        m.d.comb += io.q.eq(io.a)
+
+    design = compile_design(Small(build), cache=False)
+    for value in (15, -8, -1, 0):
+        design.poke("a", value)
+        assert design.peek("q") == value & 15
+    for value in (16, -9):
+        with pytest.raises(SimulatorError) as caught:
+            design.poke("a", value)
+        assert str(caught.value) == f"signal 'a' has 4 bits, which cannot hold {value}"
