@@ -77,7 +77,7 @@ def _unroll(stmt: Stmt, choice: _Choice) -> Stmt:
             choice = _Choice()
         case _:
             pass
-    depth = _depth(stmt.body) if isinstance(stmt, For) and choice.max_step > 0 else 0
+    before = stmt
     stmt = map_stmt_children(stmt, lambda child: _unroll(child, choice), lambda expr: expr)
     if not isinstance(stmt, For):
         return stmt
@@ -88,7 +88,7 @@ def _unroll(stmt: Stmt, choice: _Choice) -> Stmt:
             return _written_out(stmt) if _has_few_steps(stmt, _MOST_STEPS) else _as_serial(stmt)
         case ForKind.SERIAL if isinstance(stmt.extent, IntImm) and stmt.extent.value <= choice.max_extent:
             return _written_out(stmt)
-        case ForKind.SERIAL if choice.max_step > 0 and depth <= choice.max_depth:
+        case ForKind.SERIAL if choice.max_step > 0 and _depth(before) <= 1 + choice.max_depth:
             if not _has_few_steps(stmt, choice.max_step):
                 return stmt
             return _written_out(stmt) if choice.explicit else replace(stmt, kind=ForKind.UNROLLED)
@@ -99,7 +99,7 @@ def _unroll(stmt: Stmt, choice: _Choice) -> Stmt:
 
 
 def _depth(stmt: Stmt) -> int:
-    """Return how many loops are in each other inside ``stmt``."""
+    """Return how many loops are in each other in ``stmt``, itself among them."""
     deepest, stack = 0, [(stmt, 0)]
     while stack:
         node, depth = stack.pop()
@@ -127,5 +127,8 @@ def _written_out(loop: For) -> Stmt:
 
 
 def _as_serial(stmt: Stmt) -> Stmt:
-    unrolled = isinstance(stmt, For) and stmt.kind is ForKind.UNROLLED
-    return replace(stmt, kind=ForKind.SERIAL) if isinstance(stmt, For) and unrolled else stmt
+    match stmt:
+        case For(kind=ForKind.UNROLLED):
+            return replace(stmt, kind=ForKind.SERIAL)
+        case _:
+            return stmt

@@ -182,9 +182,10 @@ class _Vectorizer:
     def _ramp(self, kind: type[Expr], a: Expr, b: Expr) -> Ramp | None:
         """Return ``a kind b`` of indices as a ramp, None if it is none."""
         match kind, a, b:
-            case _, Ramp(), Ramp() if kind is not Mul:
-                sign = 1 if kind is Add else -1
-                return self._checked(a.base + b.base * sign, a.stride + b.stride * sign)
+            case _, Ramp(), Ramp() if kind is Add:
+                return self._checked(a.base + b.base, a.stride + b.stride)
+            case _, Ramp(), Ramp() if kind is Sub:
+                return self._checked(a.base - b.base, a.stride - b.stride)
             case _, Ramp(), _ if b.dtype.lanes == 1:
                 if kind is Mul:
                     return self._checked(a.base * b, a.stride * b)

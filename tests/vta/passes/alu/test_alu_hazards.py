@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from tests.support.compiler.tir_build import block, loop, store, when
 from tests.support.hw.alu_stage import ADD, MAX, MUL, accumulator, check, refusal, stage
 from tests.support.isa.alu_model import Kernel, kernels_of
+from vta.arith.simplify import Analyzer
 from vta.passes.alu.expression import AluError
+from vta.passes.alu.sequence import _Touched
 from vta.tir import ops
 from vta.tir.buffer import Buffer
-from vta.tir.expr import Expr, Var
+from vta.tir.expr import Expr, Var, const
 from vta.tir.stmt import Stmt
 
 
@@ -210,3 +212,11 @@ def test_a_loop_of_the_host_that_moves_the_result_leaves_the_others_to_the_kerne
     body = loop(i, 4, loop(j, 3, loop(k, 16, store(acc, acc.load(at) + j * 900, at))))
     lowered = check(acc, stage(body))
     assert [kernel.loops for kernel in kernels_of(lowered.body)] == [((4, 3, 3, 0),)] * 3
+
+
+def test_what_is_touched_over_all_iterations_ends_where_the_loops_do() -> None:
+    loops = [loop("i", 4, block()), loop("j", 3, block(), low=2)]
+    simple = Analyzer().simplify
+    for steps, first, last in (((16, -16), 5 - 64, 8 + 48 - 32), ((-16, 16), 5 - 48 + 32, 8 + 64), ((0, 0), 5, 8)):
+        ends = _Touched(steps, const(5), 3).ends(loops)
+        assert [simple(end) for end in ends] == [const(first), const(last)]

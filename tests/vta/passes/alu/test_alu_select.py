@@ -220,3 +220,18 @@ def test_an_expression_takes_no_more_operations_than_it_must(
     fn: Callable[..., Expr], expected: list[tuple[int, int, int]]
 ) -> None:
     assert opcodes(elementwise(lambda x, y: convert(fn(x, y)), 8, 0, 0, 8)) == expected
+
+
+def test_a_cast_that_keeps_every_number_costs_nothing() -> None:
+    def of(*dtypes: str) -> list[tuple[int, int, int]]:
+        def cast(x: Expr) -> Expr:
+            for dtype in (*dtypes, "int32"):
+                x = x.astype(dtype)
+            return x
+
+        return opcodes(elementwise(cast, 8, 0, 0))
+
+    assert of("uint8", "uint16") == of("uint8", "int16") == of("uint8")
+    assert of("int8", "int16") == of("int8")
+    assert len(of("uint8", "int8")) > len(of("uint8"))
+    assert len(of("int8", "uint8")) > len(of("int8"))

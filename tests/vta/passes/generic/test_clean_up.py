@@ -264,3 +264,17 @@ def test_a_flag_that_the_runtime_cannot_take_is_refused(flag: int) -> None:
 def test_conditions_are_expressions() -> None:
     condition: Expr = Var("n") > 0
     assert isinstance(when(condition, call("f")), IfThenElse)
+
+
+def test_a_loop_of_one_iteration_stays_and_one_of_none_goes() -> None:
+    body = loop("i", 1, call("f"))
+    assert after(remove_no_op, body) is body
+    for extent in (0, -1):
+        assert after(remove_no_op, loop("i", extent, call("f"))) == NOTHING
+
+
+def test_a_sequence_of_one_statement_is_that_statement() -> None:
+    only = call("f")
+    assert after(remove_no_op, SeqStmt((only,))) is only
+    two = SeqStmt((only, call("g")))
+    assert after(remove_no_op, two) is two

@@ -69,7 +69,8 @@ def nested(depth: int) -> Stmt:
 
 
 @pytest.mark.parametrize(
-    ("most", "inside", "written"), [(None, 8, True), (None, 9, False), (2, 2, True), (2, 3, False)]
+    ("most", "inside", "written"),
+    [(None, 8, True), (None, 9, False), (2, 2, True), (2, 3, False), (0, 0, True), (0, 1, False)],
 )
 def test_loops_are_chosen_up_to_a_depth(most: int | None, inside: int, written: bool) -> None:
     body = nested(inside) if most is None else pragma("auto_unroll_max_depth", nested(inside), value=most)

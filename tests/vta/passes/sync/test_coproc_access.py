@@ -7,10 +7,10 @@ from tests.support.compiler.tir_build import alloc, block, buffer, call, functio
 from tests.support.configs import CONFIGS
 from vta.arith.bounds import Interval
 from vta.passes.sync.access import MemoryAccess, accesses, extents_of, relaxed
-from vta.tir.dtype import INT32
+from vta.tir.dtype import BOOL, INT32, DType
 from vta.tir.expr import Broadcast, BufferLoad, Expr, IntImm, Ramp, Var
 from vta.tir.printer import to_text
-from vta.tir.stmt import BufferStore, Evaluate, Stmt
+from vta.tir.stmt import Allocate, BufferStore, Evaluate, Stmt
 
 A, B = buffer("A", (64,)), buffer("B", (64,))
 
@@ -95,5 +95,8 @@ def test_extents_come_from_parameters_allocations_and_accesses() -> None:
     chip, loose = buffer("chip", (4, 8), "int8"), buffer("loose", (5,), "int16")
     i = Var("i", INT32)
     body = alloc(chip, loop(i, 4, store(loose, 0, i)), block(store(A, 0, 0)))
+    wide = Allocate(chip.data, DType("int8x4"), (IntImm(3), IntImm(5)), store(A, 0, 0), IntImm(1, BOOL))
+    [extent] = [extent for var, extent in extents_of(function(wide, A)).items() if var is chip.data]
+    assert (extent.bits, to_text(extent.count)) == (32, "15")
     found = {var.name: (extent.bits, to_text(extent.count)) for var, extent in extents_of(function(body, A)).items()}
     assert found == {"A": (32, "64"), "chip": (8, "32"), "loose": (16, "5")}

@@ -7,6 +7,8 @@ import pytest
 from isa.config import VTAConfig
 from tests.support.compiler.tir_build import block, buffer, call, host_load, on, store, when
 from vta.passes.sync.barriers import plan_barriers
+from vta.passes.sync.dependencies import plan_dependencies
+from vta.passes.sync.inject_coproc_sync import _may_leave_pushes
 from vta.passes.sync.insertions import Insertions
 from vta.passes.sync.sync_plan import plan_syncs
 from vta.passes.vthread.thread_touched import touched_variables
@@ -40,7 +42,15 @@ def threads(stmt: Stmt) -> None:
     touched_variables(inside(stmt), Var("v"), CONFIG)
 
 
-WALKS = (syncs, barriers_of_the_host, barriers_of_a_module, threads)
+def dependencies(stmt: Stmt) -> None:
+    plan_dependencies(inside(stmt), (), Insertions())
+
+
+def pushes(stmt: Stmt) -> None:
+    _may_leave_pushes(inside(stmt), queued=False)
+
+
+WALKS = (syncs, barriers_of_the_host, barriers_of_a_module, dependencies, pushes, threads)
 
 
 @pytest.mark.parametrize("walk", WALKS)
