@@ -1,9 +1,11 @@
 # amaranth: UnusedElaboratable=no
-"""One device over every kind of port: the simulated RTL itself, and behind both links of a board of LiteX."""
+"""One device over every kind of port: the simulated RTL itself, both links of a board of LiteX, a Zynq."""
 
 import itertools
 import re
+import tempfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,9 @@ from runtime.drivers.links import LinkError
 from runtime.drivers.litex_board import LiteXPort
 from runtime.drivers.ports import AcceleratorPort
 from runtime.drivers.uart_bridge import UartBus
+from runtime.drivers.zynq_board import ZynqPort
 from tests.support.drivers.etherbone_board import EtherboneBoard, Noise
+from tests.support.drivers.linux_devices import LinuxDevices, RegisterWindow
 from tests.support.drivers.rtl_board import RtlPort, RtlWords, facts_of
 from tests.support.drivers.uart_board import UartBoard
 from tests.support.isa.random_programs import random_program
@@ -51,10 +55,19 @@ def uart_port() -> LiteXPort:
     return LiteXPort(facts_of(CONFIG, HARDWARE, NBYTES), UartBus(board))
 
 
+def zynq_port() -> ZynqPort:
+    with tempfile.TemporaryDirectory() as folder:
+        linux = LinuxDevices(Path(folder), nbytes=NBYTES, base=0x1F40_0000)
+        port = ZynqPort(uio=linux.uio, dma=linux.dma, facts=linux.facts)
+        port.registers = RegisterWindow(CONFIG, HARDWARE, linux)  # type: ignore[assignment]  # the accelerator itself
+    return port
+
+
 PORTS: dict[str, Callable[[], AcceleratorPort]] = {
     "rtl": lambda: RtlPort(CONFIG, HARDWARE, NBYTES),
     "etherbone": lambda: etherbone_port()[0],
     "uart": uart_port,
+    "zynq": zynq_port,
 }
 
 

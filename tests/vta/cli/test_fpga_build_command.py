@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hw.fpga.boards import litex_project
+from hw.fpga.boards import litex_project, vivado_project
 from hw.fpga.place import Placed
 from vta.cli import main
 
@@ -61,11 +61,11 @@ def test_a_board_is_built_as_it_was_asked_for(
     tmp_path: Path, tools: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "a" / "b"
-    options = ("--set", "LOG_UOP_BUFF_SIZE=13", "--set", "read_beats=256", "--mhz", "70", "--ip", "10.0.0.2")
+    options = ("--set", "LOG_UOP_BUFF_SIZE=13", "--set", "most_multipliers=150", "--mhz", "70", "--ip", "10.0.0.2")
     assert run("--board", "ecpix5", "-o", str(folder), *options, "--seed", "3") == 0
     assert (tools["seed"], tools["mhz"], tools["ip"]) == (3, 70.0, "10.0.0.2")
     assert getattr(tools["vta"], "log_uop_buff_size", None) == 13
-    assert getattr(tools["hardware"], "read_beats", None) == 256
+    assert getattr(tools["hardware"], "most_multipliers", None) == 150
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"{folder}: 1x16_")
     assert lines[0].endswith(
@@ -83,7 +83,7 @@ def test_a_clock_that_is_not_reached_is_an_error_after_the_bitstream(
     tmp_path: Path, tools: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     tools["eth"] = 92.6
-    assert run("--board", "ecpix5", "-o", str(tmp_path)) == 1
+    assert run("--board", "ecpix5", "-o", str(tmp_path), "--set", "most_multipliers=156") == 1
     captured = capsys.readouterr()
     assert captured.out.endswith("gateware/top.bit\n")
     assert captured.err == (
@@ -95,7 +95,7 @@ def test_a_clock_that_is_not_reached_is_an_error_after_the_bitstream(
 def test_a_project_alone_names_the_script_to_run(
     tmp_path: Path, tools: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("--board", "ulx3s", "-o", str(tmp_path), "--project-only") == 0
+    assert run("--board", "ulx3s", "-o", str(tmp_path), "--project-only", "--set", "most_multipliers=9") == 0
     assert capsys.readouterr().out.endswith(f"\nthe bitstream: cd {tmp_path}/gateware && sh build_top.sh\n")
     assert (tools["mhz"], "seed" in tools) == (40.0, False)
 
@@ -103,15 +103,21 @@ def test_a_project_alone_names_the_script_to_run(
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (("--board", "ecpix5"), "--output: name a folder for the project"),
-        (("--board", "ecpix5", "-o", "{file}"), "{file}: this is a file; name a folder for the project"),
-        (("--board", "ecpix5", "-o", "{file}/x"), "{file}/x: the folder cannot be made (Not a directory)"),
+        (("--board", "ecpix5", "--set", "most_multipliers=9"), "--output: name a folder for the project"),
         (
-            ("--board", "ecpix6", "-o", "{file}"),
-            "--board: the boards are ecpix5, ulx3s, not 'ecpix6'; did you mean 'ecpix5'?",
+            ("--board", "ecpix5", "-o", "{file}", "--set", "most_multipliers=9"),
+            "{file}: this is a file; name a folder for the project",
         ),
         (
-            ("--board", "ecpix5", "-o", "{file}", "--ip", "10.0.0.300"),
+            ("--board", "ecpix5", "-o", "{file}/x", "--set", "most_multipliers=9"),
+            "{file}/x: the folder cannot be made (Not a directory)",
+        ),
+        (
+            ("--board", "ecpix6", "-o", "{file}"),
+            "--board: the boards are ecpix5, ulx3s, pynq-z1, arty-z7, not 'ecpix6'; did you mean 'ecpix5'?",
+        ),
+        (
+            ("--board", "ecpix5", "-o", "{file}", "--ip", "10.0.0.300", "--set", "most_multipliers=9"),
             "--ip: expected an address such as 192.168.1.50, not '10.0.0.300'",
         ),
         (
@@ -132,3 +138,26 @@ def test_what_cannot_be_built_is_one_error(
     assert run(*(option.format(file=file) for option in options)) == 1
     assert capsys.readouterr().err == f"error: {expected.format(file=file)}\n"
     assert "board" not in tools
+
+
+def test_a_project_for_a_zynq_names_the_command_of_vivado(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: dict[str, object] = {}
+    monkeypatch.setattr(vivado_project, "write_vivado_project", lambda *_, **options: seen.update(options))
+    sets = ["axi3=1", "max_burst_beats=16", "share_multipliers=1", "most_multipliers=144"]
+    options = [word for each in sets for word in ("--set", each)]
+    assert run("--board", "pynq-z1", "-o", str(tmp_path), *options) == 0
+    assert seen == {"folder": tmp_path, "mhz": 100.0}
+    assert capsys.readouterr().out.endswith(
+        f" for Digilent PYNQ-Z1 (XC7Z020, 512 MB of DDR3), 100 MHz\n"
+        f"the bitstream: cd {tmp_path} && vivado -mode batch -source build.tcl\n"
+    )
+
+
+def test_a_dry_run_for_a_zynq_names_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(vivado_project, "find_spec", lambda _: None)
+    assert run("--board", "arty-z7", "--dry-run") == 0
+    assert capsys.readouterr().out == "missing: pyosys: pip install 'vta-toolchain[verilog]'\n"

@@ -18,14 +18,14 @@ from vta.cli.settings import DataWidthOption, HardwareOption, QueueDepthOption, 
 from vta.cli.style import plain
 
 if TYPE_CHECKING:
-    from hw.fpga.boards.table import LiteXBoard
+    from hw.fpga.boards.table import LiteXBoard, VivadoBoard
     from isa.machine.hardware_config import HardwareConfig
 
 __all__ = ["build"]
 
 
 def build(
-    board: Annotated[str, typer.Option("--board", metavar="NAME", help="ecpix5 or ulx3s.")],
+    board: Annotated[str, typer.Option("--board", metavar="NAME", help="ecpix5, ulx3s, pynq-z1 or arty-z7.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write; made if it is not there.")
     ] = None,
@@ -42,18 +42,19 @@ def build(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only name what is missing.")] = False,
 ) -> None:
-    """Make a bitstream for a board: the accelerator, its memory, and a link for the host; with open tools alone.
+    """Make a bitstream of the accelerator with memory and a link for the host (ECP5), or the project for it (Zynq).
 
-    It takes a quarter of an hour or more.
+    ECP5: with open tools alone, a quarter of an hour or more. Zynq: files and scripts that Vivado runs.
     """
     with reported():
         # Imported when it is asked for: Amaranth takes long to load.
         from hw.fpga.boards.litex_project import missing_for_litex
-        from hw.fpga.boards.table import board_called
+        from hw.fpga.boards.table import LiteXBoard, board_called
+        from hw.fpga.boards.vivado_project import missing_for_vivado
         from runtime.devices.hardware_settings import hardware_setup
 
         chosen = board_called(board)
-        missing = missing_for_litex()
+        missing = missing_for_litex() if isinstance(chosen, LiteXBoard) else missing_for_vivado()
         if dry_run:
             plain("\n".join(f"missing: {tool}" for tool in missing) or "nothing is missing")
             return
@@ -61,13 +62,16 @@ def build(
             raise UserError(f"missing: {', '.join(missing)}")
         changes = settings(sets, file=hardware_file, data_width=data_width, queue_depth=queue_depth)
         vta, hardware = changes.applied(chosen_config(config, None)), hardware_setup(changes.hardware).hardware
-        refusal = chosen.refusal(hardware)
+        refusal = chosen.refusal(vta, hardware)
         if refusal:
             raise UserError(f"--board {board}: {refusal}")
         _require_address(ip)
         folder = _folder(output)
         clock = chosen.mhz if mhz is None else mhz
-        _build_litex(chosen, vta, hardware, folder, mhz=clock, ip=ip, seed=seed, project_only=project_only)
+        if isinstance(chosen, LiteXBoard):
+            _build_litex(chosen, vta, hardware, folder, mhz=clock, ip=ip, seed=seed, project_only=project_only)
+        else:
+            _write_vivado(chosen, vta, hardware, folder, mhz=clock)
 
 
 def _require_address(ip: str) -> None:
@@ -117,3 +121,13 @@ def _build_litex(
     if slow:
         names = ", ".join(f"{clock.name} reaches {clock.reached:.1f} of {clock.wanted:g} MHz" for clock in slow)
         raise UserError(f"the bitstream is too slow for its clocks: {names}; try another --seed, or a lower --mhz")
+
+
+def _write_vivado(
+    board: "VivadoBoard", vta: VTAConfig, hardware: "HardwareConfig", folder: Path, *, mhz: float
+) -> None:
+    from hw.fpga.boards.vivado_project import write_vivado_project
+
+    write_vivado_project(board, vta, hardware, folder=folder, mhz=mhz)
+    plain(f"{folder}: {vta.bitstream} for {board.title}, {mhz:g} MHz")
+    plain(f"the bitstream: cd {folder} && vivado -mode batch -source build.tcl")

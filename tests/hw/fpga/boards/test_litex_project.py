@@ -20,13 +20,20 @@ from hw.fpga.boards.litex_project import (
     slow_clocks,
     write_litex_project,
 )
-from hw.fpga.boards.table import board_called
+from hw.fpga.boards.table import LiteXBoard, board_called
 from hw.fpga.place import FpgaError
 from hw.verilog.yosys import run_yosys
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 
-ECPIX5 = board_called("ecpix5")
+
+def litex_board(name: str) -> LiteXBoard:
+    board = board_called(name)
+    assert isinstance(board, LiteXBoard)
+    return board
+
+
+ECPIX5 = litex_board("ecpix5")
 SMALL = VTAConfig(log_block=2, log_uop_buff_size=11, log_inp_buff_size=12, log_wgt_buff_size=13, log_acc_buff_size=14)
 REPORT = {
     "fmax": {"sys_clk": {"achieved": 61.5, "constraint": 60.0}, "eth_clk": {"achieved": 99.0, "constraint": 125.0}},
@@ -134,7 +141,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     if find_spec("litex") is None:
         pytest.skip("LiteX is not installed: pip install 'vta-toolchain[board]'")
     folder = tmp_path_factory.mktemp("project")
-    board = board_called(request.param)
+    board = litex_board(request.param)
     write_litex_project(board, SMALL, HardwareConfig(), folder=folder, mhz=board.mhz, ip="10.0.0.2")
     return request.param, folder
 
