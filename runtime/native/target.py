@@ -19,7 +19,7 @@ from isa.errors import VTAError
 
 __all__ = [
     "CodeTarget", "NativeError", "feature_text", "host_cpu", "host_features", "host_key", "host_triple",
-    "target_machine",
+    "target_machine", "without_avx512",
 ]  # fmt: skip
 
 
@@ -63,6 +63,11 @@ def host_features() -> Mapping[str, bool]:
 def feature_text(features: Mapping[str, bool]) -> str:
     """Return features as a ``CodeTarget`` has them."""
     return ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
+
+
+def without_avx512(features: Mapping[str, bool]) -> dict[str, bool]:
+    """Return features without AVX-512 and whatever includes it."""
+    return {name: on and not name.startswith(("avx512", "avx10", "amx-avx512")) for name, on in features.items()}
 
 
 def host_key() -> str:

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import assert_never
 
 from isa.errors import VTAError
-from runtime.native.target import CodeTarget, feature_text, host_cpu, host_features
+from runtime.native.target import CodeTarget, feature_text, host_cpu, host_features, without_avx512
 from runtime.sim.dot_unit import DotUnit
 from runtime.sim.gemm_avx2 import Avx2Unit
 from runtime.sim.gemm_generic import GenericUnit
@@ -60,7 +60,7 @@ class CodePath(Enum):
             case CodePath.VNNI:
                 return CodeTarget(cpu=host_cpu(), features=feature_text(features), level=1)
             case CodePath.AVX2:
-                return CodeTarget(cpu=host_cpu(), features=feature_text(_without_avx512(features)), level=1)
+                return CodeTarget(cpu=host_cpu(), features=feature_text(without_avx512(features)), level=1)
             case CodePath.GENERIC:
                 return CodeTarget(cpu="generic", level=1)
             case _:
@@ -76,7 +76,3 @@ def host_code_paths() -> tuple[CodePath, ...]:
 def host_code_path() -> CodePath:
     """Return the best path that this processor can run."""
     return host_code_paths()[0]
-
-
-def _without_avx512(features: Mapping[str, bool]) -> dict[str, bool]:
-    return {name: on and not name.startswith("avx512") for name, on in features.items()}

@@ -20,9 +20,9 @@ from hw.sim.translate.module import translate
 from runtime import native
 from runtime.native.cache import cached
 from runtime.native.compiling import Passes, compile_object
-from runtime.native.target import CodeTarget, host_key
+from runtime.native.target import CodeTarget, feature_text, host_features, host_key, without_avx512
 
-__all__ = ["cached_design", "compile_design", "signal_names"]
+__all__ = ["cached_design", "compile_design", "design_target", "signal_names"]
 
 _CACHED_AS = "sim"
 
@@ -87,6 +87,15 @@ def cached_design(
         return CompiledDesign(build(), hooks)
     whole = "\n".join(("early", _environment_key(sources), _hooks_key(hooks), repr(probes), key))
     return CompiledDesign(_cached(whole, build), hooks)
+
+
+def design_target() -> CodeTarget:
+    """Return what designs are compiled for: this processor, without AVX-512.
+
+    LLVM packs flags into vectors, which AVX-512 has registers for, and may then take a flag out of the wrong one of two
+    (LLVM 22): a partition that a flag should have woken slept, and a core that had finished ran on for ever.
+    """
+    return CodeTarget(features=feature_text(without_avx512(host_features())))
 
 
 def signal_names(component: wiring.Component) -> tuple[str, ...]:
@@ -156,5 +165,5 @@ def _build(
     names = [cell.name for cell in netlist.cells if isinstance(cell, n.MemoryCell)]
     stage(2)
     # The loops of a design call its partitions or move a few bytes: there is nothing for a loop vectoriser.
-    code = compile_object(translation.text, CodeTarget(), Passes.SERIAL)
+    code = compile_object(translation.text, design_target(), Passes.SERIAL)
     return make_image(netlist, translation, code, names)
