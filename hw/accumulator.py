@@ -145,7 +145,9 @@ class Accumulator(wiring.Component):
         self._bits = bank_bits(self.address_width)
         banks = []
         for index in range(1 << self._bits):
-            bank = Scratchpad(depth=1 << (self.address_width - self._bits), width=self.tile_width)
+            # Who reads a tile that is being written takes what is written from elsewhere, or waits for it.
+            depth = 1 << (self.address_width - self._bits)
+            bank = Scratchpad(depth=depth, width=self.tile_width, collisions=False)
             m.submodules[f"bank_{index}"] = bank
             banks.append(bank)
         store_grant = self._reads(m, banks)

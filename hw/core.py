@@ -7,7 +7,6 @@ from typing import Any
 
 from amaranth.hdl import Module, Mux, ResetInserter, Signal
 from amaranth.lib import wiring
-from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from hw.compute.stage import ComputeStage
@@ -17,6 +16,8 @@ from hw.interfaces import AXI4
 from hw.launch import LaunchControl
 from hw.load import LoadStage
 from hw.memory_engine import MemoryEngine
+from hw.read_link import ReadLink
+from hw.registered_fifo import RegisteredFIFO
 from hw.store import StoreStage
 from hw.token_counter import TokenCounter
 from isa.config import VTAConfig
@@ -103,8 +104,13 @@ class Core(wiring.Component):
         m.submodules.store = clearing(store)
         wiring.connect(m, engine.axi, wiring.flipped(self.axi))
         wiring.connect(m, wiring.flipped(self.control), launch.control)
-        for index, client in enumerate((fetch.mem, compute.uop_dma, compute.acc_dma, load.mem)):
-            wiring.connect(m, client, engine.readers[index])
+        wiring.connect(m, fetch.mem, engine.readers[0])
+        clients = ((compute.uop_dma, True), (compute.acc_dma, True), (load.mem, False))
+        for index, (client, registered) in enumerate(clients, 1):
+            link = ReadLink(addr_width=hardware.addr_width, data_width=hardware.data_width, registered=registered)
+            m.submodules[f"{READERS[index]}_link"] = clearing(link)
+            wiring.connect(m, client, link.client)
+            wiring.connect(m, link.engine, engine.readers[index])
         wiring.connect(m, store.mem, engine.writer)
         wiring.connect(m, compute.inp_read, load.inp_read)
         wiring.connect(m, compute.wgt_read, load.wgt_read)
@@ -116,10 +122,10 @@ class Core(wiring.Component):
         return m
 
     def _connect_queues(self, m: Module, *, fetch: Any, load: Any, compute: Any, store: Any, clearing: Any) -> None:
-        """Put a queue between fetch and each module."""
-        ends = {"load": (fetch.load, load), "compute": (fetch.compute, compute), "store": (fetch.store, store)}
-        for name, (source, module) in ends.items():
-            queue = SyncFIFO(width=128, depth=self.hardware.inst_queue_depth)
+        """Put a queue between fetch and each module; the compute module has its own."""
+        wiring.connect(m, fetch.compute, compute.insn)
+        for name, (source, module) in {"load": (fetch.load, load), "store": (fetch.store, store)}.items():
+            queue = RegisteredFIFO(width=128, depth=self.hardware.inst_queue_depth)
             m.submodules[name + "_queue"] = clearing(queue)
             m.d.comb += [
                 queue.w_data.eq(source.payload),
@@ -167,7 +173,7 @@ class Core(wiring.Component):
             launch.write_beat.eq(engine.write_beat),
             launch.fetched.eq(fetch.dispatched),
             launch.load_start.eq(load.insn.valid & load.insn.ready),
-            launch.compute_start.eq(compute.insn.valid & compute.insn.ready),
+            launch.compute_start.eq(compute.start),
             launch.store_start.eq(store.insn.valid & store.insn.ready),
             self.running.eq(launch.running),
         ]

@@ -16,6 +16,7 @@ from hw.dma.reader import Reader
 from hw.instruction_check import InstructionCheck
 from hw.interfaces import ReadClient, burst_layout
 from hw.layouts import INSTRUCTION_WIDTH
+from hw.skid import Skid
 from hw.stream_register import StreamRegister
 from isa.config import VTAConfig
 from isa.encoding import INSTRUCTION_BYTES
@@ -108,7 +109,10 @@ class InstructionFetch(wiring.Component):
         word = Signal(128)
         valid = Signal()
         taken = Signal()
-        self._assemble(m, reader.parts, word=word, valid=valid, free=~valid | taken)
+        # A place for a part, so that no word's way to its queue ends at the reader.
+        m.submodules.part = part = Skid(reader.parts.payload.shape())
+        wiring.connect(m, reader.parts, part.source)
+        self._assemble(m, part.sink, word=word, valid=valid, free=~valid | taken)
         checked = self._check(m, word=word, valid=valid, taken=taken)
         self._dispatch(m, checked)
         return m
@@ -127,6 +131,7 @@ class InstructionFetch(wiring.Component):
         )
         m.submodules.buffer = buffer = SyncFIFO(width=hardware.data_width, depth=depth)
         room = Signal(bits_for(depth), init=depth)
+        has_room = Signal(init=1)
         command = self.mem.cmd.valid & self.mem.cmd.ready
         may_ask = self._pace(m, command=command, arrived=self.mem.data.valid & self.mem.data.p.last)
         m.submodules.command = asked = StreamRegister(burst_layout(hardware.addr_width))
@@ -137,7 +142,7 @@ class InstructionFetch(wiring.Component):
             walker.request.p.row_bytes.eq(self.count << exact_log2(INSTRUCTION_BYTES)),
             walker.request.p.rows.eq(1),
             self.mem.cmd.payload.eq(asked.sink.payload),
-            self.mem.cmd.valid.eq(asked.sink.valid & (room >= asked.sink.p.beats) & may_ask),
+            self.mem.cmd.valid.eq(asked.sink.valid & has_room & may_ask),
             asked.sink.ready.eq(command),
             buffer.w_data.eq(self.mem.data.p.data),
             buffer.w_en.eq(self.mem.data.valid),
@@ -146,7 +151,12 @@ class InstructionFetch(wiring.Component):
             beats.p.data.eq(buffer.r_data),
             buffer.r_en.eq(beats.ready),
         ]
-        m.d.sync += room.eq(room + (beats.valid & beats.ready) - Mux(command, asked.sink.p.beats, 0))
+        m.d.sync += [
+            room.eq(room + (beats.valid & beats.ready) - Mux(command, asked.sink.p.beats, 0)),
+            # A cycle late, so that what decides stands in a register; in between there is more room, not less, but for
+            # the burst that is asked for now.
+            has_room.eq(Mux(command, room >= 2 * walker.burst_beats, room >= walker.burst_beats)),
+        ]
 
     def _pace(self, m: Module, *, command: Value, arrived: Value) -> Value:
         """Return whether one more burst may be on its way: one at first, and one more for each that has come.

@@ -6,7 +6,8 @@ Tests: ``tests/hw/test_job_queue.py``.
 from typing import Any
 
 from amaranth.hdl import Module, Signal, Value
-from amaranth.lib.fifo import SyncFIFO
+
+from hw.registered_fifo import RegisteredFIFO
 
 __all__ = ["queue_jobs"]
 
@@ -16,7 +17,7 @@ def queue_jobs(m: Module, name: str, *, job: Signal, put: Value, port: Any, dept
 
     Returns whether there is room, which ``put`` has to respect.
     """
-    m.submodules[name] = fifo = SyncFIFO(width=len(Value.cast(job)), depth=depth)
+    m.submodules[name] = fifo = RegisteredFIFO(width=len(Value.cast(job)), depth=depth)
     m.d.comb += [
         fifo.w_data.eq(job),
         fifo.w_en.eq(put),

@@ -15,6 +15,7 @@ from hw.compute.alu import TensorAlu
 from hw.compute.alu_lane import AluLane
 from hw.compute.binder import Binder
 from hw.compute.gemm import GemmCore
+from hw.compute.instruction_queue import InstructionQueue
 from hw.compute.loop_nest import LoopNest
 from hw.compute.mac_row import MacRow
 from hw.compute.packed_product import PackedProduct
@@ -33,6 +34,7 @@ from hw.instruction_check import InstructionCheck
 from hw.launch import LaunchControl
 from hw.load import LoadStage
 from hw.memory_engine import MemoryEngine
+from hw.read_link import ReadLink
 from hw.registers import ControlRegisters
 from hw.scratchpad import Scratchpad
 from hw.store import StoreStage
@@ -43,9 +45,10 @@ __all__ = ["COMPONENTS", "component_page", "component_text"]
 
 COMPONENTS: tuple[type[wiring.Component], ...] = (
     Top, ControlRegisters, CauseCounters, Core, LaunchControl, InstructionFetch, InstructionCheck, TokenCounter,
-    MemoryEngine,
-    LoadStage, StoreStage, BurstWalker, Reader, TileWriter, Packer, Scratchpad, BankedScratchpad, ComputeStage, Window,
-    Binder, UopLoader, UopMemory, AccLoader, ResetWalk, GemmCore, LoopNest, MacRow, PackedProduct, TensorAlu, AluLane,
+    MemoryEngine, ReadLink,
+    LoadStage, StoreStage, BurstWalker, Reader, TileWriter, Packer, Scratchpad, BankedScratchpad, ComputeStage,
+    InstructionQueue, Window, Binder, UopLoader, UopMemory, AccLoader, ResetWalk, GemmCore, LoopNest, MacRow,
+    PackedProduct, TensorAlu, AluLane,
     Accumulator,
 )  # fmt: skip
 """From the outside in."""

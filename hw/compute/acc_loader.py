@@ -18,6 +18,7 @@ from hw.dma.writer import TileWriter
 from hw.interfaces import ReadClient
 from hw.job_queue import queue_jobs
 from hw.layouts import instruction_struct
+from hw.skid import Skid
 from isa.config import VTAConfig
 from isa.instructions import MemoryId
 from isa.machine.hardware_config import HardwareConfig
@@ -94,7 +95,9 @@ class AccLoader(wiring.Component):
         )
         connect(m, walker.cmd, flipped(self.dma.cmd))
         connect(m, reader.beats, flipped(self.dma.data))
-        connect(m, reader.parts, writer.parts)
+        m.submodules.part = part = Skid(reader.parts.payload.shape())
+        connect(m, reader.parts, part.source)
+        connect(m, part.sink, writer.parts)
         self._front(m, walker, reader, writer)
         self._collect(m, writer)
         m.d.comb += self.working.eq(writer.write.valid | self.tiles.valid)
@@ -132,7 +135,10 @@ class AccLoader(wiring.Component):
         m.d.comb += [write[name].eq(insn[name]) for name in pads]
 
     def _collect(self, m: Module, writer: TileWriter) -> None:
-        """Collect the parts of a tile; zeros go past the register when it is empty."""
+        """Collect the parts of a tile; zeros have a register of their own, and go when there is no tile.
+
+        Nothing of the next job is taken before the last tile of a job has gone.
+        """
         write = writer.write.p
         tile = Signal(self.config.acc_elem_bits, reset_less=True)
         address = Signal(self.config.log_acc_depth, reset_less=True)
@@ -140,19 +146,30 @@ class AccLoader(wiring.Component):
         part_taken = Signal()
         pending = Signal()
         tag = Signal(TAG_WIDTH, reset_less=True)
+        zero_full = Signal()
+        zero_address = Signal(self.config.log_acc_depth, reset_less=True)
+        zero_taken = Signal()
         empties = ~full | self.tiles.ready
+        zero_leaves = ~full & self.tiles.ready
         m.d.comb += [
-            self.tiles.valid.eq(full | (writer.write.valid & write.zero)),
-            self.tiles.p.address.eq(Mux(full, address, write.address)),
+            self.tiles.valid.eq(full | zero_full),
+            self.tiles.p.address.eq(Mux(full, address, zero_address)),
             self.tiles.p.data.eq(tile),
             self.tiles.p.zero.eq(~full),
-            writer.write.ready.eq(Mux(write.zero, ~full & self.tiles.ready, empties)),
+            writer.write.ready.eq((~pending | self.done.valid) & Mux(write.zero, ~zero_full | zero_leaves, empties)),
             part_taken.eq(writer.write.valid & ~write.zero & writer.write.ready),
-            self.done.valid.eq(pending & empties),
+            zero_taken.eq(writer.write.valid & write.zero & writer.write.ready),
+            self.done.valid.eq(pending & ((~full & ~zero_full) | (self.tiles.ready & ~(full & zero_full)))),
             self.done.tag.eq(tag),
         ]
+        with m.If(self.done.valid):
+            m.d.sync += pending.eq(0)
         with m.If(empties):
-            m.d.sync += [full.eq(0), pending.eq(0)]
+            m.d.sync += full.eq(0)
+        with m.If(zero_leaves):
+            m.d.sync += zero_full.eq(0)
+        with m.If(zero_taken):
+            m.d.sync += [zero_full.eq(1), zero_address.eq(write.address)]
         with m.If(writer.done):
             m.d.sync += [pending.eq(1), tag.eq(writer.tag)]
         with m.If(part_taken):

@@ -9,15 +9,17 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
-from hw.accumulator import bank_of, tile_write_layout
+from hw.accumulator import tile_write_layout
+from hw.compute.alu_conflicts import AluConflicts, AluMoves
 from hw.compute.alu_lane import LANE_LATENCY, LANE_MULTIPLIERS, AluLane
 from hw.compute.gemm import WRITE_DELAY
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.compute.loop_nest import LoopNest
 from hw.layouts import instruction_struct, uop_struct
 from hw.skid import Skid
+from hw.stream_register import StreamRegister
 from isa.config import VTAConfig
 from isa.layout import ALU_OPCODE, IMMEDIATE
 
@@ -132,11 +134,11 @@ class TensorAlu(wiring.Component):
         flight = [self._operation(f"flight_{index}") for index in range(1, ALU_WRITE_DELAY + 1)]
         src = Signal(self.config.log_acc_depth, reset_less=True)
         x_leaves = Signal()
-        self._front(m, x, src, x_leaves)
-        known = Signal()
+        following = self._front(m, x, src, x_leaves)
+        conflicts = AluConflicts(ALU_WRITE_DELAY)
+        known = conflicts.known
         fresh = Signal()
         held = self._source_register(m, fresh)
-        self._source_known(m, x, src, x_leaves, known)
 
         at_once = Signal()
         y_leaves = Signal()
@@ -146,11 +148,9 @@ class TensorAlu(wiring.Component):
         m.d.comb += [
             self.dst_address.eq(Mux(y.valid, y.dst, x.dst)),
             self.src_address.eq(src),
-            clash.eq(_in_flight(self.dst_address, flight)),
-            src_clash.eq(_in_flight(src, flight) | (y.valid & (y.dst == src))),
-            self.dst_read.eq(
-                ~clash & (y.valid | (x.valid & (known | (~src_clash & (bank_of(x.dst) != bank_of(src))))))
-            ),
+            clash.eq(Mux(y.valid, conflicts.y_dst.any(), conflicts.x_dst.any())),
+            src_clash.eq(conflicts.x_src.any() | conflicts.src_in_y),
+            self.dst_read.eq(~clash & (y.valid | (x.valid & (known | (~src_clash & conflicts.apart))))),
             self.src_read.eq(x.valid & ~known & ~src_clash & (~y.valid | self.dst_grant)),
             y_leaves.eq(y.valid & self.dst_grant),
             at_once.eq(x.valid & ~y.valid & self.dst_grant & (known | self.src_grant)),
@@ -158,6 +158,8 @@ class TensorAlu(wiring.Component):
             x_leaves.eq(x.valid & (~y.valid | y_leaves) & (known | self.src_grant)),
             self.working.eq(moves),
         ]
+        moved = AluMoves(x_loads=~x.valid | x_leaves, x_leaves=x_leaves, at_once=at_once, y_leaves=y_leaves)
+        conflicts.update(m, moved, following=following, x=x, src=src, y=y, flight=flight)
         with m.If(~y.valid | y_leaves):
             m.d.sync += [y.valid.eq(x_leaves & ~at_once), y.dst.eq(x.dst), y.meta.eq(x.meta), y.last.eq(x.last)]
         denied = (self.dst_read & ~self.dst_grant) | (self.src_read & ~self.src_grant)
@@ -175,8 +177,8 @@ class TensorAlu(wiring.Component):
         self._compute(m, flight, Mux(takes_fresh, self.src_data, held))
         return m
 
-    def _front(self, m: Module, x: _Operation, src: Signal, x_leaves: Signal) -> None:
-        """Walk the loops, fetch micro-ops, and fill X."""
+    def _front(self, m: Module, x: _Operation, src: Signal, x_leaves: Signal) -> Any:
+        """Walk the loops, fetch micro-ops, and fill X; return what it takes next."""
         config = self.config
         acc = config.log_acc_depth
         meta_width = _meta_layout().size
@@ -215,17 +217,21 @@ class TensorAlu(wiring.Component):
             ahead.source.p.src.eq(uop.src + fetched.offsets.src),
             ahead.source.p.meta.eq(fetched.meta),
             ahead.source.p.last.eq(fetched.last),
-            ahead.sink.ready.eq(~x.valid | x_leaves),
         ]
-        following = ahead.sink.p
-        with m.If(ahead.sink.ready):
+        # Its addresses, which come from a memory and an adder, are compared in a cycle of their own.
+        m.submodules.following = register = StreamRegister(shape)
+        connect(m, ahead.sink, register.source)
+        m.d.comb += register.sink.ready.eq(~x.valid | x_leaves)
+        following = register.sink.p
+        with m.If(register.sink.ready):
             m.d.sync += [
-                x.valid.eq(ahead.sink.valid),
+                x.valid.eq(register.sink.valid),
                 x.dst.eq(following.dst),
                 src.eq(following.src),
                 x.meta.eq(following.meta),
                 x.last.eq(following.last),
             ]
+        return following
 
     def _source_register(self, m: Module, fresh: Signal) -> Signal:
         """Return the register that keeps the source that was read last."""
@@ -233,17 +239,6 @@ class TensorAlu(wiring.Component):
         with m.If(fresh):
             m.d.sync += held.eq(self.src_data)
         return held
-
-    def _source_known(self, m: Module, x: _Operation, src: Signal, x_leaves: Signal, known: Signal) -> None:
-        """Say whether X needs no read of its source: an immediate, or the source of the step before, unchanged."""
-        valid = Signal(name="source_valid")
-        address = Signal(self.config.log_acc_depth, name="source_address", reset_less=True)
-        m.d.comb += known.eq(x.meta.use_imm | (valid & (address == src)))
-        with m.If(x_leaves):
-            m.d.sync += [
-                valid.eq(~x.meta.use_imm & ~x.last & (x.dst != src)),
-                address.eq(src),
-            ]
 
     def _patience(self, m: Module, *, waits: Value, moves: Value) -> None:
         """Ask GEMM for a step after a while without progress."""
@@ -287,8 +282,3 @@ class TensorAlu(wiring.Component):
             self.done.valid.eq(end.valid & end.last),
             self.done.tag.eq(end.meta.tag),
         ]
-
-
-def _in_flight(address: Value, flight: list[_Operation]) -> Value:
-    """Return whether a result for ``address`` is under way: begun, and not yet written."""
-    return Cat(operation.valid & (operation.dst == address) for operation in flight).any()

@@ -90,16 +90,18 @@ class LoopNest(wiring.Component):
         uop = Signal(self.uop_width + 1, reset_less=True)
         outer_left = Signal(ITER_WIDTH, reset_less=True)
         inner_left = Signal(ITER_WIDTH, reset_less=True)
-        uop_last = Signal()
-        inner_last = Signal()
+        # Whether a counter is at its end stands in a register, so that nothing waits for the comparison.
+        uop_last = Signal(reset_less=True)
+        inner_last = Signal(reset_less=True)
+        outer_last = Signal(reset_less=True)
+        one_uop = Signal(reset_less=True)
+        one_inner = Signal(reset_less=True)
         taken = Signal()
         m.d.comb += [
-            uop_last.eq(uop + 1 == held.uop_end),
-            inner_last.eq(inner_left == 1),
             self.steps.valid.eq(active),
             step.uop.eq(uop),
             step.meta.eq(held.meta),
-            step.last.eq(uop_last & inner_last & (outer_left == 1)),
+            step.last.eq(uop_last & inner_last & outer_last),
             taken.eq(self.steps.valid & self.steps.ready),
             self.job.ready.eq(~active | (taken & step.last)),
         ]
@@ -110,13 +112,28 @@ class LoopNest(wiring.Component):
                 uop.eq(self.job.p.uop_bgn),
                 outer_left.eq(self.job.p.iter_out),
                 inner_left.eq(self.job.p.iter_in),
+                uop_last.eq(self.job.p.uop_bgn + 1 == self.job.p.uop_end),
+                one_uop.eq(self.job.p.uop_bgn + 1 == self.job.p.uop_end),
+                inner_last.eq(self.job.p.iter_in == 1),
+                one_inner.eq(self.job.p.iter_in == 1),
+                outer_last.eq(self.job.p.iter_out == 1),
             ]
         with m.Elif(taken):
-            m.d.sync += uop.eq(uop + 1)
+            m.d.sync += [uop.eq(uop + 1), uop_last.eq(uop + 2 == held.uop_end)]
             with m.If(uop_last):
-                m.d.sync += [uop.eq(held.uop_bgn), inner_left.eq(inner_left - 1)]
+                m.d.sync += [
+                    uop.eq(held.uop_bgn),
+                    uop_last.eq(one_uop),
+                    inner_left.eq(inner_left - 1),
+                    inner_last.eq(inner_left == 2),
+                ]
                 with m.If(inner_last):
-                    m.d.sync += [inner_left.eq(held.iter_in), outer_left.eq(outer_left - 1)]
+                    m.d.sync += [
+                        inner_left.eq(held.iter_in),
+                        inner_last.eq(one_inner),
+                        outer_left.eq(outer_left - 1),
+                        outer_last.eq(outer_left == 2),
+                    ]
         for name, width in self.operands.items():
             self._offset(m, name, width, held=held, taken=taken, uop_last=uop_last, inner_last=inner_last)
         return m

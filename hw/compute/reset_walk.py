@@ -98,7 +98,7 @@ class ResetWalk(wiring.Component):
             self.done.valid.eq(group_done & ends[2]),
             self.done.tag.eq(tag),
             self.working.eq(self.grant.any()),
-            self.job.ready.eq(~active | self.done.valid),
+            self.job.ready.eq(~active),  # not in the cycle in which a grant ends a job: grants come late
         ]
         for lane in range(RESET_LANES):
             multiple = sum((steps[0] << bit for bit in range(2) if lane >> bit & 1), start=places[0])
@@ -115,6 +115,8 @@ class ResetWalk(wiring.Component):
                     steps[index].eq(job_steps[order[index]]),
                     places[index].eq(job.first),
                 ]
+        with m.Elif(self.done.valid):
+            m.d.sync += active.eq(0)
         with m.Elif(group_done):
             self._advance(m, ends, counts, steps, left, places)
         return m

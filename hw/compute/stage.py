@@ -14,6 +14,7 @@ from hw.compute.acc_loader import AccLoader
 from hw.compute.alu import ALU_WRITE_DELAY, TensorAlu
 from hw.compute.binder import Binder
 from hw.compute.gemm import WRITE_DELAY, GemmCore
+from hw.compute.instruction_queue import InstructionQueue
 from hw.compute.jobs import Unit
 from hw.compute.reset_walk import ResetWalk
 from hw.compute.uop_loader import UopLoader
@@ -21,6 +22,7 @@ from hw.compute.uop_memory import UopMemory
 from hw.compute.window import UNITS, Window
 from hw.interfaces import ElementRead, ElementStream, ReadClient, inputs_read
 from hw.layouts import INSTRUCTION_WIDTH, instruction_struct
+from hw.skid import Skid
 from isa.config import VTAConfig
 from isa.machine.causes import Cause
 from isa.machine.hardware_config import HardwareConfig
@@ -46,7 +48,7 @@ class ComputeStage(wiring.Component):
     Members
     -------
     insn : In(stream of 128 bits)
-        Legal instructions of this module in program order.
+        Legal instructions of this module in program order; they wait in a queue of ``inst_queue_depth`` of them.
     l2g_available, l2g_pop, s2g_available, s2g_pop : In, Out, In, Out
         Tokens from the load and the store module, taken when an instruction is issued.
     g2l_push, g2s_push : Out(1)
@@ -64,7 +66,7 @@ class ComputeStage(wiring.Component):
     cause : Out(Cause)
         What this cycle goes to.
     start : Out(1)
-        An instruction is taken.
+        An instruction is issued.
     idle : Out(1)
         No instruction is in progress, and none is offered.
     """
@@ -101,6 +103,7 @@ class ComputeStage(wiring.Component):
         """Join the parts."""
         m = Module()
         vta = self.vta
+        m.submodules.queue = queue = InstructionQueue(vta, depth=self.hardware.inst_queue_depth)
         m.submodules.window = window = Window(vta)
         m.submodules.binder = binder = Binder(vta)
         m.submodules.uop_loader = uop_loader = UopLoader(vta, self.hardware)
@@ -125,6 +128,8 @@ class ComputeStage(wiring.Component):
             lane_width=vta.acc_width,
             out_width=vta.out_width,
         )
+        connect(m, flipped(self.insn), queue.source)
+        connect(m, queue.sink, window.insn)
         self._join_window(m, window)
         self._join_binder(m, window, binder, uop_loader)
         self._join_uops(m, uops, uop_loader, gemm, alu, binder)
@@ -149,8 +154,7 @@ class ComputeStage(wiring.Component):
             Unit.ALU: alu,
             Unit.RESET: reset,
         }
-        # A register between what a unit writes last and all that waits for it.
-        m.d.sync += [window.done[index].eq(units[unit].done) for index, unit in enumerate(UNITS)]
+        m.d.comb += [window.done[index].eq(units[unit].done) for index, unit in enumerate(UNITS)]
         self._account(m, window, units)
         return m
 
@@ -168,9 +172,6 @@ class ComputeStage(wiring.Component):
     def _join_window(self, m: Module, window: Window) -> None:
         """Pass instructions and tokens through."""
         m.d.comb += [
-            window.insn.valid.eq(self.insn.valid),
-            window.insn.p.eq(self.insn.p),
-            self.insn.ready.eq(window.insn.ready),
             self.start.eq(window.insn.valid & window.insn.ready),
             window.l2g_available.eq(self.l2g_available),
             window.s2g_available.eq(self.s2g_available),
@@ -233,10 +234,11 @@ class ComputeStage(wiring.Component):
         for name in ("dst_grant", "dst_data", "src_grant", "src_data"):
             m.d.comb += getattr(alu, name).eq(getattr(accumulator, name))
         connect(m, loader.tiles, accumulator.load)
+        # A place for an address, so that the store module waits for no grant of the same cycle.
+        m.submodules.store_address = place = Skid(self.store_read.address.payload.shape())
+        connect(m, flipped(self.store_read).address, place.source)
+        connect(m, place.sink, accumulator.store_address)
         m.d.comb += [
-            accumulator.store_address.valid.eq(self.store_read.address.valid),
-            accumulator.store_address.p.eq(self.store_read.address.p),
-            self.store_read.address.ready.eq(accumulator.store_address.ready),
             self.store_read.data.valid.eq(accumulator.store_data.valid),
             self.store_read.data.p.eq(accumulator.store_data.p),
             accumulator.store_data.ready.eq(self.store_read.data.ready),
@@ -267,7 +269,7 @@ class ComputeStage(wiring.Component):
             job = getattr(window, f"jobs_{unit.name.lower()}")
             m.d.sync += count.eq(count + (job.valid & job.ready) - units[unit].done.valid)
         working = [part.working for part in units.values()]
-        m.d.comb += self.idle.eq(window.empty & ~self.insn.valid)
+        m.d.comb += self.idle.eq(window.empty & ~window.insn.valid)
         with m.If(sum(working, start=working[0]) != 0):
             m.d.comb += self.cause.eq(Cause.WORK)
         with m.Elif(window.blocked_prev):

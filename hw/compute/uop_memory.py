@@ -72,7 +72,7 @@ class UopMemory(wiring.Component):
             halves = []
             for half in range(2):
                 m.submodules[f"copy_{index}_{half}"] = copy = Scratchpad(
-                    depth=1 << (self.address_width - 1), width=UOP_BITS
+                    depth=1 << (self.address_width - 1), width=UOP_BITS, collisions=False
                 )
                 which = crossed ^ half
                 m.d.comb += [

@@ -9,15 +9,16 @@ from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.compute.binder import binding_layout
+from hw.compute.instruction_queue import classified_layout
 from hw.compute.jobs import TAG_WIDTH, WINDOW, Unit, done_layout, job_layout
 from hw.layouts import INSTRUCTION_WIDTH, instruction_struct
+from hw.registered_fifo import RegisteredFIFO
 from isa.config import VTAConfig
-from isa.instructions import MemoryId, Opcode
+from isa.instructions import Opcode
 
 __all__ = ["UNITS", "Window"]
 
@@ -38,9 +39,9 @@ class _Entry:
                            |                 |
                            `--early--> begun-'     its unit works on it before its range is known
 
-    ``begun`` keeps an instruction that went to its unit early from being sent there again when it is bound. It may
-    even be complete before it is bound; it still retires only after its binding, which would otherwise find the place
-    taken by a younger instruction.
+    An instruction that went to its unit early is not sent there again when it is bound (``_Slot.begun``). It may even
+    be complete before it is bound; it still retires only after its binding, which would otherwise find the place taken
+    by a younger instruction.
 
     Besides, ``settled`` is set when the module goes past it (its token to the load module is sent), in order: after
     completion, or before it for an entry that is ``posted``, as resets are. ``low`` to ``high`` are its accumulators
@@ -57,7 +58,6 @@ class _Entry:
         self.valid = register(1, "valid", reset_less=False)
         self.complete = register(1, "complete")
         self.bound = register(1, "bound")
-        self.begun = register(1, "begun")
         self.posted = register(1, "posted")
         self.settled = register(1, "settled")
         self.unit = register(Unit, "unit")
@@ -69,6 +69,23 @@ class _Entry:
         self.low = register(config.log_acc_depth, "low")
         self.high = register(config.log_acc_depth, "high")
         self.waits_for = register(WINDOW, "waits_for")
+
+
+class _Slot:
+    """The next instruction to be bound: what issue said of it, first of a queue, and what happened since.
+
+    ``loads`` are the places of the loads of micro-ops that it uses and that were not complete when it was issued. A
+    place that was taken by a younger instruction since is not bound, and does not count.
+    """
+
+    def __init__(self, config: VTAConfig) -> None:
+        self.layout = data.StructLayout({"unit": Unit, "loads": WINDOW, "word": INSTRUCTION_WIDTH})
+        self.queue = RegisteredFIFO(width=self.layout.size, depth=WINDOW)  # an entry for each place: there is room
+        self.insn = data.View(self.layout, self.queue.r_data)
+        self.gemm = data.View(instruction_struct(config, "GEMM"), self.insn.word)
+        self.at = Signal(TAG_WIDTH, name="bind_at")
+        self.begun = Signal(name="bind_begun")
+        self.complete = Signal(name="bind_is_complete")
 
 
 class Window(wiring.Component):
@@ -90,7 +107,7 @@ class Window(wiring.Component):
 
     Members
     -------
-    insn : In(stream)
+    insn : In(stream of classified_layout)
         Legal instructions of the compute module.
     l2g_available, l2g_pop, s2g_available, s2g_pop, g2l_push, g2s_push : In, Out, In, Out, Out, Out
         Token queues.
@@ -122,7 +139,7 @@ class Window(wiring.Component):
         jobs = {f"jobs_{unit.name.lower()}": Out(stream.Signature(job_layout())) for unit in UNITS}
         super().__init__(
             {
-                "insn": In(stream.Signature(INSTRUCTION_WIDTH)),
+                "insn": In(stream.Signature(classified_layout(config))),
                 "l2g_available": In(1),
                 "l2g_pop": Out(1),
                 "s2g_available": In(1),
@@ -152,6 +169,8 @@ class Window(wiring.Component):
         """Build issue, binding, the units' queues and retirement around the entries."""
         m = Module()
         entries = [_Entry(self.config, index) for index in range(WINDOW)]
+        slot = _Slot(self.config)
+        m.submodules.bind_queue = slot.queue
         done = self._completions(m, entries)
         live = Signal(WINDOW)
         # What completes in this cycle is out of the way already: nobody who looks now has to wait for it, and a bit of
@@ -160,25 +179,25 @@ class Window(wiring.Component):
         for entry in entries:
             m.d.sync += entry.waits_for.eq(entry.waits_for & ~done)
         m.submodules.words = words = Memory(shape=INSTRUCTION_WIDTH, depth=WINDOW, init=[])
-        tail, uop_push = self._issue(m, entries, words, live)
-        bind_at, begin = self._bind(m, entries, words, live)
-        early, late = begin
-        pushes = {unit: (late & (self.binding.unit == unit), bind_at) for unit in UNITS}
+        retires = Signal()
+        tail, uop_push = self._issue(m, entries, words, live, slot, retires)
+        early, late = self._bind(m, entries, live, done, slot)
+        pushes = {unit: (late & (self.binding.unit == unit), slot.at) for unit in UNITS}
         for unit in _EARLY:
-            pushes[unit] = (pushes[unit][0] | (early & (self.bind_unit == unit)), bind_at)
+            pushes[unit] = (pushes[unit][0] | (early & (self.bind_unit == unit)), slot.at)
         pushes[Unit.UOP] = (uop_push, tail)  # from issue: a load of micro-ops needs no range of accumulators
         waits = [self._queue(m, entries, words, unit, *pushes[unit]) for unit in UNITS]
         m.d.comb += self.waiting.eq(Cat(waits).any())
-        self._resets(m, bind_at)
+        self._resets(m, slot.at)
         self._settle(m, entries, done)
-        self._retire(m, entries, done)
+        self._retire(m, entries, done, retires)
         m.d.comb += self.empty.eq(~Cat(entry.valid for entry in entries).any())
         return m
 
     def _completions(self, m: Module, entries: list[_Entry]) -> Signal:
-        """Mark what is complete; return the places that become so in this cycle."""
+        """Mark what is complete; return the places that become so in this cycle, one after the units said it."""
         done = Signal(WINDOW)
-        m.d.comb += done.eq(
+        m.d.sync += done.eq(
             Cat(
                 reduce(or_, [self.done[unit].valid & (self.done[unit].tag == index) for unit in range(len(UNITS))])
                 for index in range(WINDOW)
@@ -189,38 +208,16 @@ class Window(wiring.Component):
                 m.d.sync += entry.complete.eq(1)
         return done
 
-    def _classify(self, m: Module, word: Value) -> tuple[Signal, Signal, Signal]:
-        """Return unit (NONE where there is nothing to do), first micro-op, and the one after the last."""
-        config = self.config
-        load = data.View(instruction_struct(config, "LOAD"), word)
-        gemm = data.View(instruction_struct(config, "GEMM"), word)
-        unit = Signal(Unit)  # NONE, which is 0, unless something below says otherwise
-        bgn = Signal(config.log_uop_depth)
-        end = Signal(config.log_uop_depth + 1)
-        loops = (gemm.iter_out != 0) & (gemm.iter_in != 0) & (gemm.uop_end > gemm.uop_bgn)
-        m.d.comb += [bgn.eq(gemm.uop_bgn), end.eq(gemm.uop_end)]
-        with m.Switch(load.opcode):
-            with m.Case(Opcode.LOAD):
-                with m.If(load.memory == MemoryId.UOP):
-                    m.d.comb += [bgn.eq(load.sram_base), end.eq(bgn + load.x_size)]
-                    with m.If(load.x_size != 0):
-                        m.d.comb += unit.eq(Unit.UOP)
-                with m.Elif((load.x_size != 0) & (load.y_size != 0)):
-                    m.d.comb += unit.eq(Unit.ACC)
-            with m.Case(Opcode.GEMM), m.If(loops):
-                m.d.comb += unit.eq(Unit.GEMM)
-            with m.Case(Opcode.ALU), m.If(loops):
-                m.d.comb += unit.eq(Unit.ALU)
-        return unit, bgn, end
-
-    def _issue(self, m: Module, entries: list[_Entry], words: Memory, live: Signal) -> tuple[Signal, Value]:
+    def _issue(
+        self, m: Module, entries: list[_Entry], words: Memory, live: Signal, slot: _Slot, retires: Signal
+    ) -> tuple[Signal, Value]:
         """Take tokens and a place. Return which, and whether a load of micro-ops takes it."""
-        insn = data.View(instruction_struct(self.config, "GEMM"), self.insn.p)
-        unit, bgn, end = self._classify(m, self.insn.p)
+        insn = data.View(instruction_struct(self.config, "GEMM"), self.insn.p.word)
+        unit = self.insn.p.unit
         tail = Signal(TAG_WIDTH)
+        taken = Signal(TAG_WIDTH + 1)  # places: a power of two of them, so that the top bit says that none is left
         issued = Signal()
-        # The ring is full where its next place is still taken: retirement frees places in order.
-        has_place = ~Array(entry.valid for entry in entries)[tail]
+        has_place = ~taken[-1]
         has_prev = ~insn.pop_prev | self.l2g_available
         has_next = ~insn.pop_next | self.s2g_available
         write = words.write_port()
@@ -232,43 +229,44 @@ class Window(wiring.Component):
             self.blocked_prev.eq(self.insn.valid & has_place & ~has_prev),
             self.blocked_next.eq(self.insn.valid & has_place & has_prev & ~has_next),
             write.addr.eq(tail),
-            write.data.eq(self.insn.p),
+            write.data.eq(self.insn.p.word),
             write.en.eq(issued),
         ]
-        m.d.sync += tail.eq(tail + issued)
-        self._enter(m, entries, (unit, bgn, end), live, at=issued, tail=tail)
+        m.d.sync += [tail.eq(tail + issued), taken.eq(taken + issued - retires)]
+        self._enter(m, entries, live, slot, at=issued, tail=tail)
         return tail, issued & (unit == Unit.UOP)
 
     def _enter(
         self,
         m: Module,
         entries: list[_Entry],
-        kind: tuple[Signal, Signal, Signal],
         live: Signal,
+        slot: _Slot,
         *,
         at: Signal,
         tail: Signal,
     ) -> None:
         """Fill the place at ``tail`` in a cycle with ``at``; a load of micro-ops waits for users of its places."""
-        unit, bgn, end = kind
-        insn = data.View(instruction_struct(self.config, "GEMM"), self.insn.p)
+        classified = self.insn.p
+        unit = classified.unit
+        insn = data.View(instruction_struct(self.config, "GEMM"), classified.word)
+        meets = Cat((entry.uop_bgn < classified.uop_end) & (classified.uop_bgn < entry.uop_end) for entry in entries)
         users = Signal(WINDOW)
+        loads = Signal(WINDOW)
         # Only what is older and not complete: younger users wait for the load by ``bind_uops_pending``. A GEMM or ALU
         # instruction that is not bound yet is a user too, which is why the range of micro-ops is kept from issue on.
-        m.d.comb += users.eq(
-            live
-            & Cat(
-                ((entry.unit == Unit.GEMM) | (entry.unit == Unit.ALU)) & (entry.uop_bgn < end) & (bgn < entry.uop_end)
-                for entry in entries
-            )
-        )
+        m.d.comb += [
+            users.eq(live & meets & Cat((entry.unit == Unit.GEMM) | (entry.unit == Unit.ALU) for entry in entries)),
+            loads.eq(live & meets & Cat(entry.unit == Unit.UOP for entry in entries)),
+            slot.queue.w_en.eq(at),
+            slot.queue.w_data.eq(Cat(unit, loads, classified.word)),
+        ]
         for index, entry in enumerate(entries):
             with m.If(at & (tail == index)):
                 m.d.sync += [
                     entry.valid.eq(1),
                     entry.complete.eq(unit == Unit.NONE),
                     entry.bound.eq(0),
-                    entry.begun.eq(0),
                     entry.settled.eq(0),
                     # A reset reads nothing that a load module brings, so the load module need not wait for it.
                     entry.posted.eq((unit == Unit.GEMM) & insn.reset),
@@ -276,34 +274,33 @@ class Window(wiring.Component):
                     entry.push_prev.eq(insn.push_prev),
                     entry.push_next.eq(insn.push_next),
                     entry.finish.eq(insn.opcode == Opcode.FINISH),
-                    entry.uop_bgn.eq(bgn),
-                    entry.uop_end.eq(end),
+                    entry.uop_bgn.eq(classified.uop_bgn),
+                    entry.uop_end.eq(classified.uop_end),
                     entry.waits_for.eq(Mux(unit == Unit.UOP, users, 0)),
                 ]
 
-    def _bind(
-        self, m: Module, entries: list[_Entry], words: Memory, live: Signal
-    ) -> tuple[Signal, tuple[Signal, Value]]:
+    def _bind(self, m: Module, entries: list[_Entry], live: Signal, done: Signal, slot: _Slot) -> tuple[Signal, Value]:
         """Offer the next instruction to the binder; keep its range, and whom it has to wait for.
 
-        Return its place, and what ``_begin`` says of it.
+        Return what ``_begin`` says of it.
         """
-        at = Signal(TAG_WIDTH)
-        read = words.read_port(domain="comb")
-        bgn = Array(entry.uop_bgn for entry in entries)[at]
-        end = Array(entry.uop_end for entry in entries)[at]
+        at = slot.at
         # Binding is in program order, so what is bound is older than what is being bound.
         older = Cat(entry.bound for entry in entries) & live
-        loads = Cat((entry.unit == Unit.UOP) & (entry.uop_bgn < end) & (bgn < entry.uop_end) for entry in entries)
         m.d.comb += [
-            read.addr.eq(at),
-            self.bind_insn.eq(read.data),
-            self.bind_valid.eq(Array(entry.valid & ~entry.bound for entry in entries)[at]),
-            self.bind_unit.eq(Array(entry.unit for entry in entries)[at]),
-            self.bind_uops_pending.eq((older & loads).any()),
+            self.bind_insn.eq(slot.insn.word),
+            self.bind_valid.eq(slot.queue.r_rdy),
+            self.bind_unit.eq(slot.insn.unit),
+            self.bind_uops_pending.eq((older & slot.insn.loads).any()),
+            self.bind_complete.eq(slot.complete),
+            slot.queue.r_en.eq(self.bind_take),
         ]
         m.d.sync += at.eq(at + self.bind_take)
-        early, late = self._begin(m, entries, at, older)
+        with m.If(self.bind_take):
+            m.d.sync += slot.complete.eq(0)
+        with m.Elif(slot.begun & done.bit_select(at, 1)):  # not begun, it is the place's instruction before this one
+            m.d.sync += slot.complete.eq(1)
+        early, late = self._begin(m, entries, slot, older)
         binding = self.binding
         # A unit does its own instructions in order; the others have to be out of the way.
         conflicts = older & Cat(
@@ -320,33 +317,30 @@ class Window(wiring.Component):
                 # a reset from the GEMM core to the unit that walks over accumulators.
                 with m.If((entry.unit != Unit.UOP) & (entry.unit != Unit.NONE)):
                     m.d.sync += [entry.unit.eq(binding.unit), entry.waits_for.eq(conflicts)]
-        return at, (early, late)
+        return early, late
 
-    def _begin(self, m: Module, entries: list[_Entry], at: Signal, older: Value) -> tuple[Signal, Value]:
-        """Return whether the instruction at ``at`` goes to its unit now: ahead of its binding, and along with it.
+    def _begin(self, m: Module, entries: list[_Entry], slot: _Slot, older: Value) -> tuple[Signal, Value]:
+        """Return whether the instruction to be bound goes to its unit now: ahead of its binding, and along with it.
 
         It needs no range where no other unit has work before it: its own unit keeps order by itself. A reset is never
         early, because its range decides which unit it goes to.
         """
-        begun = Array(entry.begun for entry in entries)[at]
-        posted = Array(entry.posted for entry in entries)[at]
+        posted = (slot.insn.unit == Unit.GEMM) & slot.gemm.reset
         others = older & Cat((entry.unit != self.bind_unit) & (entry.unit != Unit.UOP) for entry in entries)
         known = reduce(or_, [self.bind_unit == unit for unit in _EARLY])
         early = Signal()
-        m.d.comb += [
-            early.eq(self.bind_valid & known & ~posted & ~begun & ~self.bind_uops_pending & ~others.any()),
-            self.bind_complete.eq(Array(entry.complete for entry in entries)[at]),
-        ]
-        for index, entry in enumerate(entries):
-            with m.If(early & (at == index)):
-                m.d.sync += entry.begun.eq(1)
+        m.d.comb += early.eq(self.bind_valid & known & ~posted & ~slot.begun & ~self.bind_uops_pending & ~others.any())
+        with m.If(self.bind_take):
+            m.d.sync += slot.begun.eq(0)
+        with m.Elif(early):
+            m.d.sync += slot.begun.eq(1)
         # Bound in the very cycle in which it begins early, it would be sent twice.
-        return early, self.bind_take & ~begun & ~early
+        return early, self.bind_take & ~slot.begun & ~early
 
     def _queue(self, m: Module, entries: list[_Entry], words: Memory, unit: Unit, push: Value, tag: Signal) -> Value:
         """Build a unit's queue of places; return whether its head waits for another unit."""
         name = unit.name.lower()
-        fifo = SyncFIFO(width=TAG_WIDTH, depth=WINDOW)  # as deep as the window: a push always finds room
+        fifo = RegisteredFIFO(width=TAG_WIDTH, depth=WINDOW)  # as deep as the window: a push always finds room
         m.submodules[f"queue_{name}"] = fifo
         job = getattr(self, f"jobs_{name}")
         read = words.read_port(domain="comb")
@@ -396,10 +390,9 @@ class Window(wiring.Component):
             with m.If(settles & (front == index)):
                 m.d.sync += entry.settled.eq(1)
 
-    def _retire(self, m: Module, entries: list[_Entry], done: Signal) -> None:
+    def _retire(self, m: Module, entries: list[_Entry], done: Signal, retires: Signal) -> None:
         """Let the oldest instruction go when its last write is done, and send its token to the store module."""
         head = Signal(TAG_WIDTH)
-        retires = Signal()
         ready = Array(entry.valid & entry.bound & (entry.complete | done[index]) for index, entry in enumerate(entries))
 
         def of_head(name: str) -> Value:

@@ -5,7 +5,7 @@ Tests: ``tests/hw/test_dma_address.py``; ports and resets: ``tests/hw/test_ports
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -115,43 +115,57 @@ class BurstWalker(wiring.Component):
         row_bytes = Signal(self.size_width)
         stride_bytes = Signal(self.size_width)
         rows_left = Signal(self.rows_width)
-        row_addr = Signal(self.addr_width)
+        next_row = Signal(self.addr_width)
         beat_addr = Signal(self.addr_width - low)
-        beats_left = Signal(max(1, self.size_width + 2 - low))
-        to_line = Signal(9)
         beats = Signal(9)
         row_end = Signal()
+        last_row = Signal()
         m.d.comb += [
-            to_line.eq(self.burst_beats - (beat_addr & (self.burst_beats - 1))),
-            row_end.eq(beats_left <= to_line),
-            beats.eq(to_line),
             self.cmd.valid.eq(self.busy),
             self.cmd.p.addr.eq(beat_addr << low),
             self.cmd.p.beats.eq(beats),
-            self.last.eq(row_end & (rows_left == 1)),
+            self.last.eq(row_end & last_row),
             port.ready.eq(~self.busy | (self.last & self.cmd.ready)),
         ]
-        with m.If(row_end):
-            m.d.comb += beats.eq(beats_left)
-        next_row = Signal(self.addr_width)
-        m.d.comb += next_row.eq(row_addr + stride_bytes)
+        # What a burst is was found out one burst before, so that it stands in registers: the beats that follow it in
+        # its row, and whether they are one burst.
+        rest = Signal(max(1, self.size_width + 2 - low))
+        rest_fits = Signal()
+
+        def begin_row(addr: Any, size: Any) -> list[Any]:
+            total = self._row_beats(addr, size)
+            to_line = (self.burst_beats - ((addr >> low) & (self.burst_beats - 1)))[:9]
+            return [
+                beat_addr.eq(addr >> low),
+                beats.eq(Mux(total <= to_line, total, to_line)),
+                row_end.eq(total <= to_line),
+                rest.eq(total - to_line),
+                rest_fits.eq(total <= to_line + self.burst_beats),
+            ]
+
         with m.If(port.ready):
             m.d.sync += [
                 self.busy.eq(port.valid),
-                row_addr.eq(request.addr),
+                next_row.eq(request.addr + request.stride_bytes),
                 row_bytes.eq(request.row_bytes),
                 stride_bytes.eq(request.stride_bytes),
                 rows_left.eq(request.rows),
-                beat_addr.eq(request.addr >> low),
-                beats_left.eq(self._row_beats(request.addr, request.row_bytes)),
+                last_row.eq(request.rows == 1),
+                *begin_row(request.addr, request.row_bytes),
             ]
         with m.Elif(self.cmd.ready & row_end):
             m.d.sync += [
-                row_addr.eq(next_row),
+                next_row.eq(next_row + stride_bytes),
                 rows_left.eq(rows_left - 1),
-                beat_addr.eq(next_row >> low),
-                beats_left.eq(self._row_beats(next_row, row_bytes)),
+                last_row.eq(rows_left == 2),
+                *begin_row(next_row, row_bytes),
             ]
         with m.Elif(self.cmd.ready):
-            m.d.sync += [beat_addr.eq(beat_addr + to_line), beats_left.eq(beats_left - to_line)]
+            m.d.sync += [
+                beat_addr.eq(beat_addr + beats),
+                beats.eq(Mux(rest_fits, rest, self.burst_beats)),
+                row_end.eq(rest_fits),
+                rest.eq(rest - self.burst_beats),
+                rest_fits.eq(rest <= 2 * self.burst_beats),
+            ]
         return m

@@ -71,13 +71,20 @@ def walker_claims(*, data_width: int, burst_beats: int, aligned: bool = False) -
         claim(m, ~cmd.valid | (walker.last == (row_end & (rows == 1))))
         claim(m, request.ready == (~on | (taken & row_end & (rows == 1))))  # the next request when this one is done
         # What the walker keeps is the same: without it the step of the induction begins in states that do not occur.
-        same = (inner["row_addr"] == addr) & (inner["rows_left"] == rows) & (inner["beats_left"] == left)
+        to_line = Signal(9)
+        m.d.comb += to_line.eq(burst_beats - (place[low:] & (burst_beats - 1)))
+        rest = left - cmd.p.beats
         same = (
-            same
+            (inner["next_row"] == following)
+            & (inner["rows_left"] == rows)
+            & (inner["last_row"] == (rows == 1))
             & (inner["row_bytes"] == size)
             & (inner["stride_bytes"] == stride)
             & (inner["beat_addr"] == place[low:])
+            & (inner["row_end"] == (left <= to_line))
+            & (cmd.p.beats == Mux(left <= to_line, left, to_line))
         )
+        same &= inner["row_end"] | ((inner["rest"] == rest) & (inner["rest_fits"] == (rest <= burst_beats)))
         claim(m, ~on | (same & (rows != 0) & (left != 0) & (size != 0) & (place[:low] == 0 if low else Const(1))))
         if aligned:
             claim(m, ~on | (Cat(addr[:low], size[:low], stride[:low]) == 0))
@@ -117,9 +124,10 @@ def test_a_walker_commands_the_beats_of_its_rows_once_and_in_order(
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
-        ("elaborate", "self.burst_beats - (beat_addr & (self.burst_beats - 1))", "self.burst_beats"),  # over 4 KiB
-        ("elaborate", "rows_left == 1", "rows_left <= 2"),  # a row is lost
-        ("elaborate", "beats_left <= to_line", "beats_left < to_line"),  # a beat too many
+        ("elaborate", "((addr >> low) & (self.burst_beats - 1))", "(addr & 0)"),  # over 4 KiB
+        ("elaborate", "request.rows == 1", "request.rows <= 2"),  # a row is lost
+        ("elaborate", "row_end.eq(total <= to_line)", "row_end.eq(total < to_line)"),  # a beat too many
+        ("elaborate", "rest <= 2 * self.burst_beats", "rest < 2 * self.burst_beats"),  # a beat too many, later
         ("elaborate", "(self.last & self.cmd.ready)", "self.last"),  # the last burst is not waited for
         ("_row_beats", "((1 << low) - 1)", "0"),  # a beat that is begun
     ],

@@ -8,9 +8,9 @@ from typing import Any
 from unittest import mock
 
 import hw.sim
-from hw.compute import alu
 from hw.compute.acc_loader import AccLoader
 from hw.compute.alu import TensorAlu
+from hw.compute.alu_conflicts import AluConflicts
 from hw.compute.alu_lane import AluLane
 from hw.compute.gemm import GemmCore
 from hw.compute.loop_nest import LoopNest
@@ -99,8 +99,20 @@ RTL_FAULTS: tuple[SourceFault, ...] = (
     _fault(
         "the ALU takes its source without an offset", TensorAlu, "_front", "uop.src + fetched.offsets.src", "uop.src"
     ),
-    _fault("a source that was overwritten is taken as it was", TensorAlu, "_source_known", " & (x.dst != src)", ""),
-    SourceFault("the ALU does not wait for its own results", alu._in_flight, ").any()", ").any() & 0"),
+    _fault(
+        "a source that was overwritten is taken as it was",
+        AluConflicts,
+        "_update_known",
+        ' & ~_equal(m, x.dst, src, "x_dst_is_x_src")',
+        "",
+    ),
+    _fault(
+        "the ALU does not wait for its own results",
+        TensorAlu,
+        "elaborate",
+        "clash.eq(Mux(y.valid, conflicts.y_dst.any(), conflicts.x_dst.any()))",
+        "clash.eq(0)",
+    ),
     _fault(
         "one micro-op too many is loaded", UopLoader, "_front", "skip_last.eq(odd ^ insn.x_size[0])", "skip_last.eq(0)"
     ),

@@ -11,6 +11,7 @@ from hw.compute.alu import TensorAlu
 from hw.compute.alu_lane import AluLane
 from hw.compute.binder import Binder
 from hw.compute.gemm import GemmCore
+from hw.compute.instruction_queue import InstructionQueue
 from hw.compute.loop_nest import LoopNest
 from hw.compute.mac_row import MacRow
 from hw.compute.packed_product import PackedProduct
@@ -29,6 +30,7 @@ from hw.instruction_check import InstructionCheck
 from hw.launch import LaunchControl
 from hw.load import LoadStage
 from hw.memory_engine import MemoryEngine
+from hw.read_link import ReadLink
 from hw.registered_fifo import RegisteredFIFO
 from hw.registers import ControlRegisters
 from hw.scratchpad import Scratchpad
@@ -58,6 +60,7 @@ def components(config: VTAConfig) -> list[wiring.Component]:
         LoadStage(config, HARDWARE),
         StoreStage(config, HARDWARE),
         ComputeStage(config, HARDWARE),
+        InstructionQueue(config, depth=3),
         Window(config),
         Binder(config),
         GemmCore(config, ahead=1),
@@ -79,6 +82,7 @@ def components(config: VTAConfig) -> list[wiring.Component]:
         Packer(data_width=128, element_bytes=64),
         Reader(data_width=128, element_bytes=(8, 32), x_width=9, y_width=7),
         TileWriter(data_width=128, element_bytes=(8, 32), address_width=10, tag_width=3),
+        ReadLink(addr_width=40, data_width=128, registered=True),
         Skid(11),
         StreamRegister(11),
         RegisteredFIFO(width=11, depth=5),

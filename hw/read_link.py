@@ -1,0 +1,59 @@
+"""A place for a command and a register for a beat between a client of the memory engine and the engine.
+
+Tests: ``tests/hw/test_read_link.py``; ports: ``tests/hw/test_ports.py``.
+"""
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.interfaces import ReadClient
+from hw.skid import Skid
+from hw.stream_register import StreamRegister
+
+__all__ = ["ReadLink"]
+
+
+class ReadLink(wiring.Component):
+    """Passes commands on in the same cycle, and beats in the same one or in the next; what is not taken at once waits.
+
+    So no client waits for a grant of the same cycle, and no other client for what this one does with a beat. Where
+    beats come from a register, none goes on to an accumulator or a micro-op memory in the cycle in which it comes.
+
+    Parameters
+    ----------
+    addr_width, data_width : int
+        Bits of a byte address and of a beat.
+    registered : bool
+        Beats come in the next cycle, from a register.
+
+    Members
+    -------
+    client : In(ReadClient)
+        Who reads.
+    engine : Out(ReadClient)
+        Towards the memory engine.
+    """
+
+    def __init__(self, *, addr_width: int, data_width: int, registered: bool) -> None:
+        self.registered = registered
+        port = ReadClient(addr_width=addr_width, data_width=data_width)
+        super().__init__({"client": In(port), "engine": Out(port)})
+
+    def elaborate(self, platform: Any) -> Module:
+        """Build the places, and the register."""
+        m = Module()
+        m.submodules.command = command = Skid(self.client.cmd.payload.shape())
+        m.submodules.place = place = Skid(self.client.data.payload.shape())
+        connect(m, flipped(self.client).cmd, command.source)
+        connect(m, command.sink, flipped(self.engine).cmd)
+        connect(m, flipped(self.engine).data, place.source)
+        if not self.registered:
+            connect(m, place.sink, flipped(self.client).data)
+            return m
+        m.submodules.beat = beat = StreamRegister(self.client.data.payload.shape())
+        connect(m, place.sink, beat.source)
+        connect(m, beat.sink, flipped(self.client).data)
+        return m

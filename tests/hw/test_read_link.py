@@ -1,0 +1,32 @@
+from typing import Any
+
+import pytest
+
+from hw.read_link import ReadLink
+from tests.support.hw.hw_streams import put, run_benches, take
+
+
+@pytest.mark.parametrize("registered", [False, True])
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+def test_commands_and_beats_pass_once_and_in_order(stall: float, registered: bool) -> None:
+    link = ReadLink(addr_width=32, data_width=64, registered=registered)
+    commands = [{"addr": 64 * index, "beats": index % 9 + 1} for index in range(60)]
+    beats = [{"data": index * 0x0123456789, "last": index % 3 == 0} for index in range(60)]
+    asked: list[Any] = []
+    came: list[Any] = []
+
+    async def ask(ctx: Any) -> None:
+        await put(ctx, link.client.cmd, commands, seed=1, stall=stall)
+
+    async def bring(ctx: Any) -> None:
+        await put(ctx, link.engine.data, beats, seed=2, stall=stall)
+
+    async def command(ctx: Any) -> None:
+        asked.extend(await take(ctx, link.engine.cmd, len(commands), seed=3, stall=stall))
+
+    async def take_beats(ctx: Any) -> None:
+        came.extend(await take(ctx, link.client.data, len(beats), seed=4, stall=stall))
+
+    run_benches(link, ask, bring, command, take_beats)
+    assert [(each["addr"], each["beats"]) for each in asked] == [(each["addr"], each["beats"]) for each in commands]
+    assert [(each["data"], each["last"]) for each in came] == [(each["data"], each["last"]) for each in beats]
