@@ -1,6 +1,7 @@
 """LOAD of accumulators: tiles of 32-bit numbers, or of 8-bit numbers that are widened, with zeros around them.
 
-Tests: ``tests/hw/compute/test_loaders.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
+Tests: ``tests/hw/compute/test_loaders.py``, ``tests/hw/compute/test_stage_order.py``,
+``tests/hw/compute/test_stage_accounting.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
 """The tensor ALU: one tile a cycle with an immediate or with two accumulator operands.
 
-Tests: ``tests/hw/compute/test_stage_alu.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
+Tests: ``tests/hw/compute/test_stage_alu.py``, ``tests/hw/compute/test_stage_order.py``,
+``tests/hw/compute/test_stage_accounting.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The GEMM core: one micro-op a cycle, exact at every distance between two uses of one accumulator.
 
-Tests: ``tests/hw/compute/test_stage_gemm.py``;
-ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
+Tests: ``tests/hw/compute/test_stage_gemm.py``, ``tests/hw/compute/test_stage_order.py``,
+``tests/hw/compute/test_stage_accounting.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """The loops of GEMM and ALU: outer, inner and micro-op, with the offsets that the factors add to the indices.
 
-Tests: ``tests/hw/compute/test_loop_nest.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
+Tests: ``tests/hw/compute/test_loop_nest.py``, ``tests/hw/compute/test_stage_gemm.py``,
+``tests/hw/compute/test_stage_alu.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,7 @@
 """One row of the GEMM core, or two: the dot products of an input vector and weight vectors.
 
-Tests: ``tests/hw/compute/test_mac_row.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
+Tests: ``tests/hw/compute/test_mac_row.py``, ``tests/hw/compute/test_stage_gemm.py``; ports and resets:
+``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
 """LOAD of micro-ops: a flat copy from DRAM to the micro-op memory.
 
-Tests: ``tests/hw/compute/test_loaders.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
+Tests: ``tests/hw/compute/test_loaders.py``, ``tests/hw/compute/test_stage_order.py``,
+``tests/hw/compute/test_stage_accounting.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

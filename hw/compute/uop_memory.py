@@ -1,6 +1,7 @@
 """The micro-op memory: one write port, and a read port for each of its readers.
 
-Tests: ``tests/hw/compute/test_loaders.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
+Tests: ``tests/hw/compute/test_loaders.py``, ``tests/hw/compute/test_stage_gemm.py``; ports and resets:
+``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any
