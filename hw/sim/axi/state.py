@@ -83,7 +83,7 @@ class StateField(enum.IntEnum):
     @staticmethod
     def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:  # noqa: ARG004  # enum's
         """Return the place after the field before."""
-        return last_values[-1] + 8 if last_values else 0
+        return 8 * count
 
     POINTER = enum.auto()
     SIZE = enum.auto()

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from hw.compute.gemm import GemmCore
+from hw.sim.netlist import cells as n
+from hw.sim.netlist.frontend import build_netlist
 from isa.config import VTAConfig
 from isa.instructions import Gemm, MicroOp
 from tests.support.hw.compute_rig import COMPUTE_CONFIGS, ComputeRig, load_uops, uop_image
@@ -78,3 +81,13 @@ def test_a_reset_between_two_gemms_is_in_order(name: str) -> None:
 def test_a_zero_extent_is_no_work(fields: dict[str, Any]) -> None:
     uops = [MicroOp(dst=index, src=index) for index in range(6)]
     _cycles(uops, [replace(Gemm(uop_end=2), **fields), replace(Gemm(reset=True, uop_end=2), **fields)])
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("multipliers", [None, 0, 1, 3, 5, 7, 8, 16])
+def test_as_many_products_are_multipliers_as_there_are_to_be(multipliers: int | None, shared: bool) -> None:
+    """Of 16 products, or of 8 for two rows each; the others are logic."""
+    core = GemmCore(CONFIG, ahead=4, share_multipliers=shared, multipliers=multipliers)
+    products = [cell for cell in build_netlist(core).cells if isinstance(cell, n.Operator) and cell.kind == "*"]
+    there_are = 8 if shared else 16
+    assert len(products) == (there_are if multipliers is None else min(multipliers, there_are))

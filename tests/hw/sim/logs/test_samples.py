@@ -104,3 +104,13 @@ def test_signals_that_do_not_fit_are_refused() -> None:
         SampleLog([])
     with pytest.raises(SimulatorError, match=r"^the sample log is not part of a simulation yet$"):
         SampleLog(["fast"]).take()
+
+
+@pytest.mark.parametrize(
+    ("signals", "when", "own"), [(("a",), (), 16), (("a", "b", "c"), (), 32), (("a", "b"), ("c",), 0)]
+)
+def test_a_log_keeps_the_last_sample_where_it_compares(
+    signals: tuple[str, ...], when: tuple[str, ...], own: int
+) -> None:
+    """Whether there is one, and a word for each signal; beside 8,192 samples with their cycles."""
+    assert SampleLog(signals, when=when).size == own + 16 + 8 * (1 + len(signals)) * 8192
