@@ -3,13 +3,14 @@
 Tests: tests/runtime/native/test_compiling.py.
 """
 
+import re
 from enum import Enum
 from typing import Any, assert_never
 
 from llvmlite import binding as llvm
 from llvmlite.binding.newpassmanagers import ModulePassManager, NewPassManager
 
-from runtime.native.target import CodeTarget, NativeError, host_triple, target_machine
+from runtime.native.target import CodeTarget, NativeError, host_features, host_triple, target_machine
 
 __all__ = ["Passes", "assembly_of", "compile_object"]
 
@@ -34,14 +35,39 @@ class Passes(Enum):
 
 def compile_object(source: str, target: CodeTarget, passes: Passes = Passes.LEVEL) -> bytes:
     """Return the object file of a program in LLVM assembly; ``NativeError`` if LLVM refuses it or the target."""
+    _check_instructions(source, target)
     machine = target_machine(target)
     return bytes(machine.emit_object(_optimised(source, target, machine, passes)))
 
 
 def assembly_of(source: str, target: CodeTarget, passes: Passes = Passes.LEVEL) -> str:
     """Return the machine's assembly text of a program in LLVM assembly; errors as ``compile_object``."""
+    _check_instructions(source, target)
     machine = target_machine(target)
     return str(machine.emit_assembly(_optimised(source, target, machine, passes)))
+
+
+_INSTRUCTIONS = {
+    "llvm.x86.avx512.vpdp": "avx512vnni", "llvm.x86.avx512.": "avx512f", "llvm.x86.avx2.": "avx2",
+}  # fmt: skip
+"""How names of a processor's own instructions begin, and the feature that they need; the first one counts."""
+
+
+def _check_instructions(source: str, target: CodeTarget) -> None:
+    """Refuse instructions that the target is known to lack: LLVM would end the process."""
+    if target.cpu not in ("", "generic", "native"):
+        return
+    words = [word for word in target.features.split(",") if word]
+    there = {word[1:] for word in words if word.startswith("+")}
+    if target.cpu == "native" and not words:
+        there = {name for name, has in host_features().items() if has}
+    for name in re.findall(r"@\"?(llvm\.x86\.[\w.]+)", source):
+        needed = next((feature for begin, feature in _INSTRUCTIONS.items() if name.startswith(begin)), None)
+        if needed is not None and needed not in there:
+            raise NativeError(
+                f"the program uses {name}, for which a processor needs {needed}; the target has it not: name a "
+                f"processor that does (-mcpu), or the feature (-mattr=+{needed})"
+            )
 
 
 def _optimised(source: str, target: CodeTarget, machine: Any, passes: Passes) -> Any:

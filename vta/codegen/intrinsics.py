@@ -4,7 +4,7 @@ Tests: tests/vta/codegen/test_host_math.py.
 """
 
 from vta.codegen.arithmetic import float_intrinsic
-from vta.codegen.exponential import emit_exp
+from vta.codegen.elementary import emit_exp, emit_log, emit_tanh
 from vta.codegen.llvm_types import CodegenError, Value, constant, register_type
 from vta.codegen.runtime_calls import Signature
 from vta.codegen.scope import FunctionScope
@@ -53,6 +53,10 @@ _C_LIBRARY: dict[Builtin, str] = {
 """Functions of doubles; those of floats have an ``f`` behind the name."""
 
 
+_SINGLE_BITS = 32
+_OF_SINGLES = {Builtin.EXP: emit_exp, Builtin.LOG: emit_log, Builtin.TANH: emit_tanh}
+
+
 def emit_math(scope: FunctionScope, op: Builtin, dtype: DType, arguments: list[Value]) -> Value:
     """Write the function ``op`` of float ``arguments``; raises ``CodegenError`` for what is not one."""
     if not dtype.is_float:
@@ -62,8 +66,8 @@ def emit_math(scope: FunctionScope, op: Builtin, dtype: DType, arguments: list[V
     match op:
         case Builtin.SIGMOID:
             return _emit_sigmoid(scope, dtype, arguments[0])
-        case Builtin.EXP if dtype.bits == 32:
-            return emit_exp(scope.builder, dtype, arguments[0])
+        case Builtin.EXP | Builtin.LOG | Builtin.TANH if dtype.bits == _SINGLE_BITS:
+            return _OF_SINGLES[op](scope.builder, dtype, arguments[0], contracts=scope.unit.contracts)
         case _ if op in _LLVM:
             return float_intrinsic(scope.builder, _LLVM[op], dtype, arguments)
         case _ if op in _C_LIBRARY:

@@ -27,7 +27,7 @@ _SCHEDULES = tuple(
         "pool", "softmax", "group_conv2d_nchw",
     )
 )  # fmt: skip
-"""Names of schedules for one kind of layer: all of them are the default one here."""
+"""Names of schedules for one kind of layer: all of them but that of softmax are the default one here."""
 
 _SEQUENCES = ("reverse_sequence", "sequence_mask")
 """What stands with layers here, and with the functions on tensors in TVM."""
@@ -50,6 +50,8 @@ def topi_names() -> Tree:
         "fast_softmax": cpu.nn.softmax, "utils": {"get_pad_tuple": _pad_tuple}, "util": {"get_pad_tuple": _pad_tuple},
     }  # fmt: skip
     generic = {**dict.fromkeys(_SCHEDULES, cpu.schedules.schedule_extern), **_names(cpu.schedules)}
+    generic["schedule_softmax"] = cpu.row_schedules.schedule_softmax
+    intrinsics = {"dot_16x1x16_uint8_int8_int32": cpu.byte_products.dot_16x1x16_uint8_int8_int32}
     pools = {"pool2d": _pool2d, "global_pool": _global_pool}
     return {
         **flat,
@@ -58,7 +60,7 @@ def topi_names() -> Tree:
         "nn": {**layers, **_names(topi.nn), **pools, "pooling": pools},
         "image": {"resize2d": cpu.resize.resize2d},
         "generic": generic,
-        "x86": generic,
+        "x86": {**generic, "tensor_intrin": intrinsics},
         "cpp": {"generic": generic},
         "tag": {
             "ELEMWISE": "elemwise",

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -102,3 +103,24 @@ def test_loops_become_vectors_in_the_whole_pipeline_alone(passes: Passes) -> Non
     haswell = CodeTarget("x86_64-unknown-linux-gnu", cpu="haswell")
     assert "ymm" in assembly_of(SLOTS, haswell)
     assert "ymm" not in assembly_of(SLOTS, haswell, passes)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="these are instructions of x86-64")
+@pytest.mark.parametrize(
+    ("name", "feature"),
+    [
+        ("llvm.x86.avx512.vpdpbusd.512", "avx512vnni"),
+        ("llvm.x86.avx512.pmul.hr.sw.512", "avx512f"),
+        ("llvm.x86.avx2.pmul.hr.sw", "avx2"),
+    ],
+)
+def test_an_instruction_that_the_target_lacks_is_refused_before_llvm_ends_the_process(name: str, feature: str) -> None:
+    source = f'declare void @"{name}"()\ndefine void @f() {{\n  ret void\n}}\n'
+    for make in (compile_object, assembly_of):
+        for target in (CodeTarget(cpu="generic"), CodeTarget(cpu=""), CodeTarget(features=f"-{feature}")):
+            with pytest.raises(NativeError) as error:
+                make(source, target)
+            assert str(error.value) == (
+                f"the program uses {name}, for which a processor needs {feature}; the target has it not: name a "
+                f"processor that does (-mcpu), or the feature (-mattr=+{feature})"
+            )

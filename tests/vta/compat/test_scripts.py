@@ -46,6 +46,18 @@ def test_a_script_in_the_style_of_the_unit_tests_runs() -> None:
     ]  # fmt: skip
 
 
+def test_the_cpu_matrix_multiply_runs_step_by_step() -> None:
+    done = run(SCRIPTS / "optimize_gemm.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    *steps, last = (line for line in done.stdout.splitlines() if line and line[0].isalpha())
+    assert steps == [
+        "baseline", "blocking", "vectorization", "loop permutation", "array packing", "block caching",
+        "parallelization",
+    ]  # fmt: skip
+    assert last == "Successful CPU matrix multiply!"
+    assert '"parallel"' in done.stdout
+
+
 @pytest.mark.long
 def test_a_script_that_tunes_runs(tmp_path: Path) -> None:
     done = run(SCRIPTS / "tune_relay.py", tmp_path / "records.log")

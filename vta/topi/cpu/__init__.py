@@ -6,6 +6,7 @@ What the host computes belongs here. What the accelerator does has its operators
 
 from vta.topi.cpu import (
     blocked_convolution,
+    byte_products,
     convolution,
     convolutions,
     elementwise,
@@ -18,12 +19,14 @@ from vta.topi.cpu import (
     rearrange,
     reductions,
     resize,
+    row_schedules,
     scatters,
     schedules,
     spatial,
 )
 
 __all__ = [
-    "blocked_convolution", "convolution", "convolutions", "elementwise", "matrices", "nn", "norms", "ordering",
-    "pairs", "pooling", "rearrange", "reductions", "resize", "scatters", "schedules", "spatial",
+    "blocked_convolution", "byte_products", "convolution", "convolutions", "elementwise", "matrices", "nn", "norms",
+    "ordering", "pairs", "pooling", "rearrange", "reductions", "resize", "row_schedules", "scatters", "schedules",
+    "spatial",
 ]  # fmt: skip
