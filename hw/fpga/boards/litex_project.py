@@ -38,7 +38,7 @@ def missing_for_litex() -> tuple[str, ...]:
     if find_spec("pyosys") is None:
         found.append("pyosys: pip install 'vta-toolchain[board]'")
     if installed_tool(*_ECPPACK) is None:
-        found.append("ecppack: pip install 'vta-toolchain[board]', or Debian's fpga-trellis")
+        found.append("ecppack: pip install 'vta-toolchain[board]'")
     return (*found, *missing_tools())
 
 
@@ -99,7 +99,7 @@ def make_bitstream(board: LiteXBoard, folder: Path, *, seed: int, router: str = 
     gateware = folder / "gateware"
     packer = installed_tool(*_ECPPACK)
     if packer is None:
-        raise FpgaError("the bitstream needs ecppack: pip install 'vta-toolchain[board]', or Debian's fpga-trellis")
+        raise FpgaError("the bitstream needs ecppack: pip install 'vta-toolchain[board]'")
     script = [line for line in (gateware / "top.ys").read_text(encoding="utf-8").splitlines() if line.strip()]
     (gateware / "yosys.log").write_text(run_yosys(*script, folder=gateware), encoding="utf-8")
     options = ("--lpf", "top.lpf", "--textcfg", "top.config", "--seed", str(seed), "--router", router)

@@ -1,5 +1,7 @@
 """Etherbone: packets as the protocol has them, and a bus that noise does not make wrong."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -130,3 +132,29 @@ def test_an_answer_to_an_earlier_request_is_not_taken_for_one_to_this() -> None:
     assert bus.read(ORIGIN, 1).tolist() == [1]
     assert bus.read(ORIGIN + 4, 1).tolist() == [2]
     assert seen != []
+
+
+@pytest.mark.long
+def test_packets_are_those_of_litex_own_client() -> None:
+    etherbone = pytest.importorskip("litex.tools.remote.etherbone", reason="pip install 'vta-toolchain[board]'")
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        words = rng.integers(0, 1 << 32, int(rng.integers(1, 129)), dtype=np.uint32).tolist()
+        address, number = (4 * int(rng.integers(0, 1 << 30)) for _ in range(2))
+        record = etherbone.EtherboneRecord(addr_size=4)
+        record.writes = etherbone.EtherboneWrites(addr_size=4, base_addr=address, datas=iter(words))
+        record.wcount = len(words)
+        assert encode_writes(address, words) == packed(etherbone, record)
+        record = etherbone.EtherboneRecord(addr_size=4)
+        addresses = [address + 4 * index & 0xFFFF_FFFF for index in range(len(words))]
+        record.reads = etherbone.EtherboneReads(addr_size=4, addrs=addresses)
+        record.reads.base_ret_addr = number
+        record.rcount = len(words)
+        assert encode_reads(addresses, number=number) == packed(etherbone, record)
+
+
+def packed(etherbone: Any, record: Any) -> bytes:
+    packet = etherbone.EtherbonePacket(32)
+    packet.records = [record]
+    packet.encode()
+    return bytes(packet.bytes)
