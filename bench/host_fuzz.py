@@ -1,17 +1,20 @@
 """Compare compiled host programs with the TIR interpreter, at every level of optimisation.
 
     python -m bench.host_fuzz --seed 1 --programs 500
+    python -m bench.host_fuzz --seed 1 --programs 1000 --kind tir
 
-Program ``i`` depends on the seed and ``i`` alone, so ``--only i`` runs it again. Two of three are loop nests whose
-indices wrap (``tests/support/compiler/random_loops.py``), compiled as they are; the third is a te program under a
-random schedule with vectors, unrolled and parallel loops (however short, on three threads), after all passes of the
-host, compared with numpy. The first difference is printed with the program, and the exit status is 1.
+Program ``i`` depends on the seed, ``i`` and its kind alone, so ``--only i`` runs it again. Kinds take turns, or one is
+asked for: ``loops`` are nests whose indices wrap (``tests/support/compiler/random_loops.py``), compiled as they are;
+``te`` are tensor expressions under a random schedule with vectors, unrolled and parallel loops (however short, on three
+threads), ``tir`` ones under random steps of ``tir.Schedule``, both after all passes of the host, compared with numpy.
+The first difference is printed with the program, and the exit status is 1.
 """
 
 import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -19,9 +22,13 @@ import numpy as np
 from isa.config import VTAConfig
 from runtime.native.thread_pool import set_threads
 from tests.support.compiler.host_programs import lowered_step_by_step, marked, random_function
+from tests.support.compiler.random_block_schedules import random_block_schedule
 from tests.support.compiler.random_loops import random_loops
+from tests.support.compiler.te_programs import Program, random_program
 from tests.support.runtime.host_call import run_on
+from vta import te
 from vta.codegen.host import emit_host
+from vta.tir.func import PrimFunc
 from vta.tir.interpreter.run import run_func
 
 LEVELS = (0, 1, 2, 3)
@@ -32,10 +39,19 @@ _GUARD = 64
 """Elements before and after the output, which nothing may touch."""
 
 
-def difference(seed: int, index: int, levels: Sequence[int] = LEVELS) -> str | None:
+KINDS = ("loops", "te", "tir")
+
+
+def difference(seed: int, index: int, levels: Sequence[int] = LEVELS, kind: str | None = None) -> str | None:
     """Return where program ``index`` gives other numbers than it should, None if nowhere."""
     rng = Random(f"{seed} {index}")
-    return _scheduled(rng, levels) if index % 3 == 2 else _nest(rng, levels)
+    match kind or ("te" if index % 3 == 2 else "tir" if index % 6 == 4 else "loops"):
+        case "te":
+            return _scheduled(rng, levels)
+        case "tir":
+            return _blocks(rng, levels)
+        case _:
+            return _nest(rng, levels)
 
 
 def _nest(rng: Random, levels: Sequence[int]) -> str | None:
@@ -53,7 +69,18 @@ def _nest(rng: Random, levels: Sequence[int]) -> str | None:
 
 def _scheduled(rng: Random, levels: Sequence[int]) -> str | None:
     program, func = random_function(rng)
-    *_, (_, func) = lowered_step_by_step(marked(rng, func), VTAConfig())
+    return _compiled(program, marked(rng, func), levels)
+
+
+def _blocks(rng: Random, levels: Sequence[int]) -> str | None:
+    program = random_program(rng)
+    func = te.create_prim_func([*(tensor for tensor, _ in program.inputs), program.output])
+    sch, _ = random_block_schedule(rng, replace(func, name="program"))
+    return _compiled(program, sch.func, levels)
+
+
+def _compiled(program: Program, func: PrimFunc, levels: Sequence[int]) -> str | None:
+    *_, (_, func) = lowered_step_by_step(func, VTAConfig())
     host = emit_host([func], VTAConfig(), least_parallel_work=0)
     inputs = [np.ascontiguousarray(value) for _, value in program.inputs]
     for level in levels:
@@ -86,7 +113,7 @@ def _wrong(memory: np.ndarray, expected: np.ndarray) -> str | None:
 def _differences(arguments: argparse.Namespace) -> Iterator[tuple[int, str | None]]:
     indices = range(arguments.programs) if arguments.only is None else (arguments.only,)
     for index in indices:
-        yield index, difference(arguments.seed, index, arguments.levels)
+        yield index, difference(arguments.seed, index, arguments.levels, arguments.kind)
 
 
 def main() -> int:
@@ -94,6 +121,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--programs", type=int, default=500)
+    parser.add_argument("--kind", choices=KINDS, help="programs of this kind alone")
     parser.add_argument("--only", type=int, help="run this one program")
     parser.add_argument("--levels", type=int, nargs="+", choices=LEVELS, default=LEVELS)
     arguments = parser.parse_args()

@@ -67,8 +67,8 @@ _PASSES: Mapping[str, _Absent] = {
     ),
     **dict.fromkeys(("SplitHostDevice", "DecorateDeviceScope"), _THREADS),
     **dict.fromkeys(
-        ("LowerInitBlock", "PlanAndUpdateBufferAllocationLocation", "ConvertBlocksToOpaque", "CompactBufferAllocation",
-         "LowerMatchBuffer", "LowerOpaqueBlock", "FlattenBuffer", "InjectSoftwarePipeline",
+        ("LowerInitBlock", "PlanAndUpdateBufferAllocationLocation", "ConvertBlocksToOpaque", "LowerMatchBuffer",
+         "LowerOpaqueBlock", "FlattenBuffer", "InjectSoftwarePipeline",
          "RemoveWeightLayoutRewriteBlock", "TransformMmaBufferLayout"),
         _BLOCKS,
     ),

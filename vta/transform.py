@@ -152,3 +152,13 @@ def _check_option(name: str, value: object) -> None:
         names = " or ".join(kind.__name__ for kind in (wanted if isinstance(wanted, tuple) else (wanted,)))
         article = "an" if names[0] in "aeiou" else "a"
         raise OptionError(f"option {name!r} takes {article} {names}, not {value!r}")
+
+
+def __getattr__(name: str) -> object:
+    """Return a pass of the accelerator, or of TIR, as TVM-VTA's ``vta.transform`` has them: ``FoldUopLoop()``, ..."""
+    if name[:1].isupper():  # not what the import system asks for
+        from vta import tir_passes  # it runs passes in contexts
+
+        if name in tir_passes.__all__:
+            return getattr(tir_passes, name)
+    raise AttributeError(f"module 'vta.transform' has no attribute {name!r}; its passes are those of vta.tir_passes")

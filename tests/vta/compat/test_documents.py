@@ -1,7 +1,8 @@
 """The fragments of te, tir, topi and CPU schedules in the founding documents run, and compute what the documents say.
 
-Each test is called after its document (001 the tutorial notes, 002 the walk through the sources, 003 the overview)
-and its heading. What a document reports as an error is an error here, too, with a sentence.
+Each test is called after its document (001 the tutorial notes, 002 the walk through the sources, 003 the overview; 000
+and 004 have files of their own) and its heading. What a document reports as an error is an error here, too, with a
+sentence.
 """
 
 import importlib
@@ -343,4 +344,43 @@ def test_003_tensor_expressions_tiled(tvm: Any) -> None:
     yo, xo, yi, xi = s[c].tile(c.op.axis[0], c.op.axis[1], 8, 8)
     ko, ki = s[c].split(s[c].op.reduce_axis[0], 8)
     s[c].reorder(yo, xo, ko, yi, xi, ki)
+    check_product(tvm, s, (a, b, c))
+
+
+def test_003_tensorised_with_a_product_of_8_by_8(tvm: Any) -> None:
+    """``gemm8x8`` is declared by what it computes and how: a start, a step, and both together."""
+    te = tvm.te
+    x, y = te.placeholder((8, 8), name="x"), te.placeholder((8, 8), name="y")
+    k = te.reduce_axis((0, 8), name="k")
+    z = te.compute((8, 8), lambda i, j: te.sum(x[i, k] * y[k, j], axis=k), name="z")
+    strided = {}
+    for t in (x, y, z):
+        strides = [te.var(f"s{t.op.name}"), 1]
+        strided[t] = tvm.tir.decl_buffer((8, 8), "float32", t.op.name, strides=strides, offset_factor=1)
+
+    def gemm8x8(ins: Any, outs: Any) -> Any:
+        def fill() -> Any:
+            ib = tvm.tir.ir_builder.create()
+            out = ib.buffer_ptr(outs[0])
+            with ib.for_range(0, 8, name="i") as i, ib.for_range(0, 8, name="j") as j:
+                out[i, j] = 0.0
+            return ib.get()
+
+        def update() -> Any:
+            ib = tvm.tir.ir_builder.create()
+            left, right, out = (ib.buffer_ptr(buffer) for buffer in (*ins, *outs))
+            loops = [ib.for_range(0, 8, name=name) for name in "ijk"]
+            with loops[0] as i, loops[1] as j, loops[2] as step:
+                out[i, j] = out[i, j] + left[i, step] * right[step, j]
+            return ib.get()
+
+        return tvm.tir.SeqStmt([fill(), update()]), fill(), update()
+
+    intrinsic = te.decl_tensor_intrin(z.op, gemm8x8, binds=strided)
+    a, b, c = product(tvm, 32)
+    s = te.create_schedule(c.op)
+    yo, xo, yi, xi = s[c].tile(c.op.axis[0], c.op.axis[1], 8, 8)
+    ko, ki = s[c].split(s[c].op.reduce_axis[0], 8)
+    s[c].reorder(yo, xo, ko, yi, xi, ki)
+    s[c].tensorize(yi, intrinsic)
     check_product(tvm, s, (a, b, c))

@@ -134,6 +134,8 @@ class _Blockizing:
         assert axis.dom is not None
         if not analyzer.can_prove_equal(axis.dom.min, const(0, axis.var.dtype)):
             raise self._error(f"axis {axis.name!r} begins at {axis.dom.min}, not at 0")
+        if uses_var(axis.dom.extent, [other.var for other in self.block.iter_vars]):
+            raise self._error(f"how far axis {axis.name!r} goes depends on others")
         return analyzer.simplify((axis.dom.extent + (parts.size - 1)) // parts.size)
 
     def _conditions(self, analyzer: Analyzer) -> tuple[Expr, Expr]:

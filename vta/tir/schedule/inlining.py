@@ -5,11 +5,13 @@ Tests: tests/vta/tir/schedule/test_inlining.py.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from vta.arith.block_regions import analyzer_for
 from vta.tir.blocks import as_element, block_reads
 from vta.tir.buffer import Buffer
-from vta.tir.expr import BufferLoad, Expr
+from vta.tir.expr import And, BufferLoad, Expr, IterVar, binary
 from vta.tir.func import PrimFunc
 from vta.tir.schedule.errors import BlockScheduleError
 from vta.tir.schedule.flow import (
@@ -22,7 +24,7 @@ from vta.tir.schedule.flow import (
     require_temporary,
     writers,
 )
-from vta.tir.schedule.tree import block_named, enclosing_block, replaced, without_statement
+from vta.tir.schedule.tree import block_named, enclosing_block, loops_around, replaced, without_statement
 from vta.tir.stmt import Block, BufferStore, Stmt
 from vta.tir.traverse import map_expr, map_stmt, substitute
 
@@ -100,6 +102,13 @@ def reverse_inlined(func: PrimFunc, name: str) -> PrimFunc:
         raise BlockScheduleError(
             f"{primitive}: block {name!r} must read {buffer.name!r} at one place, at all its axes, each once"
         )
+    for axis, size in zip(axes, buffer.shape, strict=True):
+        assert axis.dom is not None
+        if not analyzer_for([]).can_prove(axis.dom.min + axis.dom.extent <= size):
+            raise BlockScheduleError(
+                f"{primitive}: block {name!r} goes over {axis.dom.extent} places of axis {axis.name!r}, more than the "
+                f"{size} that {buffer.name!r} has"
+            )
     values = {axis.var: index for axis, index in zip(axes, produced.indices, strict=True)}
 
     def redirect(expr: Expr) -> Expr:
@@ -107,6 +116,21 @@ def reverse_inlined(func: PrimFunc, name: str) -> PrimFunc:
 
     value = map_expr(redirect, substitute(store.value, values))
     indices = tuple(substitute(index, values) for index in store.indices)
-    new = replace(producers[0], body=BufferStore(store.buffer, value, indices, produced.origin))
+    predicate = _within(func, producers[0], [(axis, values[axis.var]) for axis in axes])
+    new = replace(producers[0], body=BufferStore(store.buffer, value, indices, produced.origin), predicate=predicate)
     func = without_statement(func, block)
     return without_buffer(replaced(func, {id(producers[0]): new}), buffer)
+
+
+def _within(func: PrimFunc, producer: Block, places: Sequence[tuple[IterVar, Expr]]) -> Expr:
+    """Return the condition of ``producer``, and that what it stands at is in the domains of the consumer's axes."""
+    analyzer = analyzer_for(loops_around(func, producer))
+    of_loops = {axis.var: value for axis, value in zip(producer.iter_vars, producer.values, strict=True)}
+    predicate = producer.predicate
+    for axis, index in places:
+        assert axis.dom is not None
+        value = substitute(index, of_loops)
+        for condition in (value >= axis.dom.min, value < axis.dom.min + axis.dom.extent):
+            if not analyzer.can_prove(condition):
+                predicate = binary(And, predicate, condition)
+    return analyzer.simplify(predicate)

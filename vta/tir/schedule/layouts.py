@@ -120,6 +120,15 @@ def reindexed(func: PrimFunc, name: str, index: int, kind: object) -> tuple[Prim
     for axis in axes:
         if axis.dom is None or not (isinstance(axis.dom.min, IntImm) and axis.dom.min.value == 0):
             raise BlockScheduleError(f"{primitive}: axis {axis.name!r} of block {name!r} does not begin at 0")
+        if uses_var(axis.dom.extent, [other.var for other in block.iter_vars]):
+            raise BlockScheduleError(f"{primitive}: how far axis {axis.name!r} of {name!r} goes depends on others")
+    analyzer = Analyzer({axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None})
+    for place, size in zip(mine[0].indices, buffer.shape, strict=True):
+        if not (analyzer.can_prove(place >= 0) and analyzer.can_prove(place < size)):
+            raise BlockScheduleError(
+                f"{primitive}: block {name!r} accesses {buffer.name!r} at {place}, which its axes alone do not keep "
+                f"within the {size} elements"
+            )
     shape = tuple(axis.dom.extent for axis in axes if axis.dom is not None)
     called = f"{buffer.name}_reindex"
     data = Var(called, HANDLE, PointerType(buffer.dtype))

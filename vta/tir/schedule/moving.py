@@ -36,7 +36,7 @@ from vta.tir.schedule.tree import (
     without_statement,
 )
 from vta.tir.stmt import Block, For, SeqStmt, Stmt, seq
-from vta.tir.traverse import uses_var, walk
+from vta.tir.traverse import substitute, uses_var, walk
 
 __all__ = ["compute_at", "reverse_compute_at"]
 
@@ -116,16 +116,19 @@ def _nest(block: Block, ranges: Mapping[IterVar, Range], analyzer: Analyzer, nee
     values: list[Expr] = []
     loops: list[For] = []
     conditions: list[Expr] = list(needed)
+    places: dict[Var, Expr] = {}
     for number, axis in enumerate(block.iter_vars):
         assert axis.dom is not None
-        domain = ranges.get(axis, axis.dom)
+        whole = Range(substitute(axis.dom.min, places), substitute(axis.dom.extent, places))
+        domain = ranges.get(axis, whole)
         var = Var(f"ax{number}", axis.var.dtype)
         loops.append(For(var, const(0, var.dtype), domain.extent, block))
         analyzer.bind(var, Range(const(0, var.dtype), domain.extent))
         value = analyzer.simplify(domain.min + var)
         values.append(value)
-        end = axis.dom.min + axis.dom.extent
-        conditions += [c for c in (value >= axis.dom.min, value < end) if not analyzer.can_prove(c)]
+        places[axis.var] = value
+        end = whole.min + whole.extent
+        conditions += [c for c in (value >= whole.min, value < end) if not analyzer.can_prove(c)]
     predicate: Expr = const(True, "bool")
     for condition in conditions:
         predicate = binary(And, predicate, condition)

@@ -5,7 +5,7 @@ Tests: tests/vta/tir/schedule/test_reductions.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vta.arith.block_regions import analyzer_for
@@ -166,16 +166,19 @@ def factored(func: PrimFunc, var: Var, factor_axis: int) -> tuple[PrimFunc, str]
     place = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
     if not 0 <= place <= rank:
         raise BlockScheduleError(f"{primitive}: factor_axis is {-rank - 1} to {rank}, not {factor_axis}")
-    _require_reduction_loop(block, loop, primitive)
+    _require_reduction_loop(block, loop, loops, primitive)
     return _Factoring(func, block, loop, loops, reduction, place).done()
 
 
-def _require_reduction_loop(block: Block, loop: For, primitive: str) -> None:
+def _require_reduction_loop(block: Block, loop: For, loops: Sequence[For], primitive: str) -> None:
     pairs = list(zip(block.iter_vars, block.values, strict=True))
     if not any(uses_var(value, loop.loop_var) for _, value in reduce_axes(block)):
         raise BlockScheduleError(f"{primitive}: block {block.name!r} does not reduce over loop {loop.loop_var.name!r}")
     if any(axis.kind is IterKind.DATA_PAR and uses_var(value, loop.loop_var) for axis, value in pairs):
         raise BlockScheduleError(f"{primitive}: loop {loop.loop_var.name!r} walks over outputs, too")
+    others = [axis.var for axis in block.iter_vars] + [other.loop_var for other in loops if other is not loop]
+    if uses_var(loop.extent, others):
+        raise BlockScheduleError(f"{primitive}: how often loop {loop.loop_var.name!r} runs depends on others")
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,3 +65,25 @@ def test_what_cannot_be_inlined_is_refused() -> None:
         "reverse_compute_inline: block 'P' reads 0 results, not one",
         lambda: Schedule(blur).reverse_compute_inline("P"),
     )
+
+
+def test_a_consumer_of_a_part_takes_that_part_alone() -> None:
+    a = te.placeholder((9, 3), name="A", dtype="int32")
+    p = te.compute((9, 3), lambda i, j: a[i, j] + 1, name="P")
+    q = te.compute((4, 3), lambda i, j: p[i, j] * 2, name="Q")
+    sch = Schedule(te.create_prim_func([a, q]))
+    sch.reverse_compute_inline("Q")
+    assert "where (i < 4)" in str(sch.func)
+    values = np.arange(27, dtype=np.int32).reshape(9, 3)
+    check(sch.func, [values], (values[:4] + 1) * 2)
+
+
+def test_a_consumer_that_pads_is_no_part_of_its_producer() -> None:
+    a = te.placeholder((12,), name="A", dtype="int32")
+    p = te.compute((12,), lambda i: a[i] + 1, name="P")
+    q = te.compute((14,), lambda i: te.if_then_else(i < 12, p[i], -7), name="Q")
+    sch = Schedule(te.create_prim_func([a, q]))
+    refused(
+        "reverse_compute_inline: block 'Q' goes over 14 places of axis 'v_i', more than the 12 that 'P' has",
+        lambda: sch.reverse_compute_inline("Q"),
+    )

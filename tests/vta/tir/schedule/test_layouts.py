@@ -77,3 +77,13 @@ def test_what_is_no_layout_is_refused() -> None:
     inner = sch.blockize(sch.get_loops("P")[1])
     refused("reindex: block 'P_o' accesses 'A' in loops of its own", lambda: sch.reindex(inner, ("read", 0)))
     refused("reindex: block 'R' accesses 'Q' at several places", lambda: sch.reindex("R", ("read", 0)))
+
+
+def test_a_copy_never_leaves_the_buffer() -> None:
+    a = te.placeholder((8,), name="A", dtype="int32")
+    b = te.compute((10,), lambda i: te.if_then_else(te.all(i >= 1, i < 9), a[i - 1], 0), name="B")
+    sch = Schedule(te.create_prim_func([a, b]))
+    refused(
+        "reindex: block 'B' accesses 'A' at (v_i - 1), which its axes alone do not keep within the 8 elements",
+        lambda: sch.reindex("B", ("read", 0)),
+    )
