@@ -1,5 +1,6 @@
 """What is written for boards with an ECP5, and how the tools are run; LiteX itself in the long tests."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from hw.fpga.boards.litex_project import (
     slow_clocks,
     write_litex_project,
 )
-from hw.fpga.boards.table import LiteXBoard, board_called
+from hw.fpga.boards.table import BOARDS, LiteXBoard, board_called
 from hw.fpga.place import FpgaError
 from hw.verilog.yosys import run_yosys
 from isa.config import VTAConfig
@@ -131,6 +132,14 @@ def test_a_clock_is_too_slow_below_what_is_asked_for() -> None:
     clocks = clocks_of(REPORT)
     assert clocks == [Clock("eth_clk", 99.0, 125.0), Clock("sys_clk", 61.5, 60.0)]
     assert slow_clocks([*clocks, Clock("exact", 10.0, 10.0)]) == [Clock("eth_clk", 99.0, 125.0)]
+
+
+def test_the_script_can_be_looked_at_without_litex(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("litex", "litex_boards", "litedram", "liteeth", "migen"):
+        monkeypatch.setitem(sys.modules, name, None)  # as if it were not installed
+    monkeypatch.delitem(sys.modules, "hw.fpga.boards.litex_soc", raising=False)
+    script = importlib.import_module("hw.fpga.boards.litex_soc")
+    assert set(script.BOARDS) == {"simulated", *(board.name for board in BOARDS if isinstance(board, LiteXBoard))}
 
 
 # ---- with LiteX
