@@ -34,3 +34,16 @@ def test_it_holds_a_push_of_every_instruction_of_a_launch() -> None:
 def test_a_queue_without_bits_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^TokenCounter needs a counter of at least one bit, not 0$"):
         TokenCounter(0)
+
+
+def test_a_queue_of_one_bit_holds_one_token() -> None:
+    queue = TokenCounter(1)
+
+    async def bench(ctx: Any) -> None:
+        for push, pop, available in ((1, 0, 0), (0, 0, 1), (1, 1, 1), (0, 1, 1), (0, 1, 0), (0, 0, 0)):
+            assert ctx.get(queue.available) == available
+            ctx.set(queue.push, push)
+            ctx.set(queue.pop, pop)
+            await ctx.tick()
+
+    run_benches(queue, bench)

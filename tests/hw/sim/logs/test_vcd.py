@@ -2,6 +2,7 @@
 """Waveforms are read back, and hold what Amaranth's own simulator writes into its VCD for the same inputs."""
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 from hw.sim import SimulatorError, VcdLog, compile_design, matching_signals, signal_names
+from hw.sim.translate.layout import Slot
+from hw.sim.translate.text import Function
 from tests.support.hw.inline_design import Small
 from tests.support.hw.vcd_values import Waves, read_vcd
 
@@ -196,3 +199,21 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     assert message(compile_design, Small(build, PORTS), hooks=[log], cache=False) == (
         "the waveform is already part of another simulation"
     )
+
+
+def written(count: int) -> str:
+    """The code that notes changes of ``count`` words."""
+    fn = Function("f")
+    VcdLog(["x"] * count, io.StringIO()).write(fn, 0, {"x": Slot(8, 8)})
+    return fn.text()
+
+
+def test_a_run_is_interrupted_as_long_as_every_word_may_still_change() -> None:
+    """A MiB has a table of 24 bytes a word, and changes of 16 bytes for two cycles or more."""
+    for count in (1, 3, 1000):
+        assert re.search(rf"icmp ugt i64 %v\d+, {(1 << 20) - 16 * count}\n", written(count))
+        assert re.search(rf"icmp ult i64 %index\d+, {count}\n", written(count))
+    most = ((1 << 20) - 8) // 56
+    assert written(most)
+    with pytest.raises(SimulatorError, match=f"^a waveform of {most + 1} words of 64 bits is too large"):
+        written(most + 1)
