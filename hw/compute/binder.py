@@ -1,7 +1,7 @@
 """Which accumulators an instruction may touch: from the first to the last, found before it is queued for its unit.
 
-Tests: ``tests/hw/compute/test_binder.py``, ``tests/hw/compute/test_stage_order.py``,
-``tests/hw/compute/test_stage_random.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
+Tests: ``tests/hw/compute/test_binder.py``, ``tests/hw/compute/test_stage_order.py``;
+ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

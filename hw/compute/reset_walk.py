@@ -1,7 +1,7 @@
 """Clearing accumulators, up to four tiles a cycle: for resets whose destinations are affine in all three loops.
 
-Tests: ``tests/hw/compute/test_reset_walk.py``, ``tests/hw/compute/test_stage_order.py``,
-``tests/hw/compute/test_stage_random.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
+Tests: ``tests/hw/compute/test_reset_walk.py``, ``tests/hw/compute/test_stage_order.py``;
+ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """The order of the compute module's instructions: issue, hazards between units, completion and tokens.
 
-Tests: ``tests/hw/compute/test_window.py``, ``tests/hw/compute/test_stage_order.py``,
-``tests/hw/compute/test_stage_random.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
+Tests: ``tests/hw/compute/test_window.py``, ``tests/hw/compute/test_stage_order.py``;
+ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 from functools import reduce
