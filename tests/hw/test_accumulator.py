@@ -205,9 +205,16 @@ def test_a_load_that_waits_for_gemm_asks_for_a_pause() -> None:
     assert asked.index(1) == 15
 
 
-def test_a_store_keeps_some_bits_of_a_lane() -> None:
-    with pytest.raises(ValueError, match=r"^Accumulator keeps 1 to 32 bits of a lane, not 33$"):
-        Accumulator(address_width=3, lanes=2, lane_width=32, out_width=33)
+@pytest.mark.parametrize("kept", [0, 33])
+def test_a_store_keeps_some_bits_of_a_lane(kept: int) -> None:
+    with pytest.raises(ValueError, match=rf"^Accumulator keeps 1 to 32 bits of a lane, not {kept}$"):
+        Accumulator(address_width=3, lanes=2, lane_width=32, out_width=kept)
+
+
+@pytest.mark.parametrize("kept", [1, 32])
+def test_a_store_may_keep_a_bit_or_all(kept: int) -> None:
+    design = compile_design(Accumulator(address_width=3, lanes=2, lane_width=32, out_width=kept))
+    assert design.image.signals["store_data__payload"].width == 2 * kept
 
 
 @pytest.mark.parametrize("width", [0, 1, 2, 5, 11])
