@@ -91,3 +91,13 @@ def test_as_many_products_are_multipliers_as_there_are_to_be(multipliers: int | 
     products = [cell for cell in build_netlist(core).cells if isinstance(cell, n.Operator) and cell.kind == "*"]
     there_are = 8 if shared else 16
     assert len(products) == (there_are if multipliers is None else min(multipliers, there_are))
+
+
+@pytest.mark.parametrize(("log_block_out", "products"), [(0, 4), (1, 4), (2, 8)])
+def test_two_rows_share_multipliers_where_there_are_two(log_block_out: int, products: int) -> None:
+    config = VTAConfig(
+        log_block_in=2, log_block_out=log_block_out, log_uop_buff_size=9, log_inp_buff_size=9, log_wgt_buff_size=10,
+        log_acc_buff_size=11,
+    )  # fmt: skip
+    cells = build_netlist(GemmCore(config, ahead=4, share_multipliers=True)).cells
+    assert sum(isinstance(cell, n.Operator) and cell.kind == "*" for cell in cells) == products
