@@ -35,6 +35,7 @@ from vta.passes.host.skip_assert import skip_assert
 from vta.passes.host.unroll_loop import unroll_loop
 from vta.passes.host.vectorize_loop import vectorize_loop
 from vta.passes.optional.combine_context_call import combine_context_call
+from vta.passes.optional.inject_copy_intrin import MakeCopy, inject_copy_intrin
 from vta.passes.optional.inject_prefetch import inject_prefetch
 from vta.passes.optional.instrument_bound_checkers import instrument_bound_checkers
 from vta.passes.optional.lower_intrin import lower_intrin
@@ -55,7 +56,8 @@ __all__ = [
     "AnnotateALUCoProcScope", "AnnotateEntryFunc", "Apply", "BindDeepExpressions", "CPUAccessRewrite", "CoProcSync",
     "CombineContextCall", "CommonSubexprElimTIR", "CompactBufferAllocation", "ConvertForLoopsToSerial", "EarlyRewrite",
     "Filter", "FoldUopLoop", "HoistIfThenElse", "HostMemoryError", "InjectALUIntrin", "InjectCoProcSync",
-    "InjectConv2DTransposeSkip", "InjectDMAIntrin", "InjectPrefetch", "InjectSkipCopy", "InjectVirtualThread",
+    "InjectConv2DTransposeSkip", "InjectCopyIntrin", "InjectDMAIntrin", "InjectPrefetch", "InjectSkipCopy",
+    "InjectVirtualThread",
     "InstrumentBoundCheckers", "LiftAllocToScopeBegin", "LiftAttrScope", "LoopPartition", "LowerBlocks",
     "LowerDeviceStorageAccessInfo", "LowerIntrin", "NarrowDataType", "PassArgumentError", "RemoveNoOp",
     "RewriteUnsafeSelect", "SettleLoopEnds", "Simplify", "SkipAssert", "StorageFlatten", "StorageRewrite",
@@ -122,6 +124,11 @@ def VectorizeLoop(enable_vectorize: bool = True) -> FunctionPass:  # noqa: N802
 def InjectPrefetch() -> FunctionPass:  # noqa: N802
     """Drop hints of what is read soon: processors find out by themselves."""
     return of_function(inject_prefetch, "InjectPrefetch")
+
+
+def InjectCopyIntrin(pragma_key: str, fintrin: MakeCopy) -> FunctionPass:  # noqa: N802
+    """Copies under a pragma become what ``fintrin(source, target, before, after, zero)`` returns."""
+    return of_function(inject_copy_intrin(pragma_key, fintrin), "InjectCopyIntrin")
 
 
 def InjectVirtualThread() -> FunctionPass:  # noqa: N802

@@ -109,7 +109,7 @@ NAMES: Mapping[str, str] = {
         "SkipAssert ConvertForLoopsToSerial LiftAttrScope CoProcSync LowerDeviceStorageAccessInfo Apply "
         "Filter AnnotateEntryFunc InjectPrefetch InjectDoubleBuffer LowerInitBlock MakePackedAPI "
         "SplitHostDevice ThreadSync LowerWarpMemory InstrumentBoundCheckers RewriteUnsafeSelect "
-        "CombineContextCall LowerIntrin VerifyMemory CompactBufferAllocation"
+        "CombineContextCall LowerIntrin VerifyMemory CompactBufferAllocation InjectCopyIntrin"
     ),
     "tvm.arith": (
         "Analyzer ConstIntBound ModularSet IntSet IntervalSet detect_linear_equation detect_clip_bound "

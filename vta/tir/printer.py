@@ -6,49 +6,13 @@ The text depends on the program alone, so it can be compared with golden files. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import assert_never
 
 from vta.tir.buffer import Buffer
 from vta.tir.deep import deep
-from vta.tir.dtype import BOOL, INT32, Kind
-from vta.tir.expr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
-    Add,
-    And,
-    Broadcast,
-    BufferLoad,
-    Call,
-    Cast,
-    CommReducer,
-    Div,
-    Expr,
-    FloatImm,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    IterVar,
-    Let,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    Not,
-    Or,
-    ProducerLoad,
-    Ramp,
-    Range,
-    Reduce,
-    Select,
-    StringImm,
-    Sub,
-    Var,
-)
+from vta.tir.expr import Expr, IntImm, IterVar, Var
+from vta.tir.expression_printer import ExpressionPrinter, quoted
 from vta.tir.func import IRModule, PrimFunc
 from vta.tir.stmt import (
     Allocate,
@@ -73,12 +37,6 @@ from vta.tir.stmt import (
 
 __all__ = ["to_text"]
 
-_DEFAULT_ALIGNMENT = 64
-_INFIX: dict[type[Expr], str] = {
-    Add: " + ", Sub: " - ", Mul: "*", Div: " / ", Mod: " % ", EQ: " == ", NE: " != ", LT: " < ", LE: " <= ",
-    GT: " > ", GE: " >= ", And: " && ", Or: " || ",
-}  # fmt: skip
-_PREFIX: dict[type[Expr], str] = {FloorDiv: "floordiv", FloorMod: "floormod", Min: "min", Max: "max"}
 _LOOP_KIND = {
     ForKind.SERIAL: "",
     ForKind.PARALLEL: ' "parallel"',
@@ -86,9 +44,6 @@ _LOOP_KIND = {
     ForKind.UNROLLED: ' "unroll"',
     ForKind.THREAD_BINDING: ' "thread_binding"',
 }
-
-_MOST_NODES = 1 << 22
-"""So much of a statement is printed. Where an expression shares its parts, its text may be far larger than itself."""
 
 
 def to_text(node: PrimFunc | IRModule | Stmt | Expr, *, typed: bool = False) -> str:
@@ -110,152 +65,12 @@ def to_text(node: PrimFunc | IRModule | Stmt | Expr, *, typed: bool = False) -> 
             return _Printer(typed=typed).expr(node)
 
 
-class _Printer:
-    """Names that were given so far, and the functions that write each kind of node."""
+class _Printer(ExpressionPrinter):
+    """The lines so far, and the functions that write each kind of statement."""
 
     def __init__(self, *, typed: bool = True) -> None:
-        self._typed = typed
-        self._vars: dict[Var, str] = {}
-        self._buffers: dict[Buffer, str] = {}
-        self._taken: set[str] = set()
-        self._numbers: dict[str, int] = {}
-        self._nodes_left = _MOST_NODES
+        super().__init__(typed=typed)
         self.lines: list[str] = []
-
-    def _unique(self, wanted: str) -> str:
-        name, number = wanted, self._numbers.get(wanted, 0)
-        while name in self._taken:
-            number += 1
-            name = f"{wanted}_{number}"
-        self._numbers[wanted] = number
-        self._taken.add(name)
-        return name
-
-    # Names
-
-    def var(self, var: Var) -> str:
-        """Return the name; where the variable first appears, with its type."""
-        if var in self._vars:
-            return self._vars[var]
-        name = self._vars[var] = self._unique(var.name)
-        if not self._typed:
-            return name
-        if var.pointer is None:
-            return f"{name}: {var.dtype}"
-        scope = "" if var.pointer.scope in ("", "global") else f"{var.pointer.scope} "
-        return f"{name}: Pointer({scope}{var.pointer.element})"
-
-    def buffer(self, buffer: Buffer) -> str:
-        """Return the name; where the buffer first appears, with its definition."""
-        if buffer in self._buffers:
-            return self._buffers[buffer]
-        name = self._buffers[buffer] = self._unique(buffer.name)
-        return f"{name}: {self._definition(buffer)}" if self._typed else name
-
-    def _definition(self, buffer: Buffer) -> str:
-        parts = [
-            self.var(buffer.data),
-            str(buffer.dtype),
-            f"[{self.exprs(buffer.shape)}]",
-            f"[{self.exprs(buffer.strides)}]",
-        ]
-        if not (isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0):
-            parts.append(f"elem_offset={self.expr(buffer.elem_offset)}")
-        if buffer.scope not in ("", "global"):
-            parts.append(f'scope="{buffer.scope}"')
-        if buffer.data_alignment != _DEFAULT_ALIGNMENT:
-            parts.append(f"align={buffer.data_alignment}")
-        if buffer.offset_factor != 1:
-            parts.append(f"offset_factor={buffer.offset_factor}")
-        return f"Buffer({', '.join(parts)})"
-
-    # Expressions
-
-    def exprs(self, items: Iterable[Expr]) -> str:
-        """Return expressions with commas between them."""
-        return ", ".join([self.expr(item) for item in items])
-
-    @deep
-    def expr(self, expr: Expr) -> str:
-        """Return the text of an expression; what is beyond ``_MOST_NODES`` is cut."""
-        if not self._nodes_left:
-            return "..."
-        self._nodes_left -= 1
-        return self._operation(expr)
-
-    def _operation(self, expr: Expr) -> str:
-        match expr:
-            case Var():
-                return self.var(expr)
-            case IntImm():
-                return _integer(expr)
-            case (
-                Add() | Sub() | Mul() | Div() | Mod() | EQ() | NE() | LT() | LE() | GT() | GE() | And() | Or()
-            ):  # fmt: skip
-                return f"({self.expr(expr.a)}{_INFIX[type(expr)]}{self.expr(expr.b)})"
-            case FloorDiv() | FloorMod() | Min() | Max():
-                return f"{_PREFIX[type(expr)]}({self.expr(expr.a)}, {self.expr(expr.b)})"
-            case BufferLoad():
-                return f"{self.buffer(expr.buffer)}[{self.exprs(expr.indices)}]"
-            case Call():
-                return f"@{expr.op}({self.exprs(expr.args)}, dtype={expr.dtype})"
-            case Cast():
-                return f"cast({expr.dtype}, {self.expr(expr.value)})"
-            case StringImm():
-                return _quoted(expr.value)
-            case FloatImm():
-                return f"{expr.value!r}f{expr.dtype.bits}"
-            case _:
-                return self._rare_expr(expr)
-
-    def _rare_expr(self, expr: Not | Select | ProducerLoad | Ramp | Broadcast | Let | Reduce) -> str:
-        match expr:
-            case Not():
-                return f"!{self.expr(expr.a)}"
-            case Select():
-                return f"select({self.exprs((expr.condition, expr.true_value, expr.false_value))})"
-            case ProducerLoad():
-                return f"{expr.producer.name}[{self.exprs(expr.indices)}]"
-            case Ramp():
-                return f"ramp({self.expr(expr.base)}, {self.expr(expr.stride)}, {expr.lanes})"
-            case Broadcast():
-                return f"broadcast({self.expr(expr.value)}, {expr.lanes})"
-            case Let():
-                value = self.expr(expr.value)
-                return f"(let {self.var(expr.var)} = {value} in {self.expr(expr.body)})"
-            case Reduce():
-                return self._reduce(expr)
-            case _:
-                assert_never(expr)
-
-    def _reduce(self, expr: Reduce) -> str:
-        parts = [
-            self._combiner(expr.combiner),
-            f"source=[{self.exprs(expr.source)}]",
-            f"init=[{self.exprs(expr.init)}]",
-            f"axis=[{', '.join(self.axis(axis) for axis in expr.axis)}]",
-            f"where={self.expr(expr.condition)}",
-            f"value_index={expr.value_index}",
-        ]
-        return f"reduce({', '.join(parts)})"
-
-    def _combiner(self, combiner: CommReducer) -> str:
-        lhs, rhs = self.exprs(combiner.lhs), self.exprs(combiner.rhs)
-        result, identity = self.exprs(combiner.result), self.exprs(combiner.identity)
-        return f"comm_reducer(result=[{result}], lhs=[{lhs}], rhs=[{rhs}], identity_element=[{identity}])"
-
-    def axis(self, axis: IterVar) -> str:
-        """Return the text of an iteration variable."""
-        name = self.var(axis.var)
-        domain = "(nullptr)" if axis.dom is None else f"[{self._range(axis.dom)}]"
-        return f'IterVar({name}, {domain}, "{axis.kind}", "{axis.thread_tag}")'
-
-    def _range(self, domain: Range) -> str:
-        low = self.expr(domain.min)
-        return f"{low}:{self.expr(domain.min + domain.extent)}"
-
-    def _ranges(self, bounds: Iterable[Range]) -> str:
-        return ", ".join([self._range(bound) for bound in bounds])
 
     # Statements
 
@@ -267,14 +82,14 @@ class _Printer:
     @deep
     def statement(self, stmt: Stmt, indent: str) -> None:
         """Write the lines of a statement."""
-        self._nodes_left = _MOST_NODES
+        self.begin()
         match stmt:
             case SeqStmt():
                 for item in stmt.stmts:
                     self.statement(item, indent)
             case For():
                 loop = f"{self.var(stmt.loop_var)}, {self.expr(stmt.min)}, {self.expr(stmt.extent)}"
-                bound = f" {_quoted(stmt.thread)}" if stmt.thread else ""
+                bound = f" {quoted(stmt.thread)}" if stmt.thread else ""
                 notes = f" annotations={_annotations(stmt.annotations)}" if stmt.annotations else ""
                 self.lines.append(f"{indent}for ({loop}){_LOOP_KIND[stmt.kind]}{bound}{notes} {{")
                 self.statement(stmt.body, indent + "  ")
@@ -288,7 +103,7 @@ class _Printer:
                 self._branches(stmt, indent)
             case BufferRealize():
                 self.lines.append(
-                    f"{indent}realize({self.buffer(stmt.buffer)}, [{self._ranges(stmt.bounds)}], "
+                    f"{indent}realize({self.buffer(stmt.buffer)}, [{self.ranges(stmt.bounds)}], "
                     f"{self.expr(stmt.condition)} {{"
                 )
                 self.statement(stmt.body, indent + "  ")
@@ -300,7 +115,7 @@ class _Printer:
                 value = self.expr(stmt.value)
                 self._body(f"{indent}let {self.var(stmt.var)} = {value}", "", stmt.body, indent)
             case AssertStmt():
-                header = f"{indent}assert({self.expr(stmt.condition)}, {_quoted(stmt.message.value)})"
+                header = f"{indent}assert({self.expr(stmt.condition)}, {quoted(stmt.message.value)})"
                 self._body(header, "", stmt.body, indent)
             case Block():
                 self._block(stmt, indent)
@@ -309,18 +124,18 @@ class _Printer:
                 self.statement(stmt.body, indent + "  ")
                 self.lines.append(f"{indent}}}")
             case Prefetch():
-                self.lines.append(f"{indent}prefetch {self.buffer(stmt.buffer)}[{self._ranges(stmt.bounds)}]")
+                self.lines.append(f"{indent}prefetch {self.buffer(stmt.buffer)}[{self.ranges(stmt.bounds)}]")
             case ProducerStore():
                 self.lines.append(f"{indent}{stmt.producer.name}[{self.exprs(stmt.indices)}] = {self.expr(stmt.value)}")
             case ProducerRealize():
-                self.lines.append(f"{indent}producer_realize {stmt.producer.name}([{self._ranges(stmt.bounds)}]) {{")
+                self.lines.append(f"{indent}producer_realize {stmt.producer.name}([{self.ranges(stmt.bounds)}]) {{")
                 self.statement(stmt.body, indent + "  ")
                 self.lines.append(f"{indent}}}")
             case _:
                 assert_never(stmt)
 
     def _block(self, block: Block, indent: str) -> None:
-        self.lines.append(f"{indent}block {_quoted(block.name)} {{")
+        self.lines.append(f"{indent}block {quoted(block.name)} {{")
         inner = indent + "  "
         self.lines += [f"{inner}alloc {self.buffer(buffer)}" for buffer in block.alloc_buffers]
         for axis, value in zip(block.iter_vars, block.values, strict=True):
@@ -329,7 +144,7 @@ class _Printer:
             self.lines.append(f"{inner}where {self.expr(block.predicate)}")
         for word, regions in (("reads", block.reads), ("writes", block.writes)):
             if regions is not None:
-                parts = ", ".join(f"{self.buffer(part.buffer)}[{self._ranges(part.region)}]" for part in regions)
+                parts = ", ".join(f"{self.buffer(part.buffer)}[{self.ranges(part.region)}]" for part in regions)
                 self.lines.append(f"{inner}{word} {parts or 'nothing'}")
         if block.annotations:
             self.lines.append(f"{inner}annotations {_annotations(block.annotations)}")
@@ -388,20 +203,20 @@ class _Printer:
         """Return the text of a function."""
         mapped = [(param, func.buffer_map[param]) for param in func.params if param in func.buffer_map]
         for _, buffer in mapped:
-            self._buffers[buffer] = self._unique(buffer.name)
+            self.buffers[buffer] = self.unique(buffer.name)
         params = ", ".join([self.var(param) for param in func.params])
         header = [f"@{func.name} = primfn({params}) -> ()"]
         if func.attrs:
             attrs = ", ".join(f'"{k}": {_attr_value(v)}' for k, v in sorted(func.attrs.items()))
             header.append(f"  attr = {{{attrs}}}")
         if mapped:
-            shown = [f"{self._buffers[buffer]}: {self._definition(buffer)}" for _, buffer in mapped]
+            shown = [f"{self.buffers[buffer]}: {self.definition(buffer)}" for _, buffer in mapped]
             header.append(f"  buffers = {{{(',' + chr(10) + ' ' * 13).join(shown)}}}")
-            pairs = ", ".join(f"{self._vars[param]}: {self._buffers[buffer]}" for param, buffer in mapped)
+            pairs = ", ".join(f"{self.vars[param]}: {self.buffers[buffer]}" for param, buffer in mapped)
             header.append(f"  buffer_map = {{{pairs}}}")
         declared = [(param, func.declared[param]) for param in func.params if param in func.declared]
         if declared:
-            pairs = ", ".join(f"{self._vars[param]}: {self.buffer(buffer)}" for param, buffer in declared)
+            pairs = ", ".join(f"{self.vars[param]}: {self.buffer(buffer)}" for param, buffer in declared)
             header.append(f"  preflattened_buffer_map = {{{pairs}}}")
         header[-1] += " {"
         self.lines += header
@@ -410,29 +225,16 @@ class _Printer:
         return "\n".join(self.lines) + "\n"
 
 
-def _integer(value: IntImm) -> str:
-    if value.dtype == INT32:
-        return str(value.value)
-    if value.dtype == BOOL:
-        return "True" if value.value else "False"
-    return f"{value.value}{'u' if value.dtype.kind is Kind.UINT else 'i'}{value.dtype.bits}"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
-
-
 def _annotations(notes: Mapping[str, Annotation]) -> str:
-    return f"{{{', '.join(f'{_quoted(key)}: {_annotation(value)}' for key, value in notes.items())}}}"
+    return f"{{{', '.join(f'{quoted(key)}: {_annotation(value)}' for key, value in notes.items())}}}"
 
 
 @deep
 def _annotation(value: Annotation) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_annotation, value))}]"
-    return _quoted(value) if isinstance(value, str) else repr(value)
+    return quoted(value) if isinstance(value, str) else repr(value)
 
 
 def _attr_value(value: str | int | bool) -> str:
-    return _quoted(value) if isinstance(value, str) else str(value)
+    return quoted(value) if isinstance(value, str) else str(value)

@@ -122,5 +122,5 @@ def test_what_an_expression_shares_is_looked_at_once() -> None:
 
 
 def test_the_text_of_what_shares_its_parts_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vta.tir.printer._MOST_NODES", 8)
+    monkeypatch.setattr("vta.tir.expression_printer.MOST_NODES", 8)
     assert to_text(shared(3)) == "(((A[x] + A[x]) + (... + ...)) + ...)"
