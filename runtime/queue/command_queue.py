@@ -21,13 +21,14 @@ from runtime.devices.device import Device
 from runtime.memory.device_memory import PAGE_BYTES, Allocation, DeviceMemory
 from runtime.observe.graph_node import current_node
 from runtime.queue.debug_flag import DebugFlag
+from runtime.queue.ends.finer_ends import finer_ends
 from runtime.queue.instruction_queue import DramSpan, Entry, InstructionQueue, known_module
 from runtime.queue.kernel_lowering import KernelStep, UopBlock, lower_kernel
 from runtime.queue.launch import build_launch, dram_base
 from runtime.queue.launcher import AREA_BYTES, Launcher
 from runtime.queue.serial import serialise
 from runtime.queue.token_carry import TokenCarry
-from runtime.queue.token_plan import plan_tokens
+from runtime.queue.token_plan import passes_through_dram, plan_tokens
 from runtime.queue.transfer import Piece, TileCopy, TransferLimits, known_memory, split_load, split_store
 from runtime.queue.uop_cache import UopCache
 from runtime.queue.uop_kernel import KernelError, KernelMode, KernelOperation, KernelRecorder, UopKernel
@@ -321,9 +322,10 @@ class CommandQueue:
         queue.pop(Module.LOAD, Module.COMPUTE, origin)
         queue.commit_pops(Module.COMPUTE, origin)
         queue.append(Finish(), origin)
+        entries, uops = self._ordered(self._carry.complete(queue.take_entries()))
         launch = build_launch(
-            self._ordered(self._carry.complete(queue.take_entries())),
-            uops=self._cache.image,
+            entries,
+            uops=uops,
             resident=self._cache.resident,
             addresses=self.launcher.addresses,
             config=self.config,
@@ -331,13 +333,18 @@ class CommandQueue:
         self._cache.clear()
         self.launcher.submit(launch)
 
-    def _ordered(self, entries: list[Entry]) -> list[Entry]:
-        """Return the entries with the tokens that the modes ask for."""
+    def _ordered(self, entries: list[Entry]) -> tuple[list[Entry], Sequence[int]]:
+        """Return the entries with the tokens that the modes ask for, and the micro-ops that they run."""
+        uops: Sequence[int] = self._cache.image
         if self._serial:
-            return serialise(entries)
+            return serialise(entries), uops
+        if self.plans_tokens and passes_through_dram(entries):
+            return serialise(entries), uops
         if self.plans_tokens:
-            return plan_tokens(entries, self._cache.image, self.launcher.addresses, self.config)
-        return entries
+            addresses, config = self.launcher.addresses, self.config
+            entries, uops = finer_ends(entries, uops, addresses, config, uop_limit=self._uop_limit)
+            return plan_tokens(entries, uops, addresses, config), uops
+        return entries, uops
 
     def _origin_of(self, call: str) -> Origin:
         """Return the origin of what ``call`` appends."""

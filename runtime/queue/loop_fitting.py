@@ -32,6 +32,7 @@ __all__ = [
     "fit_loops",
     "fits_one_instruction",
     "loop_limits",
+    "order_cannot_matter",
     "visits_each_once",
 ]
 
@@ -125,7 +126,7 @@ def fit_loops(nest: Nest, limits: LoopLimits, indices: Indices, *, is_sum: bool)
     """
     if fits_one_instruction(nest, limits):
         return (nest,)
-    free = is_sum or _order_cannot_matter(nest, indices)
+    free = is_sum or order_cannot_matter(nest, indices)
     parts: list[Nest] = []
     for part in _split_long_loops(nest, limits.extent, free=free):
         merged = Nest(_merge_loops(part.loops, limits.extent, free=free), part.uops)
@@ -141,7 +142,7 @@ def _all_indices(nest: Nest, name: str) -> npt.NDArray[np.int64]:
     return values
 
 
-def _order_cannot_matter(nest: Nest, indices: Indices) -> bool:
+def order_cannot_matter(nest: Nest, indices: Indices) -> bool:
     """Whether every iteration writes an accumulator of its own, and reads no other one that is written."""
     if not visits_each_once(nest):
         return False

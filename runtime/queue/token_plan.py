@@ -25,7 +25,7 @@ from runtime.queue.instruction_queue import Entry, Token
 from runtime.queue.launch import LaunchAddresses
 from runtime.queue.serial import serialise
 
-__all__ = ["plan_tokens"]
+__all__ = ["passes_through_dram", "plan_tokens"]
 
 Range = tuple[int, int]
 """First element, and the one after the last."""
@@ -50,7 +50,7 @@ def plan_tokens(
         for entry in entries
         if not entry.instruction.is_nop
     ]
-    if _passes_through_dram(work):
+    if passes_through_dram(work):
         return serialise(work)
     image = np.array(uops, np.uint32)
     planner = _Planner(work, image, addresses.uops // config.uop_elem_bytes, config)
@@ -59,8 +59,8 @@ def plan_tokens(
     return work
 
 
-def _passes_through_dram(entries: Sequence[Entry]) -> bool:
-    """Whether bytes of a buffer are loaded and stored."""
+def passes_through_dram(entries: Sequence[Entry]) -> bool:
+    """Whether bytes of a buffer are loaded and stored, so that tokens alone do not order the entries."""
     loads: dict[Allocation, list[Range]] = {}
     stores: dict[Allocation, list[Range]] = {}
     for entry in entries:

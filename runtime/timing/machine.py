@@ -9,7 +9,7 @@ Tests: tests/runtime/timing/test_machine.py, tests/runtime/timing/test_delays.py
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
@@ -86,26 +86,34 @@ class _Bus:
         self.latency = latency + _ADDRESS
         self._most = hardware.read_beats
         self.free = 0
+        self.fetch_until: Callable[[int], None] = lambda _: None
+        """Asks for the instructions that are fetched until some time, between the beats of what is read."""
         self._reader = NOTHING
+        self._fetched = 0
 
     def urgent(self, asked: int, beats: int) -> int:
         """Return when the last of a few beats has come that were asked for before all others."""
         first = asked + self.latency
         begin = max(first, min(self.free, first + 8))
         self.free = max(self.free, first) + beats
+        self._fetched += beats
         return begin + beats
 
     def read(self, reader: int, asked: int, cycles: int, bursts: int) -> int:
         """Return when the last beat has come of a transfer that was asked for from ``asked`` on."""
         first = asked + self.latency
-        backlog = self.free - first
+        length, backlog = self._length(cycles, bursts), self.free - first
+        fetched, more = self._fetched, NOTHING
+        while more != self._fetched:  # each burst of instructions makes it longer, so that more may come
+            more = self._fetched
+            self.fetch_until(asked + max(backlog, 0) + length + more - fetched)
+        between = self._fetched - fetched
         if backlog <= 0:
             self._reader = reader
-            self.free = first + self._length(cycles, bursts)
+            self.free = first + length + between
             return self.free
-        length = self._length(cycles, bursts)
         if self._reader != reader:  # they take turns
-            end = first + min(backlog, length) + length
+            end = first + min(backlog, length) + length + between
             self.free += length
             self._reader = reader if end >= self.free else self._reader
             return end
@@ -118,15 +126,17 @@ class _Bus:
 
 
 class _Fetch:
-    """Instructions on their way from memory to the queues of their modules."""
+    """Instructions on their way from memory to the queues of their modules, ``count`` of them."""
 
-    def __init__(self, bus: _Bus, hardware: HardwareConfig) -> None:
+    def __init__(self, bus: _Bus, hardware: HardwareConfig, count: int) -> None:
         depth = hardware.fetch_buffer_depth * _INSTRUCTION_BYTES // hardware.beat_bytes
         self._burst = max(1, min(hardware.burst_beats, depth // _BURSTS))
         self._group = max(1, self._burst * hardware.beat_bytes // _INSTRUCTION_BYTES)
         self._ahead = max(1, hardware.fetch_buffer_depth - self._group)
+        self._count = count
         self._bus = bus
-        self._arrived = 0
+        bus.fetch_until = self._ask_until
+        self._arrived: list[int] = []
         self._asked = 0
         self.dispatched: list[int] = []
 
@@ -137,17 +147,37 @@ class _Fetch:
     def dispatch(self, room: int) -> None:
         """Hand on the next instruction, whose queue has room for it from ``room`` on."""
         place, times = len(self.dispatched), self.dispatched
-        if place % self._group == 0:
-            asked = self._asked + 1
-            if place >= self._ahead:
-                asked = max(asked, times[place - self._ahead] + 1)
-            if place < self._group * _BURSTS:  # one more burst may be on its way for each that has come
-                asked = max(asked, self._arrived if place == self._group else asked)
-            self._asked = asked
-            self._arrived = self._bus.urgent(asked, self._burst)
+        if place // self._group == len(self._arrived):
+            asked = self._asks()
+            assert asked is not None, "what was dispatched long ago is known"
+            self._ask(asked)
         offset = place % self._group
-        come = self._arrived - (self._group - 1 - offset) * max(1, self._burst // self._group)
+        arrived = self._arrived[place // self._group]
+        come = arrived - (self._group - 1 - offset) * max(1, self._burst // self._group)
         times.append(max(come + _FETCHED, (times[-1] if times else 0) + 1, room))
+
+    def _ask_until(self, time: int) -> None:
+        """Ask for the bursts that are asked for before ``time``, as far as that is known."""
+        while len(self._arrived) * self._group < self._count:
+            asked = self._asks()
+            if asked is None or asked >= time:
+                return
+            self._ask(asked)
+
+    def _asks(self) -> int | None:
+        """Return when the next burst is asked for; None if that is not known yet."""
+        number = len(self._arrived)
+        place, asked = number * self._group, self._asked + 1
+        if place >= self._ahead:
+            if place - self._ahead >= len(self.dispatched):
+                return None
+            asked = max(asked, self.dispatched[place - self._ahead] + 1)
+        # One more burst may be on its way for each that has come.
+        return max(asked, self._arrived[0]) if number == 1 else asked
+
+    def _ask(self, asked: int) -> None:
+        self._asked = asked
+        self._arrived.append(self._bus.urgent(asked, self._burst))
 
 
 class _LoadModule:
@@ -342,7 +372,7 @@ class _Machine:
     def __init__(self, tasks: Sequence[Task], hardware: HardwareConfig, latency: int, block_in: int) -> None:
         self._tasks, self._depth = tasks, hardware.inst_queue_depth
         bus = _Bus(latency, hardware)
-        self._fetch = _Fetch(bus, hardware)
+        self._fetch = _Fetch(bus, hardware, len(tasks))
         self._load, self._compute = _LoadModule(bus, hardware), _ComputeModule(bus, block_in)
         self._store = _StoreModule(latency, hardware)
         count = len(tasks)

@@ -22,6 +22,7 @@ from vta.topi.tiling import (
     Price,
     TilingError,
     Work,
+    comes_in_steps,
     copies_in_turn,
     divisors,
     even_parts,
@@ -247,12 +248,18 @@ def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
     load = (0 if tiles.resident is Resident.DATA else data) + (0 if tiles.resident is Resident.KERNEL else weights)
     whole = {Resident.NONE: 0, Resident.DATA: data, Resident.KERNEL: weights * steps}[tiles.resident]
     per_kind = {Resident.NONE: 1, Resident.DATA: counts[0] * counts[2] * counts[3], Resident.KERNEL: counts[1]}
+    # What stays on the chip lies together for the blocks of input channels of a step, and the rows of the kernel.
+    neighbours = tiles.tile_ci * rows * shape.row_steps * wgt_bytes
+    if tiles.resident is Resident.DATA:
+        neighbours = tiles.tile_ci * seen * inp_bytes if gap[1] == 1 and rows == shape.window.kernel[0] else 0
     return Work(
         tiles=prod(counts),
         steps=steps,
         tile_copies=tiles.rotate_tiles,
         step_copies=tiles.rotate_steps,
         load=load,
+        weights=0 if tiles.resident is Resident.KERNEL else weights,
+        blocks=tiles.tile_co,
         load_instructions=1 + (0 if tiles.resident is Resident.DATA else data_instructions),
         gemm=places * tiles.tile_ci * rows * shape.row_steps,
         alu=places * shape.stages,
@@ -261,6 +268,8 @@ def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
         accumulators=places,
         resident_load=whole,
         resident_loads=per_kind[tiles.resident],
+        resident_instructions=data_instructions if tiles.resident is Resident.DATA else 1,
+        resident_steps=comes_in_steps(steps, neighbours),
         kernels=tiles.rotate_tiles * tiles.rotate_steps,
         uops=_kernel(shape, tiles),
         stages=shape.stages,

@@ -28,6 +28,7 @@ from vta.topi.tiling import (
     TilingError,
     Work,
     cheapest,
+    comes_in_steps,
     copies_in_turn,
     divisors,
     even_parts,
@@ -253,6 +254,7 @@ class Product:
         load = {Resident.NONE: data + weights, Resident.DATA: weights, Resident.KERNEL: data}
         whole = {Resident.NONE: 0, Resident.DATA: data * steps, Resident.KERNEL: weights * steps}
         times = {Resident.NONE: 0, Resident.DATA: down, Resident.KERNEL: (self.groups or 1) * across}
+        element = config.inp_elem_bytes if tiles.resident is Resident.DATA else config.wgt_elem_bytes
         needs = self._needs
         return Work(
             tiles=down * across,
@@ -260,6 +262,7 @@ class Product:
             tile_copies=tiles.rotate_tiles,
             step_copies=tiles.rotate_steps,
             load=load[tiles.resident],
+            weights=0 if tiles.resident is Resident.KERNEL else weights,
             load_instructions=2 if tiles.resident is Resident.NONE else 1,
             gemm=outputs * tiles.inner,
             alu=outputs * needs.operations,
@@ -271,6 +274,7 @@ class Product:
             accumulators=outputs,
             resident_load=whole[tiles.resident],
             resident_loads=times[tiles.resident],
+            resident_steps=comes_in_steps(steps, tiles.inner * element),
             uops=self._kernel(tiles),
             stages=needs.operations,
             store_instructions=tiles.rows if self.columns % tiles.columns else 1,

@@ -11,9 +11,13 @@ from math import ceil
 from typing import Self
 
 from isa.machine.hardware_config import HardwareConfig
+from runtime.queue.ends.arriving import LEAST_PART_BYTES
 from runtime.timing import alu_loss
 
-__all__ = ["Bus", "Price", "Work", "cycles", "least_cycles", "loading", "turned_cycles"]
+__all__ = [
+    "Bus", "Price", "Work", "comes_in_steps", "cycles", "first_parts", "last_parts", "last_steps", "least_cycles",
+    "loading", "loading_resident", "turned_cycles",
+]  # fmt: skip
 
 _RESET_LANES = 3
 """Accumulators that are cleared in a cycle, on the average: four, if neither GEMM nor ALU needs the bank."""
@@ -30,6 +34,9 @@ _GEMM_SHARED = 1.001
 
 _LOAD_JOBS = 4
 """What the hardware has unless it is told otherwise."""
+
+_FIRST_PARTS, _LAST_PARTS, _LEAST_PART = 4, 8, 16
+"""Parts at the ends of a launch, and the accumulators of one, at least."""
 
 _PER_TILE = 30
 """Cycles of a tile that nothing hides."""
@@ -86,9 +93,11 @@ class Price:
 class Work:
     """What a schedule does: ``tiles`` of the output, each with products in ``steps``, an epilogue and a store.
 
-    Per step: ``load`` beats read in ``load_instructions``, and ``gemm`` operations. Per tile: ``alu`` operations,
-    ``epilogue_load`` beats read, ``store`` beats written by ``store_instructions``, ``accumulators``.
-    ``resident_load`` beats are read ``resident_loads`` times, and what they bring is used by the tiles in between.
+    Per step: ``load`` beats read in ``load_instructions``, ``weights`` of them for ``blocks`` of output channels one
+    after the other, and ``gemm`` operations. Per tile: ``alu`` operations, ``epilogue_load`` beats read, ``store``
+    beats written by ``store_instructions``, ``accumulators``.
+    ``resident_load`` beats are read ``resident_loads`` times by ``resident_instructions``, and what they bring is used
+    by the tiles in between; each of the first ``resident_steps`` of these brings its own part.
     ``kernels`` of ``uops`` micro-ops each are loaded once. Products go through ``run`` neighbouring accumulators one
     after the other (0: unknown).
     """
@@ -104,8 +113,12 @@ class Work:
     epilogue_load: int
     store: int
     accumulators: int
+    weights: int = 0
+    blocks: int = 1
     resident_load: int = 0
     resident_loads: int = 0
+    resident_instructions: int = 1
+    resident_steps: int = 1
     kernels: int = 1
     uops: int = 1
     stages: int = 1
@@ -117,6 +130,34 @@ class Work:
         return replace(self, tile_copies=tile_copies, step_copies=step_copies, kernels=tile_copies * step_copies)
 
 
+def comes_in_steps(steps: int, neighbours: int) -> int:
+    """Return in how many steps what stays on the chip comes, of which ``neighbours`` bytes lie together for a step.
+
+    The runtime cuts a load (``runtime.queue.ends.late_loads``) where that leaves parts that are long enough.
+    """
+    return steps if neighbours >= LEAST_PART_BYTES else 1
+
+
+def first_parts(work: Work) -> int:
+    """Return the parts in which the first steps are done (``runtime.queue.ends``); without copies nothing is cut."""
+    return _parts(work.accumulators, work.tile_copies, work.step_copies, _FIRST_PARTS)
+
+
+def last_parts(work: Work) -> int:
+    """Return the parts in which the end of the last tile is done."""
+    return _parts(work.accumulators, work.tile_copies, work.step_copies, _LAST_PARTS)
+
+
+def _parts(accumulators: int, tile_copies: int, step_copies: int, most: int) -> int:
+    return max(1, min(most, accumulators // _LEAST_PART)) if max(tile_copies, step_copies) > 1 else 1
+
+
+def last_steps(work: Work) -> int:
+    """Return the steps of the last tile that are done part by part: as long as its operations, if memory is there."""
+    there = min(work.steps, max(1, work.step_copies))
+    return next((steps for steps in range(1, there) if steps * work.gemm >= work.alu), there)
+
+
 def cycles(work: Work, bus: Bus) -> int:
     """Return the cycles of a launch that does ``work``."""
     return _cycles(work, bus, work.tile_copies, work.step_copies, work.kernels)
@@ -126,7 +167,7 @@ def least_cycles(work: Work, bus: Bus) -> int:
     """Return what ``turned_cycles`` is not below, whatever the copies are."""
     load = loading(work, bus) + _INSTRUCTION if work.load else 0
     pace = max(work.steps * max(work.gemm, load), work.alu, work.store)
-    return work.tiles * pace + work.resident_load + work.uops // 2
+    return work.tiles * pace + work.resident_load // _FIRST_PARTS + work.uops // 2
 
 
 def turned_cycles(work: Work, bus: Bus, tile_copies: int, step_copies: int) -> int:
@@ -135,11 +176,25 @@ def turned_cycles(work: Work, bus: Bus, tile_copies: int, step_copies: int) -> i
 
 
 def loading(work: Work, bus: Bus) -> int:
-    """Return the cycles of a step's loads: of their beats, and no more instructions at a time than may be begun."""
-    count = work.load_instructions
+    """Return the cycles of a step's loads: of their beats, and no more instructions at a time than may be begun.
+
+    Weights are one instruction, and the data the others.
+    """
+    weights = _loading(work.weights, 1, bus) if work.weights else 0
+    return _loading(work.load - work.weights, work.load_instructions - (work.weights > 0), bus) + weights
+
+
+def loading_resident(work: Work, bus: Bus) -> int:
+    """Return the same of what stays on the chip for some tiles."""
+    return _loading(work.resident_load, work.resident_instructions, bus) if work.resident_load else 0
+
+
+def _loading(beats: int, count: int, bus: Bus) -> int:
+    if not beats:
+        return 0
     words = ceil(count * _INSTRUCTION_BYTES / bus.beat_bytes)
-    each = bus.latency + work.load // max(1, count) + 3
-    return max(work.load + words, count * each // bus.load_jobs - bus.latency)
+    each = bus.latency + beats // max(1, count) + 3
+    return max(beats + words, count * each // bus.load_jobs)
 
 
 def _cycles(work: Work, bus: Bus, tile_copies: int, step_copies: int, kernels: int) -> int:
@@ -162,11 +217,17 @@ def _cycles(work: Work, bus: Bus, tile_copies: int, step_copies: int, kernels: i
             read,
             store,
         )
-    startup = work.uops // 2 + bus.latency * 2 + load + work.resident_load
-    switches = max(0, work.resident_loads - 1) * (work.resident_load + bus.latency)
-    tail = (alu + store) if tile_copies > 1 else 0
+    first, last = (_parts(work.accumulators, tile_copies, step_copies, most) for most in (_FIRST_PARTS, _LAST_PARTS))
+    resident = loading_resident(work, bus)
+    startup = work.uops // 2 + bus.latency * 2 + (load + resident) // first
+    idle = max(0.0, pace - read) * 2 * (work.resident_steps - 1) / work.resident_steps
+    switches = max(0, work.resident_loads - 1) * (max(0.0, resident - idle) + bus.latency)
+    # At the end, the operations run beside the last sums and the stores beside the operations, but for one part.
+    hidden = (min(alu, products) + min(store, alu)) * (1 - 1 / last)
+    tail = (alu + store if tile_copies > 1 else 0) - hidden
     uops = (kernels - 1) * work.uops / 2 * (1 if read * 1.1 > pace else 0)
-    return round(startup + work.tiles * pace + switches + tail + uops)
+    moved = work.tiles * read + work.resident_loads * work.resident_load
+    return round(max(startup + work.tiles * pace + switches + tail + uops, moved + (alu + store) / last))
 
 
 def _products(work: Work, load: int, bus: Bus, tile_copies: int, step_copies: int) -> float:
