@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vta.arith.simplify import Analyzer
 from vta.tir.blocks import Access, block_reads, block_writes
 from vta.tir.buffer import Buffer
 from vta.tir.expr import IterKind, IterVar, Var
@@ -17,8 +18,18 @@ from vta.tir.stmt import Block, Stmt
 from vta.tir.traverse import walk
 
 __all__ = [
-    "blocks_of", "buffer_at", "holds", "is_reduction", "only_output", "plain_axes", "readers",
-    "require_elements",    "require_no_later_writer", "require_temporary", "writers",
+    "blocks_of",
+    "buffer_at",
+    "holds",
+    "is_reduction",
+    "only_output",
+    "plain_axes",
+    "readers",
+    "require_elements",
+    "require_no_later_writer",
+    "require_no_pads",
+    "require_temporary",
+    "writers",
 ]  # fmt: skip
 
 
@@ -80,6 +91,17 @@ def require_elements(block: Block, buffer: Buffer, primitive: str) -> None:
         raise BlockScheduleError(
             f"{primitive}: block {block.name!r} gets a part of {buffer.name!r} as memory, not element by element"
         )
+
+
+def require_no_pads(block: Block, axes: Sequence[IterVar], buffer: Buffer, primitive: str) -> None:
+    """Refuse a block that goes over more places than ``buffer``, which it reads at ``axes``, has: one that pads."""
+    for axis, size in zip(axes, buffer.shape, strict=True):
+        assert axis.dom is not None
+        if not Analyzer().can_prove(axis.dom.min + axis.dom.extent <= size):
+            raise BlockScheduleError(
+                f"{primitive}: block {block.name!r} goes over {axis.dom.extent} places of axis {axis.name!r}, more "
+                f"than the {size} that {buffer.name!r} has"
+            )
 
 
 def plain_axes(block: Block, access: Access) -> list[IterVar] | None:

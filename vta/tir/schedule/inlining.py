@@ -21,6 +21,7 @@ from vta.tir.schedule.flow import (
     readers,
     require_elements,
     require_no_later_writer,
+    require_no_pads,
     require_temporary,
     writers,
 )
@@ -102,13 +103,7 @@ def reverse_inlined(func: PrimFunc, name: str) -> PrimFunc:
         raise BlockScheduleError(
             f"{primitive}: block {name!r} must read {buffer.name!r} at one place, at all its axes, each once"
         )
-    for axis, size in zip(axes, buffer.shape, strict=True):
-        assert axis.dom is not None
-        if not analyzer_for([]).can_prove(axis.dom.min + axis.dom.extent <= size):
-            raise BlockScheduleError(
-                f"{primitive}: block {name!r} goes over {axis.dom.extent} places of axis {axis.name!r}, more than the "
-                f"{size} that {buffer.name!r} has"
-            )
+    require_no_pads(block, axes, buffer, primitive)
     values = {axis.var: index for axis, index in zip(axes, produced.indices, strict=True)}
 
     def redirect(expr: Expr) -> Expr:

@@ -24,6 +24,7 @@ from vta.tir.schedule.flow import (
     plain_axes,
     readers,
     require_no_later_writer,
+    require_no_pads,
     require_temporary,
     writers,
 )
@@ -167,7 +168,9 @@ def reverse_compute_at(func: PrimFunc, name: str, var: Var) -> PrimFunc:
     ranges: dict[IterVar, Range] = {}
     for read in made:
         written = _written(loop, read.buffer, analyzer)
-        for axis, found in zip(_read_axes(block, read, primitive), written, strict=True):
+        axes = _read_axes(block, read, primitive)
+        require_no_pads(block, axes, read.buffer, primitive)
+        for axis, found in zip(axes, written, strict=True):
             _settle(ranges, axis, found, block, analyzer)
     nest = _nest(block, ranges, analyzer, _outer_conditions(loop, list(producers), block, analyzer))
     func = without_statement(func, block)

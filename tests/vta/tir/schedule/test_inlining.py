@@ -87,3 +87,7 @@ def test_a_consumer_that_pads_is_no_part_of_its_producer() -> None:
         "reverse_compute_inline: block 'Q' goes over 14 places of axis 'v_i', more than the 12 that 'P' has",
         lambda: sch.reverse_compute_inline("Q"),
     )
+    refused(
+        "reverse_compute_at: block 'Q' goes over 14 places of axis 'v_i', more than the 12 that 'P' has",
+        lambda: sch.reverse_compute_at("Q", sch.get_loops("P")[0]),
+    )
