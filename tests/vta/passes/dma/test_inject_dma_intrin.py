@@ -8,12 +8,13 @@ from isa.origin import Origin
 from tests.support.compiler.tir_build import buffer, host_load, loop, outline, pragma, store, when
 from tests.support.configs import CONFIGS
 from tests.support.hw.dma_copies import ACC, DRAM, INP, OUT, WIDE, around, calls, lowered, nest
+from tests.support.isa.alu_model import evaluate
 from vta import te, topi
 from vta.tir import ops
 from vta.tir.dtype import INT8, INT32
 from vta.tir.expr import IntImm, Var
 from vta.tir.scopes import WGT_SCOPE
-from vta.tir.stmt import LetStmt
+from vta.tir.stmt import IfThenElse, LetStmt
 from vta.tir.traverse import walk
 
 ZERO = IntImm(0, INT8)
@@ -274,3 +275,7 @@ def test_padding_of_a_loop_of_the_host_moves_what_is_read_behind_it() -> None:
         "VTALoadBuffer2D A ((k*128) - 128) 3 2 4 1 1 1 1 A_buf[(k*320):320] 2",
         "VTALoadBuffer2D A 0 0 0 4 5 4 0 0 A_buf[(k*320):320] 2",
     ]
+    [condition] = [node.condition for node in walk(lowered(body)) if isinstance(node, IfThenElse)]
+    [k_of_host] = {node for node in walk(condition) if isinstance(node, Var)}
+    held = [number for number in range(4) if evaluate(condition, {k_of_host: number})]
+    assert held == [1, 2]
