@@ -107,7 +107,8 @@ class _Bus:
         while more != self._fetched:  # each burst of instructions makes it longer, so that more may come
             more = self._fetched
             self.fetch_until(asked + max(backlog, 0) + length + more - fetched)
-        between = self._fetched - fetched
+        # Those that came while nothing was read delay nobody.
+        between = max(0, min(self._fetched - fetched, self.free - first - max(backlog, 0)))
         if backlog <= 0:
             self._reader = reader
             self.free = first + length + between
