@@ -93,7 +93,8 @@ def design_target() -> CodeTarget:
     """Return what designs are compiled for: this processor, without AVX-512.
 
     LLVM packs flags into vectors, which AVX-512 has registers for, and may then take a flag out of the wrong one of two
-    (LLVM 22): a partition that a flag should have woken slept, and a core that had finished ran on for ever.
+    (LLVM 22): a partition that a flag should have woken slept, and a core that had finished ran on for ever. It takes
+    integers of more than 64 bits, which designs have and programs of the host do not.
     """
     return CodeTarget(features=feature_text(without_avx512(host_features())))
 
