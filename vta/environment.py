@@ -236,9 +236,10 @@ class Environment:
         """Use this session, such as one on a board, before the environment has made one of its own."""
         session.require_config(self.config, "the environment")
         with _MAKING_SESSIONS:
-            if "_session" in vars(self):
+            own: Session | None = vars(self).get("_session")
+            if own is not None:
                 raise EnvironmentTargetError(
-                    f"this environment runs on device {self.session.device.name!r} already; use a new one for "
+                    f"this environment runs on device {own.device.name!r} already; use a new one for "
                     f"{session.device.name!r}"
                 )
             vars(self)["_session"] = session
