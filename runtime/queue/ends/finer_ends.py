@@ -102,6 +102,8 @@ class _Launch:
     def _replace(self, begin: int, end: int, turns: Turns) -> None:
         """Put ``turns`` in the place of some entries, if there is room for its micro-ops."""
         words = turns.words
+        if not words:  # instructions without work, of which parts are as long as they are
+            return
         place = self._room(begin, end, len(words))
         if place is None or len(self.image) + len(words) > self.limit:
             return

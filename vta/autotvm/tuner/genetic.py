@@ -17,7 +17,7 @@ __all__ = ["GATuner"]
 _ATTEMPTS = 200
 """Children that are made until one is valid and new; after so many, a random choice takes its place."""
 
-_PREFERENCE = 8
+_PREFERENCE = 6
 """How likely a choice becomes a parent: its speed to this power. Most choices differ by a few parts in a hundred."""
 
 
