@@ -91,9 +91,23 @@ def target_machine(target: CodeTarget) -> Any:
     cpu, features = target.cpu, target.features
     if cpu == "native":
         cpu, features = host_cpu(), features or feature_text(host_features())
+    if _is_x86(target.triple or host_triple()):
+        features = f"{_WIDE},{features}" if features else _WIDE
     return made_for.create_target_machine(
         cpu="" if cpu == "generic" else cpu, features=features, opt=target.level, reloc="pic", codemodel="default"
     )
+
+
+_WIDE = "-prefer-256-bit"
+"""Loops that LLVM makes vectors of get as wide ones as the processor has, as those that schedules ask for.
+
+LLVM halves them for processors whose clock was thought to suffer; it stands first, so features of a target overrule it.
+"""
+
+
+def _is_x86(triple: str) -> bool:
+    """Return whether a triple is that of an x86 processor, of 32 or 64 bits."""
+    return re.match(r"(x86_64|amd64|i[3-6]86)-", triple) is not None
 
 
 _PROBE = """

@@ -30,6 +30,11 @@ _TO_WHOLE, _TO_WHOLE_BITS = 12582912.0, 0x4B400000
 """1.5 * 2**23: a float this large has no fraction, and its low bits count."""
 
 _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+_EXP_OF_TWICE = (
+    8.8598806103e-2, 2.6797540262e-1, 6.6668811433e-1, 1.3333144312, 1.9999997670, 2.0000000647, 1.0,
+)  # fmt: skip
+"""exp(2 r) for ``|r| <= ln 2 / 4``, within 2e-9."""
+
 _LOG = (
     7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
     2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
@@ -85,6 +90,13 @@ class _Arithmetic:
             x = self.builder.fmul(x, x)
         return terms[0]
 
+    def chain(self, x: Value, coefficients: Sequence[float]) -> Value:
+        """Return the polynomial by Horner's rule, with the fewest operations; each waits for the one before."""
+        value = self.number(coefficients[0])
+        for coefficient in coefficients[1:]:
+            value = self.product_and(value, x, self.number(coefficient))
+        return value
+
 
 def emit_exp(builder: ir.IRBuilder, dtype: DType, x: Value, *, contracts: bool) -> Value:
     """Return ``exp(x)``: ``x = n ln 2 + r`` with ``|r| <= ln 2 / 2``, so it is ``2**n exp(r)``."""
@@ -102,11 +114,16 @@ def emit_exp(builder: ir.IRBuilder, dtype: DType, x: Value, *, contracts: bool) 
 def _power(of: _Arithmetic, x: Value) -> tuple[Value, Value]:
     """Return n, as an integer, and ``exp(r)``."""
     builder = of.builder
-    shifted = of.scaled_and(x, log2(e), of.number(_TO_WHOLE))
-    n = of.plus(shifted, -_TO_WHOLE)
-    rest = of.scaled_and(n, -_LN2_LOW, of.scaled_and(n, -_LN2_HIGH, x))
+    shifted, rest = _reduced(of, x)
     power = of.product_and(of.polynomial(rest, _EXP), builder.fmul(rest, rest), of.plus(rest, 1.0))
     return builder.sub(of.bits(shifted), of.whole(_TO_WHOLE_BITS)), power
+
+
+def _reduced(of: _Arithmetic, x: Value, halves: int = 1) -> tuple[Value, Value]:
+    """Return n, in the low bits of a float, and ``x - n ln 2 / halves``."""
+    shifted = of.scaled_and(x, halves * log2(e), of.number(_TO_WHOLE))
+    n = of.plus(shifted, -_TO_WHOLE)
+    return shifted, of.scaled_and(n, -_LN2_LOW / halves, of.scaled_and(n, -_LN2_HIGH / halves, x))
 
 
 def emit_log(builder: ir.IRBuilder, dtype: DType, x: Value, *, contracts: bool) -> Value:
@@ -132,15 +149,18 @@ def emit_log(builder: ir.IRBuilder, dtype: DType, x: Value, *, contracts: bool) 
 
 
 def emit_tanh(builder: ir.IRBuilder, dtype: DType, x: Value, *, contracts: bool) -> Value:
-    """Return ``tanh(x)``: a polynomial near 0, ``1 - 2 / (exp(2 |x|) + 1)`` with the sign of ``x`` elsewhere."""
+    """Return ``tanh(x)``: a polynomial near 0, ``1 - 2 / (exp(2 |x|) + 1)`` with the sign of ``x`` elsewhere.
+
+    Both are computed for all numbers, so the fewest operations count: one polynomial runs while the other waits.
+    """
     of = _Arithmetic(builder, dtype, contracts=contracts)
     size = float_intrinsic(builder, "llvm.fabs", dtype, [x])
     square = builder.fmul(x, x)
-    near = of.product_and(builder.fmul(of.polynomial(square, _TANH), square), x, x)
+    near = of.product_and(builder.fmul(of.chain(square, _TANH), square), x, x)
     limited = builder.select(of.below(size, _TANH_ONE_FROM), size, of.number(_TANH_ONE_FROM))
-    steps, power = _power(of, builder.fadd(limited, limited))
-    scaled = builder.add(of.bits(power), builder.shl(steps, of.whole(_FRACTION_BITS)))
-    power = builder.bitcast(scaled, x.type)
+    shifted, rest = _reduced(of, limited, halves=2)
+    bits = builder.shl(of.bits(shifted), of.whole(_FRACTION_BITS))
+    power = builder.bitcast(builder.add(of.bits(of.chain(rest, _EXP_OF_TWICE)), bits), x.type)
     far = builder.fsub(of.number(1.0), builder.fdiv(of.number(2.0), of.plus(power, 1.0)))
     far_away = builder.fcmp_ordered(">=", size, of.number(_TANH_POLYNOMIAL_BELOW))
     return float_intrinsic(builder, "llvm.copysign", dtype, [builder.select(far_away, far, near), x])

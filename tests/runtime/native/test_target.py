@@ -1,6 +1,7 @@
 """What code is made for; a name that LLVM does not know is a sentence, not the end of the process."""
 
 import platform
+import re
 import subprocess
 from pathlib import Path
 
@@ -104,3 +105,38 @@ def test_the_key_of_this_computer_names_llvm_and_the_processor() -> None:
     assert llvmlite.__version__ in key
     assert host_cpu() in key
     assert feature_text(host_features()) in key
+
+
+LOOP = """
+target triple = "x86_64-unknown-linux-gnu"
+define void @add_one(ptr noalias %from, ptr noalias %to) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %source = getelementptr float, ptr %from, i64 %i
+  %value = load float, ptr %source
+  %more = fadd float %value, 1.0
+  %place = getelementptr float, ptr %to, i64 %i
+  store float %more, ptr %place
+  %next = add i64 %i, 1
+  %done = icmp eq i64 %next, 4096
+  br i1 %done, label %end, label %loop
+end:
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("cpu", "features", "widest"),
+    [
+        ("skylake-avx512", "", "zmm"),
+        ("skylake-avx512", "+prefer-256-bit", "ymm"),
+        ("haswell", "", "ymm"),
+        ("", "", "xmm"),
+    ],
+)
+def test_loops_have_the_widest_vectors_of_the_processor(cpu: str, features: str, widest: str) -> None:
+    text = assembly_of(LOOP, CodeTarget("x86_64-unknown-linux-gnu", cpu=cpu, features=features))
+    assert max(re.findall("[xyz]mm", text)) == widest
