@@ -3,7 +3,7 @@
 A script of its own process (``hw.fpga.boards.litex_project`` runs it): LiteX keeps state in modules and ends its
 process on an error. It is given a file with what to build, and writes the project beside it. Needs the ``board`` extra,
 which is imported where it is used, so that this module can be looked at without it. Tests:
-``tests/hw/fpga/boards/test_litex_project.py``.
+``tests/hw/fpga/boards/test_litex_soc.py``, ``tests/hw/fpga/boards/test_litex_project.py``.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The state of the AXI4 memory model, and the code that reads and writes it and the port.
 
-Rings of bursts and beats are indexed by numbers that only ever count up. Tests: ``tests/hw/sim/axi/test_memory.py``.
+Rings of bursts and beats are indexed by numbers that only ever count up. Tests: ``tests/hw/sim/axi``.
 """
 
 import enum

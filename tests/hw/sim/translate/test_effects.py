@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 from hw.sim import CompiledDesign, PropertyError, compile_design
+from hw.sim.translate.effects import Argument, Effect, message_text, record_bytes
 from tests.support.hw.inline_design import Small
 
 
@@ -152,3 +153,25 @@ def test_values_wider_than_a_word_are_printed_whole() -> None:
     design.poke("s", -(1 << 100))
     design.step()
     assert design.output.getvalue() == f"{(1 << 199) + 0xABC:x} {-(1 << 100):d}\n"
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 7, 63, 64, 65, 70])
+def test_a_recorded_number_has_its_sign(width: int) -> None:
+    whole = 1 << width
+    numbers = {number % whole for number in (0, 1, -1, whole >> 1, (whole >> 1) - 1, whole >> 2, (whole >> 1) + 1)}
+    effect = Effect("print", "here.py:1", ("<", Argument(width, True, "d"), "|", Argument(width, False, "x"), ">"))
+    assert record_bytes(effect) == 8 + 2 * 8 * -(-width // 64)
+    for number in numbers:
+        words = number.to_bytes(8 * -(-width // 64), "little")
+        signed_number = number - whole if number >= whole >> 1 else number
+        assert message_text(effect, words + words) == f"<{signed_number}|{number:x}>"
+
+
+def test_a_property_is_named_with_its_place_and_its_message_if_it_has_one() -> None:
+    values = (5).to_bytes(8, "little") + b"ok\0\0\0\0\0\0"
+    message = ("saw ", Argument(4, False, "03d"), " ", Argument(64, False, ">4s"))
+    assert message_text(Effect("assert", "a.py:3", message), values) == "a.py:3: Assertion violated: saw 005   ok"
+    assert message_text(Effect("assume", "a.py:3", ()), b"") == "a.py:3: Assumption violated: "
+    assert message_text(Effect("cover", "a.py:3", None), b"") == "a.py:3: Coverage hit"
+    # No width at all is no number to show a sign of.
+    assert message_text(Effect("print", "a.py:3", (Argument(0, True, "d"),)), b"") == "0"
