@@ -235,38 +235,38 @@ class Run:
 
 def runs(value: Value) -> Iterator[Run]:
     """Yield the longest runs of a value, lowest first."""
-    position, count = 0, len(value)
-    while position < count:
-        net = value[position]
-        end = position + 1
+    position = 0
+    while position < len(value):
+        end, net = _run_end(value, position), value[position]
         if net <= 1:
-            number = int(net)
-            while end < count and value[end] <= 1:
-                number |= int(value[end]) << (end - position)
-                end += 1
+            number = sum(bit << place for place, bit in enumerate(value[position:end]))
             yield Run(position, end - position, None, number)
         else:
-            while end < count and value[end] == net + (end - position):
-                end += 1
             yield Run(position, end - position, net >> 16, net & 0xFFFF)
         position = end
 
 
 def segments(value: Value) -> Iterator[tuple[int, int]]:
     """Yield (start, end) of the longest stretches that are one run, or one run with its top bit repeated."""
-    start, count = 0, len(value)
-    while start < count:
-        net, end = value[start], start + 1
-        if net <= 1:
-            while end < count and value[end] <= 1:
-                end += 1
-        else:
-            while end < count and value[end] == net + (end - start):
-                end += 1
-            top, last = value[end - 1], end
-            while last < count and value[last] == top:
-                last += 1
-            if last - end >= _REPEATS:
-                end = last
+    start = 0
+    while start < len(value):
+        end = _run_end(value, start)
+        last = end
+        while value[start] > 1 and last < len(value) and value[last] == value[end - 1]:
+            last += 1
+        if last - end >= _REPEATS:
+            end = last
         yield start, end
         start = end
+
+
+def _run_end(value: Value, start: int) -> int:
+    """Return where the run that begins at ``start`` ends: with the constants, or with the cell or its order."""
+    end = start + 1
+    if value[start] <= 1:
+        while end < len(value) and value[end] <= 1:
+            end += 1
+    else:
+        while end < len(value) and value[end] == value[end - 1] + 1 and value[end] & 0xFFFF:
+            end += 1
+    return end
