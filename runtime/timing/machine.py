@@ -46,8 +46,10 @@ _WAITS_OF_RUN = 1.8
 """Cycles that the ALU loses, on the average, where GEMM goes from the end of a run of accumulators to another one."""
 
 _USUAL_RUN = 20
-_MOST_LOSS = 0.5
-"""No run is so short that it loses more: GEMM lets the ALU go on after some time."""
+_LEAST_LOSS, _MOST_LOSS = 0.07, 0.5
+"""No run is so short that it loses more: GEMM lets the ALU go on after some time; none is so long that it loses less,
+because every 16 accumulators their banks come in another order.
+"""
 
 _RECENT = 8
 """Instructions of ALU and GEMM that may still overlap."""
@@ -76,7 +78,7 @@ def time_tasks(tasks: Sequence[Task], hardware: HardwareConfig, *, latency: int,
 
 def alu_loss(run: int) -> float:
     """Return the part of the ALU's cycles that it loses beside GEMM in ``run`` accumulators in a row (0: unknown)."""
-    return min(_MOST_LOSS, _WAITS_OF_RUN / (run or _USUAL_RUN))
+    return min(_MOST_LOSS, max(_LEAST_LOSS, _WAITS_OF_RUN / (run or _USUAL_RUN)))
 
 
 class _Bus:

@@ -19,6 +19,7 @@ from isa.instructions import Alu, Finish, Gemm, Load, MemoryId, Store
 from isa.known_uops import UopBuffer
 from runtime.queue.ends.cut_loops import kernel_of, span_of
 from runtime.queue.ends.cut_transfers import Rows
+from runtime.queue.ends.early_loads import early_loads
 from runtime.queue.ends.joined_uop_loads import joined_uop_loads, uops_used
 from runtime.queue.ends.late_loads import late_loads
 from runtime.queue.ends.taking_turns import Interval, Known, Turns, take_turns
@@ -76,7 +77,7 @@ class _Launch:
     def finer(self) -> None:
         """Cut what is worth it."""
         self.entries = joined_uop_loads(self.entries)
-        known = late_loads(self._known(), self.config)
+        known = early_loads(late_loads(self._known(), self.config), self.config)
         self.entries = [entry for entry, _ in known]
         last = _last_tile(known, self.config)
         first = _first_steps(known[: last[0]] if last else known, self.config)

@@ -15,7 +15,7 @@ from runtime.queue.ends.arriving import Arriving
 from runtime.queue.ends.taking_turns import Known, touched_by
 from runtime.queue.instruction_queue import Entry
 
-__all__ = ["late_loads"]
+__all__ = ["late_loads", "resident_operands"]
 
 
 def late_loads(known: Sequence[Known], config: VTAConfig) -> list[Known]:
@@ -23,7 +23,7 @@ def late_loads(known: Sequence[Known], config: VTAConfig) -> list[Known]:
 
     Nothing else touches the elements in between, so the order means the same.
     """
-    resident = _resident(known)
+    resident = resident_operands(known)
     if not resident:
         return list(known)
     footprints = Footprints(config, range(1 << 63))
@@ -48,7 +48,7 @@ def late_loads(known: Sequence[Known], config: VTAConfig) -> list[Known]:
     return [*found[:end], *_asked_for(waiting, None), *found[end:]]
 
 
-def _resident(known: Sequence[Known]) -> set[MemoryId]:
+def resident_operands(known: Sequence[Known]) -> set[MemoryId]:
     """Return the memories of operands which are not loaded before every sum."""
     fresh: set[MemoryId] = set()
     resident: set[MemoryId] = set()

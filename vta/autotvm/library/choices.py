@@ -21,7 +21,7 @@ from vta.topi.alu.alu_tiles import AluProblem
 from vta.topi.alu.resize import Upsample2d
 from vta.topi.conv.conv2d_operator import Conv2d
 from vta.topi.conv.conv2d_tiles import ConvTiles
-from vta.topi.conv.conv2d_tiling import ConvShape, conv_allows, conv_price, longest_run
+from vta.topi.conv.conv2d_tiling import ConvShape, conv_allows, conv_price, copies_of_rows, longest_run
 from vta.topi.core.operator import Operator
 from vta.topi.core.resident import Resident
 from vta.topi.matmul.batch_matmul import Matmul
@@ -92,6 +92,8 @@ def index_of_tiles(space: ConfigSpace, tiles: object) -> int | None:
     for name, knob in space.knobs.items():
         value = getattr(tiles, name, None)
         values[name] = SplitEntity((-1, value)) if isinstance(knob[0], SplitEntity) else OtherOptionEntity(value)  # type: ignore[arg-type]
+    if isinstance(tiles, ConvTiles) and tiles.rotate_rows and "rotate_rows" not in values:
+        return None
     try:
         index = space.index_of(ConfigEntity(None, values))
     except SpaceError:
@@ -141,6 +143,9 @@ def convolution_choices(shape: ConvShape) -> Choices[ConvTiles]:
         space.define_split("tile_co", shape.blocks_out)
         space.define_knob("tile_kh", [0, *divisors(shape.window.kernel[0])[:-1]])
         _copies(space, (1, 2, 3, 4, 5, 7))
+        cuts = divisors(shape.window.kernel[0])[:-1]
+        if copies := {turns for rows in cuts for turns in copies_of_rows(shape, shape.blocks_out, rows)}:
+            space.define_knob("rotate_rows", [0, *sorted(copies)])
 
     return Choices(
         knobs,
@@ -171,6 +176,7 @@ def _conv_tiles(shape: ConvShape, config: ConfigEntity) -> ConvTiles:
         run=run,
         rotate_tiles=number("rotate_tiles", 1),
         rotate_steps=number("rotate_steps", 1),
+        rotate_rows=number("rotate_rows", 0),
         resident=_resident(config),
     )
 

@@ -174,8 +174,8 @@ def schedule_conv2d(
     chosen = searched_tiles(made.layer, made.env) if tiles is None else tiles
     tile, outside = _tile_result(made, chosen)
     made.compute_tile_in(tile)
-    step = _order_sums(made, chosen)
-    made.load_operands_in(step, resident=chosen.resident, outside=outside)
+    step, rows = _order_sums(made, chosen)
+    made.load_operands_in(step, weights_in=rows, resident=chosen.resident, outside=outside)
     return made.s
 
 
@@ -210,13 +210,13 @@ def _tile_result(made: LayerSchedule, tiles: ConvTiles) -> tuple[IterVar, IterVa
     return inner, left[outside]
 
 
-def _order_sums(made: LayerSchedule, tiles: ConvTiles) -> IterVar:
-    """Order the loops of the products; return the one around the loads of a step."""
+def _order_sums(made: LayerSchedule, tiles: ConvTiles) -> tuple[IterVar, IterVar]:
+    """Order the loops of the products; return those around the loads of data and of weights."""
     sums = made.sums
     b_o, c_o, i, j, b_i, c_i, k_o, d_i, d_j, k_i = sums.leaf_iter_vars
     sums.reorder(b_o, k_o, j, d_j, d_i, c_o, i, b_i, c_i, k_i)
     step, k_inner = sums.split(k_o, factor=tiles.tile_ci)
-    steps, rows = [step], d_i
+    steps, outer, rows = [step], d_i, d_i
     if tiles.tile_kh:
         outer, rows = sums.split(d_i, factor=tiles.tile_kh)
         sums.reorder(step, outer, k_inner, j, d_j, rows, c_o, i)
@@ -230,4 +230,8 @@ def _order_sums(made: LayerSchedule, tiles: ConvTiles) -> IterVar:
     sums.tensorize(b_i, made.env.depthwise_gemm if lane_by_lane else made.env.gemm)
     channels, height = sizes(made.layer.reduction.op.input_tensors[1])[1:3]
     trips = (blocks(channels, tiles.tile_ci), blocks(height, tiles.tile_kh or height))
-    return use_in_turn(sums, steps, dict(zip(steps, trips, strict=False)), tiles.rotate_steps)
+    if tiles.rotate_rows:
+        data = use_in_turn(sums, [step], {step: trips[0]}, tiles.rotate_steps)
+        return data, use_in_turn(sums, [outer], {outer: trips[1]}, tiles.rotate_rows)
+    inner = use_in_turn(sums, steps, dict(zip(steps, trips, strict=False)), tiles.rotate_steps)
+    return inner, inner

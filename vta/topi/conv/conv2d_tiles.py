@@ -23,7 +23,9 @@ class ConvTiles:
 
     Instead of threads, tiles and steps can use several copies of their memory in turn: ``rotate_tiles`` of the
     accumulators, ``rotate_steps`` of inputs and weights. A tile's epilogue then runs during the next one's products.
-    What is ``resident`` is loaded once for all tiles that read it.
+    With ``rotate_rows``, the data of a step stay while weights come ``tile_kh`` rows of the kernel at a time, in so
+    many copies of their own (0: rows of data come with each). What is ``resident`` is loaded once for all tiles that
+    read it.
     """
 
     tile_h: int = 1
@@ -36,4 +38,5 @@ class ConvTiles:
     run: int = 0
     rotate_tiles: int = 1
     rotate_steps: int = 1
+    rotate_rows: int = 0
     resident: Resident = Resident.NONE

@@ -37,6 +37,7 @@ __all__ = [
     "conv_footprint",
     "conv_work",
     "copies_of",
+    "copies_of_rows",
     "inner_tiles",
     "longest_run",
     "require_tiles",
@@ -119,7 +120,7 @@ class ConvShape:
 
     def fetched(self, tiles: ConvTiles) -> tuple[int, int, int]:
         """Return blocks, rows and columns of data that a step loads, those in between left out."""
-        rows_of_kernel = tiles.tile_kh or self.window.kernel[0]
+        rows_of_kernel = (0 if tiles.rotate_rows else tiles.tile_kh) or self.window.kernel[0]
         reach = (rows_of_kernel - 1) * self.window.dilation[0]
         gap = self.gaps
         rows = ((tiles.tile_h - 1) * self.window.strides[0] + reach) // gap[0] + 1
@@ -150,6 +151,12 @@ def require_tiles(shape: ConvShape, tiles: ConvTiles, what: str) -> None:
     for name, value in ((name, getattr(tiles, name)) for name in whole):
         if value < 1:
             raise TilingError(f"{what}: {name} is 1 or more, not {value}")
+    if tiles.rotate_rows < 0:
+        raise TilingError(f"{what}: rotate_rows is 0 or more, not {tiles.rotate_rows}")
+    if tiles.rotate_rows and not (tiles.tile_kh and tiles.resident is Resident.NONE):
+        raise TilingError(
+            f"{what}: rotate_rows is 0 unless tile_kh cuts the kernel and nothing is resident, not {tiles.rotate_rows}"
+        )
     if not shape.channels.allows(tiles.tile_co):
         raise TilingError(f"{what}: tile_co {tiles.tile_co} joins blocks whose groups read different channels; take 1")
 
@@ -159,6 +166,8 @@ def conv_allows(shape: ConvShape, tiles: ConvTiles) -> bool:
     if tiles.tile_kh and tiles.tile_ci > 1:
         return False
     if not shape.channels.allows(tiles.tile_co) or not conv_footprint(shape, tiles).fits(shape.capacity):
+        return False
+    if tiles.rotate_rows and tiles.rotate_rows not in copies_of_rows(shape, tiles.tile_co, tiles.tile_kh):
         return False
     copies = (tiles.rotate_tiles, tiles.rotate_steps)
     plain = replace(tiles, resident=Resident.NONE)
@@ -180,6 +189,8 @@ class ConvMemory:
     acc: int
     uops: int
     resident: Resident
+    row_copies: int = 0
+    """Of weights alone; 0: as many as of the data."""
 
     @staticmethod
     def of(shape: ConvShape, tiles: ConvTiles) -> "ConvMemory":
@@ -197,6 +208,7 @@ class ConvMemory:
             accumulators * threads,
             _kernel(shape, tiles),
             tiles.resident,
+            tiles.rotate_rows,
         )
 
     def footprint(self, tile_copies: int, step_copies: int) -> Footprint:
@@ -213,7 +225,7 @@ class ConvMemory:
         operands = step_copies if step_copies > 1 else tile_copies
         return (
             self.inp * (1 if self.resident is Resident.DATA else operands),
-            self.wgt * (1 if self.resident is Resident.KERNEL else operands),
+            self.wgt * (1 if self.resident is Resident.KERNEL else self.row_copies or operands),
             self.acc * tile_copies + _SLACK,
         )
 
@@ -240,6 +252,8 @@ def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
     # Pads are not read.
     seen = min(high, blocks(shape.height, gap[0])) * min(wide, blocks(shape.width, gap[1]))
     data = bus.beats(read * seen, inp_bytes, runs)
+    if tiles.rotate_rows:  # once for all rows of the kernel
+        data = -(-data * rows // shape.window.kernel[0])
     data_instructions = read * (high if gap[1] > 1 else 1)
     taps = tiles.tile_co * tiles.tile_ci * rows * shape.row_steps
     weights = bus.beats(taps, wgt_bytes, tiles.tile_co)
@@ -352,12 +366,15 @@ def inner_tiles(shape: ConvShape, *, thorough: bool) -> Iterator[ConvTiles]:
         for tile_ci in divisors(shape.channels.count):
             if tile_ci > 1 and tile_ci * tile_co * taps > wgt_depth:
                 break
-            cut = tile_ci == 1 and (thorough or tile_co * taps > wgt_depth // 2)
+            cut = tile_ci == 1 and (thorough or _is_large(shape, tile_co))
             for tile_kh in [0, *divisors(kernel_rows)[:-1]] if cut else [0]:
                 run = longest_run(shape, tile_w, tile_kh or kernel_rows)
-                yield ConvTiles(
+                plain = ConvTiles(
                     tile_h=tile_h, tile_w=tile_w, tile_ci=tile_ci, tile_co=tile_co, tile_kh=tile_kh, run=run
                 )
+                yield plain
+                for copies in copies_of_rows(shape, tile_co, tile_kh):
+                    yield replace(plain, rotate_rows=copies)
 
 
 def _widths(shape: ConvShape, acc_depth: int) -> list[int]:
@@ -377,6 +394,8 @@ def with_residents(shape: ConvShape, plain: ConvTiles) -> Iterator[tuple[ConvTil
     """Yield what may be resident, with the trips of the loops that can use accumulators in turn then."""
     batch, channels, rows, columns = _counts(shape, plain)
     yield plain, (columns, channels, rows, batch)
+    if plain.rotate_rows:
+        return
     if channels > 1:
         yield replace(plain, resident=Resident.DATA), (channels,)
     if batch * rows * columns > 1:
@@ -386,5 +405,21 @@ def with_residents(shape: ConvShape, plain: ConvTiles) -> Iterator[tuple[ConvTil
 def copies_of(shape: ConvShape, plain: ConvTiles, turning: tuple[int, ...]) -> Iterator[tuple[int, int]]:
     """Yield numbers of copies, of tiles and of steps."""
     steps = shape.channels.count // plain.tile_ci
-    kernel_steps = shape.window.kernel[0] // (plain.tile_kh or shape.window.kernel[0])
+    kernel_steps = 1 if plain.rotate_rows else shape.window.kernel[0] // (plain.tile_kh or shape.window.kernel[0])
     yield from product(copies_in_turn(turning, _COPIES), copies_in_turn((steps, kernel_steps), _COPIES))
+
+
+def copies_of_rows(shape: ConvShape, tile_co: int, tile_kh: int) -> tuple[int, ...]:
+    """Return the numbers of copies of weights that come ``tile_kh`` rows at a time, for data that stay meanwhile.
+
+    There are none where the weights of a step are so few that they can come together.
+    """
+    if not tile_kh or not _is_large(shape, tile_co):
+        return ()
+    turns = copies_in_turn((shape.window.kernel[0] // tile_kh,), _COPIES)
+    return tuple(copies for copies in turns if copies > 1)
+
+
+def _is_large(shape: ConvShape, tile_co: int) -> bool:
+    """Whether the weights for a block of input channels do not fit twice, so that two copies need parts of them."""
+    return tile_co * shape.window.kernel[0] * shape.row_steps > shape.config.wgt_depth // 2

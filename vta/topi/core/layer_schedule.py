@@ -74,18 +74,26 @@ class LayerSchedule:
             self._first_loop(tensor, self.env.alu)
 
     def load_operands_in(
-        self, loop: IterVar, *, resident: Resident = Resident.NONE, outside: IterVar | None = None
+        self,
+        loop: IterVar,
+        *,
+        weights_in: IterVar | None = None,
+        resident: Resident = Resident.NONE,
+        outside: IterVar | None = None,
     ) -> None:
-        """Load data and weights in ``loop`` of the reduction; what is ``resident``, in ``outside`` of the result."""
-        for tensor, scope, kind in (
-            (self.data, self.env.inp_scope, Resident.DATA),
-            (self.weights, self.env.wgt_scope, Resident.KERNEL),
+        """Load data and weights in ``loop`` of the reduction; what is ``resident``, in ``outside`` of the result.
+
+        Weights may have a loop of their own inside of ``loop``.
+        """
+        for tensor, scope, kind, own in (
+            (self.data, self.env.inp_scope, Resident.DATA, loop),
+            (self.weights, self.env.wgt_scope, Resident.KERNEL, loop if weights_in is None else weights_in),
         ):
             self.s[tensor].set_scope(scope)
             if resident is kind and outside is not None:
                 self.s[tensor].compute_at(self.result, outside)
             else:
-                self.s[tensor].compute_at(self.sums, loop)
+                self.s[tensor].compute_at(self.sums, own)
             self._first_loop(tensor, self.env.dma_copy)
 
     def _first_loop(self, tensor: te.Tensor, pragma: str) -> None:

@@ -1,12 +1,16 @@
 """What ``Conv2d`` chooses from: everything fits, nothing is left out that has to be there."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import vta
 from isa.config import VTAConfig
+from isa.named_config import named_config
 from tests.support.compiler.random_operators import random_operator
 from tests.support.configs import CONFIGS
+from vta.cost import predict
 from vta.topi.conv.conv2d import ConvTiles
 from vta.topi.conv.conv2d_operator import Conv2d
 from vta.topi.conv.conv2d_tiling import conv_candidates, conv_footprint, conv_work
@@ -64,6 +68,21 @@ def test_a_footprint_counts_copies_residents_and_what_the_epilogue_reads() -> No
     )
     assert conv_footprint(shape, resident).wgt == 4 * 4 * 9
     assert conv_footprint(shape, resident).inp == 2 * 2 * 6 * 16
+    rows = ConvTiles(tile_h=4, tile_w=14, tile_co=4, tile_kh=1, run=14, rotate_steps=2, rotate_rows=3)
+    assert conv_footprint(shape, rows).inp == 2 * 6 * 16
+    assert conv_footprint(shape, rows).wgt == 3 * 4 * 3
+
+
+def test_data_stay_while_rows_of_the_kernel_come_where_weights_are_most_of_what_is_read() -> None:
+    env = vta.Environment(named_config(Path("block32")), hardware={"data_width": 64})
+    layer = RESNET["C9"]
+    tiles = layer.chosen(env)
+    assert (tiles.tile_kh, tiles.tile_co) == (1, 16)
+    assert tiles.rotate_rows > 1
+    followed = predict(compile(layer, env))
+    once = layer.in_channels * 14 * 14 + 512 * (layer.in_channels * 9 + 4)
+    assert followed.load < 1.01 * once / 8
+    assert abs(predict(layer, env=env).cycles / followed.cycles - 1) < 0.02
 
 
 def test_a_kernel_that_the_weight_buffer_does_not_hold_is_loaded_row_by_row() -> None:
