@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from hw.dma.writer import TileWriter
+from hw.dma.reader import part_layout
+from hw.dma.writer import TileWriter, writer_job_layout
+from hw.sim import compile_design
 from tests.support.hw.hw_streams import put, run_benches
 
 DEPTH_LOG = 10
@@ -128,3 +130,48 @@ def test_two_unpadded_jobs_follow_each_other_without_a_gap() -> None:
     run_benches(writer, feed_jobs, feed_parts, watch)
     assert len(cycles) == len(parts)
     assert cycles[-1] - cycles[0] == len(parts) - 1
+
+
+@pytest.mark.parametrize("bit", range(4))
+@pytest.mark.parametrize("address_width", [1, 4, 12, 18])
+def test_data_begin_behind_as_many_padded_rows_and_zeros_as_are_asked_for(bit: int, address_width: int) -> None:
+    """Each bit of the four pads; addresses wrap."""
+    design = compile_design(TileWriter(data_width=64, element_bytes=(8,), address_width=address_width))
+    layout = writer_job_layout(kinds=1, address_width=address_width, tag_width=1)
+    base, x_size = 3 % (1 << address_width), 65535
+    for x_pad_0, x_pad_1, y_pad_0 in ((1 << bit, 0, 0), (0, 1 << bit, 15), (15, 15, 1 << bit), (0, 0, 15)):
+        design.reset()
+        job = {"sram_base": base, "x_size": x_size, "y_size": 1, "x_pad_0": x_pad_0, "x_pad_1": x_pad_1}
+        design.poke("job__payload", int(layout.const({**job, "y_pad_0": y_pad_0}).as_bits()))
+        design.poke("job__valid", 1)
+        design.step()
+        design.poke("job__valid", 0)
+        design.poke("parts__valid", 1)
+        address = design.peek("write__payload") % (1 << address_width)
+        assert address == (base + y_pad_0 * (x_pad_0 + x_size + x_pad_1) + x_pad_0) % (1 << address_width)
+
+
+@pytest.mark.parametrize("side", ["y_pad_0", "y_pad_1"])
+@pytest.mark.parametrize(("x_size", "rows"), [(65535, 2), (3, 15), (1, 8)])
+def test_rows_of_zeros_are_as_long_and_as_many_as_they_can_be(side: str, x_size: int, rows: int) -> None:
+    """A row of all elements that fit, and pads of four bits beside it: 17 bits; one write a cycle."""
+    design = compile_design(TileWriter(data_width=64, element_bytes=(8,), address_width=18))
+    layout = writer_job_layout(kinds=1, address_width=18, tag_width=1)
+    job = {"x_size": x_size, "y_size": 1, "x_pad_0": 15, "x_pad_1": 15, side: rows}
+    design.poke("job__payload", int(layout.const(job).as_bits()))
+    design.poke("job__valid", 1)
+    design.step()
+    design.poke("job__valid", 0)
+    design.poke("write__ready", 1)
+    design.poke("parts__valid", 1)
+    last = part_layout(data_width=64, element_bytes=(8,)).const({"element_end": 1, "row_end": 1, "job_end": 1})
+    design.poke("parts__payload", int(last.as_bits()))
+    design.step()  # all data, said to be one element
+    design.poke("parts__valid", 0)
+    zeros = rows * (15 + x_size + 15) + 15 + 15
+    design.step(zeros - 2)
+    for done in (0, 1):
+        assert design.peek("write__valid")
+        assert design.peek("done") == done
+        design.step()
+    assert not design.peek("write__valid")

@@ -1,11 +1,13 @@
 import itertools
 import random
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
 from hw.load import LoadStage
+from hw.sim import compile_design
 from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Deps, Load, MemoryId
@@ -146,3 +148,60 @@ def test_the_causes_of_waiting_are_told_apart() -> None:
         Cause.WORK,
         Cause.INSTRUCTION,
     ]
+
+
+@cache
+def _stage() -> LoadStage:
+    return LoadStage(SMALL, HardwareConfig(load_jobs=3))
+
+
+def _offering(load: Load) -> Any:
+    """Return the module with an instruction that is offered all the time, and a memory that takes every command."""
+    design = compile_design(_stage())
+    design.poke("insn__valid", 1)
+    design.poke("insn__payload", encode(load, SMALL))
+    design.poke("mem__cmd__ready", 1)
+    return design
+
+
+def _count(design: Any, name: str, cycles: int) -> int:
+    """Return in how many of the next cycles a signal is high."""
+    count = 0
+    for _ in range(cycles):
+        count += design.peek(name)
+        design.step()
+    return count
+
+
+BYTES = {MemoryId.INP: SMALL.inp_elem_bytes, MemoryId.WGT: SMALL.wgt_elem_bytes}
+
+
+@pytest.mark.parametrize("memory", BYTES)
+def test_as_many_instructions_wait_for_their_data_as_are_asked_for(memory: MemoryId) -> None:
+    design = _offering(Load(memory=memory, x_size=2, y_size=1, deps=Deps(push_next=True)))
+    assert _count(design, "start", 20) == 3
+    design.poke("insn__valid", 0)
+    assert not design.peek("idle")
+    design.poke("mem__data__valid", 1)
+    assert _count(design, "l2g_push", 40) == 3
+    assert (design.peek("mem__data__ready"), design.peek("idle"), design.peek("cause")) == (0, 1, Cause.INSTRUCTION)
+
+
+@pytest.mark.parametrize("memory", BYTES)
+def test_the_longest_rows_are_asked_for_to_their_ends(memory: MemoryId) -> None:
+    design = _offering(Load(memory=memory, x_size=65535, x_stride=65535, y_size=2))
+    bases = {MemoryId.INP: 1 << 20, MemoryId.WGT: 1 << 21}
+    for name, base in zip(("inp_base", "wgt_base"), bases.values(), strict=True):
+        design.poke(name, base)
+    design.step()
+    design.poke("insn__valid", 0)
+    asked: list[tuple[int, int]] = []
+    row = 65535 * BYTES[memory]
+    for _ in range(2 * row // 512 + 20):
+        if design.peek("mem__cmd__valid"):
+            beats, begin = divmod(design.peek("mem__cmd__payload"), 1 << 32)
+            asked.append((begin - bases[memory], begin - bases[memory] + 8 * beats))
+        design.step()
+    gaps = [(end, begin) for (_, end), (begin, _) in itertools.pairwise(asked) if begin != end]
+    assert (asked[0][0], asked[-1][1]) == (0, -(-2 * row // 8) * 8)
+    assert gaps == ([(-(-row // 8) * 8, row // 8 * 8)] if row % 8 else [])  # both rows take the beat that they share

@@ -285,3 +285,163 @@ def test_who_is_granted_is_the_first_urgent_one_or_the_next_in_turn(readers: int
                 turn = granted + 1 if granted + 1 < readers else urgent
         design.step()
     assert grants > 100
+
+
+@pytest.mark.parametrize(("width", "size"), [(64, 3), (128, 4), (512, 6)])
+@pytest.mark.parametrize("axi3", [False, True])
+def test_every_burst_is_one_of_whole_beats_that_follow_each_other(width: int, size: int, axi3: bool) -> None:
+    """What the standard calls INCR, with the given cache and protection bits, on both address channels."""
+    sizes: dict[str, Any] = {
+        "readers": 1,
+        "urgent": 0,
+        "read_bursts": 1,
+        "read_beats": 1,
+        "write_bursts": 1,
+        "axi3": axi3,
+    }
+    design = compile_design(MemoryEngine(addr_width=32, data_width=width, cache=5, prot=2, **sizes))
+    for prefix in ("aw", "ar"):
+        fields = [design.peek(f"axi__{prefix}{name}") for name in ("size", "burst", "cache", "prot", "id", "lock")]
+        assert fields == [size, 1, 5, 2, 0, 0]
+
+
+def _reading(*, urgent: int, read_bursts: int = 64, read_beats: int, beats: int) -> Any:
+    """Return an engine of which one reader (urgent or not) asks for bursts of so many beats all the time."""
+    sizes: dict[str, Any] = {
+        "readers": 2,
+        "urgent": urgent,
+        "read_bursts": read_bursts,
+        "read_beats": read_beats,
+        "write_bursts": 1,
+    }
+    design = compile_design(MemoryEngine(addr_width=32, data_width=64, **sizes))
+    design.poke("readers__1__cmd__valid", 1)
+    design.poke("readers__1__cmd__payload", beats << 32)
+    return design
+
+
+def _taken(design: Any, cycles: int) -> int:
+    """Return how many of its commands are taken."""
+    count = 0
+    for _ in range(cycles):
+        count += design.peek("readers__1__cmd__ready")
+        design.step()
+    return count
+
+
+@pytest.mark.parametrize("read_bursts", [1, 2, 5])
+def test_as_many_read_bursts_are_outstanding_as_are_asked_for(read_bursts: int) -> None:
+    design = _reading(urgent=2, read_bursts=read_bursts, read_beats=100, beats=1)
+    design.poke("axi__arready", 1)
+    assert _taken(design, 12) == read_bursts
+    design.poke("axi__rvalid", 1)
+    design.poke("axi__rlast", 1)
+    design.poke("readers__1__data__ready", 1)
+    assert _taken(design, 12) >= 6
+
+
+@pytest.mark.parametrize(("read_beats", "beats", "bursts"), [(1, 256, 1), (256, 256, 1), (257, 256, 2), (9, 3, 3)])
+def test_an_urgent_reader_asks_while_fewer_beats_than_the_limit_are_on_their_way(
+    read_beats: int, beats: int, bursts: int
+) -> None:
+    design = _reading(urgent=2, read_beats=read_beats, beats=beats)
+    design.poke("axi__arready", 1)
+    assert design.peek("axi__arlen") == beats - 1
+    assert _taken(design, 10) == bursts
+    design.poke("readers__1__data__ready", 1)
+    for left in range(bursts * beats, 0, -1):
+        assert design.peek("readers__1__cmd__ready") == (left < read_beats)
+        design.poke("readers__1__cmd__valid", 0)
+        design.poke("axi__rvalid", 1)
+        design.poke("axi__rlast", int(left % beats == 1 % beats))
+        design.step()
+        design.poke("axi__rvalid", 0)
+        design.poke("readers__1__cmd__valid", int(left - 1 < read_beats))
+    assert design.peek("readers__1__cmd__ready")
+
+
+@pytest.mark.parametrize(
+    ("read_beats", "taken"), [(4, [4, 4, 4]), (8, [8, 8, 8]), (12, [8, 12, 12]), (40, [8, 16, 24])]
+)
+def test_a_patient_reader_may_have_eight_beats_more_for_each_cycle_of_waiting(
+    read_beats: int, taken: list[int]
+) -> None:
+    """At first eight. A cycle counts in which it wants more than it may have, and no beat comes."""
+    design = _reading(urgent=0, read_beats=read_beats, beats=1)
+    design.poke("axi__arready", 1)
+    found: list[int] = []
+    for step in range(3):
+        design.poke("readers__1__cmd__valid", 1)
+        found.append(_taken(design, taken[0] if step == 0 else taken[step] - taken[step - 1]) + sum(found[-1:]))
+        assert design.peek("readers__1__cmd__ready") == 0
+        design.step()  # one cycle of waiting
+        design.poke("readers__1__cmd__valid", 0)
+        design.step(5)
+    assert found == taken
+
+
+@pytest.mark.parametrize("write_bursts", [1, 2, 5])
+def test_as_many_write_bursts_wait_for_their_response_as_are_asked_for(write_bursts: int) -> None:
+    sizes: dict[str, Any] = {"readers": 1, "urgent": 0, "read_bursts": 1, "read_beats": 1, "write_bursts": write_bursts}
+    design = compile_design(MemoryEngine(addr_width=32, data_width=64, **sizes))
+    for name in ("axi__awready", "axi__wready", "writer__cmd__valid", "writer__data__valid"):
+        design.poke(name, 1)
+    design.poke("writer__cmd__payload", 1 << 32)
+    for _ in range(3):
+        taken = lasts = 0
+        for _ in range(12):
+            taken += design.peek("writer__cmd__ready")
+            lasts += design.peek("axi__wvalid") & design.peek("axi__wlast")
+            assert design.peek("writer__done") == 0
+            assert design.peek("quiet") == (taken == 1 and design.peek("writer__cmd__ready"))
+            design.step()
+        assert taken == lasts == write_bursts
+        design.poke("writer__cmd__valid", 0)
+        for _ in range(write_bursts):
+            assert not design.peek("quiet")
+            design.poke("axi__bvalid", 1)
+            assert design.peek("writer__done")
+            design.step()
+        design.poke("axi__bvalid", 0)
+        assert design.peek("quiet")
+        design.poke("writer__cmd__valid", 1)
+
+
+def test_the_last_of_256_beats_is_marked() -> None:
+    sizes: dict[str, Any] = {"readers": 1, "urgent": 0, "read_bursts": 1, "read_beats": 1, "write_bursts": 2}
+    design = compile_design(MemoryEngine(addr_width=32, data_width=64, **sizes))
+    for name in ("axi__awready", "axi__wready", "writer__cmd__valid", "writer__data__valid"):
+        design.poke(name, 1)
+    for beats in (256, 1, 255):
+        design.poke("writer__cmd__payload", beats << 32)
+        design.poke("writer__cmd__valid", 1)
+        assert (design.peek("axi__awlen"), design.peek("writer__cmd__ready")) == (beats - 1, 1)
+        design.step()
+        design.poke("writer__cmd__valid", 0)
+        for left in range(beats, 0, -1):
+            assert (design.peek("axi__wvalid"), design.peek("axi__wlast")) == (1, left == 1)
+            design.step()
+        assert not design.peek("axi__wvalid")
+        design.poke("axi__bvalid", 1)
+        design.step()
+        design.poke("axi__bvalid", 0)
+
+
+@pytest.mark.parametrize("response", range(4))
+def test_only_responses_of_errors_are_reported(response: int) -> None:
+    """SLVERR and DECERR are 2 and 3; OKAY and EXOKAY are 0 and 1."""
+    design = _reading(urgent=2, read_beats=4, beats=1)
+    design.poke("axi__arready", 1)
+    design.step()
+    design.poke("readers__1__cmd__valid", 0)
+    design.poke("axi__rresp", response)
+    design.poke("axi__bresp", response)
+    assert (design.peek("error"), design.peek("error_write")) == (0, 0)
+    design.poke("axi__bvalid", 1)
+    assert (design.peek("error"), design.peek("error_write")) == (response >> 1, response >> 1)
+    design.poke("axi__bvalid", 0)
+    design.poke("axi__rvalid", 1)
+    assert (design.peek("error"), design.peek("read_beat")) == (0, 0)  # its reader does not take it yet
+    design.poke("readers__1__data__ready", 1)
+    found = [design.peek(name) for name in ("error", "error_write", "error_reader", "read_beat")]
+    assert found == [response >> 1, 0, 1, 1]

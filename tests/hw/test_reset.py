@@ -1,7 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """What a reset clears: control, and no register that holds data, whose value nobody reads before it is written.
 
-A register that is cleared takes more logic, and its reset reaches over the whole chip.
+A register that is cleared takes more logic, and its reset reaches over the whole chip. Along with it is said what each
+component costs in registers, memories and logic, so that none becomes larger unseen.
 """
 
 from collections.abc import Iterator
@@ -55,10 +56,38 @@ def registers(netlist: n.Netlist) -> Iterator[tuple[str, int, bool]]:
             yield name, len(signal.value), any(is_reset(net) for cell in found for net in cell.data)
 
 
+ARITHMETIC = {
+    "sums": {"+", "-"},
+    "products": {"*"},
+    "comparisons": {"==", "!=", "u<", "u<=", "u>", "u>=", "s<", "s<=", "s>", "s>="},
+    "gates": {"&", "|", "^", "~", "b", "r|", "r&", "r^"},
+    "shifts": {"<<", "u>>", "s>>"},
+}
+"""What is computed with, by what it costs in logic."""
+
+
+def computing(netlist: n.Netlist) -> str:
+    """Return the bits that a component with all its parts adds, multiplies, compares, combines, shifts and chooses."""
+    bits = dict.fromkeys([*ARITHMETIC, "choices"], 0)
+    for cell in netlist.cells:
+        match cell:
+            case n.Operator(kind="m"):
+                bits["choices"] += cell.width
+            case n.Operator():
+                [kind] = (name for name, kinds in ARITHMETIC.items() if cell.kind in kinds)
+                bits[kind] += max(len(value) for value in cell.inputs)
+            case n.Part():
+                bits["choices"] += cell.width
+            case n.AssignmentList():
+                bits["choices"] += sum(len(each.value) for each in cell.assignments)
+    return "".join(f", {count} of {kind}" for kind, count in bits.items() if count)
+
+
 def described(component: wiring.Component) -> str:
     """Return a component's name, the registers of its own that a reset clears, and those that keep what they hold.
 
-    Each is told with its bits, for a register that is wider than it must be costs as much as one too many.
+    Each is told with its bits, for a register that is wider than it must be costs as much as one too many; so does
+    what is computed with them.
     """
     netlist = build_netlist(component)
     found = sorted(registers(netlist))
@@ -68,7 +97,7 @@ def described(component: wiring.Component) -> str:
         lines += [f"  {text}: {', '.join(names)}"] if names else []
     flags = sum(len(cell.data) for cell in netlist.cells if isinstance(cell, n.FlipFlop))
     rows = sum(cell.depth * cell.width for cell in netlist.cells if isinstance(cell, n.MemoryCell))
-    lines.append(f"  with all parts: {flags} bits in registers, {rows} in memories")
+    lines.append(f"  with all parts: {flags} bits in registers, {rows} in memories{computing(netlist)}")
     return "\n".join(lines)
 
 

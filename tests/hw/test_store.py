@@ -1,10 +1,12 @@
 import itertools
 import random
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
+from hw.sim import compile_design
 from hw.store import StoreStage
 from isa.config import VTAConfig
 from isa.encoding import encode
@@ -149,3 +151,75 @@ def test_the_causes_of_waiting_are_told_apart() -> None:
     causes = rig.causes(encode(store, WIDE), background=[serve])
     assert set(causes) == {Cause.INSTRUCTION, Cause.TOKEN_PREV, Cause.WORK, Cause.HAZARD, Cause.MEMORY}
     assert causes[0] == causes[-1] == Cause.INSTRUCTION
+
+
+@cache
+def _limited() -> StoreStage:
+    return StoreStage(SMALL, HardwareConfig(store_jobs=3, write_bursts=5, max_burst_beats=4))
+
+
+def _offering(store: Store, *ready: str) -> Any:
+    """Return the module with an instruction that is offered all the time, and with what else is ready."""
+    design = compile_design(_limited())
+    design.poke("insn__valid", 1)
+    design.poke("insn__payload", encode(store, SMALL))
+    for name in ready:
+        design.poke(name, 1)
+    return design
+
+
+def _count(design: Any, name: str, cycles: int) -> int:
+    """Return in how many of the next cycles a signal is high."""
+    count = 0
+    for _ in range(cycles):
+        count += design.peek(name)
+        design.step()
+    return count
+
+
+def test_as_many_stores_begin_as_are_asked_for_and_one_more_is_being_packed() -> None:
+    store = Store(x_size=1, y_size=1)
+    design = _offering(store, "mem__cmd__ready", "tiles__address__ready")
+    assert _count(design, "start", 30) == 4
+
+
+def test_no_more_bursts_wait_for_their_responses_than_are_listed() -> None:
+    """As many as the memory engine lets out, and two."""
+    store = Store(x_size=16, y_size=4, x_stride=16, deps=Deps(push_prev=True))
+    design = _offering(store, "mem__cmd__ready", "tiles__address__ready", "tiles__data__valid", "mem__data__ready")
+    assert _count(design, "mem__cmd__valid", 60) == 5 + 2
+    design.poke("mem__done", 1)
+    assert _count(design, "mem__cmd__valid", 20) == 18  # two cycles without one between two stores
+    assert not design.peek("idle")
+
+
+def test_instructions_without_work_push_one_a_cycle() -> None:
+    """Also while responses come for nothing, which are kept for the bursts that are asked for later."""
+    design = _offering(Store(x_size=0, y_size=1, deps=Deps(push_prev=True)))
+    design.step(2)
+    for _ in range(10):
+        assert (design.peek("start"), design.peek("s2g_push"), design.peek("completed")) == (1, 1, 1)
+        assert not design.peek("mem__cmd__valid")
+        design.step()
+
+
+@pytest.mark.parametrize(("x_size", "y_size"), [(65535, 1), (65535, 2), (1, 65535)])
+def test_the_longest_rows_and_the_most_are_stored_to_their_ends(x_size: int, y_size: int) -> None:
+    store = Store(x_size=x_size, y_size=y_size, x_stride=65535, sram_base=3)
+    design = _offering(store, "mem__cmd__ready", "tiles__address__ready", "mem__done")
+    design.poke("out_base", 1 << 20)
+    design.step()
+    design.poke("insn__valid", 0)
+    size = SMALL.out_elem_bytes
+    rows = [(row * 65535 * size, (row * 65535 + x_size) * size) for row in range(y_size)]
+    bursts = sum(-(-end // 32) - begin // 32 for begin, end in rows)
+    design.step(bursts - 1)
+    assert design.peek("mem__cmd__valid")
+    beats, begin = divmod(design.peek("mem__cmd__payload"), 1 << 32)
+    assert begin + 8 * beats == ((1 << 20) + rows[-1][1]) % (1 << 32)
+    design.step()
+    assert not design.peek("mem__cmd__valid")
+    design = _offering(store, "mem__cmd__ready", "tiles__address__ready", "mem__done")
+    design.step(x_size * y_size)
+    assert design.peek("tiles__address__valid")
+    assert design.peek("tiles__address__payload") == (3 + x_size * y_size - 1) % SMALL.acc_depth

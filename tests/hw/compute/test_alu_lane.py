@@ -81,11 +81,19 @@ def test_operations_may_change_every_cycle() -> None:
         assert results[index + LANE_LATENCY - 1] == judge(opcode, *operands[index].tolist()) & 0xFFFFFFFF
 
 
+@pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("multipliers", [0, 1, 2, 3])
-def test_products_of_a_lane_fit_the_multipliers_that_there_are(multipliers: int) -> None:
-    """Of 25 by 18 bits with signs; the parts have none, so that a bit of each is the sign's."""
-    cells = build_netlist(AluLane(multipliers=multipliers, wide=True)).cells
-    products = [cell.inputs for cell in cells if isinstance(cell, n.Operator) and cell.kind == "*"]
+def test_products_of_a_lane_fit_the_multipliers_that_there_are(multipliers: int, wide: bool) -> None:
+    """Of 18 by 18 bits with signs, or 25 by 18; the parts have none, so that a bit of each is the sign's.
+
+    With all three multipliers wide ones have no use. A product of logic leaves two numbers to be added, one of a
+    multiplier is one.
+    """
+    netlist = build_netlist(AluLane(multipliers=multipliers, wide=wide))
+    products = [cell.inputs for cell in netlist.cells if isinstance(cell, n.Operator) and cell.kind == "*"]
     sizes = [sorted(max(bit + 1 for bit, net in enumerate(side) if net) for side in sides) for sides in products]
-    assert len(sizes) == multipliers
-    assert all(short < 18 and long < 25 for short, long in sizes)
+    assert sizes == ([[17, 24], [15, 15]] if wide and multipliers < 3 else [[17, 17], [15, 15], [15, 15]])[:multipliers]
+    terms = [name.removeprefix("term_") for name in netlist.signals if name.startswith("term_")]
+    assert sorted(terms) == [
+        f"{part}_{number}" for part in range(3) for number in range(1 if part < multipliers else 2)
+    ]

@@ -1,5 +1,7 @@
 """The binder's range covers exactly what an instruction touches, and is read again when micro-ops change."""
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,7 @@ class _Bench:
         design.poke("valid", 1)
         design.poke("unit", int(unit))
         design.poke("insn", encode(instruction, CONFIG))
-        for cycle in range(1, 200):
+        for cycle in range(1, CONFIG.uop_depth + 200):
             if design.peek("take"):
                 binding = binding_layout(CONFIG).from_bits(design.peek("binding"))
                 result = (Unit(binding.unit), binding.low, binding.high, binding.first, binding.step)
@@ -171,3 +173,72 @@ def test_kernels_of_powers_of_two_of_micro_ops_do_not_share_a_place() -> None:
     bench = _Bench([MicroOp(dst=3)] * config.uop_depth)
     for expected in (5, 2):
         assert {bench.bind(Gemm(uop_bgn=at, uop_end=at + 1), Unit.GEMM)[1] for at in starts} == {expected}
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"), [(1, 1), (2, 1), (1, 3), (4, 5), (9, 2), (2, 1025), (16383, 1), (1, 16383)]
+)
+def test_binding_takes_two_cycles_and_those_of_the_bits_of_the_longer_loop(outer: int, inner: int) -> None:
+    """Factors of zero, where nothing is added, and of one, as far as there are accumulators."""
+    bench = _Bench([MicroOp(dst=3, src=2)])
+    top = CONFIG.acc_depth - 1
+    for factor_out, factor_in in ((0, 0), (1, 0), (0, 1)):
+        if factor_out * outer + factor_in * inner + 3 > top:
+            continue
+        loops: Any = {"iter_out": outer, "iter_in": inner, "dst_factor_out": factor_out, "dst_factor_in": factor_in}
+        gemm = Gemm(uop_end=1, **loops)
+        bench.bind(gemm, Unit.GEMM)  # reads the micro-op
+        (_, low, high, *_), cycles = bench.bind(gemm, Unit.GEMM)
+        assert (low, high) == (3, 3 + factor_out * (outer - 1) + factor_in * (inner - 1))
+        assert cycles == 2 + max((outer - 1).bit_length(), (inner - 1).bit_length())
+
+
+def test_the_range_of_any_loops_reaches_the_last_accumulator() -> None:
+    """Every factor alone, and sums that use all bits of an index."""
+    top = CONFIG.acc_depth - 1
+    bench = _Bench([MicroOp(dst=0, src=0), MicroOp(dst=1, src=top)])
+    for name in ("dst_factor_out", "dst_factor_in", "src_factor_out", "src_factor_in"):
+        loop = f"iter_{name.rpartition('_')[2]}"
+        for factor, count in ((1, top + 1), (top // 2, 3), (top, 2), (3, top // 3 + 1)):
+            fields: Any = {name: factor, loop: count}
+            alu = Alu(alu_opcode=AluOpcode.MAX, uop_end=1, **fields)
+            assert bench.bind(alu, Unit.ALU)[0][:3] == (Unit.ALU, 0, factor * (count - 1))
+    alu = Alu(alu_opcode=AluOpcode.MAX, uop_bgn=1, uop_end=2)
+    assert bench.bind(alu, Unit.ALU)[0][:3] == (Unit.ALU, 1, top)
+    assert bench.bind(replace(alu, use_imm=True), Unit.ALU)[0][:3] == (Unit.ALU, 1, 1)
+
+
+@pytest.mark.parametrize("field", ["x_size", "x_pad_0", "x_pad_1", "y_size", "y_pad_0", "y_pad_1"])
+def test_every_size_of_a_load_counts_and_takes_a_cycle_for_each_bit_of_its_rows(field: str) -> None:
+    for value in (2, 7, 15):
+        size: Any = {field: value}
+        load = replace(Load(memory=MemoryId.ACC, sram_base=5, y_size=1, x_size=1), **size)
+        count = value + (field not in ("x_size", "y_size"))
+        (unit, low, high, *_), cycles = _Bench([]).bind(load, Unit.ACC)
+        assert (unit, low, high) == (Unit.ACC, 5, 5 + count - 1)
+        assert cycles == 2 + (count if field[0] == "y" else 1).bit_length()
+
+
+@pytest.mark.parametrize(
+    "dsts", [(5, 4, 3), (9, 2, 0), (0, 0, 0), (3, 1), (0, 1, 2, 4), (0, 2, 1), (7, 7, 8), (1, 2, 3)]
+)
+def test_a_reset_is_affine_where_every_destination_is_as_far_from_the_one_before(dsts: tuple[int, ...]) -> None:
+    """Downwards as well: steps wrap."""
+    steps = {(after - before) % CONFIG.acc_depth for before, after in pairwise(dsts)}
+    bench = _Bench([MicroOp(dst=dst) for dst in dsts])
+    for _ in range(2):  # scanned, and from the cache
+        (unit, low, high, first, step), _ = bench.bind(Gemm(reset=True, uop_end=len(dsts)), Unit.GEMM)
+        assert (low, high) == (min(dsts), max(dsts))
+        assert unit == (Unit.RESET if len(steps) == 1 else Unit.GEMM)
+        if unit == Unit.RESET:
+            assert (first, step) == (dsts[0], steps.pop())
+            steps.add(step)
+
+
+def test_ranges_that_share_a_place_of_the_cache_are_told_apart() -> None:
+    """By the end as well as by the beginning."""
+    bench = _Bench([MicroOp(dst=index) for index in range(CONFIG.uop_depth)])
+    ranges = [(1, 2), (1, 4), (1, 1 + CONFIG.uop_depth // 2), (1, CONFIG.uop_depth), (0, CONFIG.uop_depth)]
+    for begin, end in (*ranges, *ranges[::-1]):
+        (_, low, high, *_), _ = bench.bind(Gemm(uop_bgn=begin, uop_end=end), Unit.GEMM)
+        assert (low, high) == (begin, end - 1)

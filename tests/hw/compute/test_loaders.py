@@ -4,6 +4,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from hw.compute.acc_loader import AccLoader
 from hw.compute.uop_loader import UopLoader
 from hw.compute.uop_memory import UopMemory
 from hw.sim import compile_design
+from hw.sim.netlist import cells as n
+from hw.sim.netlist.frontend import build_netlist
 from hw.sim.run.design import CompiledDesign
 from isa.config import VTAConfig
 from isa.encoding import encode
@@ -215,3 +218,82 @@ def test_accumulators_are_loaded_with_their_zeros(name: str, data_width: int, re
     packed = pack(reference.acc, config.acc_width).reshape(config.acc_depth, -1)
     assert tags == list(range(len(loads)))
     assert contents == [int.from_bytes(row.tobytes(), "little") for row in packed]
+
+
+@cache
+def _loader(narrow: bool) -> tuple[Any, CompiledDesign]:
+    """Return a loader of micro-ops, or one of accumulators, and its configuration."""
+    config = COMPUTE_CONFIGS["block4"]
+    hardware = HardwareConfig(max_burst_beats=8)
+    return config, compile_design(UopLoader(config, hardware) if narrow else AccLoader(config, hardware))
+
+
+def _job(loader: tuple[Any, CompiledDesign], load: Load) -> CompiledDesign:
+    """Return the design with a job that is offered all the time, and a memory that takes every command."""
+    config, design = loader
+    design.reset()
+    design.poke("job__valid", 1)
+    design.poke("job__payload", encode(load, config))
+    design.poke("dma__cmd__ready", 1)
+    design.poke("base", 1 << 20)
+    return design
+
+
+LOADS = {memory: Load(memory=memory, x_size=1, y_size=1) for memory in (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT)}
+
+
+@pytest.mark.parametrize("memory", LOADS)
+def test_four_jobs_are_asked_for_while_one_waits_for_its_data(memory: MemoryId) -> None:
+    design = _job(_loader(memory == MemoryId.UOP), LOADS[memory])
+    taken = 0
+    for _ in range(30):
+        taken += design.peek("job__ready")
+        design.step()
+    assert taken == 4 + 1
+
+
+@pytest.mark.parametrize("memory", LOADS)
+@pytest.mark.parametrize(("x_size", "y_size"), [(65535, 1), (5, 3), (1, 65535)])
+def test_rows_are_asked_for_to_their_ends(memory: MemoryId, x_size: int, y_size: int) -> None:
+    """From where the job says, and as far apart: to the last byte of the last row."""
+    config, _ = loader = _loader(memory == MemoryId.UOP)
+    size = {MemoryId.UOP: 4, MemoryId.ACC: config.acc_elem_bytes, MemoryId.ACC_8BIT: config.acc_elem_bytes // 4}[memory]
+    if memory == MemoryId.UOP:
+        y_size = 1
+    design = _job(loader, replace(LOADS[memory], dram_base=3, x_size=x_size, y_size=y_size, x_stride=7))
+    design.step()
+    design.poke("job__valid", 0)
+    rows = [(row * 7 * size + 3 * size, (row * 7 + x_size + 3) * size) for row in range(y_size)]
+    design.step(sum(-(-end // 64) - begin // 64 for begin, end in rows) - 1)
+    assert design.peek("dma__cmd__valid")
+    beats, begin = divmod(design.peek("dma__cmd__payload"), 1 << 32)
+    end = (1 << 20) + rows[-1][1]
+    assert begin + 8 * beats == end + -end % 8
+    design.step()
+    assert not design.peek("dma__cmd__valid")
+
+
+@pytest.mark.parametrize(("base", "count"), [(0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (0, 3)])
+def test_a_pair_is_written_but_for_what_is_not_of_the_job(base: int, count: int) -> None:
+    """A beat has two micro-ops; of a job that begins or ends within one the other is left out."""
+    design = _job(_loader(True), replace(LOADS[MemoryId.UOP], sram_base=6, dram_base=base, x_size=count))
+    design.step()
+    design.poke("job__valid", 0)
+    design.poke("dma__data__valid", 1)
+    design.poke("dma__data__payload", 7 | 9 << 32)
+    seen = []
+    for _ in range(8):
+        enable, address, done = design.peek("write_enable"), design.peek("write_address"), design.peek("done") >> 4
+        if enable:
+            assert design.peek("working")
+            seen += [(address + place, (7, 9)[place], bool(done)) for place in range(2) if enable >> place & 1]
+        else:
+            assert (done, design.peek("working")) == (0, 0)
+        design.step()
+    pairs = (base + count + 1) // 2
+    assert seen == [(6 + i, (7, 9)[(base + i) % 2], (base + i) // 2 == pairs - 1) for i in range(count)]
+
+
+def test_a_micro_op_memory_with_one_reader_is_one() -> None:
+    netlist = build_netlist(UopMemory(address_width=4, readers=1))
+    assert sum(isinstance(cell, n.MemoryCell) for cell in netlist.cells) == 2  # for even places and for odd ones

@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """A reset clears exactly the tiles of its loops, four a cycle where a step is odd."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,20 @@ from tests.support.hw.compute_rig import COMPUTE_CONFIGS
 CONFIG = COMPUTE_CONFIGS["block4"]
 
 
+@cache
+def _compiled() -> Any:
+    return compile_design(ResetWalk(CONFIG))
+
+
+def _design() -> Any:
+    """Return the unit as it is at power-on."""
+    design = _compiled()
+    design.reset()
+    return design
+
+
 def _clear(job: dict[str, Any], *, grant: float, rng: np.random.Generator) -> tuple[Any, ...]:
-    design = compile_design(ResetWalk(CONFIG))
+    design = _design()
     word = reset_job_layout(CONFIG).const({"tag": 9, **job}).as_bits()
     design.poke("job__payload", int(word))
     design.poke("job__valid", 1)
@@ -79,3 +92,65 @@ def test_four_turns_of_a_loop_with_an_odd_step_are_enough(odd: int) -> None:
     cleared, cycles = _clear(job, grant=1.0, rng=rng)
     assert cleared == _expected(job)
     assert cycles == 2 * 2
+
+
+@pytest.mark.parametrize("odd", range(3))
+@pytest.mark.parametrize("even", [0, 2, 4, 64])
+def test_neighbours_of_the_first_loop_with_an_odd_step_are_offered(odd: int, even: int) -> None:
+    """Loops with even steps, or of three turns, are not it: their neighbours may lie in one bank."""
+    for counts in ((16, 16, 16), (4, 4, 4)):
+        steps = [even] * odd + [5] + [7] * (2 - odd)
+        assert _first_offered(counts, steps) == [9 + 5 * lane for lane in range(4)]
+        short = [3] * odd + list(counts[odd:])
+        assert _first_offered(short, [7] * odd + [5] + [even] * (2 - odd)) == [9 + 5 * lane for lane in range(4)]
+
+
+def test_without_such_a_loop_the_first_one_is_walked() -> None:
+    assert _first_offered([3, 3, 3], [7, 5, 3]) == [9, 16, 23]
+    assert _first_offered([5, 5, 5], [2, 4, 6]) == [9, 11, 13, 15]
+    assert _first_offered([1, 3, 2], [7, 5, 3]) == [9]
+
+
+def _first_offered(counts: Any, steps: Any) -> list[int]:
+    """Return the tiles of the first cycle."""
+    design = _design()
+    job = {"tag": 1, "first": 9, "counts": list(counts), "steps": list(steps)}
+    design.poke("job__payload", int(reset_job_layout(CONFIG).const(job).as_bits()))
+    design.poke("job__valid", 1)
+    design.step()
+    width = CONFIG.log_acc_depth
+    addresses = design.peek("address")
+    return [(addresses >> lane * width) % (1 << width) for lane in range(4) if design.peek("write") >> lane & 1]
+
+
+def test_the_next_job_is_taken_in_the_cycle_after_the_last_tile_and_grants_are_work() -> None:
+    design = _design()
+    job = {"tag": 3, "first": 0, "counts": [5, 1, 1], "steps": [1, 1, 1]}
+    design.poke("job__payload", int(reset_job_layout(CONFIG).const(job).as_bits()))
+    design.poke("job__valid", 1)
+    seen = []
+    for grant in (0, 0b0101, 0, 0b1010, 0, 1, 0, 0b1111, 1, 0):
+        design.poke("grant", grant & design.peek("write"))
+        done = design.peek("done")
+        seen.append((*(design.peek(name) for name in ("job__ready", "write", "working")), done if done >> 4 else 0))
+        design.step()
+    assert seen == [
+        (1, 0, 0, 0),
+        (0, 0b1111, 1, 0),
+        (0, 0b1010, 0, 0),
+        (0, 0b1010, 1, 0),
+        (0, 1, 0, 0),
+        (0, 1, 1, 16 + 3),
+        (1, 0, 0, 0),
+        (0, 0b1111, 1, 0),
+        (0, 1, 1, 16 + 3),
+        (1, 0, 0, 0),
+    ]
+
+
+def test_as_many_micro_ops_as_there_are_and_as_many_turns_as_an_instruction_has_can_be_cleared() -> None:
+    for counts in ([CONFIG.uop_depth, 1, 1], [1, (1 << 14) - 1, 1], [1, 1, (1 << 14) - 1]):
+        job: dict[str, Any] = {"first": 3, "counts": counts, "steps": [1, 1, 1]}
+        cleared, cycles = _clear(job, grant=1.0, rng=np.random.default_rng(1))
+        assert cycles == -(-max(counts) // 4)
+        assert cleared == _expected(job)

@@ -2,6 +2,8 @@
 
 import itertools
 from collections import deque
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -230,3 +232,197 @@ def test_a_full_window_takes_nothing_and_is_blocked_by_no_token() -> None:
     for available in (0, 1):
         design.poke("l2g_available", available)
         assert (design.peek("insn__ready"), design.peek("l2g_pop"), design.peek("blocked_prev")) == (0, 0, 0)
+
+
+_WAYS: dict[Unit, tuple[Any, Unit]] = {
+    Unit.UOP: (Load(memory=MemoryId.UOP, sram_base=100, y_size=1, x_size=2), Unit.UOP),
+    Unit.ACC: (Load(memory=MemoryId.ACC, y_size=1, x_size=1), Unit.ACC),
+    Unit.GEMM: (Gemm(uop_end=1), Unit.GEMM),
+    Unit.ALU: (Alu(alu_opcode=AluOpcode.ADD, uop_end=1), Unit.ALU),
+    Unit.RESET: (Gemm(reset=True, uop_end=1), Unit.GEMM),
+    Unit.NONE: (Gemm(uop_end=0), Unit.NONE),
+}
+"""An instruction of each unit, and the unit that it has before it is bound."""
+
+
+@cache
+def _design() -> Any:
+    return compile_design(Window(CONFIG))
+
+
+class _Steps:
+    """One instruction after the other, each when the test says so."""
+
+    def __init__(self) -> None:
+        self.design = _design()
+        self.design.reset()
+        for unit in UNITS:
+            self.design.poke(f"jobs_{unit.name.lower()}__ready", 1)
+
+    def issue(self, unit: Unit, *, deps: Deps | None = None) -> None:
+        instruction, kind = _WAYS[unit]
+        if deps is not None:
+            instruction = replace(instruction, deps=deps)
+        self.design.poke("insn__valid", 1)
+        self.design.poke("insn__payload", _classified(instruction, kind))
+        assert self.design.peek("insn__ready")
+        self.design.step()
+        self.design.poke("insn__valid", 0)
+
+    def bind(self, unit: Unit, low: int = 0, high: int = 0) -> None:
+        """Bind the next instruction; stop in the cycle after it."""
+        while not self.design.peek("bind_valid"):
+            self.design.step()
+        fields = {"unit": int(unit), "low": low, "high": high, "first": low, "step": 1}
+        self.design.poke("bind_take", 1)
+        self.design.poke("binding", binding_layout(CONFIG).const(fields).as_bits())
+        self.design.step()
+        self.design.poke("bind_take", 0)
+
+    def done(self, unit: Unit, tag: int) -> None:
+        """Say that an instruction is complete; stop in the cycle in which the window knows it."""
+        layout = done_layout()
+        at = UNITS.index(unit) * layout.size
+        self.design.poke("done", int(layout.const({"tag": tag, "valid": 1}).as_bits()) << at)
+        self.design.step()
+        self.design.poke("done", 0)
+
+    def watch(self, cycles: int) -> list[set[Unit]]:
+        """Return which units are offered an instruction in each of the next cycles."""
+        seen = []
+        for _ in range(cycles):
+            seen.append(self.offered())
+            self.design.step()
+        return seen
+
+    def offered(self) -> set[Unit]:
+        return {unit for unit in UNITS if self.design.peek(f"jobs_{unit.name.lower()}__valid")}
+
+
+@pytest.mark.parametrize("before", Unit)
+@pytest.mark.parametrize("unit", [Unit.GEMM, Unit.ALU, Unit.RESET, Unit.ACC])
+def test_gemm_and_alu_begin_unbound_where_no_other_unit_has_work_before_them(unit: Unit, before: Unit) -> None:
+    """Before them: nothing, where its unit is NONE; loads of micro-ops that they do not use, or their own unit's."""
+    steps = _Steps()
+    steps.issue(before)
+    steps.bind(before)
+    steps.design.step(3)
+    steps.issue(unit)
+    early = unit in (Unit.GEMM, Unit.ALU)
+    at_once = early and before in (Unit.NONE, Unit.UOP, unit)
+    found = steps.watch(6)
+    assert found.count({unit}) == int(at_once)  # taken by its unit in that cycle, and sent there once
+    if before in UNITS:
+        steps.done(before, 0)
+        found = steps.watch(6)
+        assert found.count({unit}) == int(early and not at_once)
+    steps.bind(unit)
+    found = steps.watch(6)
+    assert sum(map(len, found)) == int(not early)
+
+
+@pytest.mark.parametrize("before", UNITS)
+@pytest.mark.parametrize("unit", [Unit.ACC, Unit.RESET, Unit.ALU, Unit.GEMM])
+@pytest.mark.parametrize(("low", "high", "meets"), [(0, 9, 0), (0, 10, 1), (15, 15, 1), (20, 30, 1), (21, 30, 0)])
+def test_a_bound_instruction_waits_for_another_unit_that_meets_its_range(
+    unit: Unit, before: Unit, low: int, high: int, meets: int
+) -> None:
+    """The one before has 10 to 20. It is waited for to the cycle in which the window knows that it is complete."""
+    steps = _Steps()
+    steps.issue(before)
+    steps.bind(before, 10, 20)
+    steps.design.step(3)
+    steps.issue(unit)
+    waits = bool(meets) and before not in (unit, Unit.UOP)
+    begun = unit in (Unit.GEMM, Unit.ALU) and before in (unit, Unit.UOP)  # unbound: of the test above
+    steps.design.step(3)
+    steps.bind(unit, low, high)
+    found = steps.watch(4)
+    assert ({unit} in found) is (not waits and not begun)
+    assert steps.design.peek("waiting") == int(waits)
+    if waits:
+        steps.done(before, 0)
+        steps.design.step()
+        assert steps.offered() == {unit}
+        assert not steps.design.peek("waiting")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_an_instruction_retires_in_the_cycle_in_which_it_is_known_to_be_complete(unit: Unit) -> None:
+    """It sends its tokens there: one behind the unit's word. A reset's goes to the load module when it is issued."""
+    steps = _Steps()
+    steps.issue(unit, deps=Deps(push_prev=True, push_next=True))
+    sent = [steps.design.peek("g2l_push")]
+    steps.bind(unit)
+    for _ in range(4):
+        sent.append(steps.design.peek("g2l_push"))
+        assert not steps.design.peek("g2s_push")
+        steps.design.step()
+    assert sum(sent) == int(unit == Unit.RESET)
+    steps.done(unit, 0)
+    assert steps.design.peek("g2s_push")
+    assert steps.design.peek("g2l_push") == int(unit != Unit.RESET)
+    assert not steps.design.peek("empty")
+    steps.design.step()
+    assert (steps.design.peek("g2s_push"), steps.design.peek("g2l_push"), steps.design.peek("empty")) == (0, 0, 1)
+
+
+def test_what_has_nothing_to_do_retires_when_it_is_bound() -> None:
+    steps = _Steps()
+    steps.issue(Unit.NONE, deps=Deps(push_prev=True, push_next=True))
+    steps.design.step(3)
+    assert (steps.design.peek("g2s_push"), steps.design.peek("g2l_push")) == (0, 0)
+    steps.bind(Unit.NONE)
+    assert (steps.design.peek("g2s_push"), steps.design.peek("g2l_push")) == (1, 1)
+    steps.design.step()
+    assert steps.design.peek("empty")
+
+
+@pytest.mark.parametrize("early", [Unit.GEMM, Unit.ALU])
+def test_what_is_complete_before_it_is_bound_says_so_and_retires_behind_its_binding(early: Unit) -> None:
+    steps = _Steps()
+    for number in range(2 * WINDOW + 1):  # each place of the ring has had another instruction before
+        steps.issue(early, deps=Deps(push_next=True))
+        steps.design.step(3)
+        assert not steps.design.peek("bind_complete")
+        steps.done(early, number % WINDOW)
+        steps.design.step()
+        assert steps.design.peek("bind_complete")
+        steps.design.step(2)
+        assert not steps.design.peek("g2s_push")
+        steps.bind(early)
+        assert steps.design.peek("g2s_push")
+        assert not steps.design.peek("bind_complete")
+        steps.design.step()
+        assert steps.design.peek("empty")
+
+
+@pytest.mark.parametrize(("begin", "size", "meets"), [(0, 10, 0), (9, 2, 1), (12, 1, 1), (14, 5, 1), (15, 3, 0)])
+@pytest.mark.parametrize("user", [Unit.GEMM, Unit.ALU, Unit.RESET, Unit.ACC])
+def test_a_load_of_micro_ops_waits_for_users_of_its_places_and_users_for_it(
+    user: Unit, begin: int, size: int, meets: int
+) -> None:
+    """The user has the places 10 to 14; one that is bound or not."""
+    load = _classified(Load(memory=MemoryId.UOP, sram_base=begin, y_size=1, x_size=size), Unit.UOP)
+    instruction, kind = _WAYS[user]
+    if user == Unit.ACC:
+        meets = 0
+    else:
+        instruction = replace(instruction, uop_bgn=10, uop_end=15)
+    words = [_classified(instruction, kind), load]
+    for order in (words, words[::-1]):
+        steps = _Steps()
+        for word in order:
+            steps.design.poke("insn__valid", 1)
+            steps.design.poke("insn__payload", word)
+            steps.design.step()
+        steps.design.poke("insn__valid", 0)
+        found = steps.watch(5)
+        if order is words:
+            assert any(Unit.UOP in each for each in found) is not bool(meets)
+            assert steps.design.peek("waiting") == meets
+        else:
+            steps.bind(Unit.UOP)
+            assert steps.design.peek("bind_uops_pending") == meets
+            steps.done(Unit.UOP, 0)
+            assert not steps.design.peek("bind_uops_pending")
