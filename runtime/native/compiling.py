@@ -71,7 +71,25 @@ def _check_instructions(source: str, target: CodeTarget) -> None:
 
 
 def _optimised(source: str, target: CodeTarget, machine: Any, passes: Passes) -> Any:
-    """Return LLVM's module of a program after ``passes``."""
+    """Return LLVM's module of a program after ``passes``.
+
+    LLVM's vectoriser of straight code may leave an operand behind its use (llvm/llvm-project#128770 and others like
+    it; in LLVM 22 where loads at a stride become masked ones). Making code of that would end the process, or give wrong
+    numbers. So what comes out is checked, and made again without that vectoriser if it is no program any more.
+    """
+    for straight in (True, False):
+        module = _parsed(source, target, machine)
+        _run_passes(module, target, machine, passes, straight=straight)
+        try:
+            module.verify()
+        except RuntimeError as error:
+            wrong = str(error).strip()
+        else:
+            return module
+    raise NativeError(f"LLVM's passes of level {target.level} made an invalid program ({wrong}); take a lower level")
+
+
+def _parsed(source: str, target: CodeTarget, machine: Any) -> Any:
     try:
         module = llvm.parse_assembly(source)
         module.verify()
@@ -79,9 +97,14 @@ def _optimised(source: str, target: CodeTarget, machine: Any, passes: Passes) ->
         raise NativeError(f"LLVM refused the program: {error}") from None
     module.triple = target.triple or host_triple()
     module.data_layout = str(machine.target_data)
+    return module
+
+
+def _run_passes(module: Any, target: CodeTarget, machine: Any, passes: Passes, *, straight: bool) -> None:
+    """Optimise ``module``; ``straight``: straight code may become vectors, at the levels at which it does."""
     tuning = llvm.create_pipeline_tuning_options(speed_level=target.level)
     tuning.loop_vectorization = target.level >= 2 and passes is Passes.LEVEL
-    tuning.slp_vectorization = target.level >= 2
+    tuning.slp_vectorization = target.level >= 2 and straight
     builder = llvm.create_pass_builder(machine, tuning)
     match passes:
         case Passes.LEVEL | Passes.SERIAL:
@@ -95,7 +118,6 @@ def _optimised(source: str, target: CodeTarget, machine: Any, passes: Passes) ->
             assert_never(passes)
     manager.run(module, builder)
     _free(manager)
-    return module
 
 
 def _free(manager: ModulePassManager) -> None:
