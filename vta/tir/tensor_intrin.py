@@ -73,6 +73,12 @@ class TensorIntrin:
                 )
             return _REGISTERED[name]
 
+    @staticmethod
+    def has(intrinsic: TensorIntrin) -> bool:
+        """Whether the intrinsic is the one that is registered under its name."""
+        with _LOCK:
+            return _REGISTERED.get(intrinsic.name) is intrinsic
+
     def __repr__(self) -> str:
         return f"TensorIntrin({self.name!r})"
 

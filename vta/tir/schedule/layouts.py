@@ -40,8 +40,8 @@ def accesses_of(block: Block, kind: object, primitive: str) -> list[Access]:
 
 def transformed(
     func: PrimFunc, name: str, index: int, kind: object, index_map: IndexMap | Callable[..., Sequence[ExprLike]]
-) -> PrimFunc:
-    """Let the elements of a buffer lie where ``index_map`` puts them; every access goes there."""
+) -> tuple[PrimFunc, IndexMap]:
+    """Let the elements of a buffer lie where ``index_map`` puts them; every access goes there. Return the map, too."""
     primitive = "transform_layout"
     block = block_named(func, name)
     buffer = buffer_at(block, index, accesses_of(block, kind, primitive), primitive)
@@ -75,7 +75,7 @@ def transformed(
 
     body = map_stmt(func.body, change, lambda expr: map_expr(redirect, expr))
     buffer_map = {param: moved if b is buffer else b for param, b in func.buffer_map.items()}
-    return replace(func, body=body, buffer_map=buffer_map)
+    return replace(func, body=body, buffer_map=buffer_map), mapping
 
 
 def _shape(buffer: Buffer, mapping: IndexMap) -> tuple[Expr, ...]:

@@ -13,7 +13,7 @@ from vta.arith.block_regions import analyzer_for, region_of, touches, union, why
 from vta.arith.bounds import Interval
 from vta.arith.facts import conjuncts
 from vta.arith.simplify import Analyzer
-from vta.tir.blocks import Access, block_reads, block_writes, reduce_axes
+from vta.tir.blocks import Access, block_reads, reduce_axes
 from vta.tir.buffer import Buffer
 from vta.tir.expr import And, Expr, IterKind, IterVar, Range, Var, binary, const, same
 from vta.tir.func import PrimFunc
@@ -28,6 +28,7 @@ from vta.tir.schedule.flow import (
     require_temporary,
     writers,
 )
+from vta.tir.schedule.stored_tiles import stored_tiles
 from vta.tir.schedule.tree import (
     block_named,
     enclosing_block,
@@ -72,31 +73,20 @@ def compute_at(func: PrimFunc, name: str, var: Var) -> PrimFunc:
             raise BlockScheduleError(
                 f"compute_at: block {reader.name!r} reads {buffer.name!r} and is not in loop {var.name!r}"
             )
-    axes = _stored_axes(block, "compute_at")
+    tiles = stored_tiles(block, buffer, "compute_at")
     analyzer = _knowing(func, loop)
     regions: list[list[Interval]] = [[] for _ in buffer.shape]
     for touch in touches(loop.body, buffer):
         for dim, interval in enumerate(region_of(touch, analyzer)):
             regions[dim].append(interval)
-    ranges = {axis: union(regions[dim], buffer.shape[dim], analyzer) for dim, axis in enumerate(axes)}
+    needed = [union(found, size, analyzer) for found, size in zip(regions, buffer.shape, strict=True)]
+    pairs = [(tile, part) for tile, part in zip(tiles, needed, strict=True) if tile is not None]
+    ranges = {tile.axis: tile.steps(part, analyzer) for tile, part in pairs}
     nest = _nest(block, ranges, analyzer)
     func = without_statement(func, block)
     loop = loop_of(func, var)
     first = next(i for i, part in enumerate(_parts(loop)) if touches(part, buffer))
     return _put(func, loop, nest, first)
-
-
-def _stored_axes(block: Block, primitive: str) -> list[IterVar]:
-    """Return the axis of each dimension of what the block writes: the same for all its stores."""
-    found = [plain_axes(block, store) for store in block_writes(block)]
-    first = found[0]
-    if first is None or any(axes != first for axes in found):
-        raise BlockScheduleError(
-            f"{primitive}: block {block.name!r} must store at one axis for each dimension, each once"
-        )
-    if any(axis.kind is not IterKind.DATA_PAR for axis in first):
-        raise BlockScheduleError(f"{primitive}: block {block.name!r} stores at an axis that it reduces over")
-    return first
 
 
 def _parts(loop: For) -> list[Stmt]:

@@ -124,9 +124,9 @@ class Schedule:
         self._note("get_loops", (block,), result)
         return result
 
-    def get_child_blocks(self, block_or_loop: BlockRV | LoopRV) -> list[BlockRV]:
+    def get_child_blocks(self, block_or_loop: _Named | LoopRV) -> list[BlockRV]:
         """Return the blocks in a loop or a block, without those in them."""
-        found = self.get(block_or_loop)
+        found = self._found(block_or_loop)
         result = [BlockRV(inner.name) for inner in only_blocks_below(found.body)]
         self._note("get_child_blocks", (block_or_loop,), result)
         return result
@@ -288,9 +288,16 @@ class Schedule:
         self._func = caching.with_scope(self._func, self._block(block).name, buffer_index, storage_scope)
         self._note("set_scope", (block, buffer_index, storage_scope))
 
-    def reindex(self, block: _Named, buffer: tuple[str, int] | int, buffer_index_type: str = "") -> BlockRV:
+    def reindex(
+        self,
+        block: _Named,
+        buffer: tuple[str, int] | int | None = None,
+        buffer_index_type: str = "",
+        *,
+        buffer_index: int | None = None,
+    ) -> BlockRV:
         """Let a block access a buffer, ``("read", 0)``, by its axes, through a copy; return the block that copies."""
-        kind, index = _numbered(buffer, buffer_index_type)
+        kind, index = _numbered(buffer if buffer_index is None else buffer_index, buffer_index_type)
         self._func, copy = layouts.reindexed(self._func, self._block(block).name, index, kind)
         result = BlockRV(copy)
         self._note("reindex", (block, (kind, index)), [result])
@@ -299,17 +306,22 @@ class Schedule:
     def transform_layout(
         self,
         block: _Named,
-        buffer: tuple[str, int] | int,
+        buffer: tuple[str, int] | int | None = None,
         buffer_index_type: str | IndexMap | Callable[..., Sequence[ExprLike]] = "",
         index_map: IndexMap | Callable[..., Sequence[ExprLike]] | None = None,
+        *,
+        buffer_index: int | None = None,
     ) -> None:
-        """Let the elements of a buffer, ``("write", 0)``, lie where a one-to-one map of indices puts them."""
-        kind, index = _numbered(buffer, buffer_index_type)
+        """Let the elements of a buffer, ``("write", 0)``, lie where a one-to-one map of indices puts them.
+
+        TVM 0.9 has the number and the word apart: ``buffer_index=0, buffer_index_type="write"``.
+        """
+        kind, index = _numbered(buffer if buffer_index is None else buffer_index, buffer_index_type)
         mapping = index_map if index_map is not None else buffer_index_type
         if isinstance(mapping, str):
             raise BlockScheduleError("transform_layout: expected a map of indices, for example lambda i, j: [j, i]")
-        self._func = layouts.transformed(self._func, self._block(block).name, index, kind, mapping)
-        self._note("transform_layout", (block, (kind, index), mapping))
+        self._func, found = layouts.transformed(self._func, self._block(block).name, index, kind, mapping)
+        self._note("transform_layout", (block, (kind, index), found))
 
     # Random choices
 
@@ -363,7 +375,7 @@ class Schedule:
         return result
 
 
-def _numbered(buffer: tuple[str, int] | int, kind: object) -> tuple[str, int]:
+def _numbered(buffer: tuple[str, int] | int | None, kind: object) -> tuple[str, int]:
     """Return whether a buffer is read or written, and its number: of a pair, or of a number and a word."""
     if isinstance(buffer, tuple) and len(buffer) == 2:
         return buffer

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from vta.tir.buffer import Buffer
 from vta.tir.expr import Var
+from vta.tir.index_map import IndexMap
+from vta.tir.script.expression_text import expression_text
 
 if TYPE_CHECKING:
     from vta.tir.schedule.schedule import Schedule
@@ -63,6 +66,19 @@ class Trace:
             if inst.outputs:
                 known.update(zip(inst.outputs, result if isinstance(result, list) else [result], strict=True))
 
+    def as_json(self, remove_postproc: bool = False) -> list[Any]:
+        """Return the steps as what ``json.dumps`` takes; ``remove_postproc``: up to ``enter_postproc``."""
+        from vta.tir.schedule.trace_json import steps_as_json  # it knows the steps
+
+        return steps_as_json(self.insts, remove_postproc=remove_postproc)
+
+    @staticmethod
+    def apply_json_to_schedule(json_obj: object, sch: Schedule) -> None:
+        """Do to ``sch`` what ``as_json`` gave."""
+        from vta.tir.schedule.trace_json import apply_json  # it knows the steps
+
+        apply_json(json_obj, sch)
+
     def as_python(self) -> list[str]:
         """Return the steps as lines of Python on a schedule ``sch``."""
         names: dict[BlockRV | LoopRV, str] = {}
@@ -103,5 +119,12 @@ def _spelled(value: object, names: Mapping[BlockRV | LoopRV, str]) -> str:
         case list() | tuple():
             inside = ", ".join(_spelled(item, names) for item in value)
             return f"({inside})" if isinstance(value, tuple) and len(value) > 1 else f"[{inside}]"
+        case IndexMap():
+            indices = ", ".join(expression_text(index, _name) for index in value.final_indices)
+            return f"lambda {', '.join(var.name for var in value.initial_indices)}: [{indices}]"
         case _:
             return repr(value)
+
+
+def _name(var: Var | Buffer) -> str:
+    return var.name
