@@ -91,6 +91,8 @@ def derivative(expr: Expr, element: ProducerLoad) -> Expr | None:
             return _of_call(expr, element)
         case Compare() | Not() | Var() | IntImm() | FloatImm():
             return None
+        case Cast() if expr.value.dtype.is_int:
+            return None
         case _ if expr.dtype.is_int:
             return None
         case _:

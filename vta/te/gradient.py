@@ -19,6 +19,8 @@ from vta.te.tensor import Tensor
 from vta.tir import ops
 from vta.tir.expr import (
     Add,
+    Builtin,
+    Call,
     Expr,
     IntImm,
     IterVar,
@@ -27,6 +29,7 @@ from vta.tir.expr import (
     ProducerLoad,
     Range,
     Reduce,
+    Select,
     Var,
     const,
     same,
@@ -74,12 +77,10 @@ def _distribute(
 ) -> None:
     """Add what the head of a computed tensor gives to all that it reads."""
     op = tensor.op
-    if not isinstance(op, ComputeOp) or op.num_outputs != 1:
-        raise GradientError(
-            f"gradient: stage {op.name!r} is no computation of one tensor, so it has no derivative here"
-        )
-    (body,) = op.body
-    source = body.source[0] if isinstance(body, Reduce) else body
+    if not isinstance(op, ComputeOp):
+        raise GradientError(f"gradient: stage {op.name!r} is no computation, so it has no derivative here")
+    body = op.body[tensor.value_index]
+    source = body.source[body.value_index] if isinstance(body, Reduce) else body
     seen: list[ProducerLoad] = []
     for node in walk(source):
         if not isinstance(node, ProducerLoad) or any(same(node, other) for other in seen):
@@ -90,25 +91,62 @@ def _distribute(
             continue
         factor = derivative(source, node)
         if factor is not None:
-            factor = _of_reduction(body, source, factor, tensor, op)
+            if isinstance(body, Reduce):
+                factor = _of_reduction(body, factor, op)
             parts.setdefault(read, []).append(_Part(op, body, node, factor, head, prefix).tensor())
 
 
-def _of_reduction(body: Expr, source: Expr, factor: Expr, tensor: Tensor, op: ComputeOp) -> Expr:
+def _of_reduction(body: Reduce, factor: Expr, op: ComputeOp) -> Expr:
     """Return the derivative of a reduction's result by what its source has the derivative ``factor`` by."""
-    if not isinstance(body, Reduce):
-        return factor
-    result = body.combiner.result[0] if len(body.combiner.result) == 1 else None
-    if isinstance(body.condition, IntImm) and body.condition.value:
-        pass
-    else:
-        factor = ops.if_then_else(body.condition, factor, const(0.0, factor.dtype))
-    if isinstance(result, Add):
-        return factor
-    if isinstance(result, Max | Min):
-        own = ProducerLoad(tensor, tuple(axis.var for axis in op.axis))
-        return ops.select((source == own).asexpr(), factor, const(0.0, factor.dtype))
-    raise GradientError(f"gradient: stage {op.name!r} is a reduction that has no derivative here; sums, max and min do")
+    nothing = const(0.0, factor.dtype)
+    if not (isinstance(body.condition, IntImm) and body.condition.value):
+        factor = ops.if_then_else(body.condition, factor, nothing)
+    chosen = _chosen_by(body)
+    if chosen is None:
+        raise GradientError(
+            f"gradient: stage {op.name!r} is a reduction that has no derivative here; sums, max, min and choices do"
+        )
+    place = tuple(axis.var for axis in op.axis)
+    alike = [(body.source[k] == ProducerLoad(op.outputs[k], place)).asexpr() for k in chosen]
+    return ops.select(ops.all(*alike), factor, nothing) if alike else factor
+
+
+def _chosen_by(body: Reduce) -> tuple[int, ...] | None:
+    """Return which of a reduction's results say what was chosen of its sources: none for a sum, its own for max.
+
+    A reduction with several results that takes all of one side (argmax) chose where all results are the sources'.
+    None for a reduction that is none of these.
+    """
+    combiner, own = body.combiner, body.value_index
+    sides = [{lhs, rhs} for lhs, rhs in zip(combiner.lhs, combiner.rhs, strict=True)]
+    match combiner.result[own]:
+        case Add(a=Var() as a, b=Var() as b) if {a, b} == sides[own]:
+            return ()
+        case Max(a=Var() as a, b=Var() as b) | Min(a=Var() as a, b=Var() as b) if {a, b} == sides[own]:
+            return (own,)
+        case _:
+            pass
+    arms = [_arms(result) for result in combiner.result]
+    first = arms[0]
+    for k, arm in enumerate(arms):
+        if arm is None or first is None or not same(arm[0], first[0]):
+            return None
+        if arm[1:] not in ((combiner.lhs[k], combiner.rhs[k]), (combiner.rhs[k], combiner.lhs[k])):
+            return None
+        if (arm[1] is combiner.lhs[k]) != (first[1] is combiner.lhs[0]):
+            return None
+    return tuple(range(len(arms)))
+
+
+def _arms(result: Expr) -> tuple[Expr, Expr, Expr] | None:
+    """Return condition and both sides of a choice."""
+    match result:
+        case Select():
+            return result.condition, result.true_value, result.false_value
+        case Call(op=Builtin.IF_THEN_ELSE, args=(condition, first, second)):
+            return condition, first, second
+        case _:
+            return None
 
 
 @dataclass(frozen=True, slots=True)

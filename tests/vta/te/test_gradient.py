@@ -13,7 +13,7 @@ from vta import te
 from vta.build_module import build_generic
 from vta.te.gradient import GradientError, gradient
 from vta.tir import math_ops
-from vta.tir.expr import Expr
+from vta.tir.expr import Expr, Select
 
 Values = list[np.ndarray[Any, Any]]
 RNG = np.random.default_rng(11)
@@ -105,6 +105,55 @@ def test_the_largest_the_repeated_and_the_rearranged() -> None:
     check(te.compute((2, 2), lambda i, j: a[i * 2, j * 3] + a[1, 1] * a[2 - i, 0], "strided"), [a])
 
 
+def test_stages_of_several_tensors() -> None:
+    a, w = placeholder(3, 4), placeholder(3, 4, name="W")
+    both = te.compute((3, 4), lambda i, j: (a[i, j] * w[i, j], te.exp(a[i, j]) + w[2 - i, j]), "both")
+    first, second = both
+    check(te.compute((3, 4), lambda i, j: first[i, j] * second[i, 3 - j], "out"), [a, w])
+    check(second, [a, w])
+
+
+def test_reductions_of_several_tensors() -> None:
+    a, w = placeholder(3, 4), placeholder(3, 4, name="W")
+    k = te.reduce_axis((0, 4), "k")
+    moments = te.comm_reducer(
+        lambda x, y: (x[0] + y[0], te.max(x[1], y[1])),
+        lambda t0, t1: (te.const(0.0, t0), te.min_value(t1)),
+        name="moments",
+    )
+    total, most = te.compute((3,), lambda i: moments((a[i, k] * w[i, k], a[i, k] - w[i, k]), axis=k), "moments")
+    check(te.compute((3,), lambda i: total[i] * most[i] + most[2 - i], "out"), [a, w])
+
+
+def test_the_numbers_beside_the_largest_ones() -> None:
+    """argmax: the derivative goes to what was chosen, of the number that decides and of those beside it."""
+    a, w = placeholder(3, 4), placeholder(3, 4, name="W")
+    k = te.reduce_axis((0, 4), "k")
+
+    def larger(x: tuple[Expr, ...], y: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        first = x[1] >= y[1]
+        return tuple(Select(first, u, v) for u, v in zip(x, y, strict=True))
+
+    argmax = te.comm_reducer(
+        larger, lambda i, v, u: (te.const(-1, i), te.min_value(v), te.const(0.0, u)), name="argmax"
+    )
+    at, most, beside = te.compute((3,), lambda i: argmax((k, a[i, k], a[i, k] * w[i, k]), axis=k), "argmax")
+    check(te.compute((3,), lambda i: beside[i] * 2.0 + most[i] * most[i] + at[i], "out"), [a, w])
+
+
+def test_choices_of_several_conditions_have_no_derivative() -> None:
+    a = placeholder(3, 4)
+    k = te.reduce_axis((0, 4), "k")
+    mixed = te.comm_reducer(
+        lambda x, y: (Select(x[0] >= y[0], x[0], y[0]), Select(x[1] >= y[0], x[1], y[1])),
+        lambda t0, t1: (te.min_value(t0), te.min_value(t1)),
+        name="mixed",
+    )
+    _, second = te.compute((3,), lambda i: mixed((a[i, k], a[i, k] * 2.0), axis=k), "mixed")
+    with pytest.raises(GradientError, match="gradient: stage 'mixed' is a reduction that has no derivative here"):
+        gradient(second, [a])
+
+
 def test_what_does_not_depend_is_zero() -> None:
     a, b = placeholder(2), placeholder(3, name="B")
     out = te.compute((2,), lambda i: a[i] * 2.0, "out")
@@ -123,8 +172,8 @@ def test_what_has_no_derivative_is_refused() -> None:
     assert isinstance(third, te.Tensor)
     for output, text in (
         (first, "tir.log1p has no derivative here"),
-        (second, "gradient: stage 'second' is a reduction that has no derivative here; sums, max and min do"),
-        (third, "gradient: stage 'third' is no computation of one tensor, so it has no derivative here"),
+        (second, "gradient: stage 'second' is a reduction that has no derivative here; sums, max, min and choices do"),
+        (third, "gradient: stage 'third' is no computation, so it has no derivative here"),
         (fourth, "gradient of 'fourth': expected a tensor of floats, got int32"),
     ):
         with pytest.raises(GradientError) as error:
