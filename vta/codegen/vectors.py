@@ -13,7 +13,7 @@ from vta.codegen.llvm_types import I1, I8, I32, I64, Value, bytes_of, is_packed,
 from vta.tir.dtype import BOOL, DType, Kind
 
 __all__ = [
-    "all_lanes", "by_lane", "gather", "load_neighbours", "ramp", "scatter", "splat", "store_neighbours",
+    "all_lanes", "by_lane", "chosen", "gather", "load_neighbours", "ramp", "scatter", "splat", "store_neighbours",
 ]  # fmt: skip
 
 
@@ -39,6 +39,19 @@ def by_lane(builder: ir.IRBuilder, dtype: DType, values: Sequence[Value], functi
         place = ir.Constant(I32, number)
         lane = function(*(builder.extract_element(value, place) for value in values))
         result = builder.insert_element(result, lane, place)
+    return result
+
+
+def chosen(builder: ir.IRBuilder, dtype: DType, places: Sequence[tuple[Value, int | None]]) -> Value:
+    """Return numbers as a vector, or the only one: each a lane of a vector, or (None) a number by itself."""
+    numbers = [
+        value if lane is None else builder.extract_element(value, ir.Constant(I32, lane)) for value, lane in places
+    ]
+    if len(numbers) == 1:
+        return numbers[0]
+    result = ir.Constant(register_type(dtype), ir.Undefined)
+    for place, number in enumerate(numbers):
+        result = builder.insert_element(result, number, ir.Constant(I32, place))
     return result
 
 

@@ -45,6 +45,7 @@ from vta.tir.expr import (
     Range,
     Reduce,
     Select,
+    Shuffle,
     StringImm,
     Sub,
     Var,
@@ -165,7 +166,7 @@ class ExpressionPrinter:
             case _:
                 return self._rare_expr(expr)
 
-    def _rare_expr(self, expr: Not | Select | ProducerLoad | Ramp | Broadcast | Let | Reduce) -> str:
+    def _rare_expr(self, expr: Not | Select | ProducerLoad | Ramp | Broadcast | Shuffle | Let | Reduce) -> str:
         match expr:
             case Not():
                 return f"!{self.expr(expr.a)}"
@@ -177,6 +178,8 @@ class ExpressionPrinter:
                 return f"ramp({self.expr(expr.base)}, {self.expr(expr.stride)}, {expr.lanes})"
             case Broadcast():
                 return f"broadcast({self.expr(expr.value)}, {expr.lanes})"
+            case Shuffle():
+                return f"shuffle([{self.exprs(expr.vectors)}], {list(expr.indices)})"
             case Let():
                 value = self.expr(expr.value)
                 return f"(let {self.var(expr.var)} = {value} in {self.expr(expr.body)})"

@@ -306,6 +306,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "str": _is(str),
     "tuple[BufferRegion, ...] | None": _optional(_tuple(_is(BufferRegion))),
     "tuple[Expr, ...]": _tuple(_is(Node)),
+    "tuple[int, ...]": _tuple(_is(int)),
     "tuple[IterVar, ...]": _tuple(_is(IterVar)),
     "tuple[Range, ...]": _tuple(_is(Range)),
     "tuple[Stmt, ...]": _tuple(_is_statement),

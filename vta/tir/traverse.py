@@ -33,6 +33,7 @@ from vta.tir.expr import (
     Range,
     Reduce,
     Select,
+    Shuffle,
     StringImm,
     Var,
 )
@@ -88,6 +89,8 @@ def expr_children(expr: Expr) -> tuple[Expr, ...]:
             return (expr.condition, expr.true_value, expr.false_value)
         case Ramp():
             return (expr.base, expr.stride)
+        case Shuffle():
+            return expr.vectors
         case Let():
             return (expr.value, expr.body)
         case Reduce():
@@ -209,6 +212,9 @@ def map_children(fn: OnExpr, expr: Expr) -> Expr:
         case Ramp():
             base, stride = fn(expr.base), fn(expr.stride)
             return expr if base is expr.base and stride is expr.stride else Ramp(base, stride, expr.lanes)
+        case Shuffle():
+            vectors = _map_tuple(fn, expr.vectors)
+            return expr if vectors is expr.vectors else Shuffle(vectors, expr.indices)
         case Let():
             value, body = fn(expr.value), fn(expr.body)
             return expr if value is expr.value and body is expr.body else Let(expr.var, value, body)

@@ -39,6 +39,7 @@ from vta.tir.expr import (
     Ramp,
     Reduce,
     Select,
+    Shuffle,
     StringImm,
     Sub,
     Var,
@@ -67,7 +68,7 @@ class NotVectorError(VTAError):
 
 def has_vectors(stmt: Stmt) -> bool:
     """Whether something below ``stmt`` is a vector already."""
-    return any(isinstance(node, Ramp | Broadcast) for node in walk(stmt))
+    return any(isinstance(node, Ramp | Broadcast | Shuffle) for node in walk(stmt))
 
 
 def vectorized(stmt: Stmt, var: Var, values: Ramp, analyzer: Analyzer) -> Stmt:
@@ -155,7 +156,7 @@ class _Vectorizer:
             case Let():
                 self.vectors[expr.var] = self.expr(expr.value)
                 return self.expr(expr.body)
-            case Ramp() | Broadcast():
+            case Ramp() | Broadcast() | Shuffle():
                 raise NotVectorError("vectors of vectors")
             case IntImm() | FloatImm() | StringImm():
                 return expr

@@ -65,6 +65,7 @@ from vta.tir.expr.nodes import (
     Ramp,
     Reduce,
     Select,
+    Shuffle,
     SizeVar,
     StringImm,
     Var,
@@ -83,6 +84,6 @@ __all__ = [
     "Cast", "CommReducer", "Compare", "DataProducer", "Div", "Equality", "Expr", "ExprError", "ExprLike",
     "FloatImm", "FloorDiv", "FloorMod", "IntImm", "IterKind", "IterVar", "Let", "Max", "Min", "Mod", "Mul",
     "Node", "Not", "Operators", "Or", "PointerType", "PrimType", "ProducerLoad", "Ramp", "Range", "Reduce", "Select",
-    "SizeVar", "StringImm", "Sub", "Var", "binary", "bitwise", "cast_to", "const", "constant_like", "convert",
-    "logical_or_bitwise", "match_types", "same", "structural_hash", "true_divide",
+    "Shuffle", "SizeVar", "StringImm", "Sub", "Var", "binary", "bitwise", "cast_to", "const", "constant_like",
+    "convert", "logical_or_bitwise", "match_types", "same", "structural_hash", "true_divide",
 ]  # fmt: skip

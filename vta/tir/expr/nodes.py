@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Broadcast", "BufferLoad", "Call", "Cast", "DataProducer", "Expr", "FloatImm", "IntImm", "Let", "Not",
-    "PointerType", "PrimType", "ProducerLoad", "Ramp", "Reduce", "Select", "SizeVar", "StringImm", "Var", "same",
-    "structural_hash",
+    "PointerType", "PrimType", "ProducerLoad", "Ramp", "Reduce", "Select", "Shuffle", "SizeVar", "StringImm", "Var",
+    "same", "structural_hash",
 ]  # fmt: skip
 
 
@@ -289,6 +289,54 @@ class Broadcast(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Shuffle(Node):
+    """Lanes of ``vectors``, chosen by ``indices``, constants that count the lanes of one vector after the other.
+
+    One index gives a number, several give a vector.
+    """
+
+    vectors: tuple[Expr, ...]
+    indices: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        _settle_all(self, "vectors")
+        object.__setattr__(self, "indices", tuple(map(_lane_number, self.indices)))
+        kinds = {vector.dtype.element for vector in self.vectors}
+        if len(kinds) != 1 or not self.indices:
+            raise ExprError(
+                f"Shuffle takes vectors of one type and one index or more, not {', '.join(map(str, kinds)) or 'none'} "
+                f"and {len(self.indices)} indices"
+            )
+        lanes = sum(vector.dtype.lanes for vector in self.vectors)
+        outside = [index for index in self.indices if not 0 <= index < lanes]
+        if outside:
+            raise ExprError(f"Shuffle: there is no lane {outside[0]}; the vectors have {lanes} lanes")
+
+    @property
+    def dtype(self) -> DType:
+        """The vectors' element, as many times as there are indices."""
+        element = self.vectors[0].dtype.element
+        return element if len(self.indices) == 1 else element.with_lanes(len(self.indices))
+
+    def source(self, lane: int) -> tuple[Expr, int]:
+        """Return the vector that lane ``lane`` comes from, and which of its lanes it is."""
+        place = self.indices[lane]
+        for vector in self.vectors:
+            if place < vector.dtype.lanes:
+                return vector, place
+            place -= vector.dtype.lanes
+        raise AssertionError("an index was checked when the node was made")
+
+
+def _lane_number(index: object) -> int:
+    if isinstance(index, IntImm):
+        return index.value
+    if isinstance(index, int) and not isinstance(index, bool):
+        return index
+    raise ExprError(f"Shuffle: expected a constant as the number of a lane, got {index}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Let(Node):
     """``body`` with ``var`` standing for ``value``."""
 
@@ -337,7 +385,7 @@ class Reduce(Node):
 Expr: TypeAlias = (
     Var | IntImm | FloatImm | StringImm | Cast | Add | Sub | Mul | Div | Mod | FloorDiv | FloorMod | Min | Max
     | EQ | NE | LT | LE | GT | GE | And | Or | Not | Select | BufferLoad | ProducerLoad | Ramp | Broadcast
-    | Let | Call | Reduce
+    | Shuffle | Let | Call | Reduce
 )  # fmt: skip
 
 

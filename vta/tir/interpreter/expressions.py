@@ -42,10 +42,11 @@ from vta.tir.expr import (
     Or,
     Ramp,
     Select,
+    Shuffle,
     Sub,
     Var,
 )
-from vta.tir.traverse import map_expr
+from vta.tir.traverse import map_children
 
 __all__ = ["BufferLayout", "Code", "ExprWriter", "InterpreterError", "LayoutDimension", "lane"]
 
@@ -108,22 +109,33 @@ _FORMATS = {
 
 
 def lane(expr: Expr, number: int) -> Expr:
-    """Return lane ``number`` of a vector expression as a scalar one."""
+    """Return lane ``number`` of a vector expression as a scalar one; what is scalar stays."""
+    done: dict[int, Expr] = {}
 
-    def pick(node: Expr) -> Expr:
+    @deep
+    def of(node: Expr) -> Expr:
+        if id(node) not in done:
+            done[id(node)] = picked(node)
+        return done[id(node)]
+
+    def picked(node: Expr) -> Expr:
         match node:
+            case _ if node.dtype.lanes == 1:
+                return node
             case Ramp():
                 return node.base + node.stride * number
             case Broadcast():
                 return node.value
-            case Cast() if node.dtype.lanes > 1:
-                return Cast(node.dtype.element, node.value)
-            case Call() if node.dtype.lanes > 1:
-                return Call(node.dtype.element, node.op, node.args)
+            case Shuffle():
+                return lane(*node.source(number))
+            case Cast():
+                return Cast(node.dtype.element, of(node.value))
+            case Call():
+                return Call(node.dtype.element, node.op, tuple(map(of, node.args)))
             case _:
-                return node
+                return map_children(of, node)
 
-    return map_expr(pick, expr)
+    return of(expr)
 
 
 def number(value: int) -> Code:
@@ -211,6 +223,8 @@ class ExprWriter:
                 return self._let(expr)
             case Call():
                 return self._call(expr)
+            case Shuffle() if expr.dtype.lanes == 1:
+                return self.write(lane(*expr.source(0)))
             case _:
                 raise InterpreterError(f"cannot run {type(expr).__name__} {expr}; lower it first")
 

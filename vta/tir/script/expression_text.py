@@ -43,6 +43,7 @@ from vta.tir.expr import (
     Ramp,
     Reduce,
     Select,
+    Shuffle,
     StringImm,
     Sub,
     Var,
@@ -101,6 +102,8 @@ def expression_text(expr: Expr, name: Callable[[Var | Buffer], str]) -> str:
                 return f"T.ramp({text(part.base)}, {text(part.stride)}, {part.lanes})"
             case Broadcast():
                 return f"T.broadcast({text(part.value)}, {part.lanes})"
+            case Shuffle():
+                return f"T.Shuffle([{', '.join(map(text, part.vectors))}], {list(part.indices)})"
             case Let():
                 return f"T.Let({name(part.var)}, {text(part.value)}, {text(part.body)})"
             case ProducerLoad() | Reduce():
