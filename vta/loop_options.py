@@ -13,7 +13,7 @@ from vta.tir.func import PrimFunc
 from vta.tir.stmt import PRAGMA_PREFIX, AttrStmt
 from vta.transform import OptionError, PassContext
 
-__all__ = ["passes_switched_off", "with_bound_checks", "with_options", "with_unrolling"]
+__all__ = ["passes_switched_off", "split_of_double_buffers", "with_bound_checks", "with_options", "with_unrolling"]
 
 _PARTITION = "tir.LoopPartition"
 _UNROLL = "tir.UnrollLoop"
@@ -30,6 +30,8 @@ _UNROLL_PRAGMAS: Mapping[str, str] = {
 }  # fmt: skip
 _HOIST = "tir.HoistIfThenElse"
 _HOIST_KEYS: Mapping[str, type] = {"support_block_scope_hosting": bool}
+_DOUBLE = "tir.InjectDoubleBuffer"
+_DOUBLE_KEYS: Mapping[str, type] = {"split_loop": int}
 _BOUND_CHECKERS = "tir.instrument_bound_checkers"
 _ARTICLES: Mapping[type, str] = {bool: "a bool", int: "an int"}
 
@@ -62,6 +64,15 @@ def with_unrolling(func: PrimFunc, context: PassContext) -> PrimFunc:
             assert isinstance(value, int)
             func = replace(func, body=AttrStmt(None, PRAGMA_PREFIX + name, IntImm(int(value)), func.body))
     return func
+
+
+def split_of_double_buffers(context: PassContext) -> int:
+    """Return how many iterations are written out of a loop with double buffers."""
+    count = _settings(context, _DOUBLE, _DOUBLE_KEYS).get("split_loop", 1)
+    assert isinstance(count, int)
+    if count < 1:
+        raise OptionError(f"option {_DOUBLE!r}: 'split_loop' is at least 1, not {count}")
+    return count
 
 
 def with_bound_checks(func: PrimFunc, config: VTAConfig, context: PassContext, *, accelerator: bool) -> PrimFunc:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from isa.errors import VTAError
 from vta.instrument import PassInfo
-from vta.loop_options import with_unrolling
+from vta.loop_options import split_of_double_buffers, with_unrolling
 from vta.pass_objects import FunctionPass, ModulePass, of_function, prim_func_pass
 from vta.passes.alu.annotate_alu_coproc_scope import annotate_alu_coproc_scope
 from vta.passes.alu.inject_alu_intrin import inject_alu_intrin
@@ -36,6 +36,7 @@ from vta.passes.host.unroll_loop import unroll_loop
 from vta.passes.host.vectorize_loop import vectorize_loop
 from vta.passes.optional.combine_context_call import combine_context_call
 from vta.passes.optional.inject_copy_intrin import MakeCopy, inject_copy_intrin
+from vta.passes.optional.inject_double_buffer import inject_double_buffer
 from vta.passes.optional.inject_prefetch import inject_prefetch
 from vta.passes.optional.instrument_bound_checkers import instrument_bound_checkers
 from vta.passes.optional.lower_intrin import lower_intrin
@@ -56,8 +57,8 @@ __all__ = [
     "AnnotateALUCoProcScope", "AnnotateEntryFunc", "Apply", "BindDeepExpressions", "CPUAccessRewrite", "CoProcSync",
     "CombineContextCall", "CommonSubexprElimTIR", "CompactBufferAllocation", "ConvertForLoopsToSerial", "EarlyRewrite",
     "Filter", "FoldUopLoop", "HoistIfThenElse", "HostMemoryError", "InjectALUIntrin", "InjectCoProcSync",
-    "InjectConv2DTransposeSkip", "InjectCopyIntrin", "InjectDMAIntrin", "InjectPrefetch", "InjectSkipCopy",
-    "InjectVirtualThread",
+    "InjectConv2DTransposeSkip", "InjectCopyIntrin", "InjectDMAIntrin", "InjectDoubleBuffer", "InjectPrefetch",
+    "InjectSkipCopy", "InjectVirtualThread",
     "InstrumentBoundCheckers", "LiftAllocToScopeBegin", "LiftAttrScope", "LoopPartition", "LowerBlocks",
     "LowerDeviceStorageAccessInfo", "LowerIntrin", "NarrowDataType", "PassArgumentError", "RemoveNoOp",
     "RewriteUnsafeSelect", "SettleLoopEnds", "Simplify", "SkipAssert", "StorageFlatten", "StorageRewrite",
@@ -129,6 +130,15 @@ def InjectPrefetch() -> FunctionPass:  # noqa: N802
 def InjectCopyIntrin(pragma_key: str, fintrin: MakeCopy) -> FunctionPass:  # noqa: N802
     """Copies under a pragma become what ``fintrin(source, target, before, after, zero)`` returns."""
     return of_function(inject_copy_intrin(pragma_key, fintrin), "InjectCopyIntrin")
+
+
+def InjectDoubleBuffer() -> FunctionPass:  # noqa: N802
+    """Two copies of marked buffers in turn; the option ``tir.InjectDoubleBuffer`` says how loops are written out."""
+
+    def double(func: PrimFunc, mod: IRModule, context: PassContext) -> PrimFunc:
+        return inject_double_buffer(split_of_double_buffers(context))(func, mod.config)
+
+    return FunctionPass(double, PassInfo(0, "tir.InjectDoubleBuffer"))
 
 
 def InjectVirtualThread() -> FunctionPass:  # noqa: N802

@@ -49,11 +49,6 @@ def _is_in(*scopes: str) -> Callable[[TirNode], bool]:
 
 _THREADS = _Absent("threads of a GPU", _is_gpu_thread, "there is no GPU here: do not bind loops to its threads")
 _BLOCKS = _Absent("blocks", lambda node: isinstance(node, Block), "LowerBlocks() lowers all of a block at once")
-_DOUBLE = _Absent(
-    "a double-buffered stage",
-    lambda node: isinstance(node, AttrStmt) and node.key == AttrKey.DOUBLE_BUFFER,
-    "two virtual threads ('cthread') give each tile a buffer of its own",
-)
 _WARP = _Absent("memory of a warp", _is_in("warp"), "there is no GPU here: use 'local' memory")
 _TEXTURE = _Absent("textures", _is_in("global.texture", "texture"), "there is no GPU here: use 'global' memory")
 _VTCM = _Absent("memory 'global.vtcm'", _is_in("global.vtcm"), "there is no Hexagon here: use 'global' memory")
@@ -75,7 +70,6 @@ _PASSES: Mapping[str, _Absent] = {
     **dict.fromkeys(
         ("BF16Legalize", "BF16Promote", "BF16CastElimination", "BF16TypeLowering", "LowerCustomDatatypes"), _NOTHING
     ),
-    "InjectDoubleBuffer": _DOUBLE,
     "LowerWarpMemory": _WARP,
     "TextureFlatten": _TEXTURE,
     "LowerVtcmAlloc": _VTCM,

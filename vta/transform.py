@@ -33,6 +33,7 @@ OPTIONS: Mapping[str, type | tuple[type, ...]] = {
     "tir.UnrollLoop": Mapping,
     "tir.LoopPartition": Mapping,
     "tir.HoistIfThenElse": Mapping,
+    "tir.InjectDoubleBuffer": Mapping,
     "relay.backend.use_auto_scheduler": bool,
     "relay.FuseOps.max_depth": int,
 }

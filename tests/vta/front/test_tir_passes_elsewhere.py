@@ -49,11 +49,6 @@ def test_a_plain_program_stays_what_it_is() -> None:
             memory("shared.dyn"),
             "shared memory of a GPU; there is no GPU here: use 'local' memory",
         ),
-        (
-            "InjectDoubleBuffer",
-            AttrStmt(Var("b", "handle"), "double_buffer_scope", 1, NOTHING),  # type: ignore[arg-type]
-            "a double-buffered stage; two virtual threads ('cthread') give each tile a buffer of its own",
-        ),
     ],
 )
 def test_what_they_would_lower_is_refused(name: str, body: Stmt, text: str) -> None:
