@@ -68,7 +68,7 @@ def call_cost(session: RemoteSession, folder: Path, pid: int) -> tuple[float, fl
         for place in (session.ext_dev(0), vta.nd.Device(vta.nd.EXT_DEV, 0, local))
     ]
     times: list[list[float]] = [[], []]
-    functions: tuple[Callable[..., None], ...] = (there, module)
+    functions: tuple[Callable[..., object], ...] = (there, module)
     for _ in range(CALLS):
         for function, arguments, spent in zip(functions, pairs, times, strict=True):
             begin = time.perf_counter()

@@ -56,7 +56,7 @@ class Evaluator:
     A row that takes less than ``min_repeat_ms`` is repeated with more calls.
     """
 
-    function: Callable[..., None]
+    function: Callable[..., object]
     number: int
     repeat: int
     min_repeat_ms: int

@@ -47,6 +47,7 @@ from vta.tir.expr import (
     Ramp,
     Reduce,
     Select,
+    Shuffle,
     StringImm,
     Sub,
     Var,
@@ -92,6 +93,8 @@ def emit_expr(scope: FunctionScope, expr: Expr) -> Value:
             return vectors.ramp(scope.builder, base, stride, expr.dtype)
         case Broadcast():
             return _emit_broadcast(scope, expr)
+        case Shuffle():
+            return _emit_shuffle(scope, expr)
         case ProducerLoad() | Reduce():
             raise CodegenError(f"{scope.where}: a {type(expr).__name__} is left; lower the schedule first")
         case _:
@@ -102,6 +105,15 @@ def _emit_broadcast(scope: FunctionScope, expr: Broadcast) -> Value:
     if isinstance(expr.value, IntImm | FloatImm):
         return constant(expr.dtype, expr.value.value)
     return vectors.splat(scope.builder, emit_expr(scope, expr.value), expr.dtype)
+
+
+def _emit_shuffle(scope: FunctionScope, expr: Shuffle) -> Value:
+    made = {id(vector): emit_expr(scope, vector) for vector in expr.vectors}
+    places: list[tuple[Value, int | None]] = []
+    for number in range(len(expr.indices)):
+        vector, place = expr.source(number)
+        places.append((made[id(vector)], place if vector.dtype.lanes > 1 else None))
+    return vectors.chosen(scope.builder, expr.dtype, places)
 
 
 def _emit_load(scope: FunctionScope, load: BufferLoad) -> Value:
@@ -332,6 +344,8 @@ def _emit_call(scope: FunctionScope, expr: Call) -> Value:
             arguments,
         ):
             return _emit_coprocessor(scope, expr.op, tuple(arguments))
+        case Builtin.RET, _:
+            raise CodegenError(f"{scope.where}: {expr.op} is a statement of its own, no part of an expression")
         case Builtin.ACCESS_PTR | Builtin.TUPLE | Builtin.TYPE_ANNOTATION | Builtin.CALL_EXTERN | Builtin.ADDRESS_OF, _:
             raise CodegenError(f"{scope.where}: {expr.op} should have been lowered before host code is made")
         case _:

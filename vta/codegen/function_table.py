@@ -19,7 +19,7 @@ class _Named(Protocol):
     @property
     def name(self) -> str: ...
 
-    def __call__(self, *arguments: Any) -> None: ...
+    def __call__(self, *arguments: Any) -> int | float | None: ...
 
 
 _F = TypeVar("_F", bound=_Named)
@@ -50,6 +50,6 @@ class FunctionTable(Generic[_F]):
     def __getitem__(self, name: str) -> _F:
         return self.get_function(name)
 
-    def __call__(self, *arguments: Any) -> None:
-        """Call the first function."""
-        self.entry_func(*arguments)
+    def __call__(self, *arguments: Any) -> int | float | None:
+        """Call the first function; return what it gives."""
+        return self.entry_func(*arguments)

@@ -2,7 +2,8 @@
 
 Every ``PrimFunc`` becomes ``int32 name(args..., open dimensions...)``: a tensor argument is a pointer (the opaque
 handle of a device array, or the address of host data), a scalar its value, and each dimension of a tensor that is not
-constant comes after them as an int32. The result is 0, or the code of a failure whose text the metadata has.
+constant comes after them as an int32; of a function that gives something (``tir.ret``), the address where that goes
+comes last. The result is 0, or the code of a failure whose text the metadata has.
 Tests: tests/vta/codegen/test_host_*.py.
 """
 
@@ -17,6 +18,7 @@ from runtime.native.target import host_triple
 from vta.codegen.expressions import emit_expr
 from vta.codegen.llvm_types import I8, I32, POINTER, CodegenError, LlvmType, Value, register_type
 from vta.codegen.metadata import FunctionInfo, Metadata, ParameterInfo
+from vta.codegen.results import result_type
 from vta.codegen.runtime_calls import C_LIBRARY, RUNTIME_CALLS
 from vta.codegen.scope import FunctionScope, Unit
 from vta.codegen.sealed_object import description
@@ -96,21 +98,30 @@ def _emit_function(unit: Unit, function: PrimFunc, *, on_device: bool) -> Functi
     shapes = {var: function.declared.get(var, buffer) for var, buffer in function.buffer_map.items()}
     kinds = tuple(_parameter_type(param, function) for param in function.params)
     open_dims = [(var, dim) for var in function.params if var in shapes for dim in _open_dimensions(shapes[var])]
-    scope = FunctionScope(unit, function.name, (*kinds, *[I32] * len(open_dims)), internal=False)
+    result = result_type(function)
+    places = () if result is None else (POINTER,)
+    scope = FunctionScope(unit, function.name, (*kinds, *[I32] * len(open_dims), *places), internal=False)
     arguments = scope.arguments
+    scope.result = arguments[-1] if places else None
     for param, argument in zip(function.params, arguments, strict=False):
         argument.name = param.name
         if param in function.buffer_map and function.attrs.get("tir.noalias"):
             argument.add_attribute("noalias")
             scope.distinct.add(function.buffer_map[param].data)
         scope.values[function.buffer_map[param].data if param in function.buffer_map else param] = argument
-    sizes = zip(open_dims, arguments[len(kinds) :], strict=True)
+    sizes = zip(open_dims, arguments[len(kinds) : len(kinds) + len(open_dims)], strict=True)
     _bind_dimensions(scope, shapes, [(var, dim, size) for (var, dim), size in sizes])
     scope.moved_by_dma = frozenset(moved_by_dma(function.body))
     emit_stmt(scope, function.body)
     scope.finish()
     parameters = tuple(_describe(param, shapes.get(param)) for param in function.params)
-    return FunctionInfo(function.name, parameters, on_device or _uses_device(function))
+    uses_device = on_device or _uses_device(function)
+    if uses_device and result is not None:
+        raise CodegenError(
+            f"function {function.name!r}: {Builtin.RET} in a function of the accelerator, which is replayed without "
+            "its host code; store the result in an array"
+        )
+    return FunctionInfo(function.name, parameters, uses_device, "" if result is None else str(result))
 
 
 def _parameter_type(param: Var, function: PrimFunc) -> LlvmType:

@@ -11,10 +11,16 @@ from isa.config import VTAConfig
 from isa.errors import VTAError
 from isa.origin import Origin
 
-__all__ = ["VERSION", "FunctionInfo", "Metadata", "MetadataError", "ParameterInfo"]
+__all__ = ["RESULT_TYPES", "VERSION", "FunctionInfo", "Metadata", "MetadataError", "ParameterInfo"]
 
 VERSION = 2
 """Of the description's format."""
+
+
+RESULT_TYPES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
+)  # fmt: skip
+"""What a function may give."""
 
 
 class MetadataError(VTAError, ValueError):
@@ -41,11 +47,16 @@ class ParameterInfo:
 
 @dataclass(frozen=True, slots=True)
 class FunctionInfo:
-    """One function: its parameters, and whether it asks anything of the accelerator's runtime."""
+    """One function: its parameters, and whether it asks anything of the accelerator's runtime.
+
+    ``result`` is the type of what it gives (``tir.ret``), empty for nothing; the machine function stores that at the
+    address that is its last argument.
+    """
 
     name: str
     parameters: tuple[ParameterInfo, ...]
     uses_device: bool
+    result: str = ""
 
     @property
     def open_dimensions(self) -> tuple[tuple[int, int], ...]:
@@ -58,7 +69,8 @@ class FunctionInfo:
         )
 
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.parameters))})"
+        result = f" -> {self.result}" if self.result else ""
+        return f"{self.name}({', '.join(map(str, self.parameters))}){result}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +107,5 @@ def _function_to_dict(function: FunctionInfo) -> dict[str, object]:
             {"name": p.name, "dtype": p.dtype, "shape": None if p.shape is None else list(p.shape)}
             for p in function.parameters
         ],
+        **({"result": function.result} if function.result else {}),
     }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from isa.config import ConfigError, VTAConfig
 from isa.origin import Origin
 from isa.printable import in_one_line
-from vta.codegen.metadata import VERSION, FunctionInfo, Metadata, MetadataError, ParameterInfo
+from vta.codegen.metadata import RESULT_TYPES, VERSION, FunctionInfo, Metadata, MetadataError, ParameterInfo
 from vta.tir.dtype import DType, DTypeError
 
 __all__ = ["read_metadata"]
@@ -99,9 +99,13 @@ def _config(parts: _Object) -> VTAConfig:
 
 
 def _function(entry: object) -> FunctionInfo:
-    parts = _Object.of(entry, "a function", ("name", "uses_device", "parameters"))
+    gives = isinstance(entry, dict) and "result" in entry
+    parts = _Object.of(entry, "a function", ("name", "uses_device", "parameters", *(["result"] if gives else [])))
     parameters = tuple(map(_parameter, parts.entries("parameters")))
-    return FunctionInfo(parts.name("name"), parameters, parts.truth("uses_device"))
+    result = parts.name("result") if gives else ""
+    if gives and result not in RESULT_TYPES:
+        raise parts.wrong("result")
+    return FunctionInfo(parts.name("name"), parameters, parts.truth("uses_device"), result)
 
 
 def _parameter(entry: object) -> ParameterInfo:

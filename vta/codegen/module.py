@@ -32,6 +32,7 @@ from vta.codegen.arguments import Argument, BoundArguments, bind_arguments, c_si
 from vta.codegen.function_table import FunctionTable, ModuleError
 from vta.codegen.host import HostProgram
 from vta.codegen.metadata import FunctionInfo, Metadata, MetadataError
+from vta.codegen.results import result_slot
 from vta.codegen.scope import ORIGIN_SYMBOL
 from vta.codegen.sealed_object import opened, sealed
 
@@ -43,7 +44,7 @@ class HostCodeError(VTAError, RuntimeError):
 
 
 class Function:
-    """One function of a module. Arguments are arrays (outputs too) and numbers; it returns nothing."""
+    """One function of a module. Arguments are arrays (outputs too) and numbers; it returns what ``tir.ret`` gives."""
 
     __slots__ = ("_module", "_native", "info")
 
@@ -57,7 +58,7 @@ class Function:
         """The function's name."""
         return self.info.name
 
-    def __call__(self, *arguments: Argument) -> None:
+    def __call__(self, *arguments: Argument) -> int | float | None:
         """Run on ``arguments``; raises ``ArgumentError`` before anything runs if they do not fit.
 
         An array that the function writes is no part of another argument, as in TVM; unless the program was lowered
@@ -69,11 +70,10 @@ class Function:
         for argument in arguments:
             if isinstance(argument, ElsewhereArray):
                 argument.call_there(self._module, self.name, arguments)
-                return
+                return None
         bound = bind_arguments(self.info, arguments)
         if not self.info.uses_device:
-            self._run_host_code(bound)
-            return
+            return self._run_host_code(bound)
         session = bound.session or Session.current()
 
         def host_code(run: ProgramRun) -> None:
@@ -84,13 +84,16 @@ class Function:
                 self._run_host_code(bound)
 
         self._module.streams(session, self.name).call((self.name, bound.scalars), bound.buffers, host_code)
+        return None
 
-    def _run_host_code(self, bound: BoundArguments) -> None:
+    def _run_host_code(self, bound: BoundArguments) -> int | float | None:
         if self._native is None:
             address = self._module.linked.address[self.name]
-            self._native = ctypes.CFUNCTYPE(ctypes.c_int32, *c_signature(self.info))(address)
+            places = [ctypes.c_void_p] if self.info.result else []
+            self._native = ctypes.CFUNCTYPE(ctypes.c_int32, *c_signature(self.info), *places)(address)
+        slot = result_slot(self.info.result) if self.info.result else None
         packed_call.kept_error()  # one that a caller of compiled code by its C interface left is not this call's
-        code = self._native(*bound.values)
+        code = self._native(*bound.values, *([] if slot is None else [ctypes.addressof(slot)]))
         if code:
             error = packed_call.kept_error()
             if error is not None:
@@ -98,6 +101,7 @@ class Function:
             messages = self._module.metadata.messages
             known = 0 < code <= len(messages)
             raise HostCodeError(messages[code - 1] if known else f"function {self.name!r} ended with code {code}")
+        return None if slot is None else slot.value
 
     def __repr__(self) -> str:
         return f"<function {self.info}>"

@@ -6,9 +6,9 @@
 
 A failure in a part is the loop's: of several, the first one by place, so the error is that of the loop in order. What
 cannot run on another thread runs in order on the caller's, like any loop: what asks the accelerator or Python for
-something (both belong to a thread), a loop inside a parallel one (whose threads are at work already), and a loop that
-is known to be over sooner than another thread would have woken up. The pool: ``runtime.native.thread_pool``.
-Tests: tests/vta/codegen/test_parallel_loops.py.
+something (both belong to a thread), what ends the function, a loop inside a parallel one (whose threads are at work
+already), and a loop that is known to be over sooner than another thread would have woken up. The pool:
+``runtime.native.thread_pool``. Tests: tests/vta/codegen/test_parallel_loops.py.
 """
 
 from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ def runs_in_parallel(scope: FunctionScope, loop: For) -> bool:
 
 def _belongs_to_the_thread(node: TirNode) -> bool:
     match node:
-        case AttrStmt(key=AttrKey.COPROC_UOP_SCOPE) | Call(op=Builtin.CALL_PACKED):
+        case AttrStmt(key=AttrKey.COPROC_UOP_SCOPE) | Call(op=Builtin.CALL_PACKED | Builtin.RET):
             return True
         case Call(op=Builtin.CALL_EXTERN, args=(StringImm(value=name), *_)):
             return name in RUNTIME_CALLS

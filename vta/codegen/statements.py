@@ -16,6 +16,7 @@ from vta.codegen.element import store_element
 from vta.codegen.expressions import emit_expr, emit_offset, emit_place, first_neighbour
 from vta.codegen.llvm_types import I8, I64, POINTER, CodegenError, Value, bytes_of, constant, register_type
 from vta.codegen.parallel_loops import emit_parallel, runs_in_parallel
+from vta.codegen.results import emit_return
 from vta.codegen.runtime_calls import DMA_CALLS
 from vta.codegen.scope import FunctionScope
 from vta.tir.blocks import misplaced, unlowered_block
@@ -59,6 +60,8 @@ def emit_stmt(scope: FunctionScope, stmt: Stmt) -> None:
             case SeqStmt():
                 for child in stmt.stmts:
                     emit_stmt(scope, child)
+            case Evaluate(value=Call(op=Builtin.RET, args=(value,))):
+                emit_return(scope, value)
             case Evaluate():
                 if not isinstance(stmt.value, IntImm):
                     emit_expr(scope, stmt.value)

@@ -12,7 +12,7 @@ from vta.tir.expr import Builtin, Call, Expr, ExprLike, StringImm, const, conver
 
 __all__ = [
     "CallError", "Op", "call_extern", "call_intrin", "call_llvm_intrin", "call_llvm_pure_intrin", "call_packed",
-    "call_pure_extern",
+    "call_pure_extern", "ret",
 ]  # fmt: skip
 
 
@@ -64,6 +64,12 @@ def call_llvm_intrin(dtype: str, name: str, *args: ExprLike) -> Expr:
 def call_llvm_pure_intrin(dtype: str, name: str, *args: ExprLike) -> Expr:
     """Return the call of an intrinsic of LLVM's that does nothing but give a value."""
     return _llvm(Builtin.CALL_PURE_EXTERN, dtype, name, args)
+
+
+def ret(val: ExprLike) -> Expr:
+    """Return the end of the function, with a number as its result: ``Evaluate(tir.ret(x))`` is the statement."""
+    value = convert(val)
+    return Call(value.dtype, Builtin.RET, (value,))
 
 
 def call_packed(func_name: str, *args: ExprLike | Buffer) -> Expr:

@@ -12,7 +12,10 @@ def example(config: VTAConfig) -> Metadata:
     parameters = (ParameterInfo("A", "int8", (1, None, 16)), ParameterInfo("n", "int32"))
     return Metadata(
         config=config,
-        functions=(FunctionInfo("gemm", parameters, uses_device=True), FunctionInfo("cpu", (), uses_device=False)),
+        functions=(
+            FunctionInfo("gemm", parameters, uses_device=True),
+            FunctionInfo("cpu", (), uses_device=False, result="float32"),
+        ),
         origins=(Origin("C_buf", "gemm.py:12"), Origin("Zähler")),
         messages=("no memory for 'ä'",),
         triple="x86_64-unknown-linux-gnu",

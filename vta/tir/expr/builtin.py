@@ -39,6 +39,7 @@ class Builtin(StrEnum):
     CALL_EXTERN = "tir.call_extern", Trait.NONE
     CALL_PURE_EXTERN = "tir.call_pure_extern", _PURE
     CALL_PACKED = "tir.tvm_call_packed", Trait.NONE
+    RET = "tir.ret", Trait.NONE
     MAKE_ARRAY = "tir.tvm_stack_make_array", _PURE
     ACCESS_PTR = "tir.tvm_access_ptr", _PURE
     ADDRESS_OF = "tir.address_of", _PURE

@@ -32,6 +32,7 @@ __all__ = ["InterpreterError", "compile_func", "run_func"]
 
 Array: TypeAlias = NDArray[np.generic]
 Argument: TypeAlias = "Array | int"
+Result: TypeAlias = "int | float | bool | None"
 Arguments: TypeAlias = Sequence[Argument] | Mapping[str, Argument]
 
 
@@ -167,21 +168,22 @@ class CompiledFunc:
 
     func: PrimFunc
     source: Source
-    entry: Callable[..., None]
+    entry: Callable[..., Result]
 
-    def __call__(self, *args: Argument) -> None:
-        """Run on the arguments, in the order of the parameters."""
+    def __call__(self, *args: Argument) -> Result:
+        """Run on the arguments, in the order of the parameters; return what ``tir.ret`` gives, if it is met."""
         values = _by_parameter(self.func, args)
         arrays = {p: _array(self.func, p, values[p]) for p in self.func.params if p in self.func.buffer_map}
         sizes = self._sizes(values, arrays)
         lists = [array.reshape(-1).tolist() for array in arrays.values()]
         try:
-            self.entry(*lists, *(sizes[var] for var in self.source.scalars))
+            result = self.entry(*lists, *(sizes[var] for var in self.source.scalars))
         except (_FaultError, TypeError, IndexError) as error:
             raise self._explained(error) from None
         for (param, array), elements in zip(arrays.items(), lists, strict=True):
             if self.func.buffer_map[param].data in self.source.stored:
                 self._write_back(param, array, elements)
+        return result
 
     def _sizes(self, values: Mapping[Var, Argument], arrays: Mapping[Var, Array]) -> dict[Var, int]:
         """Return the values of integer parameters and of the variables in shapes."""
@@ -293,16 +295,15 @@ def compile_func(func: PrimFunc) -> CompiledFunc:
     return CompiledFunc(func, source, namespace["program"])  # type: ignore[arg-type]  # the function just defined
 
 
-def run_func(func: PrimFunc, args: Arguments) -> None:
-    """Run ``func`` on arrays (read and written in place) and integers.
+def run_func(func: PrimFunc, args: Arguments) -> Result:
+    """Run ``func`` on arrays (read and written in place) and integers; return what ``tir.ret`` gives, if it is met.
 
     ``args`` has one value for each parameter, or a value for each name: a parameter's, or its buffer's.
     Raises ``InterpreterError`` for arguments that do not fit and for what is undefined in the program.
     """
     compiled = compile_func(func)
     if not isinstance(args, Mapping):
-        compiled(*args)
-        return
+        return compiled(*args)
     ordered: list[Argument] = []
     for param in func.params:
         names = [param.name] + ([func.buffer_map[param].name] if param in func.buffer_map else [])
@@ -310,4 +311,4 @@ def run_func(func: PrimFunc, args: Arguments) -> None:
         if not given:
             raise InterpreterError(f"{func.name}: no argument for parameter {param.name!r}; given: {', '.join(args)}")
         ordered.append(args[given[0]])
-    compiled(*ordered)
+    return compiled(*ordered)

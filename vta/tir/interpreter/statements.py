@@ -15,7 +15,7 @@ from vta.tir.blocks import block_as_loops, misplaced
 from vta.tir.buffer import Buffer, size_variable
 from vta.tir.deep import deep
 from vta.tir.dtype import DType
-from vta.tir.expr import Expr, IntImm, IterVar, Range, Var
+from vta.tir.expr import Builtin, Call, Expr, IntImm, IterVar, Range, Var
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter.expressions import (
     BufferLayout,
@@ -213,6 +213,8 @@ class _StmtWriter:
                 if stmt.else_case is not None:
                     with self._block("else:", stmt):
                         self.statement(stmt.else_case)
+            case Evaluate(value=Call(op=Builtin.RET, args=(given,))):
+                self._line(f"return {self._exprs.write(given).text}", stmt)
             case Evaluate():
                 if not is_noop(stmt):
                     self._line(self._exprs.write(stmt.value).text, stmt)

@@ -12,7 +12,7 @@ from typing import Any
 from isa.errors import VTAError
 from vta.tir import math_ops, ops
 from vta.tir.buffer import Buffer
-from vta.tir.calls import Op
+from vta.tir.calls import Op, ret
 from vta.tir.deep import deep
 from vta.tir.dtype import BOOL, DType
 from vta.tir.expr import (
@@ -46,6 +46,7 @@ from vta.tir.expr import (
     Ramp,
     Range,
     Select,
+    Shuffle,
     Sub,
     Var,
     arithmetic,
@@ -263,10 +264,14 @@ class Reader:
                 return Ramp(*match_types(base, stride), int(lanes))
             case "broadcast", [value, lanes]:
                 return Broadcast(convert(value), int(lanes))
+            case "Shuffle", [vectors, places]:
+                return Shuffle(tuple(map(convert, vectors)), tuple(places))
             case "max_value" | "min_value", [kind]:
                 return getattr(ops, word)(kind)
             case (("call_extern" | "call_pure_extern" | "tvm_call_packed"), [*args]):
                 return Call(DType(named["dtype"]), _BY_NAME[word], tuple(map(convert, args)))
+            case "ret", [value]:
+                return ret(value)
             case "call_packed", [*args]:
                 return Call(DType(named.get("dtype", "int32")), Builtin.CALL_PACKED, tuple(map(convert, args)))
             case "call_intrin", [kind, op, *args]:
