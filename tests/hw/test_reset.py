@@ -18,7 +18,7 @@ from hw.sim.netlist.order import input_values
 from hw.top import Top
 from isa.config import VTAConfig
 from tests.support.golden.golden_text import check_golden_text
-from tests.support.hw.every_component import components
+from tests.support.hw.every_component import components, variants
 
 WHOLES = (Top, Core, ComputeStage)
 """Put together of the others."""
@@ -66,8 +66,10 @@ ARITHMETIC = {
 """What is computed with, by what it costs in logic."""
 
 
-def computing(netlist: n.Netlist) -> str:
-    """Return the bits that a component with all its parts adds, multiplies, compares, combines, shifts and chooses."""
+def cost(netlist: n.Netlist) -> str:
+    """Return the bits that a component with all its parts keeps, adds, multiplies, compares, combines and chooses."""
+    flags = sum(len(cell.data) for cell in netlist.cells if isinstance(cell, n.FlipFlop))
+    rows = sum(cell.depth * cell.width for cell in netlist.cells if isinstance(cell, n.MemoryCell))
     bits = dict.fromkeys([*ARITHMETIC, "choices"], 0)
     for cell in netlist.cells:
         match cell:
@@ -80,7 +82,8 @@ def computing(netlist: n.Netlist) -> str:
                 bits["choices"] += cell.width
             case n.AssignmentList():
                 bits["choices"] += sum(len(each.value) for each in cell.assignments)
-    return "".join(f", {count} of {kind}" for kind, count in bits.items() if count)
+    logic = "".join(f", {count} of {kind}" for kind, count in bits.items() if count)
+    return f"{flags} bits in registers, {rows} in memories{logic}"
 
 
 def described(component: wiring.Component) -> str:
@@ -95,12 +98,15 @@ def described(component: wiring.Component) -> str:
     for text, wanted in (("cleared", True), ("kept", False)):
         names = [f"{name} {bits}" for name, bits, cleared in found if cleared is wanted]
         lines += [f"  {text}: {', '.join(names)}"] if names else []
-    flags = sum(len(cell.data) for cell in netlist.cells if isinstance(cell, n.FlipFlop))
-    rows = sum(cell.depth * cell.width for cell in netlist.cells if isinstance(cell, n.MemoryCell))
-    lines.append(f"  with all parts: {flags} bits in registers, {rows} in memories{computing(netlist)}")
+    lines.append(f"  with all parts: {cost(netlist)}")
     return "\n".join(lines)
 
 
 def test_a_reset_clears_control_alone(update_golden: bool) -> None:
     text = "\n".join(described(each) for each in components(CONFIG) if not isinstance(each, WHOLES))
     check_golden_text(text + "\n", GOLDEN / "resets.txt", update=update_golden)
+
+
+def test_settings_cost_what_they_are_known_to_cost(update_golden: bool) -> None:
+    text = "".join(f"{name}: {cost(build_netlist(each))}\n" for name, each in variants(CONFIG).items())
+    check_golden_text(text, GOLDEN / "costs.txt", update=update_golden)

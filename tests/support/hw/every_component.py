@@ -1,6 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """One component of each kind, for what is asked of all of them."""
 
+from dataclasses import replace
+
 from amaranth.lib import wiring
 
 from hw.accumulator import Accumulator
@@ -42,7 +44,7 @@ from hw.top import Top
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 
-__all__ = ["components"]
+__all__ = ["components", "variants"]
 
 HARDWARE = HardwareConfig()
 
@@ -88,3 +90,60 @@ def components(config: VTAConfig) -> list[wiring.Component]:
         RegisteredFIFO(width=11, depth=5),
         TokenCounter(6),
     ]
+
+
+def variants(config: VTAConfig) -> dict[str, wiring.Component]:
+    """Return components with settings that ``components`` does not have, by what these are."""
+    wide = HardwareConfig(data_width=512, load_jobs=2, store_jobs=3, fetch_buffer_depth=16, write_bursts=3)
+    narrow = HardwareConfig(data_width=64, max_burst_beats=1, load_jobs=7, store_jobs=2, fetch_buffer_depth=2)
+    taps = replace(config, depthwise_taps=2)
+    walker = {"addr_width": 33, "burst_beats": 8, "size_width": 12}
+    rows = {"inp_width": 5, "wgt_width": 3}
+    return {
+        "fetch, wide bus": InstructionFetch(config, wide),
+        "fetch, bursts of one beat": InstructionFetch(config, narrow),
+        "load, wide bus": LoadStage(config, wide),
+        "load, taps": LoadStage(taps, narrow),
+        "store, wide bus": StoreStage(config, wide),
+        "store, bursts of one beat": StoreStage(config, narrow),
+        "micro-ops, wide bus": UopLoader(config, wide),
+        "accumulators, wide bus": AccLoader(config, wide),
+        "registers without causes": ControlRegisters(config, HardwareConfig(addr_width=40, cause_counters=0)),
+        "one row of a queue": InstructionQueue(config, depth=1),
+        "two rows, shared": GemmCore(config, ahead=2, share_multipliers=True),
+        "two rows, shared, five multipliers": GemmCore(config, ahead=0, share_multipliers=True, multipliers=5),
+        "depthwise": GemmCore(taps, ahead=3),
+        "depthwise, shared": GemmCore(taps, ahead=3, share_multipliers=True),
+        "lane, one multiplier": AluLane(multipliers=1),
+        "lane, two wide multipliers": AluLane(multipliers=2, wide=True),
+        "alu, some multipliers": TensorAlu(config, multipliers=(3, 2, 1, 0), wide_multipliers=True),
+        "one lane": MacRow(lanes=1, **rows),
+        "two lanes of logic": MacRow(lanes=2, **rows, multipliers=0),
+        "eight lanes": MacRow(lanes=8, **rows),
+        "sixteen lanes, two rows, seven multipliers": MacRow(lanes=16, **rows, rows=2, multipliers=7),
+        "one reader": UopMemory(address_width=1, readers=1),
+        "accumulator of one tile": Accumulator(address_width=0, lanes=3, lane_width=32, out_width=1),
+        "accumulator of two tiles": Accumulator(address_width=1, lanes=1, lane_width=32, out_width=32),
+        "scratchpad of one element": Scratchpad(depth=1, width=24),
+        "scratchpad with collisions": Scratchpad(depth=6, width=24, collisions=False),
+        "two banks": BankedScratchpad(depth=8, width=12, write_granularity=12, reads=2),
+        "engine, one reader": MemoryEngine(
+            addr_width=32, data_width=64, readers=1, urgent=0, read_bursts=1, read_beats=1, write_bursts=1, axi3=True
+        ),
+        "engine, all urgent": MemoryEngine(
+            addr_width=32, data_width=64, readers=3, urgent=3, read_bursts=3, read_beats=100, write_bursts=7
+        ),
+        "walker, aligned": BurstWalker(data_width=64, **walker, aligned=True),
+        "walker, ahead": BurstWalker(data_width=256, **walker, ahead=True, rows_width=1),
+        "walker, rows of less than a beat": BurstWalker(data_width=512, addr_width=32, burst_beats=1, size_width=3),
+        "packer, whole beats": Packer(data_width=64, element_bytes=8),
+        "packer, bytes": Packer(data_width=64, element_bytes=1),
+        "packer, fours": Packer(data_width=256, element_bytes=4),
+        "reader, bytes and beats": Reader(data_width=64, element_bytes=(1, 8, 64)),
+        "reader, one kind": Reader(data_width=64, element_bytes=(16,), x_width=5, y_width=1),
+        "writer, one kind": TileWriter(data_width=64, element_bytes=(16,), address_width=1),
+        "link without registers": ReadLink(addr_width=32, data_width=64, registered=False),
+        "queue of one": RegisteredFIFO(width=3, depth=1),
+        "queue of two": RegisteredFIFO(width=3, depth=2),
+        "one token": TokenCounter(1),
+    }
