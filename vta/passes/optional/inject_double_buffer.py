@@ -92,7 +92,7 @@ def _doubled(loop: For, split_loop: int) -> Stmt:
     before: list[Stmt] = []
     allocations: list[Allocate] = []
     first = loop
-    while (mark := next(_marks(loop.body), None)) is not None:
+    while (mark := _first_mark(loop.body)) is not None:
         made = _Buffering(loop, mark).done()
         loop = made.loop
         before.append(made.before)
@@ -108,18 +108,20 @@ def _doubled(loop: For, split_loop: int) -> Stmt:
     return body if isinstance(body, Allocate) else replace(first, body=body)
 
 
-def _marks(stmt: Stmt) -> Iterator[AttrStmt]:
-    """Yield the marks that every iteration of a loop meets once."""
-    match stmt:
-        case AttrStmt() if _is_mark(stmt):
-            yield stmt
-        case SeqStmt():
-            for part in stmt.stmts:
-                yield from _marks(part)
-        case AttrStmt() | Allocate() | LetStmt():
-            yield from _marks(stmt.body)
-        case _:
-            return
+def _first_mark(stmt: Stmt) -> AttrStmt | None:
+    """Return the first mark that every iteration of a loop meets once."""
+    stack = [stmt]
+    while stack:
+        match stack.pop():
+            case AttrStmt() as found if _is_mark(found):
+                return found
+            case SeqStmt(stmts=parts):
+                stack.extend(reversed(parts))
+            case AttrStmt(body=body) | Allocate(body=body) | LetStmt(body=body):
+                stack.append(body)
+            case _:
+                continue
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ class _Buffering:
             size = binary(Mul, size, cast_to(extent, var.dtype))
         turn = binary(FloorMod, var - loop.min, const(2, var.dtype)) * size
         move = _Moving(self.data, turn, size, mark)
-        make = move.stmt(mark.body)
+        make = move.redirected(mark.body)
         following = substitute(make, {var: var + 1})
         inside = IfThenElse((var + 1) < (loop.min + loop.extent), following, None, mark.origin)
 
@@ -171,7 +173,7 @@ class _Buffering:
                     moved = move.own_expressions(stmt)
                     return replace(moved, body=placed(stmt.body))
                 case _:
-                    return move.stmt(stmt)
+                    return move.redirected(stmt)
 
         first = with_fresh_definitions(substitute(make, {var: loop.min}))
         if not (isinstance(loop.extent, IntImm) and loop.extent.value > 0):
@@ -251,23 +253,23 @@ class _Moving:
     mark: AttrStmt
     buffers: dict[Buffer, Buffer] = field(default_factory=dict)
 
-    def stmt(self, stmt: Stmt) -> Stmt:
+    def redirected(self, stmt: Stmt) -> Stmt:
         """Return a statement with its accesses in the copy."""
 
-        def change(part: Stmt) -> Stmt:
+        def redirect(part: Stmt) -> Stmt:
             if isinstance(part, BufferStore) and part.buffer.data is self.data:
                 return replace(part, buffer=self._buffer(part.buffer), indices=self._indices(part.indices))
             return part
 
-        return map_stmt(stmt, change, self.expr)
+        return map_stmt(stmt, redirect, self.in_copy)
 
     def own_expressions(self, stmt: AttrStmt | Allocate | LetStmt) -> AttrStmt | Allocate | LetStmt:
         """Return a statement with the accesses in its own expressions in the copy."""
         if isinstance(stmt, Allocate):
-            return replace(stmt, extents=tuple(map(self.expr, stmt.extents)), condition=self.expr(stmt.condition))
-        return replace(stmt, value=self.expr(stmt.value))
+            return replace(stmt, extents=tuple(map(self.in_copy, stmt.extents)), condition=self.in_copy(stmt.condition))
+        return replace(stmt, value=self.in_copy(stmt.value))
 
-    def expr(self, expr: Expr) -> Expr:
+    def in_copy(self, expr: Expr) -> Expr:
         """Return an expression with its accesses in the copy."""
         return map_expr(self._node, expr)
 

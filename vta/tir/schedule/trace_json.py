@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from vta.tir.deep import deep
 from vta.tir.expr import FloatImm, IntImm, Node, StringImm, Var
 from vta.tir.index_map import IndexMap
 from vta.tir.json_text import load_json, save_json
@@ -62,6 +63,7 @@ def steps_as_json(insts: Sequence[Instruction], *, remove_postproc: bool) -> lis
     return [steps, decisions]
 
 
+@deep
 def _written(value: object, names: Mapping[BlockRV | LoopRV, str], where: str) -> _Json:
     match value:
         case None | bool() | int() | float() | str():
@@ -137,6 +139,7 @@ def _apply(
     known.update(zip(map(str, outputs), made, strict=True))
 
 
+@deep
 def _read(value: object, known: Mapping[str, BlockRV | LoopRV], where: str) -> object:
     match value:
         case None | bool() | int() | float() | str():
