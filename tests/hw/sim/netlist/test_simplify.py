@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 
 from hw.sim.netlist import cells as n
 from hw.sim.netlist.frontend import build_netlist
-from hw.sim.netlist.simplify import simplify
+from hw.sim.netlist.simplify import _passed_on, simplify
 from hw.sim.run import compiling
 from tests.support.hw.amaranth_trace import assert_same_trace
 from tests.support.hw.inline_design import Small
@@ -53,6 +53,36 @@ def test_cells_that_pass_a_value_on_are_left_out(name: str) -> None:
     assert live_cells(netlist) == 0
     assert netlist.signals["middle"].value == netlist.top.outputs["q"]
     assert_same_trace(Small(build), cycles=20, seed=4)
+
+
+A, B, C = 7 << 16, 8 << 16, 9 << 16
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        (n.Operator("b", ((A,),), 1), (A,)),
+        (n.Operator("r|", ((A, B),), 1), None),
+        (n.Operator("m", ((C,), (A, B), (A, B)), 2), (A, B)),
+        (n.Operator("m", ((C,), (A, B), (B, A)), 2), None),
+        (n.Operator("m", ((1,), (A,), (B,)), 1), (A,)),
+        (n.Operator("m", ((0,), (A,), (B,)), 1), (B,)),
+        (n.Operator("&", ((A,), (A,)), 1), (A,)),
+        (n.Operator("&", ((A,), (B,)), 1), None),
+        (n.Matches((A,), ("1",)), (A,)),
+        (n.Matches((A,), ("0",)), None),
+        (n.Matches((A,), ("1", "0")), None),
+        (n.PriorityMatch(1, (A,)), (A,)),
+        (n.PriorityMatch(A, (1,)), (A,)),
+        (n.PriorityMatch(A, (B,)), None),
+        (n.PriorityMatch(1, (A, B)), None),
+        (n.AssignmentList((A, 0), ()), (A, 0)),
+        (n.AssignmentList((A, 0), (n.Assignment(B, 0, (C,)),)), None),
+    ],
+    ids=str,
+)
+def test_what_passes_a_value_on(cell: n.Cell, expected: n.Value | None) -> None:
+    assert _passed_on(cell) == expected
 
 
 @pytest.mark.parametrize("kind", [Registers, Targets, StateMachine, MemoryMix, Gated, Lanes])

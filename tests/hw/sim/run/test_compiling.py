@@ -155,3 +155,17 @@ def test_designs_are_told_apart_by_their_netlist(cache: Path) -> None:
     for extra in (1, 2, 1):
         assert total_after(compile_design(Adder(extra)), 4) == 4 * (2 + extra)
     assert len(list(cache.iterdir())) == 2
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_whoever_listens_hears_of_every_stage_and_of_the_end(
+    cache: Path, caplog: pytest.LogCaptureFixture, keep: bool
+) -> None:
+    caplog.set_level("DEBUG", logger="hw.sim.progress")
+    compile_design(Adder(3), cache=keep)
+    told = [(r.done, r.total, r.busy, r.slow, r.unit, r.what) for r in caplog.records]  # type: ignore[attr-defined]
+    rest = (True, "stages", "compiling the hardware")
+    assert told == [(done, 3, done < 3, *rest) for done in range(4)]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"compiling the hardware: {text}" for text in ("elaborating", "translating", "making machine code", "over")
+    ]

@@ -40,6 +40,20 @@ def test_inputs_act_on_registers_at_the_next_edge_and_at_once_on_what_is_combina
     assert (design.peek("count"), design.cycles) == (-31, 4)
 
 
+def test_bits_of_a_register_can_be_set_under_another_name_and_the_rest_stays() -> None:
+    def wires(m: Module, io: Any) -> None:
+        whole, middle = Signal(24, name="whole", init=0xA5A5A5), Signal(10, name="middle")
+        m.d.comb += [middle.eq(whole[5:15]), io.q.eq(middle)]
+        m.d.sync += whole.eq(whole)
+
+    design = compile_design(Small(wires), cache=False)
+    assert design.peek("middle") == 0xA5A5A5 >> 5 & 0x3FF
+    for value in (0, 0x3FF, 0x155, 0x2AA):
+        design.poke("middle", value)
+        assert (design.peek("middle"), design.peek("q")) == (value, value & 15)
+        assert design.peek("whole") == 0xA5A5A5 & ~(0x3FF << 5) | value << 5
+
+
 def test_registers_can_be_set(design: CompiledDesign) -> None:
     design.poke("count", -100)
     design.poke("wide", 1 << 99)
