@@ -16,6 +16,7 @@ from vta.instrument import PassInfo, PassInstrument
 from vta.loop_options import passes_switched_off, with_bound_checks, with_options
 from vta.pass_objects import function_of
 from vta.passes import pipelines
+from vta.passes.host.apply_intrinsic_rules import apply_intrinsic_rules
 from vta.passes.host.skip_assert import skip_assert
 from vta.passes.pipelines import PassScope
 from vta.processor import processor_of
@@ -209,9 +210,14 @@ def _build(
         _check_model(target)
         lower_for = lower if target.is_accelerator else lower_generic
         module = lower_for(inputs, args, name, binds)
+    if target.is_gpu:
+        raise BuildError(
+            f"target {target.kind!s}: the program was lowered, and code is made for the CPU ('llvm') and the "
+            "accelerator ('ext_dev') alone"
+        )
     host = target.host or (Target("llvm") if target.is_accelerator else target)
     code_target = _code_target(host)
-    functions = list(module.functions.values())
+    functions = [apply_intrinsic_rules(func, host.kind) for func in module.functions.values()]
     program = emit_host(
         functions,
         module.config,

@@ -23,14 +23,16 @@ _DEFAULT_KEYS: Mapping[str, tuple[str, ...]] = {
     "llvm": ("cpu",),
     "ext_dev": ("ext_dev",),
     "c": ("cpu",),
+    **{kind: (kind, "gpu") for kind in ("cuda", "metal", "opencl", "rocm", "vulkan")},
 }
-"""The kinds of target, with the keys that each has by default."""
+"""The kinds of target, with the keys that each has by default. For GPUs schedules are lowered, and no code is made."""
 
 _FLAGS = ("fast-math-contract",)
 """Options that are on or off, and may stand without a value."""
 
 _ATTRIBUTES = (
     "device", "keys", "model", "libs", "tag", "mtriple", "mcpu", "mattr", "mabi", "mfloat-abi", "num-cores", *_FLAGS,
+    "arch", "max_num_threads", "max_shared_memory_per_block", "max_threads_per_block", "thread_warp_size",
 )  # fmt: skip
 
 
@@ -92,6 +94,11 @@ class Target:
     def is_accelerator(self) -> bool:
         """Whether code for this target drives the accelerator."""
         return self.kind == "ext_dev"
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether it is about a GPU, for which no code is made here."""
+        return "gpu" in _DEFAULT_KEYS[self.kind]
 
     @classmethod
     def current(cls, allow_none: bool = True) -> "Target | None":

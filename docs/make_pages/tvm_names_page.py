@@ -23,11 +23,11 @@ is refused in a sentence. The same objects without `tvm`: `vta.te`, `vta.tir`, `
 NAMES: Mapping[str, str] = {
     "tvm": (
         "lower build IRModule TVMError cpu ext_dev device DataType nd.array nd.empty register_func "
-        "get_global_func nd.from_dlpack error.OpNotImplemented"
+        "get_global_func nd.from_dlpack error.OpNotImplemented GlobalVar"
     ),
     "tvm.ir": (
         "IRModule Range Op structural_equal assert_structural_equal structural_hash save_json load_json "
-        "Array Map transform.PassContext transform.Sequential"
+        "Array Map transform.PassContext transform.Sequential GlobalVar register_op_attr register_intrin_lowering"
     ),
     "tvm.transform": (
         "PassContext Sequential module_pass PassInfo PrintIR"
@@ -36,7 +36,10 @@ NAMES: Mapping[str, str] = {
         "PassInstrument pass_instrument PassTimingInstrument"
     ),
     "tvm.driver": (
-        "lower build build_module.schedule_to_module"
+        "lower build build_module.schedule_to_module build_module.get_binds"
+    ),
+    "tvm.target": (
+        "Target Target.current codegen.build_module register_intrin_rule"
     ),
     "tvm.runtime": (
         "convert load_module Module Module.imported_modules Module.export_library enabled convert_to_object String"
@@ -45,11 +48,12 @@ NAMES: Mapping[str, str] = {
         "placeholder compute reduce_axis thread_axis create_schedule create_prim_func var size_var const "
         "sum max min comm_reducer decl_tensor_intrin tag_scope if_then_else exp log sqrt tanh sigmoid erf "
         "sin cos power floordiv floormod indexdiv indexmod truncdiv truncmod all any abs floor ceil round "
-        "trunc isnan popcount fmod extern scan gradient hybrid.script hybrid.build "
+        "trunc isnan isinf isfinite nearbyint log2 log10 rsqrt tan asin acos atan sinh cosh asinh acosh atanh popcount "
+        "fmod extern scan gradient hybrid.script hybrid.build "
         "hybrid.HybridModule hybrid.runtime.HYBRID_GLOBALS schedule.InferBound schedule.ScheduleOps "
         "schedule.CreateReadGraph schedule.PostDFSOrder schedule.IterVar schedule.Buffer schedule.Fuse schedule.Split "
         "schedule.SchedulePostProcToPrimFunc schedule.AutoInlineInjective schedule.AutoInlineElemWise "
-        "schedule.AutoInlineBroadcast tensor.Tensor"
+        "schedule.AutoInlineBroadcast schedule.VerifyCompactBuffer tensor.Tensor"
     ),
     "tvm.te.schedule.Schedule": (
         "create_group cache_read cache_write rfactor normalize outputs stage_map"
@@ -70,7 +74,7 @@ NAMES: Mapping[str, str] = {
         "ProducerStore ProducerRealize Block BlockRealize MatchBufferRegion Prefetch "
         "PrimFunc Schedule ScheduleError call_extern call_pure_extern call_intrin call_packed ret "
         "indexdiv indexmod min_value max_value likely if_then_else const layout bijective_layout IndexMap clz "
-        "q_multiply_shift stmt_list Shuffle BufferRegion call_llvm_intrin "
+        "q_multiply_shift stmt_list Shuffle BufferRegion CallEffectKind call_llvm_intrin "
         "call_llvm_pure_intrin"
     ),
     "tvm.tir.Buffer": (
@@ -164,7 +168,12 @@ NAMES: Mapping[str, str] = {
         "nn.get_pad_tuple2d"
     ),
     "tvm.autotvm": (
-        "tophub.context"
+        "template get_config task.create measure_option LocalBuilder LocalRunner RPCRunner tuner.RandomTuner "
+        "tuner.GridSearchTuner tuner.GATuner tuner.XGBTuner callback.log_to_file apply_history_best tophub.context"
+    ),
+    "tvm.auto_scheduler": (
+        "register_workload SearchTask create_task auto_schedule TuningOptions RecordToFile LocalBuilder LocalRunner "
+        "load_best"
     ),
     "tvm.rpc": (
         "connect connect_tracker LocalSession"
@@ -186,7 +195,16 @@ NOTES: Mapping[str, str] = {
     "tvm.ir.Array": "Python's list",
     "tvm.ir.Map": "Python's dict",
     "tvm.runtime.convert": "gives expressions, lists and dictionaries",
-    "tvm.te.schedule.SchedulePostProcToPrimFunc": "no bindings; tensors are found by name, shape and type",
+    "tvm.te.schedule.SchedulePostProcToPrimFunc": "tensors are found by name, shape and type",
+    "tvm.te.schedule.ScheduleOps": "no loops of one iteration",
+    "tvm.target.Target": "GPUs have targets, and no code",
+    "tvm.ir.register_op_attr": "`TCallEffectKind` and `TARGET.FLowerIntrin`",
+    "tvm.ir.register_intrin_lowering": "rules of a script alone: what is here is made of the rest",
+    "tvm.autotvm.task.create": "the library's templates for the accelerator, a script's for the CPU (`llvm`) as well",
+    "tvm.auto_scheduler.SearchTask": "for the accelerator",
+    "tvm.auto_scheduler.create_task": "for the accelerator",
+    "tvm.auto_scheduler.auto_schedule": "needs a `RecordToFile` among the callbacks",
+    "tvm.auto_scheduler.load_best": "`task.apply_best(log)` returns the schedule",
     "tvm.te.thread_axis": "virtual threads and `rotate`; a GPU's lower and print, and no code is made of them",
     "tvm.tir.Block": "one node, with the values of its axes and its predicate (TVM: `BlockRealize` of `Block`)",
     "tvm.tir.BlockRealize": "part of `Block`",
@@ -232,7 +250,6 @@ NOTES: Mapping[str, str] = {
     "tvm.tir.transform.SplitHostDevice": "refuses threads of a GPU: there is one program, the host's",
     "tvm.tir.transform.ThreadSync": "refuses threads of a GPU: there is none",
     "tvm.tir.transform.MakePackedAPI": "arguments are checked by the caller's side (`vta.codegen.arguments`)",
-    "tvm.tir.analysis.verify_gpu_code": "there is no GPU",
     "tvm.arith.Analyzer": "one normal form: `rewrite_simplify` and `canonical_simplify` are `simplify`",
     "tvm.arith.iter_map_simplify": "of TVM 0.10",
     "tvm.arith.solve_linear_inequalities": "what ranges do not say stays as relations; no conditions by groups",

@@ -15,6 +15,7 @@ from vta.autotvm.record import load_from_file
 from vta.autotvm.space import ConfigEntity
 from vta.autotvm.workload import Value
 from vta.environment import Environment
+from vta.target import Target
 from vta.topi.core.operator import Operator
 from vta.topi.core.tuned import tuned_by
 
@@ -93,8 +94,12 @@ def _tiles(operator: object, env: Environment) -> object | None:
 
 
 def best_config(workload: tuple[Value, ...], env: Environment) -> ConfigEntity | None:
-    """Return the choice that is applied for ``workload`` on ``env``, if there is one."""
-    sizes, hardware = sizes_of(str(env.target)), hardware_of(env)
+    """Return the choice that is applied for ``workload`` on ``env``, or on the CPU inside of ``with`` its target."""
+    target = Target.current()
+    if target is not None and not target.is_accelerator:
+        sizes, hardware = sizes_of(str(target)), None
+    else:
+        sizes, hardware = sizes_of(str(env.target)), hardware_of(env)
     for best in reversed(_APPLIED.get()):
         for key in ((sizes, hardware, workload), (sizes, None, workload)):
             if key in best:

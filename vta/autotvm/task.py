@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vta.autotvm.errors import TuningError
-from vta.autotvm.library import model_of, workload_of
+from vta.autotvm.library import TEMPLATES, model_of, workload_of
 from vta.autotvm.made import Arguments, Made, Model, Template
 from vta.autotvm.measure.inputs import MeasureInput, hardware_of
 from vta.autotvm.space import ConfigEntity, ConfigSpace
@@ -58,6 +58,11 @@ class Task:
         return (self.name, *self.args)
 
     @property
+    def on_cpu(self) -> bool:
+        """Whether it is about code for the CPU, not for the accelerator."""
+        return not self.target.is_accelerator
+
+    @property
     def flop(self) -> float:
         """Operations that a run does, 0 if the template does not say."""
         return self.config_space.flop
@@ -81,7 +86,7 @@ class Task:
 
     def input(self, config: ConfigEntity) -> MeasureInput:
         """Return what a record says of ``config``."""
-        return MeasureInput(str(self.target), self.workload, config, hardware_of(self.env))
+        return MeasureInput(str(self.target), self.workload, config, None if self.on_cpu else hardware_of(self.env))
 
     def __repr__(self) -> str:
         return f"Task({self.name}, {', '.join(map(str, self.args))}, {len(self.config_space)} choices)"
@@ -92,17 +97,22 @@ def create(
 ) -> Task:
     """Return the task of template ``name`` with ``args``, tensors or what records have for them.
 
-    ``target`` is ``env.target`` if left out, ``env`` the current environment. Raises ``TuningError`` for a template
+    ``target`` is ``env.target`` if left out, ``env`` the current environment; with "llvm" as target, a template of a
+    script is about code for the CPU. Raises ``TuningError`` for a template
     that is not there, arguments that it does not take and a target for other sizes.
     """
     chosen = env or get_env()
     _require_target(f"task {name!r}", target, chosen)
+    wanted = None if target is None else Target(target)
+    on_cpu = wanted is not None and wanted.kind == "llvm"
+    if on_cpu and name in TEMPLATES:
+        raise TuningError(f"task {name!r}: the library's template is for the accelerator; leave target={target!s} out")
     found, space = template_of(name), ConfigSpace()
     arguments = tuple(serialised(argument) for argument in args)
     found.define(space, arguments, chosen)
     if not space.knobs:
         raise TuningError(f"template {name!r} defines no knob; there is nothing to tune")
-    return Task(found, arguments, chosen.target, chosen, space)
+    return Task(found, arguments, wanted if on_cpu and wanted else chosen.target, chosen, space)
 
 
 def _require_target(what: str, target: str | Target | None, env: Environment) -> None:

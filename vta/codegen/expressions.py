@@ -302,6 +302,11 @@ def _emit_call(scope: FunctionScope, expr: Call) -> Value:
     match expr.op, expr.args:
         case Builtin.CALL_EXTERN | Builtin.CALL_PURE_EXTERN, (StringImm(value=name), *arguments):
             return _emit_extern(scope, name, tuple(arguments), expr.dtype)
+        case Builtin.CALL_INTRIN | Builtin.CALL_PURE_INTRIN, (StringImm(value=name), *_):
+            raise CodegenError(
+                f"{scope.where}: intrinsic {name!r} has no rule for this target; "
+                f"register_intrin_lowering({name!r}, target, f=rule) gives it one"
+            )
         case Builtin.CALL_PACKED, (StringImm(), *_):
             return emit_call_packed(scope, expr, emit_expr)
         case Builtin.LIKELY, (value,):

@@ -10,6 +10,7 @@ from vta.autotvm import callback, record, tophub, tuner
 from vta.autotvm.library import TEMPLATES
 from vta.autotvm.made import Made
 from vta.autotvm.measure.local import LocalBuilder, LocalRunner
+from vta.autotvm.measure.on_cpu import Clock
 from vta.autotvm.measure.remote import RPCRunner
 from vta.autotvm.task import Task, create, extract_from_program
 from vta.compat.answer import Tree
@@ -94,9 +95,16 @@ def _local_builder(timeout: float = 60.0, n_parallel: int | None = None, **_: ob
     return LocalBuilder(timeout, n_parallel)
 
 
-def _local_runner(timeout: float = 120.0, *_: object, **__: object) -> LocalRunner:
-    """Return the runner: cycles are exact, so how often to measure has no meaning here."""
-    return LocalRunner(timeout)
+def _local_runner(
+    timeout: float = 120.0,
+    n_parallel: int | None = None,  # noqa: ARG001  # the builder says how many
+    number: int = 4,
+    repeat: int = 3,
+    min_repeat_ms: float = 0.0,
+    **_: object,
+) -> LocalRunner:
+    """Return the runner: the accelerator's cycles are exact, so how often to measure is for code of the CPU alone."""
+    return LocalRunner(timeout, clock=Clock(number, repeat, min_repeat_ms))
 
 
 def _rpc_runner(
@@ -113,8 +121,14 @@ def _rpc_runner(
     return RPCRunner(key, host, port, priority, timeout, n_parallel, **known)  # type: ignore[arg-type]  # TVM's options
 
 
-def _measure_option(builder: LocalBuilder, runner: LocalRunner | RPCRunner) -> autotvm.MeasureOption:
-    return autotvm.measure_option(builder, runner)
+def _measure_option(
+    builder: LocalBuilder | str = "local", runner: LocalRunner | RPCRunner | str = "local"
+) -> autotvm.MeasureOption:
+    """Return how a tuner measures; ``"local"`` is what builds, or runs, on this computer."""
+    return autotvm.measure_option(
+        LocalBuilder() if builder == "local" else builder,  # type: ignore[arg-type]  # no other word
+        LocalRunner() if runner == "local" else runner,  # type: ignore[arg-type]
+    )
 
 
 def _request_remote(device_key: str, host: str, port: int, priority: int = 1, timeout: float = 60) -> object:

@@ -24,6 +24,7 @@ from vta.arith import (
 )
 from vta.compat.absent_device import AbsentDevice, any_device
 from vta.compat.answer import Plain, Tree
+from vta.compat.auto_scheduler_names import auto_scheduler_names
 from vta.compat.autotvm_names import autotvm_names
 from vta.compat.convert import const, convert
 from vta.compat.relay_names import IRModule, LocalSession, Sequential, graph_executor_names, relay_names
@@ -33,8 +34,9 @@ from vta.compat.tempdir import TempDirectory, tempdir
 from vta.compat.testing_names import testing_names
 from vta.compat.topi_names import topi_names
 from vta.compat.tvm_nodes import IterVar, Range
+from vta.passes.optional.verify_gpu_code import verify_gpu_code
 from vta.te import read_graph, relations
-from vta.te.lowering import lower
+from vta.te.lowering import lower, post_proc
 from vta.tir import (
     analysis,
     buffer,
@@ -56,6 +58,7 @@ from vta.tir import (
     structural,
     tensor_intrin,
 )
+from vta.tir.expr import own_intrinsic
 from vta.tir_passes_elsewhere import passes_elsewhere
 
 __all__ = ["tvm_names"]
@@ -88,13 +91,19 @@ def tvm_names() -> Tree:
         "topi": topi_names(),
         "nd": _public(nd),
         "rpc": {**_public(rpc), "LocalSession": LocalSession},
-        "target": {**_public(target), "create": target.Target},
+        "target": {
+            **_public(target),
+            "create": target.Target,
+            "codegen": {"build_module": _build_module},
+            "register_intrin_rule": own_intrinsic.register_intrin_rule,
+        },
         "transform": _transform_names(),
         "instrument": _public(instrument),
         "arith": _arith_names(),
         "runtime": runtime_names(devices),
         "container": container_names(),
         "relay": relay_names(),
+        "auto_scheduler": auto_scheduler_names(),
         "autotvm": autotvm_names(),
         "contrib": {
             "graph_executor": graph_executor_names(),
@@ -117,6 +126,8 @@ def tvm_names() -> Tree:
             "IRModule": IRModule,
             "Range": Range,
             "Op": calls.Op,
+            "GlobalVar": func.GlobalVar,
+            **_intrinsic_names(),
             "PrimExpr": expr.Node,
             "PointerType": expr.PointerType,
             "PrimType": expr.PrimType,
@@ -131,6 +142,7 @@ def tvm_names() -> Tree:
                 "lower": build_module.lower_generic,
                 "build": build_module.build_generic,
                 "schedule_to_module": build_module.schedule_to_module,
+                "get_binds": post_proc.get_binds,
             },
         },
         "error": error_names(),
@@ -142,6 +154,7 @@ def tvm_names() -> Tree:
         "lower": build_module.lower_generic,
         "build": build_module.build_generic,
         "IRModule": IRModule,
+        "GlobalVar": func.GlobalVar,
         "DataType": dtype.DType,
         **devices,
     }
@@ -174,14 +187,26 @@ def _tir_names() -> Tree:
     for module in (ops, math_ops, calls, expr, stmt, buffer, func, layout, index_map, regions):
         nodes.update({name: getattr(module, name) for name in module.__all__})
     nodes.update({name: _public(module) for name, module in _TIR_MODULES.items()})
+    nodes["analysis"] = {**_public(analysis), "verify_gpu_code": verify_gpu_code}
     nodes["TensorIntrin"] = tensor_intrin.TensorIntrin
     nodes.update({"Schedule": schedule.Schedule, "ScheduleError": schedule.BlockScheduleError})
     nodes["transform"] = {**passes_elsewhere(), **_public(tir_passes)}
     nodes["schedule"] = _public(schedule)
     nodes.update({"PrimExpr": expr.Node, "IterVar": IterVar, "PointerType": expr.PointerType})
     nodes["const"] = const
+    nodes["CallEffectKind"] = own_intrinsic.CallEffectKind
     nodes.update({"indexdiv": te.indexdiv, "indexmod": te.indexmod, "div": te.div})
     return nodes
+
+
+def _build_module(mod: func.IRModule, target: "str | target.Target") -> object:
+    """Return the compiled module of one that is lowered."""
+    return build_module.build_generic(mod, target=target)
+
+
+def _intrinsic_names() -> Tree:
+    names = ("register_intrin_lowering", "register_op_attr")
+    return {name: getattr(own_intrinsic, name) for name in names}
 
 
 def _arith_names() -> Tree:
@@ -219,7 +244,7 @@ def _te_names() -> Tree:
         "CreateReadGraph": read_graph.CreateReadGraph,
         "PostDFSOrder": read_graph.PostDFSOrder,
         "ScheduleOps": lower.ScheduleOps,
-        "SchedulePostProcToPrimFunc": lower.SchedulePostProcToPrimFunc,
+        **_public(post_proc),
     }
     hybrid_words = Plain(te.hybrid.HYBRID_GLOBALS)
     names["hybrid"] = {

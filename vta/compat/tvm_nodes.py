@@ -40,9 +40,7 @@ class Range(metaclass=_Like):
         return expr.Range(low, count)
 
 
-_KINDS: Mapping[int, expr.IterKind] = {
-    0: expr.IterKind.DATA_PAR, 1: expr.IterKind.THREAD_INDEX, 2: expr.IterKind.COMM_REDUCE, 4: expr.IterKind.OPAQUE,
-}  # fmt: skip
+_KINDS: Mapping[int, expr.IterKind] = {kind.number: kind for kind in expr.IterKind}
 
 
 class IterVar(metaclass=_Like):

@@ -339,12 +339,15 @@ def thread_axis(
 
     "cthread" and "vthread..." are virtual threads; "rotate" is a loop whose iterations use copies of their scratchpad
     memory in turn, so that loads, products and stores of several overlap (a reduction may be bound to it too). The tag
-    "vta" is the accelerator's own and cannot be bound to.
+    "vta" is the accelerator's own and cannot be bound to. "threadIdx.x" and the like are a GPU's, for which schedules
+    are lowered and no code is made.
     """
     if isinstance(dom, str):
         tag, dom = dom, None
     if not tag:
         raise ComputeError("thread_axis needs a tag, for example te.thread_axis('cthread')")
+    if tag.startswith(("threadIdx.", "blockIdx.")) and tag.partition(".")[2] not in ("x", "y", "z"):
+        raise ComputeError(f"thread_axis: a GPU has {tag.partition('.')[0]}.x, .y and .z, not {tag!r}; fuse loops")
     if isinstance(dom, int | np.integer):
         dom = (0, int(dom))
     label = name or tag

@@ -324,7 +324,10 @@ class Stage:
         self.scope = scope
 
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
-        """Run loop ``ivar`` on the virtual threads of ``thread_ivar`` (``te.thread_axis("cthread")``, or "rotate")."""
+        """Run loop ``ivar`` on the virtual threads of ``thread_ivar`` (``te.thread_axis("cthread")``, or "rotate").
+
+        A reduction may be bound to "rotate", and to the threads of a GPU's block, which share their sums.
+        """
         self.leaf(ivar, "bind")
         if not isinstance(thread_ivar, IterVar) or thread_ivar.kind is not IterKind.THREAD_INDEX:
             name = repr(thread_ivar.name) if isinstance(thread_ivar, IterVar) else repr(thread_ivar)
@@ -336,7 +339,7 @@ class Stage:
             raise ScheduleError(
                 f"stage {self.name!r}: bind of {ivar.name!r}: the tag 'vta' is the accelerator's own; use 'cthread'"
             )
-        self._not_reduction(ivar, "bind", unless=thread_ivar.thread_tag == "rotate")
+        self._not_reduction(ivar, "bind", unless=thread_ivar.thread_tag.startswith(("rotate", "threadIdx.")))
         self._set_loop(ivar, "bind").thread = thread_ivar
 
     def _not_reduction(self, axis: IterVar, primitive: str, *, unless: bool = False) -> None:

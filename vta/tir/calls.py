@@ -9,6 +9,7 @@ from isa.errors import VTAError
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import HANDLE, INT32, DType
 from vta.tir.expr import Builtin, Call, Expr, ExprLike, StringImm, const, convert
+from vta.tir.expr.own_intrinsic import OwnIntrinsic, own_intrinsic
 
 __all__ = [
     "CallError", "Op", "call_extern", "call_intrin", "call_llvm_intrin", "call_llvm_pure_intrin", "call_packed",
@@ -24,11 +25,14 @@ class Op:
     """The intrinsics by name."""
 
     @staticmethod
-    def get(op_name: str) -> Builtin:
-        """Return the intrinsic that is printed as ``op_name``, for example "tir.exp"."""
+    def get(op_name: str) -> Builtin | OwnIntrinsic:
+        """Return the intrinsic that is printed as ``op_name``, for example "tir.exp"; a script's own is one, too."""
         for op in Builtin:
             if op == op_name:
                 return op
+        own = own_intrinsic(op_name)
+        if own is not None:
+            return own[0]
         raise CallError(f"there is no intrinsic {op_name!r}; there are {', '.join(Builtin)}")
 
 
@@ -93,4 +97,8 @@ def _array(buffer: Buffer) -> Expr:
 def call_intrin(dtype: str, func_name: str | Builtin, *args: ExprLike) -> Expr:
     """Return the call of an intrinsic, by its printed name or as ``Op.get`` gives it."""
     op = func_name if isinstance(func_name, Builtin) else Op.get(func_name)
+    if not isinstance(op, Builtin):
+        own = own_intrinsic(op)
+        assert own is not None
+        return _extern(own[1], dtype, op, args)
     return Call(DType(dtype), op, tuple(map(convert, args)))

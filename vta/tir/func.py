@@ -16,7 +16,7 @@ from vta.tir.dtype import HANDLE
 from vta.tir.expr import ExprLike, IntImm, Var
 from vta.tir.stmt import Evaluate, Stmt
 
-__all__ = ["FunctionError", "IRModule", "MissingFunctionError", "Pass", "PrimFunc"]
+__all__ = ["FunctionError", "GlobalVar", "IRModule", "MissingFunctionError", "Pass", "PrimFunc"]
 
 
 _NOTHING = Evaluate(IntImm(0))
@@ -30,6 +30,17 @@ class MissingFunctionError(VTAError, KeyError):
     """A function that a module does not have."""
 
     __str__ = Exception.__str__
+
+
+class GlobalVar(str):
+    """The name of a function in a module: the text itself, which is ``name_hint`` as well."""
+
+    __slots__ = ()
+
+    @property
+    def name_hint(self) -> str:
+        """The name."""
+        return str(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +185,14 @@ class IRModule:
 
     update_func = __setitem__
 
-    def get_global_vars(self) -> list[str]:
+    def get_global_vars(self) -> list[GlobalVar]:
         """Return the names of the functions."""
-        return list(self.functions)
+        return [GlobalVar(name) for name in self.functions]
+
+    def get_global_var(self, name: str) -> GlobalVar:
+        """Return the name of a function that there must be; raises ``MissingFunctionError``."""
+        _ = self[name]
+        return GlobalVar(name)
 
     def script(self, show_meta: bool = False) -> str:
         """Return the module as TVMScript, a class of functions."""
@@ -190,10 +206,10 @@ class IRModule:
         return to_text(self)
 
 
-def _checked_name(name: object) -> str:
+def _checked_name(name: object) -> GlobalVar:
     if not isinstance(name, str):
         raise FunctionError(f"functions of a module go by names, not {name!r}")
-    return name
+    return GlobalVar(name)
 
 
 def _checked_function(func: object) -> PrimFunc:

@@ -5,6 +5,7 @@ Each test is called after the entry's date and its subject.
 
 import importlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -343,3 +344,96 @@ def test_20210315_storage_rewrite_shares_memory(tvm: Any) -> None:
         s[inner].set_scope("local")
     module = tvm.tir.transform.StorageFlatten(64)(tvm.driver.build_module.schedule_to_module(s, [a, last]))
     assert str(tvm.tir.transform.StorageRewrite()(module)).count("allocate(") == 1, "in place, element by element"
+
+
+def test_1126_rules_of_ones_own_for_intrinsics(tvm: Any) -> None:
+    """``register_op_attr`` says what an intrinsic does, ``register_intrin_rule`` what a target makes of it."""
+    te, tir = tvm.te, tvm.tir
+
+    def my_cuda_math_rule(op: Any) -> Any:
+        assert op.op.name == "tir.exp"
+        return tir.call_pure_extern(op.dtype, f"{op.op.name[4:]}f", op.args[0])
+
+    tvm.target.register_intrin_rule("cuda", "exp", my_cuda_math_rule, override=True)
+    tvm.ir.register_op_attr("tir.mylog", "TCallEffectKind", tir.CallEffectKind.Pure)
+    tvm.ir.register_intrin_lowering(
+        "tir.mylog", target="llvm", f=lambda op: tir.call_pure_extern("float32", "logf", op.args[0]), level=11
+    )
+    a = te.placeholder((9,), name="A")
+    b = te.compute((9,), lambda i: tir.call_intrin("float32", "tir.mylog", te.exp(a[i])), name="B")
+    x = numbers(9)
+    np.testing.assert_allclose(run(tvm, te.create_schedule(b.op), [a, b], [x], (9,)), x, rtol=1e-5, atol=1e-6)
+
+
+def test_1128_hybrid_loops_conditions_and_mathematics(tvm: Any) -> None:
+    te = tvm.te
+
+    @te.hybrid.script
+    def smooth(a):  # type: ignore[no-untyped-def]
+        # Words of the script, not of Python:
+        b = output_tensor(a.shape, "float32")  # type: ignore[name-defined]  # noqa: F821
+        for i in parallel(a.shape[0]):  # type: ignore[name-defined]  # noqa: F821
+            total = 0.0
+            for j in const_range(3):  # type: ignore[name-defined]  # noqa: F821
+                if i + j >= 1 and i + j - 1 < a.shape[0]:
+                    total += sigmoid(a[i + j - 1])  # type: ignore[name-defined]  # noqa: F821
+                else:
+                    total += exp(0.0)  # type: ignore[name-defined]  # noqa: F821
+            b[i] = total
+        return b
+
+    a = te.placeholder((8,), name="a")
+    b = smooth(a)
+    x = numbers(8)
+    values = np.concatenate([[1], 1 / (1 + np.exp(-x)), [1]])
+    want = values[:-2] + values[1:-1] + values[2:]
+    np.testing.assert_allclose(run(tvm, te.create_schedule(b.op), [a, b], [x], (8,)), want, rtol=1e-5)
+
+
+def test_1129_a_template_is_tuned_and_its_best_applied(tvm: Any, tmp_path: Path) -> None:
+    te, autotvm, log = tvm.te, tvm.autotvm, str(tmp_path / "matmul.log")
+
+    @autotvm.template("test_000/matmul")  # type: ignore[untyped-decorator]
+    def matmul(n: int, dtype: str) -> tuple[Any, list[Any]]:
+        a, b = te.placeholder((n, n), dtype, "A"), te.placeholder((n, n), dtype, "B")
+        k = te.reduce_axis((0, n), "k")
+        c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+        s = te.create_schedule(c.op)
+        (y, x), (k,) = s[c].op.axis, s[c].op.reduce_axis
+        cfg = autotvm.get_config()
+        cfg.define_split("tile_y", y, num_outputs=2)
+        cfg.define_split("tile_x", x, num_outputs=2)
+        yo, yi = cfg["tile_y"].apply(s, c, y)
+        xo, xi = cfg["tile_x"].apply(s, c, x)
+        cfg.define_reorder("order", [yo, xo, k, yi, xi], policy="candidate", candidate=[[yo, xo, k, yi, xi]])
+        cfg["order"].apply(s, c, [yo, xo, k, yi, xi])
+        return s, [a, b, c]
+
+    task = autotvm.task.create("test_000/matmul", args=(16, "float32"), target="llvm")
+    option = autotvm.measure_option(builder="local", runner=autotvm.LocalRunner(number=1, repeat=1))
+    for kind in ("RandomTuner", "GridSearchTuner", "GATuner", "XGBTuner"):
+        tuner = getattr(autotvm.tuner, kind)(task)
+        tuner.tune(n_trial=2, measure_option=option, callbacks=[autotvm.callback.log_to_file(log)])
+    assert all(result.error_no == 0 for _, result in autotvm.record.load_from_file(log))
+    with autotvm.apply_history_best(log), tvm.target.Target("llvm"):
+        s, args = matmul(16, "float32")
+    x, y = numbers(16, 16), numbers(16, 16, seed=1)
+    np.testing.assert_allclose(run(tvm, s, args, [x, y], (16, 16)), x @ y, rtol=1e-5)
+
+
+def test_1129_a_schedule_from_the_definition_alone(tvm: Any, tmp_path: Path) -> None:
+    scheduler, log = tvm.auto_scheduler, str(tmp_path / "relu.json")
+
+    @scheduler.register_workload  # type: ignore[untyped-decorator]
+    def rectified(channels: int) -> list[Any]:
+        env = importlib.import_module("vta").get_env()
+        data = tvm.te.placeholder((1, channels, 4, 4, env.BATCH, env.BLOCK_OUT), env.acc_dtype, "data")
+        top = tvm.te.compute(data.shape, lambda *i: tvm.te.max(data(*i), 0), name="top")
+        return [data, tvm.te.compute(data.shape, lambda *i: top(*i).astype("int8"), name="res")]
+
+    task = scheduler.create_task(rectified, (2,), "ext_dev")
+    here = scheduler.LocalBuilder(n_parallel=0)
+    options = scheduler.TuningOptions(1, builder=here, measure_callbacks=[scheduler.RecordToFile(log)])
+    s, args = scheduler.auto_schedule(task, tuning_options=options)
+    assert importlib.import_module("vta").lower(s, args) is not None
+    assert "tile" in task.print_best(log)

@@ -395,3 +395,37 @@ def test_414_lowering_a_schedule_gives_a_function_of_the_host(tvm: Any, vta: Any
     on_host = tvm.tir.transform.Filter(lambda f: "calling_conv" not in f.attrs)(mod)
     assert list(on_host.functions) == list(mod.functions)
     assert tvm.tir.transform.SplitHostDevice()(mod) is not None
+
+
+def test_413_a_target_builds_a_lowered_module(tvm: Any) -> None:
+    """``codegen.build_module(mod, target)``; with ``tir.disable_assert`` its assertions are left out."""
+    te = tvm.te
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1, name="B")
+    mod = tvm.lower(te.create_schedule(b.op), [a, b])
+    values, out = np.arange(8, dtype=np.float32), tvm.nd.array(np.zeros(8, np.float32))
+    for config in ({}, {"tir.disable_assert": True}):
+        with tvm.transform.PassContext(config=config):
+            tvm.target.codegen.build_module(mod, "llvm")["main"](tvm.nd.array(values), out)
+        np.testing.assert_array_equal(out.numpy(), values + 1)
+
+
+def test_414_the_passes_of_host_and_device_leave_a_program_of_the_host(tvm: Any, vta: Any) -> None:
+    """The document's two lists, as far as they say something here: there is no function for a device."""
+    simple, transform = Simple(tvm, vta.get_env()), tvm.tir.transform
+    mod = vta.lower(simple.s, simple.args)
+    mixed = tvm.transform.Sequential(
+        [
+            transform.ThreadSync("shared"), transform.ThreadSync("warp"), transform.InferFragment(),
+            transform.LowerThreadAllreduce(), transform.SplitHostDevice(),
+        ]
+    )  # fmt: skip
+    mod_mixed = mixed(mod)
+    opt_device = tvm.transform.Sequential(
+        [
+            transform.Filter(lambda f: "calling_conv" in f.attrs), transform.LowerWarpMemory(), transform.Simplify(),
+            transform.LowerDeviceStorageAccessInfo(), transform.LowerCustomDatatypes(), transform.LowerIntrin(),
+        ]
+    )  # fmt: skip
+    assert len(opt_device(mod_mixed).functions) == 0
+    assert list(mod_mixed.functions) == list(mod.functions)

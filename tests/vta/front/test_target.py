@@ -2,6 +2,8 @@
 
 import pytest
 
+from vta import te
+from vta.build_module import BuildError, build_generic
 from vta.target import Target, TargetError, arm_cpu, ext_dev, vta
 
 
@@ -49,7 +51,7 @@ def test_the_current_target_is_that_of_the_innermost_with() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cuda", "unknown target kind 'cuda'; known are c, ext_dev, llvm"),
+        ("webgpu", "unknown target kind 'webgpu'; known are c, cuda, ext_dev, llvm, metal, opencl, rocm, vulkan"),
         ("", "'' is not a target; expected for example 'llvm' or 'ext_dev -device=vta'"),
         ("llvm mcpu", "target 'llvm mcpu': expected options like -model=NAME, found 'mcpu'"),
         ("llvm -mcqu=x", "target 'llvm -mcqu=x': unknown option -mcqu; did you mean -mcpu?"),
@@ -65,3 +67,18 @@ def test_what_is_no_target_is_refused(text: str, message: str) -> None:
 
 def test_a_target_says_its_processor() -> None:
     assert (Target("llvm -mcpu=skylake-avx512").mcpu, Target("llvm").mcpu) == ("skylake-avx512", "")
+
+
+def test_gpus_are_targets_without_code() -> None:
+    target = Target("cuda -arch=sm_80 -max_num_threads=1024")
+    assert (target.keys, target.is_gpu, target.is_accelerator) == (("cuda", "gpu"), True, False)
+    assert str(target) == "cuda -keys=cuda,gpu -arch=sm_80 -max_num_threads=1024"
+    assert not Target("llvm").is_gpu
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1, name="B")
+    with pytest.raises(BuildError) as error:
+        build_generic(te.create_schedule(b.op), [a, b], target)
+    assert str(error.value) == (
+        "target cuda: the program was lowered, and code is made for the CPU ('llvm') and the accelerator ('ext_dev') "
+        "alone"
+    )

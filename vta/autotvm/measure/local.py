@@ -1,6 +1,7 @@
 """Building and running choices on this computer: ``sim`` judges their numbers, ``tsim`` counts their cycles.
 
-Cycles are exact and the same every time, so a choice runs once. Tests: tests/vta/autotvm/measure/test_local.py.
+Cycles are exact and the same every time, so a choice runs once. Choices for the CPU are timed (``on_cpu``).
+Tests: tests/vta/autotvm/measure/test_local.py.
 """
 
 import time
@@ -17,6 +18,7 @@ from vta import te
 from vta.autotvm.errors import TuningError
 from vta.autotvm.measure.inputs import MeasureErrorNo, MeasureResult
 from vta.autotvm.measure.judge import Case, case_of
+from vta.autotvm.measure.on_cpu import Clock
 from vta.autotvm.space import ConfigEntity
 from vta.autotvm.task import Task
 from vta.build_module import build
@@ -66,7 +68,7 @@ class LocalBuilder:
             return failed(MeasureErrorNo.INSTANTIATION_ERROR, error)
         try:
             with task.env:
-                module = build(schedule, list(args), target=task.env.target, name="main")
+                module = build(schedule, list(args), target=task.target, name="main")
                 _ = module.linked  # made when a function is first called
         except VTAError as error:
             return failed(MeasureErrorNo.COMPILE_HOST, error)
@@ -77,14 +79,18 @@ class LocalRunner:
     """Runs choices on simulators: first on ``sim``, whose numbers are compared, then on ``tsim``, which counts cycles.
 
     ``tsim`` has the hardware of the task's environment. Costs are seconds at ``clock_mhz``; ``seed`` draws the inputs.
-    A process of its own that takes longer than ``timeout`` seconds for both is ended.
+    A process of its own that takes longer than ``timeout`` seconds for both is ended. A choice for the CPU runs on
+    this one, timed as ``clock`` says.
     """
 
-    def __init__(self, timeout: float = 120.0, *, clock_mhz: float = 100.0, seed: int = 0) -> None:
+    def __init__(
+        self, timeout: float = 120.0, *, clock_mhz: float = 100.0, seed: int = 0, clock: Clock | None = None
+    ) -> None:
         for name, value in (("timeout", timeout), ("clock_mhz", clock_mhz)):
             if not value > 0:
                 raise TuningError(f"LocalRunner: {name} is above 0, not {value}")
         self.timeout, self.clock_mhz, self.seed = timeout, clock_mhz, seed
+        self.clock = clock or Clock()
         self._sessions: dict[tuple[object, str], Session] = {}
         self._case: tuple[Task, Case] | None = None
 
@@ -92,6 +98,8 @@ class LocalRunner:
         """Return the cost of a choice, or the error that there was."""
         begin = time.monotonic()
         case = self._case_of(built)
+        if built.task.on_cpu:
+            return self.clock.run(built, case)
         cycles: int | None = None
         for name in ("sim", "tsim"):
             session = self._session(built.task, name)

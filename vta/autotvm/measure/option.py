@@ -96,6 +96,8 @@ class Measuring:
         local = isinstance(option.runner, LocalRunner)
         if not configs:
             return
+        if task.on_cpu and not (local and option.scheduler is None):
+            raise TuningError(f"{task!r}: choices for the CPU are measured on this one; give it a LocalRunner")
         if option.scheduler is not None and isinstance(option.runner, LocalRunner):
             measure, workers = self._in_cluster(task, option.runner, option.scheduler)
         elif self._workers == 0 or (local and task.name not in TEMPLATES):

@@ -124,10 +124,12 @@ class ConfigSpace:
         self._define("define_split", name, [value for value in values if filter is None or filter(value)])
 
     def define_reorder(
-        self, name: str, axes: Sequence[IterVar], policy: str, *, candidate: Sequence[Sequence[int]] = ()
+        self, name: str, axes: Sequence[IterVar], policy: str, *, candidate: Sequence[Sequence[int | IterVar]] = ()
     ) -> None:
-        """Let loops be ordered; see ``policies.orders``."""
-        found = orders(name, len(axes), policy, candidate=candidate)
+        """Let loops be ordered; see ``policies.orders``. A candidate has the loops, or their places in ``axes``."""
+        places = {id(axis): place for place, axis in enumerate(axes)}
+        given = [[each if isinstance(each, int) else places.get(id(each), -1) for each in order] for order in candidate]
+        found = orders(name, len(axes), policy, candidate=given)
         self._define("define_reorder", name, [ReorderEntity(order) for order in found])
 
     def define_annotate(self, name: str, axes: Sequence[IterVar], policy: str) -> None:

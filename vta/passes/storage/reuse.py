@@ -51,9 +51,12 @@ class StoragePlace:
         return self.allocations[0].buffer_var
 
 
+_OF_GPUS = ("wmma.", "shared.")
+
+
 def is_tagged(scope: str) -> bool:
-    """Whether ``scope`` is a special memory ("local.acc_buffer") and not the host's or DRAM."""
-    return "." in scope
+    """Whether ``scope`` is a special memory ("local.acc_buffer") and not the host's, DRAM or a GPU's."""
+    return "." in scope and not scope.startswith(_OF_GPUS)
 
 
 def constant_bits(stmt: Allocate) -> int | None:

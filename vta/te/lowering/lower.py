@@ -35,12 +35,12 @@ from vta.te.tensorize.replace import tensorized
 from vta.tir.buffer import Buffer, is_global
 from vta.tir.deep import deep
 from vta.tir.dtype import HANDLE
-from vta.tir.expr import BufferLoad, Builtin, Call, IntImm, IterVar, PointerType, Range, Var, const, same
+from vta.tir.expr import Builtin, Call, IntImm, IterVar, PointerType, Range, Var, const
 from vta.tir.func import PrimFunc
-from vta.tir.stmt import AttrKey, AttrStmt, BufferRealize, BufferStore, Evaluate, Stmt, seq
-from vta.tir.traverse import free_vars, walk
+from vta.tir.stmt import AttrKey, AttrStmt, BufferRealize, Evaluate, Stmt, seq
+from vta.tir.traverse import free_vars
 
-__all__ = ["Argument", "LowerError", "ScheduleOps", "SchedulePostProcToPrimFunc", "schedule_to_func"]
+__all__ = ["Argument", "LowerError", "ScheduleOps", "add_parameter", "function_of", "schedule_to_func"]
 
 Argument: TypeAlias = Tensor | Var | Buffer
 
@@ -64,10 +64,11 @@ def schedule_to_func(
     for stage in schedule.stages:
         _declare(stage, buffers)
     body = _ScheduleLowering(bounds, buffers, _attached(bounds), _parts_of_scans(schedule, bounds)).program()
-    return _function(name, params, body)
+    return function_of(name, params, body)
 
 
-def _function(name: str, params: Mapping[Var, Buffer | None], body: Stmt) -> PrimFunc:
+def function_of(name: str, params: Mapping[Var, Buffer | None], body: Stmt) -> PrimFunc:
+    """Return the function of a schedule's program; raises ``LowerError`` for a variable that nothing defines."""
     _check_variables(body, params, name)
     buffer_map = {var: buffer for var, buffer in params.items() if buffer is not None}
     attrs: dict[str, str | int | bool] = {"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True}
@@ -77,11 +78,15 @@ def _function(name: str, params: Mapping[Var, Buffer | None], body: Stmt) -> Pri
 def ScheduleOps(  # noqa: N802  # TVM's name
     schedule: Schedule,
     bounds: Mapping[IterVar, Range] | None = None,  # noqa: ARG001  # inferred anew: a schedule has one set of bounds
+    debug_keep_trivial_loop: bool = False,
 ) -> Stmt:
     """Return the loops of a schedule with a buffer for every tensor, before anything says what the arguments are.
 
     ``bounds`` may be what ``InferBound`` gave for the same schedule. ``SchedulePostProcToPrimFunc`` makes a function.
+    Raises ``LowerError`` for ``debug_keep_trivial_loop``: loops of one iteration are none.
     """
+    if debug_keep_trivial_loop:
+        raise LowerError("ScheduleOps: loops of one iteration are not kept; leave debug_keep_trivial_loop out")
     placed = infer_bounds(schedule)
     buffers: dict[Tensor, Buffer] = {}
     _share_states(schedule, buffers)
@@ -91,41 +96,6 @@ def ScheduleOps(  # noqa: N802  # TVM's name
                 buffers.setdefault(tensor, _new_buffer(tensor, "global"))
         _declare(stage, buffers)
     return _ScheduleLowering(placed, buffers, _attached(placed), _parts_of_scans(schedule, placed)).program()
-
-
-def SchedulePostProcToPrimFunc(  # noqa: N802  # TVM's name
-    arg_list: Sequence[Tensor | Var], body: Stmt, bindings: Mapping[Tensor, Buffer] | None = None
-) -> PrimFunc:
-    """Return the function ``main`` of tensors and variables whose body ``ScheduleOps`` made.
-
-    A tensor's buffer is the one of its name, shape and type in ``body``. ``bindings`` must be empty: say them to
-    ``lower``. Raises ``LowerError`` for a tensor that has no buffer there, or several.
-    """
-    if bindings:
-        raise LowerError("SchedulePostProcToPrimFunc: bindings of tensors to buffers go to tvm.lower(..., binds=)")
-    found = _buffers_in(body)
-    params: dict[Var, Buffer | None] = {}
-    for arg in arg_list:
-        if isinstance(arg, Var):
-            _add_parameter(params, arg, None)
-            continue
-        if not isinstance(arg, Tensor):
-            raise LowerError(f"arguments are tensors and variables, not {arg!r}")
-        fitting = [b for b in found if (b.name, b.dtype) == (arg.name, arg.dtype) and same(b.shape, arg.shape)]
-        if len(fitting) != 1:
-            many = "no buffer" if not fitting else f"{len(fitting)} buffers"
-            raise LowerError(f"argument {arg.name!r}: the program has {many} of its name, shape and type")
-        _add_parameter(params, Var(arg.name, HANDLE), fitting[0])
-    return _function("main", params, body)
-
-
-def _buffers_in(body: Stmt) -> list[Buffer]:
-    """Return the buffers that a program reads, writes or realises, in order."""
-    found: dict[Buffer, None] = {}
-    for node in walk(body):
-        if isinstance(node, BufferLoad | BufferStore | BufferRealize):
-            found[node.buffer] = None
-    return list(found)
 
 
 def _parameters(
@@ -142,17 +112,18 @@ def _parameters(
             case Buffer():
                 buffer = arg
             case Var():
-                _add_parameter(params, arg, None)
+                add_parameter(params, arg, None)
                 continue
             case _:
                 raise LowerError(f"arguments are tensors, buffers and variables, not {arg!r}")
         if any(other is buffer for other in params.values()):
             raise LowerError(f"argument {buffer.name!r} is given twice")
-        _add_parameter(params, Var(buffer.name, HANDLE), buffer)
+        add_parameter(params, Var(buffer.name, HANDLE), buffer)
     return params, buffers
 
 
-def _add_parameter(params: dict[Var, Buffer | None], var: Var, buffer: Buffer | None) -> None:
+def add_parameter(params: dict[Var, Buffer | None], var: Var, buffer: Buffer | None) -> None:
+    """Add a parameter, which raises ``LowerError`` if it is there."""
     if var in params:
         raise LowerError(f"argument {var.name!r} is given twice")
     params[var] = buffer

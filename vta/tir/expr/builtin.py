@@ -38,8 +38,14 @@ class Builtin(StrEnum):
 
     CALL_EXTERN = "tir.call_extern", Trait.NONE
     CALL_PURE_EXTERN = "tir.call_pure_extern", _PURE
+    CALL_INTRIN = "tir.call_intrin", Trait.NONE
+    CALL_PURE_INTRIN = "tir.call_pure_intrin", _PURE
     CALL_PACKED = "tir.tvm_call_packed", Trait.NONE
     RET = "tir.ret", Trait.NONE
+    FILL_FRAGMENT = "tir.tvm_fill_fragment", Trait.NONE
+    LOAD_MATRIX_SYNC = "tir.tvm_load_matrix_sync", Trait.NONE
+    MMA_SYNC = "tir.tvm_mma_sync", Trait.NONE
+    STORE_MATRIX_SYNC = "tir.tvm_store_matrix_sync", Trait.NONE
     MAKE_ARRAY = "tir.tvm_stack_make_array", _PURE
     ACCESS_PTR = "tir.tvm_access_ptr", _PURE
     ADDRESS_OF = "tir.address_of", _PURE

@@ -37,6 +37,14 @@ class IterKind(StrEnum):
     THREAD_INDEX = "ThreadIndex"
     OPAQUE = "Opaque"
 
+    @property
+    def number(self) -> int:
+        """TVM's number of the kind."""
+        return _NUMBERS[self]
+
+
+_NUMBERS = {IterKind.DATA_PAR: 0, IterKind.THREAD_INDEX: 1, IterKind.COMM_REDUCE: 2, IterKind.OPAQUE: 4}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IterVar(Operators):
@@ -55,6 +63,11 @@ class IterVar(Operators):
     def name(self) -> str:
         """The variable's name."""
         return self.var.name
+
+    @property
+    def iter_type(self) -> int:
+        """The kind, as TVM numbers it."""
+        return self.kind.number
 
     def __hash__(self) -> int:
         return id(self)

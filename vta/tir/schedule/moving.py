@@ -37,10 +37,13 @@ from vta.tir.schedule.tree import (
     replaced,
     without_statement,
 )
-from vta.tir.stmt import Block, For, SeqStmt, Stmt, seq
+from vta.tir.stmt import Block, BufferStore, For, SeqStmt, Stmt, seq
 from vta.tir.traverse import substitute, uses_var, walk
 
 __all__ = ["compute_at", "reverse_compute_at"]
+
+_LATE, _EARLY = -1, -2
+"""As an index: the last and the first place that there may be."""
 
 
 def _target(func: PrimFunc, name: str, var: Var, primitive: str) -> tuple[Block, For]:
@@ -58,8 +61,12 @@ def _knowing(func: PrimFunc, loop: For) -> Analyzer:
     return analyzer_for([*loops_around(func, loop), loop, *below])
 
 
-def compute_at(func: PrimFunc, name: str, var: Var) -> PrimFunc:
-    """Compute block ``name`` in loop ``var``, where all that read it are: there, what one iteration needs."""
+def compute_at(func: PrimFunc, name: str, var: Var, *, unit_loops: bool = True, index: int | None = None) -> PrimFunc:
+    """Compute block ``name`` in loop ``var``, where all that read it are: there, what one iteration needs.
+
+    Loops of one iteration are left out unless ``unit_loops``. It stands before the first statement that reads it, or
+    where ``index`` says: -1 as late as can be, -2 as early, else at that place in the loop's body.
+    """
     block, loop = _target(func, name, var, "compute_at")
     scope = enclosing_block(func, block)
     buffer = only_output(block, "compute_at")
@@ -82,11 +89,33 @@ def compute_at(func: PrimFunc, name: str, var: Var) -> PrimFunc:
     needed = [union(found, size, analyzer) for found, size in zip(regions, buffer.shape, strict=True)]
     pairs = [(tile, part) for tile, part in zip(tiles, needed, strict=True) if tile is not None]
     ranges = {tile.axis: tile.steps(part, analyzer) for tile, part in pairs}
-    nest = _nest(block, ranges, analyzer)
+    nest = _nest(block, ranges, analyzer, unit_loops=unit_loops)
     func = without_statement(func, block)
     loop = loop_of(func, var)
     first = next(i for i, part in enumerate(_parts(loop)) if touches(part, buffer))
-    return _put(func, loop, nest, first)
+    made = _after_what_is_read(loop, block)
+    return _put(func, loop, nest, first if index is None else _place(made, first, index, "compute_at"))
+
+
+def _after_what_is_read(loop: For, block: Block) -> int:
+    """Return the first place in ``loop`` at which all is there that ``block`` reads."""
+    sources = {read.buffer for read in block_reads(block)}
+    writing = [
+        place for place, part in enumerate(_parts(loop))
+        if any(isinstance(node, BufferStore) and node.buffer in sources for node in walk(part))
+    ]  # fmt: skip
+    return max(writing, default=-1) + 1
+
+
+def _place(early: int, late: int, index: int, primitive: str) -> int:
+    """Return the place that ``index`` means between two places."""
+    if index in (_LATE, _EARLY):
+        return late if index == _LATE else early
+    if not early <= index <= late:
+        raise BlockScheduleError(
+            f"{primitive}: index is -1 (late), -2 (early) or a place from {early} to {late} in the loop, not {index}"
+        )
+    return index
 
 
 def _parts(loop: For) -> list[Stmt]:
@@ -99,23 +128,33 @@ def _put(func: PrimFunc, loop: For, nest: Stmt, place: int) -> PrimFunc:
     return replaced(func, {id(loop): replace(loop, body=seq(parts))})
 
 
-def _nest(block: Block, ranges: Mapping[IterVar, Range], analyzer: Analyzer, needed: Sequence[Expr] = ()) -> Stmt:
+def _nest(
+    block: Block,
+    ranges: Mapping[IterVar, Range],
+    analyzer: Analyzer,
+    needed: Sequence[Expr] = (),
+    *,
+    unit_loops: bool,
+) -> Stmt:
     """Return loops around ``block``: over ``ranges`` of its axes, over the whole domain of others.
 
-    The block runs where ``needed`` hold.
+    The block runs where ``needed`` hold. Loops of one iteration are there if ``unit_loops``.
     """
     values: list[Expr] = []
-    loops: list[For] = []
+    loops: list[tuple[For, IterKind]] = []
     conditions: list[Expr] = list(needed)
     places: dict[Var, Expr] = {}
     for number, axis in enumerate(block.iter_vars):
         assert axis.dom is not None
         whole = Range(substitute(axis.dom.min, places), substitute(axis.dom.extent, places))
         domain = ranges.get(axis, whole)
-        var = Var(f"ax{number}", axis.var.dtype)
-        loops.append(For(var, const(0, var.dtype), domain.extent, block))
-        analyzer.bind(var, Range(const(0, var.dtype), domain.extent))
-        value = analyzer.simplify(domain.min + var)
+        place = domain.min
+        if unit_loops or not analyzer.can_prove(domain.extent == 1):
+            var = Var(f"ax{number}", axis.var.dtype)
+            loops.append((For(var, const(0, var.dtype), domain.extent, block), axis.kind))
+            analyzer.bind(var, Range(const(0, var.dtype), domain.extent))
+            place = domain.min + var
+        value = analyzer.simplify(place)
         values.append(value)
         places[axis.var] = value
         end = whole.min + whole.extent
@@ -124,16 +163,20 @@ def _nest(block: Block, ranges: Mapping[IterVar, Range], analyzer: Analyzer, nee
     for condition in conditions:
         predicate = binary(And, predicate, condition)
     body: Stmt = replace(block, values=tuple(values), predicate=analyzer.simplify(predicate))
-    order = [axis.kind is IterKind.DATA_PAR for axis in block.iter_vars]
-    nest = [loop for loop, data in zip(loops, order, strict=True) if data]
-    nest += [loop for loop, data in zip(loops, order, strict=True) if not data]
+    nest = [loop for loop, kind in loops if kind is IterKind.DATA_PAR]
+    nest += [loop for loop, kind in loops if kind is not IterKind.DATA_PAR]
     for loop in reversed(nest):
         body = replace(loop, body=body)
     return body
 
 
-def reverse_compute_at(func: PrimFunc, name: str, var: Var) -> PrimFunc:
-    """Compute block ``name`` in loop ``var``, where all that it reads is made: there, what one iteration gives."""
+def reverse_compute_at(
+    func: PrimFunc, name: str, var: Var, *, unit_loops: bool = True, index: int | None = None
+) -> PrimFunc:
+    """Compute block ``name`` in loop ``var``, where all that it reads is made: there, what one iteration gives.
+
+    It stands after the last statement that makes something for it; the rest as for ``compute_at``.
+    """
     primitive = "reverse_compute_at"
     block, loop = _target(func, name, var, primitive)
     scope = enclosing_block(func, block)
@@ -162,11 +205,13 @@ def reverse_compute_at(func: PrimFunc, name: str, var: Var) -> PrimFunc:
         require_no_pads(block, axes, read.buffer, primitive)
         for axis, found in zip(axes, written, strict=True):
             _settle(ranges, axis, found, block, analyzer)
-    nest = _nest(block, ranges, analyzer, _outer_conditions(loop, list(producers), block, analyzer))
+    needed = _outer_conditions(loop, list(producers), block, analyzer)
+    nest = _nest(block, ranges, analyzer, needed, unit_loops=unit_loops)
     func = without_statement(func, block)
     loop = loop_of(func, var)
     last = max(i for i, part in enumerate(_parts(loop)) if any(touches(part, buffer) for buffer in producers))
-    return _put(func, loop, nest, last + 1)
+    place = last + 1 if index is None else _place(last + 1, len(_parts(loop)), index, primitive)
+    return _put(func, loop, nest, place)
 
 
 def _outer_conditions(loop: For, buffers: Sequence[Buffer], block: Block, analyzer: Analyzer) -> list[Expr]:

@@ -170,8 +170,8 @@ class Schedule:
         self._note("split", (loop, plain), result)
         return result
 
-    def fuse(self, *fused: LoopRV) -> LoopRV:
-        """Make one loop of nested ones."""
+    def fuse(self, *fused: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:  # noqa: ARG002
+        """Make one loop of nested ones; how axes of blocks follow is simplified for loops of one iteration, too."""
         self._func, var = loops.fused(self._func, [self._var(loop) for loop in fused])
         result = LoopRV(var)
         self._note("fuse", fused, [result])
@@ -247,15 +247,23 @@ class Schedule:
 
     # Where blocks are computed
 
-    def compute_at(self, block: _Named, loop: LoopRV, preserve_unit_loops: bool = False) -> None:  # noqa: ARG002
+    def compute_at(
+        self, block: _Named, loop: LoopRV, preserve_unit_loops: bool = False, index: int | None = None
+    ) -> None:
         """Compute a block in a loop of those that read it: there, what one iteration needs."""
-        self._func = moving.compute_at(self._func, self._block(block).name, self._var(loop))
-        self._note("compute_at", (block, loop))
+        self._func = moving.compute_at(
+            self._func, self._block(block).name, self._var(loop), unit_loops=preserve_unit_loops, index=index
+        )
+        self._note("compute_at", (block, loop), (), **_moved(preserve_unit_loops, index))
 
-    def reverse_compute_at(self, block: _Named, loop: LoopRV, preserve_unit_loops: bool = False) -> None:  # noqa: ARG002
+    def reverse_compute_at(
+        self, block: _Named, loop: LoopRV, preserve_unit_loops: bool = False, index: int | None = None
+    ) -> None:
         """Compute a block in a loop of those that make what it reads: there, what one iteration gives."""
-        self._func = moving.reverse_compute_at(self._func, self._block(block).name, self._var(loop))
-        self._note("reverse_compute_at", (block, loop))
+        self._func = moving.reverse_compute_at(
+            self._func, self._block(block).name, self._var(loop), unit_loops=preserve_unit_loops, index=index
+        )
+        self._note("reverse_compute_at", (block, loop), (), **_moved(preserve_unit_loops, index))
 
     def compute_inline(self, block: _Named) -> None:
         """Put a block's expression wherever its output is read."""
@@ -382,3 +390,9 @@ def _numbered(buffer: tuple[str, int] | int | None, kind: object) -> tuple[str, 
     if isinstance(buffer, int) and isinstance(kind, str):
         return kind, buffer
     raise BlockScheduleError(f"expected a buffer as ('read', 0) or ('write', 0), not {buffer!r}")
+
+
+def _moved(preserve_unit_loops: bool, index: int | None) -> dict[str, object]:
+    """Return the options of moving a block that are not as they always are."""
+    options: dict[str, object] = {"preserve_unit_loops": True} if preserve_unit_loops else {}
+    return options if index is None else {**options, "index": index}

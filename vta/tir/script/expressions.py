@@ -12,7 +12,7 @@ from typing import Any
 from isa.errors import VTAError
 from vta.tir import math_ops, ops
 from vta.tir.buffer import Buffer
-from vta.tir.calls import Op, ret
+from vta.tir.calls import call_intrin, ret
 from vta.tir.deep import deep
 from vta.tir.dtype import BOOL, DType
 from vta.tir.expr import (
@@ -275,7 +275,7 @@ class Reader:
             case "call_packed", [*args]:
                 return Call(DType(named.get("dtype", "int32")), Builtin.CALL_PACKED, tuple(map(convert, args)))
             case "call_intrin", [kind, op, *args]:
-                return Call(DType(kind), Op.get(op), tuple(map(convert, args)))
+                return call_intrin(kind, op, *args)
             case _ if word in _TYPES and len(given) == 1:
                 return _number(given[0], DType(word))
             case _ if word in _RAW and len(given) == 2:

@@ -132,3 +132,14 @@ def test_what_a_space_does_not_have_is_refused(call: object, text: str) -> None:
     with pytest.raises(SpaceError) as caught:
         call(space())  # type: ignore[operator]  # a function of a space
     assert str(caught.value) == text
+
+
+def test_a_candidate_of_an_order_has_loops_or_their_places() -> None:
+    i, j, other = (te.reduce_axis((0, 4), name) for name in ("i", "j", "other"))
+    for candidate in ([[j, i]], [[1, 0]]):
+        space = ConfigSpace()
+        space.define_reorder("order", [i, j], "candidate", candidate=candidate)
+        assert space.get(0)["order"].perm == (1, 0)
+    with pytest.raises(SpaceError) as error:
+        ConfigSpace().define_reorder("order", [i, j], "candidate", candidate=[[i, other]])
+    assert str(error.value) == ("define_reorder 'order': a candidate has each of the places 0 to 1 once, not [0, -1]")

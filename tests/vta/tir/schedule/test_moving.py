@@ -21,10 +21,10 @@ def test_a_producer_computes_what_one_iteration_reads() -> None:
     sch = Schedule(func)
     _, j = sch.get_loops("R")
     outer, _ = sch.split(j, [None, 5])
-    sch.compute_at("Q", outer)
+    sch.compute_at("Q", outer, preserve_unit_loops=True)
     assert extents(sch, "Q") == [9, 3, 1, 7]  # five outputs and two neighbours
     check(sch.func, inputs, expected)
-    sch.compute_at("P", sch.get_loops("Q")[2])
+    sch.compute_at("P", sch.get_loops("Q")[2], preserve_unit_loops=True)
     assert extents(sch, "P") == [9, 3, 1, 1, 7]
     check(sch.func, inputs, expected)
 
@@ -152,3 +152,52 @@ def test_a_consumer_runs_only_where_its_producer_does() -> None:
     assert "where ((((j_0_0*2) + j_0_1) < 2) && " in str(sch.func)
     assert middle != outest
     check(sch.func, inputs, expected)
+
+
+def test_loops_of_one_iteration_stay_if_they_are_asked_for() -> None:
+    func, inputs, expected = pipeline()
+    for keep, found in ((True, [9, 3, 1, 7]), (False, [9, 3, 7])):
+        sch = Schedule(func)
+        outer, _ = sch.split(sch.get_loops("R")[1], [None, 5])
+        sch.compute_at("Q", outer, preserve_unit_loops=keep)
+        assert extents(sch, "Q") == found
+        check(sch.func, inputs, expected)
+        assert ("preserve_unit_loops" in str(sch.trace)) is keep
+    func, inputs, expected = gemm_relu()
+    for keep in (True, False):
+        sch = Schedule(func)
+        sch.reverse_compute_at("D", sch.get_loops("C")[1], preserve_unit_loops=keep)
+        assert extents(sch, "D")[2:] == ([1, 1] if keep else [])
+        check(sch.func, inputs, expected)
+
+
+def chain() -> list[te.Tensor]:
+    """B of A, C of A, D of all: C may be computed before or after B, in D's loop."""
+    a = te.placeholder((4,), name="A")
+    b = te.compute((4,), lambda i: a[i] + 1, name="B")
+    c = te.compute((4,), lambda i: a[i] * 2, name="C")
+    return [a, te.compute((4,), lambda i: b[i] - c[i], name="D")]
+
+
+def test_an_index_says_where_in_the_loop() -> None:
+    def order(*index: int) -> list[str]:
+        sch = Schedule(te.create_prim_func(chain()))
+        loop = sch.get_loops("D")[0]
+        sch.compute_at("B", loop)
+        sch.compute_at("C", loop, False, *index)
+        values = np.arange(4, dtype=np.float32)
+        check(sch.func, [values], values + 1 - values * 2)
+        again = Schedule(te.create_prim_func(chain()))
+        sch.trace.apply_to_schedule(again)
+        assert str(again.func.script()) == str(sch.func.script())
+        text = str(sch.func.script())
+        return sorted("BCD", key=lambda name: text.index(f'T.block("{name}")'))
+
+    assert order(0) == order(-2) == ["C", "B", "D"]
+    assert order() == order(-1) == order(1) == ["B", "C", "D"]
+    sch = Schedule(te.create_prim_func(chain()))
+    sch.compute_at("B", sch.get_loops("D")[0])
+    refused(
+        "compute_at: index is -1 (late), -2 (early) or a place from 0 to 1 in the loop, not 2",
+        lambda: sch.compute_at("C", sch.get_loops("D")[0], False, 2),
+    )
