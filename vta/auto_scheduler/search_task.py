@@ -5,7 +5,7 @@ Tests: tests/vta/auto_scheduler/test_search_task.py.
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +18,7 @@ from vta.autotvm.made import Made, Template
 from vta.autotvm.measure.inputs import sizes_of
 from vta.autotvm.measure.local import LocalBuilder, LocalRunner
 from vta.autotvm.measure.option import measure_option
-from vta.autotvm.space import ConfigEntity, ConfigSpace
+from vta.autotvm.space import ConfigEntity, ConfigSpace, OtherOptionEntity
 from vta.autotvm.space.entities import json_of
 from vta.autotvm.task import Task
 from vta.autotvm.tuner.annealing import best_scored
@@ -88,7 +88,7 @@ class SearchTask:
         callbacks = [
             log_to_file(each.filename) if isinstance(each, RecordToFile) else each for each in options.measure_callbacks
         ]
-        _Ranked(self.task, options.seed).tune(
+        _Ranked(self.task, options.seed, self._definition.first).tune(
             options.num_measure_trials,
             measure_option(options.builder, options.runner),
             callbacks=callbacks,
@@ -112,26 +112,42 @@ class SearchTask:
         return best[0].config
 
     def _make(self, config: ConfigEntity, *_: object) -> Made:
-        tensors = self.tensors()
-        return self._definition.schedule(tensors[-1], self._definition.choices.tiles(config)), tensors
+        *inputs, result = self.tensors()
+        schedule, made = self._definition.schedule(result, self._definition.choices.tiles(config))
+        return schedule, [*inputs, made]
 
     def _price(self, config: ConfigEntity) -> Price:
         return self._definition.choices.price(self._definition.choices.tiles(config))
 
 
 class _Ranked(Tuner):
-    """Measures what the analytic model thinks best, the best first."""
+    """Measures what the analytic model thinks best, the best first: of ``first`` all, then what annealing finds."""
 
-    def __init__(self, task: Task, seed: int) -> None:
+    def __init__(self, task: Task, seed: int, first: Callable[[], Sequence[Mapping[str, int | str]]]) -> None:
         super().__init__(task)
         self._rng = np.random.default_rng(seed)
         self._features = Features(task)
         self._visited: set[int] = set()
+        self._first = first
+        self._waiting: list[int] | None = None
 
     def next_batch(self) -> list[int]:
         """Return the next ones of all that were seen."""
+        if self._waiting is None:
+            self._waiting = [self._index(values) for values in self._first()]
+        batch, self._waiting = self._waiting[:_TOGETHER], self._waiting[_TOGETHER:]
+        batch = batch or self._annealed()
+        self._visited.update(batch)
+        return batch
+
+    def _index(self, values: Mapping[str, int | str]) -> int:
+        return self.task.config_space.index_of(
+            ConfigEntity(None, {name: OtherOptionEntity(value) for name, value in values.items()})
+        )
+
+    def _annealed(self) -> list[int]:
         starts: Iterable[int] = random_order(self.task.config_space, self._rng)
-        batch = best_scored(
+        return best_scored(
             self.task.config_space,
             lambda indices: self._features.priors(indices),
             _TOGETHER,
@@ -139,5 +155,3 @@ class _Ranked(Tuner):
             starts=list(itertools.islice(starts, _CHAINS)),
             excluded=self._visited,
         )
-        self._visited.update(batch)
-        return batch

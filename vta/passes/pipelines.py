@@ -13,6 +13,7 @@ from isa.config import VTAConfig
 from isa.errors import VTAError
 from vta.passes.alu.annotate_alu_coproc_scope import annotate_alu_coproc_scope
 from vta.passes.alu.inject_alu_intrin import inject_alu_intrin
+from vta.passes.alu.reduce_in_place import reduce_in_place
 from vta.passes.dma.inject_dma_intrin import inject_dma_intrin
 from vta.passes.dma.inject_skip_copy import inject_skip_copy
 from vta.passes.gemm.fold_uop_loop import fold_uop_loop
@@ -92,6 +93,7 @@ PIPELINE: tuple[NamedPass, ...] = (
     NamedPass("CompactBufferAllocation", compact_buffer_allocation, _ANY),
     NamedPass("LowerBlocks", lower_blocks, _ANY),
     NamedPass("SettleLoopEnds", settle_loop_ends, _ANY),
+    NamedPass("ReduceInPlace", reduce_in_place, _ACCELERATOR),
     NamedPass("StorageFlatten", storage_flatten, _ANY),
     NamedPass("BindDeepExpressions", bind_deep_expressions, _ANY),
     NamedPass("NarrowDataType", narrow_data_type, _ANY),

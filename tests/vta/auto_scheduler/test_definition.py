@@ -3,55 +3,38 @@
 import pytest
 
 import vta
-from tests.support.tuning.definitions import convolution, pool_with_residual, two_products
+from tests.support.tuning.definitions import convolution, gated, pool_with_residual, two_products
 from vta import te, topi
 from vta.auto_scheduler.definition import Definition, DefinitionError
 from vta.autotvm.space import ConfigSpace
 
 
-def test_convolutions_and_what_the_alu_does_have_choices() -> None:
-    found = []
-    for tensors in (convolution(2, 4, 2), pool_with_residual(2, 4)):
-        space = ConfigSpace()
-        Definition.of(tensors[-1], vta.get_env()).choices.knobs(space)
-        found.append(set(space.knobs))
-    assert found[0] == {
-        "tile_h", "tile_w", "tile_ci", "tile_co", "tile_kh", "rotate_tiles", "rotate_steps", "resident",
-    }  # fmt: skip
-    assert found[1] == {"tile_b", "tile_co", "tile_h", "tile_w", "threads", "thread_axis"}
+def knobs(tensors: list[te.Tensor]) -> set[str]:
+    space = ConfigSpace()
+    Definition.of(tensors[-1], vta.get_env()).choices.knobs(space)
+    return set(space.knobs)
 
 
-def other_sum() -> te.Tensor:
-    x = te.placeholder((1, 2, 4, 4, 1, 16), "int8", "x")
-    w = te.placeholder((2, 2, 16, 16), "int8", "w")
-    k, i = te.reduce_axis((0, 2), "k"), te.reduce_axis((0, 16), "i")
-    wide = te.compute(
-        (1, 2, 4, 4, 1, 16),
-        lambda n, c, h, j, b, o: te.sum(
-            x(n, k, h, j, b, i).astype("int32") * w(c, k, o, i).astype("int32"), axis=[k, i]
-        ),
-        name="own",
-    )
-    return topi.cast(wide, "int8")
+def test_products_and_what_the_alu_does_have_choices() -> None:
+    tiles = {"tile_0", "tile_1", "tile_2", "tile_3", "rotate_tiles", "resident", "shared"}
+    one = {"step_0", "rotate_steps_0"}
+    assert knobs(convolution(2, 4, 2)) == tiles | one
+    assert knobs(gated(2, 4, 4, 2)) == knobs(two_products()) == tiles | one | {"step_1", "rotate_steps_1"}
+    assert knobs(pool_with_residual(2, 4)) == tiles
 
 
-@pytest.mark.parametrize(
-    ("output", "text"),
-    [
-        (lambda: two_products()[-1], "stage 'T_cast': one sum of products is scheduled at a time, not 'res', 'res'"),
-        (
-            other_sum,
-            "stage 'own': tiles are searched for topi.conv2d and topi.group_conv2d; give schedule_conv2d the tiles of "
-            "another computation",
-        ),
-        (
-            lambda: topi.relu(te.placeholder((4, 4), "int32", "x")),
-            "stage 'T_relu': the ALU's operators end in int8 of six dimensions (N, C, H, W, batch, block), not in "
-            "int32 of 2",
-        ),
-    ],
-)
-def test_others_are_refused(output: object, text: str) -> None:
+def test_a_schedule_comes_with_the_tensor_that_it_computes() -> None:
+    output = convolution(2, 4, 2, 1, 2)[-1]
+    found = Definition.of(output, vta.get_env())
+    space = ConfigSpace()
+    found.choices.knobs(space)
+    schedule, made = found.schedule(output, found.choices.tiles(space.get(0)))
+    assert made is not output  # it reads what was gathered
+    assert schedule[made].op is made.op
+
+
+def test_sizes_that_are_no_numbers_are_refused() -> None:
+    x = te.placeholder((te.var("n"), 1, 16), "int8", "x")
     with pytest.raises(DefinitionError) as caught:
-        Definition.of(output(), vta.get_env())
-    assert str(caught.value) == text
+        Definition.of(topi.cast(topi.cast(x, "int32"), "int8"), vta.get_env())
+    assert str(caught.value) == "tensor 'T_cast': the sizes of an operator are numbers, not (n, 1, 16)"

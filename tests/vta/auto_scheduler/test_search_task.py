@@ -27,7 +27,7 @@ def test_choices_are_ranked_measured_recorded_and_applied(tmp_path: Path) -> Non
     assert [result.cost for _, result in records[:2]] == told
     best = min(records, key=lambda record: record[1].cost)[0]
     lines = task.print_best(log).splitlines()
-    assert lines[0] == f"tile_b = {list(best.config['tile_b'].size)}"
+    assert lines[0] == f"tile_0 = {best.config['tile_0'].val}"
     schedule, tensors = task.apply_best(log)
     with task.env:
         vta.build(schedule, tensors, target=task.env.target)

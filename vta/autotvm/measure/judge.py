@@ -15,7 +15,7 @@ from vta.build_module import build_generic
 from vta.nd import array, cpu, empty
 from vta.topi.core.operator import Operator
 
-__all__ = ["Case", "case_of"]
+__all__ = ["Case", "case_of", "case_of_definition"]
 
 Array = npt.NDArray[np.generic]
 
@@ -42,7 +42,7 @@ def case_of(task: Task, args: Sequence[te.Tensor], *, seed: int = 0) -> Case:
     """
     rng = np.random.default_rng(seed)
     operator = task.operator
-    return _of_definition(args, rng) if operator is None else _of_operator(task, operator, rng)
+    return case_of_definition(args, rng) if operator is None else _of_operator(task, operator, rng)
 
 
 def _of_operator(task: Task, operator: Operator, rng: np.random.Generator) -> Case:
@@ -52,7 +52,8 @@ def _of_operator(task: Task, operator: Operator, rng: np.random.Generator) -> Ca
     return Case(operator.pack(env, *plain), lambda result: np.array_equal(operator.unpack(env, result), expected))
 
 
-def _of_definition(args: Sequence[te.Tensor], rng: np.random.Generator) -> Case:
+def case_of_definition(args: Sequence[te.Tensor], rng: np.random.Generator) -> Case:
+    """Return random arrays for tensors whose last one is the result, and its judge: the definition, on the CPU."""
     *inputs, result = args
     arrays = tuple(_drawn(rng, _shape(tensor), str(tensor.dtype)) for tensor in inputs)
     function = build_generic(te.create_schedule(result.op), list(args), "llvm")

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from isa.errors import VTAError
 from vta import te
 from vta.environment import Environment
+from vta.passes.alu.reduce_in_place import IN_PLACE_PRAGMA
 from vta.tir.expr import IterVar
 from vta.topi.core.sizes import sizes
 
-__all__ = ["AluStages", "AluTiles", "AluTilesError", "alu_schedule"]
+__all__ = ["AluStages", "AluTiles", "AluTilesError", "alu_schedule", "load_first", "reduce_tap_by_tap"]
 
 
 MOST_THREADS = 4
@@ -74,7 +75,7 @@ def alu_schedule(env: Environment, result: te.Tensor, stages: AluStages, tiles: 
     for tensor in stages.inlined:
         s[tensor].compute_inline()
     loads = [*stages.loads, *(_copied(s, env, tensor) for tensor in stages.direct)]
-    _load_first(s, loads)
+    load_first(s, loads)
     axes = s[result].compute_op("tiles").axis
     halves = [s[result].split(axes[i], factor=size) for i, size in zip(stages.tiled, tiles.inner, strict=True)]
     outer = [half[0] for half in halves]
@@ -95,10 +96,10 @@ def alu_schedule(env: Environment, result: te.Tensor, stages: AluStages, tiles: 
     for tensor in stages.elementwise:
         s[tensor].pragma(_outermost(s[tensor]), env.alu)
     for tensor in stages.reductions:
-        _reduce(s[tensor], env, loops=())
+        reduce_tap_by_tap(s[tensor], env)
     for tensor in stages.pieces:
         parts = s[tensor].compute_op("pieces").axis[:2]
-        _reduce(s[tensor], env, loops=parts)
+        reduce_tap_by_tap(s[tensor], env, loops=parts)
         for load in loads:
             if s.consumes(s[tensor], s[load]):
                 s[load].compute_at(s[tensor], parts[1])
@@ -106,7 +107,7 @@ def alu_schedule(env: Environment, result: te.Tensor, stages: AluStages, tiles: 
     return s
 
 
-def _load_first(s: te.Schedule, loads: Sequence[te.Tensor]) -> None:
+def load_first(s: te.Schedule, loads: Sequence[te.Tensor]) -> None:
     """Move loads before all that computes: they get memory of their own, and do not wait for what was there before."""
     inputs = [stage for stage in s.stages if isinstance(stage.op, te.PlaceholderOp) or stage.is_inlined]
     order = dict.fromkeys([*inputs, *(s[tensor] for tensor in loads), *s.stages])
@@ -122,15 +123,18 @@ def _outermost(stage: te.Stage) -> IterVar:
     return stage.compute_op("pragma").axis[0]
 
 
-def _reduce(stage: te.Stage, env: Environment, *, loops: Sequence[IterVar]) -> None:
+def reduce_tap_by_tap(
+    stage: te.Stage, env: Environment, *, loops: Sequence[IterVar] = (), in_place: bool = False
+) -> None:
     """Run the taps of a reduction one after the other, each over all of the tile, after the initial values.
 
-    ``loops`` of it go around all that.
+    ``loops`` of it go around all that. With ``in_place``, windows that do not overlap are reduced where they lie
+    (``vta.passes.alu.reduce_in_place``).
     """
     op = stage.compute_op("a reduction")
     start = stage.fuse()
     stage.reorder(*loops, start, *op.reduce_axis, *op.axis[len(loops) :])
-    stage.pragma(start, env.alu)
+    stage.pragma(start, IN_PLACE_PRAGMA if in_place and not env.mock_mode else env.alu)
 
 
 def _check(tiles: AluTiles, extents: Sequence[int]) -> None:
