@@ -39,7 +39,7 @@ NAMES: Mapping[str, str] = {
         "lower build build_module.schedule_to_module build_module.get_binds"
     ),
     "tvm.target": (
-        "Target Target.current codegen.build_module register_intrin_rule"
+        "Target Target.current cuda rocm codegen.build_module register_intrin_rule"
     ),
     "tvm.runtime": (
         "convert load_module Module Module.imported_modules Module.export_library enabled convert_to_object String"
@@ -73,7 +73,8 @@ NAMES: Mapping[str, str] = {
         "AttrStmt Allocate LetStmt IfThenElse AssertStmt "
         "ProducerStore ProducerRealize Block BlockRealize MatchBufferRegion Prefetch "
         "PrimFunc Schedule ScheduleError call_extern call_pure_extern call_intrin call_packed ret "
-        "indexdiv indexmod min_value max_value likely if_then_else const layout bijective_layout IndexMap clz "
+        "indexdiv indexmod ceildiv expr.Call stmt.For op.exp function.PrimFunc buffer.Buffer "
+        "min_value max_value likely if_then_else const layout bijective_layout IndexMap clz "
         "q_multiply_shift stmt_list Shuffle BufferRegion CallEffectKind call_llvm_intrin "
         "call_llvm_pure_intrin"
     ),

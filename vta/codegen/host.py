@@ -16,6 +16,7 @@ from llvmlite import ir
 from isa.config import VTAConfig
 from runtime.native.target import host_triple
 from vta.codegen.expressions import emit_expr
+from vta.codegen.imported_code import imported_code, with_imported_code
 from vta.codegen.llvm_types import I8, I32, POINTER, CodegenError, LlvmType, Value, register_type
 from vta.codegen.metadata import FunctionInfo, Metadata, ParameterInfo
 from vta.codegen.results import result_type
@@ -61,7 +62,8 @@ def emit_host(
 
     ``on_device``: they work on arrays in device memory even if they ask nothing of the accelerator. A parallel loop of
     less than ``least_parallel_work`` runs in order. ``contracts``: products of floats to which something is added are
-    not rounded by themselves. Raises ``CodegenError`` naming function, stage and line.
+    not rounded by themselves. What the pragma ``import_llvm`` brings along is part of the module. Raises
+    ``CodegenError`` naming function, stage and line.
     """
     triple = triple or host_triple()
     unit = Unit("vta_host", least_parallel_work=least_parallel_work, contracts=contracts)
@@ -82,7 +84,7 @@ def emit_host(
     variable = ir.GlobalVariable(unit.module, kind, METADATA_SYMBOL)
     variable.global_constant = True
     variable.initializer = ir.Constant(kind, data)
-    return HostProgram(str(unit.module), metadata)
+    return HostProgram(with_imported_code(str(unit.module), imported_code(functions)), metadata)
 
 
 def _check_name(name: str, taken: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ Tests: tests/vta/compat/test_topi_names.py.
 """
 
 from collections.abc import Callable
+from functools import wraps
 from types import ModuleType
 
 from vta import te, topi
@@ -57,6 +58,7 @@ def topi_names() -> Tree:
         **flat,
         **{f"broadcast_{old}": flat[new] for old, new in _BROADCASTS.items()},
         **_names(topi),
+        **{name: _of_numbers_too(name) for name in cpu.pairs.__all__ if name in topi.__all__},
         "nn": {**layers, **_names(topi.nn), **pools, "pooling": pools},
         "image": {"resize2d": cpu.resize.resize2d},
         "generic": generic,
@@ -97,6 +99,18 @@ def _for_any_target(schedule: object) -> Callable[[object], object]:
 def _names(module: ModuleType) -> dict[str, object]:
     values = {name: getattr(module, name) for name in module.__all__}
     return {name: value for name, value in values.items() if not isinstance(value, ModuleType)}
+
+
+def _of_numbers_too(name: str) -> Callable[..., object]:
+    """Return the accelerator's function of two tensors; of two numbers it is what the CPU's gives: a number."""
+    accelerators, cpus = getattr(topi, name), getattr(cpu.pairs, name)
+
+    @wraps(accelerators)
+    def apply(lhs: object, rhs: object, *args: object, **options: object) -> object:
+        of_tensors = isinstance(lhs, te.Tensor) or isinstance(rhs, te.Tensor)
+        return (accelerators if of_tensors else cpus)(lhs, rhs, *args, **options)
+
+    return apply
 
 
 def _pool2d(data: te.Tensor, *args: object, **options: object) -> te.Tensor:

@@ -28,6 +28,7 @@ from vta.compat.auto_scheduler_names import auto_scheduler_names
 from vta.compat.autotvm_names import autotvm_names
 from vta.compat.convert import const, convert
 from vta.compat.relay_names import IRModule, LocalSession, Sequential, graph_executor_names, relay_names
+from vta.compat.rooms import gpu_targets, te_rooms, tir_rooms
 from vta.compat.runtime_names import container_names, error_names, runtime_names
 from vta.compat.small_names import memoize
 from vta.compat.tempdir import TempDirectory, tempdir
@@ -94,13 +95,14 @@ def tvm_names() -> Tree:
         "target": {
             **_public(target),
             "create": target.Target,
+            **gpu_targets(),
             "codegen": {"build_module": _build_module},
             "register_intrin_rule": own_intrinsic.register_intrin_rule,
         },
         "transform": _transform_names(),
         "instrument": _public(instrument),
         "arith": _arith_names(),
-        "runtime": runtime_names(devices),
+        "runtime": {**runtime_names(devices), "DataType": dtype.DType, "const": const},
         "container": container_names(),
         "relay": relay_names(),
         "auto_scheduler": auto_scheduler_names(),
@@ -124,7 +126,10 @@ def tvm_names() -> Tree:
             **_public(json_text),
             "save_json": _on_objects(json_text.save_json),
             "IRModule": IRModule,
+            "module": {"IRModule": IRModule},
             "Range": Range,
+            "expr": {"Range": Range, "PrimExpr": expr.Node, "GlobalVar": func.GlobalVar},
+            "container": container_names(),
             "Op": calls.Op,
             "GlobalVar": func.GlobalVar,
             **_intrinsic_names(),
@@ -196,7 +201,7 @@ def _tir_names() -> Tree:
     nodes["const"] = const
     nodes["CallEffectKind"] = own_intrinsic.CallEffectKind
     nodes.update({"indexdiv": te.indexdiv, "indexmod": te.indexmod, "div": te.div})
-    return nodes
+    return {**nodes, **tir_rooms(nodes)}
 
 
 def _build_module(mod: func.IRModule, target: "str | target.Target") -> object:
@@ -226,6 +231,8 @@ def _arith_names() -> Tree:
         "estimate_region_lower_bound": region_lower_bound.estimate_region_lower_bound,
         **solvers,
         "int_solver": solvers,
+        "bound": {"deduce_bound": deduce.deduce_bound},
+        "pattern": {name: getattr(tvm_analyzer, name) for name in ("detect_clip_bound", "detect_linear_equation")},
         "iter_affine_map": _public(iter_map),
         "_ffi_api": {"DomainTouched": touched.domain_touched},
         "int_set": {"IntSet": int_set.IntSet, "IntervalSet": int_set.IntervalSet},
@@ -254,6 +261,7 @@ def _te_names() -> Tree:
     }
     kinds = ("ComputeOp", "ExternOp", "HybridOp", "Operation", "PlaceholderOp", "ScanOp")
     ops = {name: getattr(te, name) for name in kinds}
+    names.update(te_rooms())
     names["tensor"] = {"Tensor": te.Tensor, "TensorSlice": te.TensorSlice, **ops}
     return names
 

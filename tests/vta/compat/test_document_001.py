@@ -390,3 +390,26 @@ def test_debug_a_module_before_its_memory_has_one_dimension(tvm: Any) -> None:
     s = tvm.te.create_schedule(c.op)
     assert "(A[i, k]*B[k, j])" in str(tvm.driver.build_module.schedule_to_module(s, [a, b, c]))
     assert "A[((i*32) + k)]" in str(tvm.lower(s, [a, b, c], simple_mode=True)).replace("cse_var_1", "(i*32)")
+
+
+GEMV_UPDATE = """
+define i32 @gemv_update(ptr noundef %0, ptr noundef %1, ptr noundef %2, i32 noundef %3, i32 noundef %4) {
+  ret i32 0
+}
+"""
+
+
+def test_tensorize_code_of_a_compiler_of_c_is_read_or_refused(tvm: Any) -> None:
+    """The notes' ``error: expected type`` was a clang newer than TVM's LLVM; a text that LLVM does not read says so."""
+
+    def build(code: str) -> Any:
+        a, b, c = product(tvm, 8)
+        s = tvm.te.create_schedule(c.op)
+        s[c].pragma(c.op.axis[0], "import_llvm", code)
+        return tvm.build(s, [a, b, c], target="llvm", name="gemv")
+
+    assert "define i32 @gemv_update" in build(GEMV_UPDATE).get_source()
+    sentence = refused(tvm, lambda: build(GEMV_UPDATE.replace("ptr noundef %0", "pointer noundef %0")))
+    assert "import_llvm: LLVM " in sentence
+    assert "error: expected type" in sentence
+    assert sentence.endswith("make it with clang of the same version")

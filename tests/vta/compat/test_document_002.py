@@ -80,6 +80,12 @@ def test_iter_vars_of_compute_are_made_of_names_and_shape(tvm: Any) -> None:
         te.compute((4,), lambda i, j: i + j)
 
 
+def test_relay_op_add_of_two_numbers_is_a_number(tvm: Any) -> None:
+    x = tvm.te.var("x")
+    assert tvm.ir.structural_equal(tvm.topi.add(x, tvm.tir.const(1, "int32")), x + 1)
+    assert isinstance(tvm.topi.maximum(x, 3), tvm.tir.PrimExpr)
+
+
 def program(tvm: Any) -> Any:
     relay = tvm.relay
     x = relay.var("data", shape=(10, 20))
