@@ -2,6 +2,7 @@
 """One component of each kind, for what is asked of all of them."""
 
 from dataclasses import replace
+from functools import partial
 
 from amaranth.lib import wiring
 
@@ -97,7 +98,7 @@ def variants(config: VTAConfig) -> dict[str, wiring.Component]:
     wide = HardwareConfig(data_width=512, load_jobs=2, store_jobs=3, fetch_buffer_depth=16, write_bursts=3)
     narrow = HardwareConfig(data_width=64, max_burst_beats=1, load_jobs=7, store_jobs=2, fetch_buffer_depth=2)
     taps = replace(config, depthwise_taps=2)
-    walker = {"addr_width": 33, "burst_beats": 8, "size_width": 12}
+    walker = partial(BurstWalker, addr_width=33, burst_beats=8, size_width=12)
     rows = {"inp_width": 5, "wgt_width": 3}
     return {
         "fetch, wide bus": InstructionFetch(config, wide),
@@ -133,8 +134,8 @@ def variants(config: VTAConfig) -> dict[str, wiring.Component]:
         "engine, all urgent": MemoryEngine(
             addr_width=32, data_width=64, readers=3, urgent=3, read_bursts=3, read_beats=100, write_bursts=7
         ),
-        "walker, aligned": BurstWalker(data_width=64, **walker, aligned=True),
-        "walker, ahead": BurstWalker(data_width=256, **walker, ahead=True, rows_width=1),
+        "walker, aligned": walker(data_width=64, aligned=True),
+        "walker, ahead": walker(data_width=256, ahead=True, rows_width=1),
         "walker, rows of less than a beat": BurstWalker(data_width=512, addr_width=32, burst_beats=1, size_width=3),
         "packer, whole beats": Packer(data_width=64, element_bytes=8),
         "packer, bytes": Packer(data_width=64, element_bytes=1),
