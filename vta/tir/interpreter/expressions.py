@@ -46,6 +46,7 @@ from vta.tir.expr import (
     Sub,
     Var,
 )
+from vta.tir.interpreter.llvm_intrinsics import FUSED, intrinsic_name, without_llvm
 from vta.tir.traverse import map_children
 
 __all__ = ["BufferLayout", "Code", "ExprWriter", "InterpreterError", "LayoutDimension", "lane"]
@@ -338,8 +339,20 @@ class ExprWriter:
             case op if op in _FLOAT_CALLS:
                 args = ", ".join(self.write(arg).text for arg in expr.args)
                 return _rounded(f"{_FLOAT_CALLS[op]}({args})", expr.dtype)
+            case Builtin.CALL_EXTERN | Builtin.CALL_PURE_EXTERN if intrinsic_name(expr):
+                return self._llvm(expr)
             case op:
                 raise InterpreterError(f"cannot run intrinsic {op}; the interpreter is for programs without it")
+
+    def _llvm(self, expr: Call) -> Code:
+        name = intrinsic_name(expr)
+        if name in FUSED and expr.dtype.bits in (32, 64):
+            args = ", ".join(self.write(arg).text for arg in expr.args[1:])
+            return Code(f"_fused{expr.dtype.bits}({args})")
+        found = without_llvm(expr)
+        if found is None:
+            raise InterpreterError(f"cannot run {name}; the interpreter is for programs without it")
+        return self.write(found)
 
     def _reinterpret(self, value: Expr, target: DType) -> Code:
         if value.dtype.bits != target.bits:

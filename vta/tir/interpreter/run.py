@@ -24,6 +24,7 @@ from vta.tir.buffer import Buffer, size_variable
 from vta.tir.expr import IntImm, Var
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter.expressions import InterpreterError
+from vta.tir.interpreter.llvm_intrinsics import fused, fused32
 from vta.tir.interpreter.statements import Source, write_function
 from vta.tir.printer import to_text
 from vta.tir.stmt import Stmt
@@ -157,6 +158,7 @@ _NAMESPACE: Mapping[str, object] = {
     "_hypot": _of_numpy(np.hypot), "_copysign": math.copysign, "_fmod": _of_numpy(np.fmod),
     "_nextafter": math.nextafter, "_nextafter32": _of_numpy(np.nextafter, np.float32),
     "_nextafter16": _of_numpy(np.nextafter, np.float16), "_reinterpreted": _reinterpreted,
+    "_fused32": fused32, "_fused64": fused,
 }  # fmt: skip
 
 _FILE = "<tir>"
