@@ -15,6 +15,7 @@ from vta.arith.const_interval import ConstInterval
 from vta.arith.facts import conjuncts
 from vta.arith.int_set import IntSet, int_set_of
 from vta.arith.modular import EVERY_INTEGER, ModularSet, modular_set
+from vta.arith.rewrites import Rewriter
 from vta.arith.simplify import Analyzer
 from vta.tir.expr import EQ, Expr, ExprLike, FloorMod, IntImm, Range, Var, convert
 
@@ -47,6 +48,7 @@ class TvmAnalyzer(Analyzer):
 
     def __init__(self, env: Mapping[Var, Range | ConstInterval | Expr] | None = None) -> None:
         self._residues: dict[Var, ModularSet] = {}
+        self._inside = False
         super().__init__(env)
 
     def bind(self, var: Var, expr: Range | ConstInterval | ExprLike) -> None:
@@ -56,12 +58,23 @@ class TvmAnalyzer(Analyzer):
         if not isinstance(expr, Range | ConstInterval):
             self._residues[var] = modular_set(convert(expr), self._residues)
 
+    def simplify(self, expr: ExprLike) -> Expr:
+        """Return the normal form, or a shorter one that the rules of ``vta.arith.rewrites`` find."""
+        if self._inside:  # a step of the same work
+            return super().simplify(expr)
+        self._inside = True
+        try:
+            rewriter = Rewriter(super().simplify, self.const_bounds, self.modular_set)
+            return rewriter.shortest(super().simplify(expr))
+        finally:
+            self._inside = False
+
     def rewrite_simplify(self, expr: ExprLike) -> Expr:
-        """Return the simplified expression; there is one normal form here."""
+        """Return the simplified expression; there is one simplifier here."""
         return self.simplify(expr)
 
     def canonical_simplify(self, expr: ExprLike) -> Expr:
-        """Return the simplified expression; there is one normal form here."""
+        """Return the simplified expression; there is one simplifier here."""
         return self.simplify(expr)
 
     def const_int_bound(self, expr: ExprLike) -> ConstIntBound:
