@@ -29,8 +29,8 @@ class Definition:
     """What there is to choose of an output's schedule, and ``schedule``, which makes the one of some tiles.
 
     A schedule may compute the result by other stages than its definition has, and says which tensor it is then.
-    ``first`` returns the values of the knobs that the analytic model likes best, the best first, where it looks at all
-    there is; where it does not, there are none.
+    ``first`` returns the values of the knobs that the analytic model likes best, the best first; it raises
+    ``DefinitionError`` where nothing fits.
     """
 
     choices: Choices[object]
@@ -42,7 +42,7 @@ class Definition:
         """Return what can be chosen for ``output`` on ``env``; raises ``DefinitionError``."""
         try:
             nest = Nest(parts_of(output, env), env)
-        except (TilingError, OperatorError) as error:
+        except OperatorError as error:
             raise DefinitionError(str(error)) from None
 
         def schedule(tensor: te.Tensor, tiles: object) -> tuple[te.Schedule, te.Tensor]:
@@ -50,6 +50,9 @@ class Definition:
             return schedule_nest(Nest(parts, env), tiles), parts.output  # type: ignore[arg-type]  # what choices mean
 
         def first() -> Sequence[Knobs]:
-            return [knob_values(tiles) for tiles in ranked(nest, f"stage {output.name!r}")]
+            try:
+                return [knob_values(tiles) for tiles in ranked(nest, f"stage {output.name!r}")]
+            except TilingError as error:
+                raise DefinitionError(str(error)) from None
 
         return Definition(nest_choices(nest), schedule, first)  # type: ignore[arg-type]

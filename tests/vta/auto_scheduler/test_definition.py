@@ -1,8 +1,11 @@
 """Definitions: which have schedules, and why others do not."""
 
+from dataclasses import replace
+
 import pytest
 
 import vta
+from isa.config import VTAConfig
 from tests.support.tuning.definitions import convolution, gated, pool_with_residual, two_products
 from vta import te, topi
 from vta.auto_scheduler.definition import Definition, DefinitionError
@@ -31,6 +34,18 @@ def test_a_schedule_comes_with_the_tensor_that_it_computes() -> None:
     schedule, made = found.schedule(output, found.choices.tiles(space.get(0)))
     assert made is not output  # it reads what was gathered
     assert schedule[made].op is made.op
+
+
+def test_what_fits_no_scratchpad_is_refused_when_it_is_searched() -> None:
+    env = vta.Environment(replace(VTAConfig(), log_acc_buff_size=6))
+    with env:
+        found = Definition.of(convolution(1, 4, 1)[-1], env)
+    with pytest.raises(DefinitionError) as caught:
+        found.first()
+    assert str(caught.value) == (
+        "stage 'T_cast': no tiles fit this configuration: even in the smallest ones the accumulator buffer would need "
+        "6 elements and has 1 (64 bytes each)"
+    )
 
 
 def test_sizes_that_are_no_numbers_are_refused() -> None:

@@ -1,22 +1,17 @@
 """Schedules of definitions: their numbers are those of the definitions, whatever the tiles are."""
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-import vta
 from isa.config import VTAConfig
-from runtime.session import Session
 from tests.support.tuning import definitions as d
+from tests.support.tuning.nest_run import run_nest
+from tests.support.tuning.random_definitions import random_definition, random_tiles
 from vta import te
-from vta.auto_scheduler.nest import Nest
-from vta.auto_scheduler.nest_schedule import schedule_nest
 from vta.auto_scheduler.nest_tiles import NestTiles
-from vta.auto_scheduler.parts import parts_of
-from vta.autotvm.measure.judge import case_of_definition
-from vta.nd import EXT_DEV, Device, empty
 
 DEFAULT = VTAConfig()
 BLOCK_8 = VTAConfig(log_block=3, log_inp_buff_size=14, log_wgt_buff_size=16, log_acc_buff_size=16)
@@ -25,20 +20,7 @@ WHOLE, ROWS = (2, 3, 3), (1, 1, 3)
 
 
 def run(define: Callable[[], Sequence[te.Tensor]], tiles: NestTiles, config: VTAConfig = DEFAULT) -> dict[str, int]:
-    """Require the numbers of the definition; return what was counted."""
-    env = vta.Environment(config)
-    with env:
-        *inputs, output = define()
-        nest = Nest(parts_of(output, env), env)
-        arguments = [*inputs, nest.parts.output]
-        module = vta.build(schedule_nest(nest, tiles), arguments, target=env.target)
-    session = Session(config, "sim")
-    place = Device(EXT_DEV, 0, session)
-    case = case_of_definition([*inputs, output], np.random.default_rng(1))
-    result = empty(tuple(int(extent) for extent in output.shape), str(output.dtype), place)
-    module(*(vta.nd.array(values, place) for values in case.arrays), result)
-    assert case.is_right(result.numpy())
-    return session.device.stats.as_dict()
+    return run_nest(define, tiles, config)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +67,11 @@ def test_rows_and_columns_that_nobody_reads_are_not_loaded() -> None:
 def test_windows_that_do_not_overlap_are_reduced_where_they_lie() -> None:
     counted = run(lambda: d.pool_with_residual(2, 4), NestTiles((1, 1, 4, 4), (), 2, ()))
     assert counted["alu_counter"] == 2 * 4 * 4 * (3 + 1 + 2)  # three cells with the first one, a sum, two limits
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(24))
+def test_random_definitions_in_random_tiles(seed: int) -> None:
+    rng = random.Random(seed)
+    config = rng.choice((DEFAULT, BLOCK_8, replace(DEFAULT, log_batch=1)))
+    run_nest(lambda: random_definition(rng), lambda nest: random_tiles(nest, rng), config, seed=seed)
