@@ -22,12 +22,13 @@ is refused in a sentence. The same objects without `tvm`: `vta.te`, `vta.tir`, `
 
 NAMES: Mapping[str, str] = {
     "tvm": (
-        "lower build IRModule TVMError cpu ext_dev device DataType nd.array nd.empty register_func "
+        "lower build IRModule IRModule.from_expr TVMError cpu ext_dev device DataType nd.array nd.empty register_func "
         "get_global_func nd.from_dlpack error.OpNotImplemented GlobalVar"
     ),
     "tvm.ir": (
         "IRModule Range Op structural_equal assert_structural_equal structural_hash save_json load_json "
-        "Array Map transform.PassContext transform.Sequential GlobalVar register_op_attr register_intrin_lowering"
+        "Array Map transform.PassContext transform.Sequential GlobalVar BaseFunc CallingConv register_op_attr "
+        "register_intrin_lowering"
     ),
     "tvm.transform": (
         "PassContext Sequential module_pass PassInfo PrintIR"
@@ -53,7 +54,8 @@ NAMES: Mapping[str, str] = {
         "hybrid.HybridModule hybrid.runtime.HYBRID_GLOBALS schedule.InferBound schedule.ScheduleOps "
         "schedule.CreateReadGraph schedule.PostDFSOrder schedule.IterVar schedule.Buffer schedule.Fuse schedule.Split "
         "schedule.SchedulePostProcToPrimFunc schedule.AutoInlineInjective schedule.AutoInlineElemWise "
-        "schedule.AutoInlineBroadcast schedule.VerifyCompactBuffer tensor.Tensor"
+        "schedule.AutoInlineBroadcast schedule.VerifyCompactBuffer "
+        "schedule.SchedulePostProcRewriteForTensorCore tensor.Tensor"
     ),
     "tvm.te.schedule.Schedule": (
         "create_group cache_read cache_write rfactor normalize outputs stage_map"
@@ -197,6 +199,7 @@ NOTES: Mapping[str, str] = {
     "tvm.ir.Map": "Python's dict",
     "tvm.runtime.convert": "gives expressions, lists and dictionaries",
     "tvm.te.schedule.SchedulePostProcToPrimFunc": "tensors are found by name, shape and type",
+    "tvm.te.schedule.SchedulePostProcRewriteForTensorCore": "there is no GPU; `tensorize` with an intrinsic of its own",
     "tvm.te.schedule.ScheduleOps": "no loops of one iteration",
     "tvm.target.Target": "GPUs have targets, and no code",
     "tvm.ir.register_op_attr": "`TCallEffectKind` and `TARGET.FLowerIntrin`",

@@ -3,6 +3,7 @@
 Tests: tests/vta/compat/test_rooms.py.
 """
 
+from enum import IntEnum
 from functools import partial
 from types import ModuleType
 
@@ -11,7 +12,15 @@ from vta.compat.answer import Tree
 from vta.target import Target
 from vta.tir import buffer, expr, func, ops, stmt
 
-__all__ = ["gpu_targets", "te_rooms", "tir_rooms"]
+__all__ = ["CallingConv", "gpu_targets", "te_rooms", "tir_rooms"]
+
+
+class CallingConv(IntEnum):
+    """How a function is called: the values of the attribute ``calling_conv``."""
+
+    DEFAULT = 0
+    C_PACKED_FUNC = 1
+    DEVICE_KERNEL_LAUNCH = 2
 
 
 def _names(module: ModuleType) -> dict[str, object]:

@@ -28,7 +28,7 @@ from vta.compat.auto_scheduler_names import auto_scheduler_names
 from vta.compat.autotvm_names import autotvm_names
 from vta.compat.convert import const, convert
 from vta.compat.relay_names import IRModule, LocalSession, Sequential, graph_executor_names, relay_names
-from vta.compat.rooms import gpu_targets, te_rooms, tir_rooms
+from vta.compat.rooms import CallingConv, gpu_targets, te_rooms, tir_rooms
 from vta.compat.runtime_names import container_names, error_names, runtime_names
 from vta.compat.small_names import memoize
 from vta.compat.tempdir import TempDirectory, tempdir
@@ -132,6 +132,8 @@ def tvm_names() -> Tree:
             "container": container_names(),
             "Op": calls.Op,
             "GlobalVar": func.GlobalVar,
+            "BaseFunc": func.PrimFunc,
+            "CallingConv": CallingConv,
             **_intrinsic_names(),
             "PrimExpr": expr.Node,
             "PointerType": expr.PointerType,

@@ -423,7 +423,11 @@ def test_414_the_passes_of_host_and_device_leave_a_program_of_the_host(tvm: Any,
     mod_mixed = mixed(mod)
     opt_device = tvm.transform.Sequential(
         [
-            transform.Filter(lambda f: "calling_conv" in f.attrs), transform.LowerWarpMemory(), transform.Simplify(),
+            transform.Filter(
+                lambda f: "calling_conv" in f.attrs
+                and f.attrs["calling_conv"] == tvm.ir.CallingConv.DEVICE_KERNEL_LAUNCH
+            ),
+            transform.LowerWarpMemory(), transform.Simplify(),
             transform.LowerDeviceStorageAccessInfo(), transform.LowerCustomDatatypes(), transform.LowerIntrin(),
         ]
     )  # fmt: skip
