@@ -14,6 +14,7 @@ from vta.loop_options import split_of_double_buffers, with_unrolling
 from vta.pass_objects import FunctionPass, ModulePass, of_function, prim_func_pass
 from vta.passes.alu.annotate_alu_coproc_scope import annotate_alu_coproc_scope
 from vta.passes.alu.inject_alu_intrin import inject_alu_intrin
+from vta.passes.alu.reduce_in_place import reduce_in_place
 from vta.passes.dma.inject_dma_intrin import inject_dma_intrin
 from vta.passes.dma.inject_skip_copy import inject_skip_copy
 from vta.passes.gemm.fold_uop_loop import fold_uop_loop
@@ -60,8 +61,8 @@ __all__ = [
     "InjectConv2DTransposeSkip", "InjectCopyIntrin", "InjectDMAIntrin", "InjectDoubleBuffer", "InjectPrefetch",
     "InjectSkipCopy", "InjectVirtualThread",
     "InstrumentBoundCheckers", "LiftAllocToScopeBegin", "LiftAttrScope", "LoopPartition", "LowerBlocks",
-    "LowerDeviceStorageAccessInfo", "LowerIntrin", "NarrowDataType", "PassArgumentError", "RemoveNoOp",
-    "RewriteUnsafeSelect", "SettleLoopEnds", "Simplify", "SkipAssert", "StorageFlatten", "StorageRewrite",
+    "LowerDeviceStorageAccessInfo", "LowerIntrin", "NarrowDataType", "PassArgumentError", "ReduceInPlace",
+    "RemoveNoOp", "RewriteUnsafeSelect", "SettleLoopEnds", "Simplify", "SkipAssert", "StorageFlatten", "StorageRewrite",
     "UnrollLoop", "VectorizeLoop", "VerifyMemory", "prim_func_pass",
 ]  # fmt: skip
 
@@ -249,6 +250,11 @@ def LiftAllocToScopeBegin() -> FunctionPass:  # noqa: N802
 def EarlyRewrite() -> FunctionPass:  # noqa: N802
     """Memory is planned for one virtual thread."""
     return of_function(early_rewrite, "EarlyRewrite")
+
+
+def ReduceInPlace() -> FunctionPass:  # noqa: N802
+    """Windows that do not overlap are reduced where they lie, under their pragma."""
+    return of_function(reduce_in_place, "ReduceInPlace")
 
 
 def InjectALUIntrin() -> FunctionPass:  # noqa: N802
