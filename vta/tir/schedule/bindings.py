@@ -24,14 +24,14 @@ def rewritten_bindings(
     ``loops`` are all loops around ``body``. With a ``condition``, the outer blocks in it run only where that holds.
     """
     moved = substitute(body, values)
-    inner = {id(block) for outer in walk(moved) if isinstance(outer, Block) for block in _blocks_inside(outer)}
+    inner = {block.name for outer in walk(moved) if isinstance(outer, Block) for block in _blocks_inside(outer)}
     analyzer = analyzer_for([*loops, *(node for node in walk(moved) if isinstance(node, For))])
 
     def settled(stmt: Stmt) -> Stmt:
         if not isinstance(stmt, Block):
             return stmt
         predicate = stmt.predicate
-        if condition is not None and id(stmt) not in inner:
+        if condition is not None and stmt.name not in inner:
             predicate = binary(And, condition, predicate)
         simplified = tuple(analyzer.simplify(value) for value in stmt.values)
         return replace(stmt, values=simplified, predicate=analyzer.simplify(predicate))

@@ -103,3 +103,22 @@ def test_what_is_no_block_is_refused() -> None:
         "function 'main' has no loop 'i_0_i_1_fused' any more: it was split, fused, or went with its block",
         lambda: sch.blockize(both),
     )
+
+
+def test_a_split_that_does_not_divide_is_a_condition_of_the_outermost_block_alone() -> None:
+    """Blocks in blocks in that block need none; a start that goes with it would not know what it is about."""
+    _, inputs, expected = gemm_relu()
+    sch = Schedule(gemm_relu()[0])
+    _, j, k = sch.get_loops("C")
+    inner = sch.blockize(k)
+    outer = sch.blockize(j)
+    assert (inner, outer) == (BlockRV("C_o"), BlockRV("C_o_o"))
+    (i,) = sch.get_loops(outer)
+    i0, i1 = sch.split(i, [None, 5])
+    sch.reorder(i1, i0)
+    blocks = [sch.get(name) for name in (outer, inner, BlockRV("C"))]
+    conditions = [str(block.predicate) for block in blocks if isinstance(block, Block)]
+    assert conditions == [f"((({i0.var.name}*5) + {i1.var.name}) < 12)", "True", "True"]
+    check(sch.func, inputs, expected)
+    sch.blockize(i1)
+    check(sch.func, inputs, expected)
