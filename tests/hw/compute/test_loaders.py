@@ -4,7 +4,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -297,3 +297,24 @@ def test_a_pair_is_written_but_for_what_is_not_of_the_job(base: int, count: int)
 def test_a_micro_op_memory_with_one_reader_is_one() -> None:
     netlist = build_netlist(UopMemory(address_width=4, readers=1))
     assert sum(isinstance(cell, n.MemoryCell) for cell in netlist.cells) == 2  # for even places and for odd ones
+
+
+@pytest.mark.parametrize(("memory", "each"), [(MemoryId.ACC, 2), (MemoryId.ACC_8BIT, 1)])
+@pytest.mark.parametrize("pads", [0, 2])
+def test_a_load_of_accumulators_takes_a_cycle_for_each_beat_or_tile_and_each_tile_of_zeros(
+    memory: MemoryId, each: int, pads: int
+) -> None:
+    """Of two rows: tiles of two beats, or two to a beat; with two zeros on both sides."""
+    config, _ = _loader(False)
+    design = compile_design(AccLoader(config, HardwareConfig()))
+    design.poke("tiles__ready", 1)
+    cycles = []
+    for count in (8, 16):
+        load = Load(memory=memory, x_size=count, y_size=2, x_stride=count, x_pad_0=pads, x_pad_1=pads)
+        taken = partial(_count_tiles, design)
+        cycles.append(_run(design, [load] * 6, config, Stalls(), np.random.default_rng(1), taken)[1])
+    assert cycles == [6 * (2 * count * each + 2 * 2 * pads) + 3 for count in (8, 16)]
+
+
+def _count_tiles(design: CompiledDesign) -> Any:
+    return design.peek("tiles__valid")

@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
-from hw.compute.gemm import GemmCore
+from hw.compute.gemm import WRITE_DELAY, GemmCore
+from hw.compute.jobs import job_layout
+from hw.sim import compile_design
 from hw.sim.netlist import cells as n
 from hw.sim.netlist.frontend import build_netlist
 from isa.config import VTAConfig
+from isa.encoding import encode
 from isa.instructions import Gemm, MicroOp
 from tests.support.hw.compute_rig import COMPUTE_CONFIGS, ComputeRig, load_uops, uop_image
 
@@ -101,3 +104,39 @@ def test_two_rows_share_multipliers_where_there_are_two(log_block_out: int, prod
     )  # fmt: skip
     cells = build_netlist(GemmCore(config, ahead=4, share_multipliers=True)).cells
     assert sum(isinstance(cell, n.Operator) and cell.kind == "*" for cell in cells) == products
+
+
+@pytest.mark.parametrize("ahead", range(5))
+def test_a_destination_is_told_as_many_cycles_ahead_as_are_asked_for(ahead: int) -> None:
+    """And it is written two cycles after its read; a step that is left out is left out everywhere."""
+    config = VTAConfig(log_block=1, log_uop_buff_size=8, log_inp_buff_size=8, log_wgt_buff_size=8, log_acc_buff_size=8)
+    core = GemmCore(config, ahead=ahead)
+    assert core.latency == 2
+    design = compile_design(core)
+    layout = job_layout()
+    design.poke("job__valid", 1)
+    gemm = encode(Gemm(uop_end=1, iter_in=9, dst_factor_in=1), config)
+    design.poke("job__payload", int(layout.const({"insn": gemm, "tag": 5}).as_bits()))
+    seen: dict[str, list[int]] = {"acc_ahead": [], "acc_read": [], "acc_write": []}
+    steps, done = [], []
+    for cycle in range(30):
+        design.poke("bubble", int(cycle in (4, 5, 8)))
+        steps += [cycle] * design.peek("working")
+        assert design.peek("uop_enable") == design.peek("working")
+        for name, cycles in seen.items():
+            if design.peek(name):
+                cycles.append(cycle)
+                port = "acc_write_tile" if name == "acc_write" else f"{name}_address".replace("read_", "")
+                assert design.peek(port) % config.acc_depth == len(cycles) - 1
+        if design.peek("done") >> 4:
+            done.append((cycle, design.peek("done") & 15))
+        design.step()
+        design.poke("job__valid", 0)
+    assert len(steps) == 9
+    assert steps[-1] - steps[0] == 8 + 3
+    first = seen["acc_read"][0] - steps[0]
+    assert seen["acc_read"] == [cycle + first for cycle in steps]
+    assert seen["acc_ahead"] == [cycle - ahead for cycle in seen["acc_read"]]
+    assert seen["acc_write"] == [cycle + WRITE_DELAY for cycle in seen["acc_read"]]
+    assert done == [(seen["acc_write"][-1], 5)]
+    assert first == 3 + core.latency  # micro-op, addresses, operands, products and sums
