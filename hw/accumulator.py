@@ -10,6 +10,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
 from hw.errors import ComponentError
 from hw.scratchpad import Scratchpad
@@ -41,7 +42,7 @@ def bank_of(address: Value) -> Value:
     bank: Value = Const(0, width)
     for low in (0, 4, 6, 8):
         bank = bank ^ address[low : low + width]
-    return bank[:width]
+    return bank
 
 
 def tile_write_layout(*, address_width: int, tile_width: int) -> data.StructLayout:
@@ -262,9 +263,9 @@ class Accumulator(wiring.Component):
         m.submodules.store_queue = queue = Memory(shape=self.lanes * self.out_width, depth=_STORE_ROOM, init=[])
         write = queue.write_port()
         read = queue.read_port(domain="comb")
-        claimed = Signal(range(_STORE_ROOM + 1))
+        claimed = Signal(bits_for(_STORE_ROOM))
         arriving = Signal()
-        stored = Signal(range(_STORE_ROOM + 1))
+        stored = Signal(bits_for(_STORE_ROOM))
         head = Signal(range(_STORE_ROOM))
         tail = Signal(range(_STORE_ROOM))
         taken = Signal()

@@ -164,7 +164,7 @@ class InstructionFetch(wiring.Component):
         The first instructions ask for data, too, and those data would wait behind a whole buffer.
         """
         allowed = Signal(_BURSTS, init=1)  # a one for each burst that may be on its way
-        away = Signal(range(_BURSTS + 1))
+        away = Signal(bits_for(_BURSTS))
         m.d.sync += away.eq(away + command - arrived)
         with m.If(arrived):
             m.d.sync += allowed.eq(Cat(1, allowed))

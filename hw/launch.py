@@ -173,8 +173,9 @@ class LaunchControl(wiring.Component):
 
 
 def _first(bits: Value) -> Value:
-    """Return the index of the lowest bit that is set."""
-    index: Value = Const(0)
-    for place in reversed(range(len(bits))):
+    """Return the index of the lowest bit that is set; one of them is."""
+    *others, last = range(len(bits))
+    index: Value = Const(last)
+    for place in reversed(others):
         index = Mux(bits[place], place, index)
     return index

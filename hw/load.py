@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import exact_log2
+from amaranth.utils import bits_for, exact_log2
 
 from hw.banked_scratchpad import BankedScratchpad
 from hw.dma.address import BurstWalker
@@ -218,7 +218,7 @@ class LoadStage(wiring.Component):
             self.l2g_push.eq(completes & head.push),
         ]
         for index, writer in enumerate(writers):
-            ahead = Signal(range(depth + 1), name=f"ahead_{index}")
+            ahead = Signal(bits_for(depth), name=f"ahead_{index}")
             here = order.r_rdy & (head.kind == index)
             with m.If(here & (writer.done | (ahead != 0))):
                 m.d.comb += completes.eq(1)

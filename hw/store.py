@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import exact_log2
+from amaranth.utils import bits_for, exact_log2
 
 from hw.dma.address import BurstWalker
 from hw.dma.packer import Packer, packer_job_layout
@@ -187,7 +187,7 @@ class StoreStage(wiring.Component):
         listed = self.hardware.write_bursts + 2
         m.submodules.bursts = bursts = RegisteredFIFO(width=3, depth=listed)
         job_push = Signal()
-        done = Signal(range(listed + 1))
+        done = Signal(bits_for(listed))
         has_done = Signal()
         retire = Signal()
         is_burst = bursts.r_data[0]

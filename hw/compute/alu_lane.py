@@ -109,7 +109,7 @@ class AluLane(wiring.Component):
         y = self.y.as_unsigned()
         augend = Cat(carry, x, x[-1])
         addend = Cat(carry, y ^ carry.replicate(WIDTH), y[-1] ^ carry)
-        m.d.comb += total.eq((augend + addend)[: WIDTH + 2])
+        m.d.comb += total.eq(augend + addend)
         less = total[WIDTH + 1]
         keeps_x = less ^ (self.opcode == AluOpcode.MAX)
         m.d.sync += result.eq(Mux(adds, total[1 : WIDTH + 1], Mux(keeps_x, x, y)))
@@ -127,7 +127,7 @@ class AluLane(wiring.Component):
         terms: list[Value] = []
         for index, (a, b, shift) in enumerate(parts):
             if index < self.multipliers:
-                found: list[Value] = [(a * b)[: WIDTH - shift]]
+                found: list[Value] = [a * b]
             else:
                 found = logic_terms(m, a, b, width=WIDTH - shift, most=2, name=f"part_{index}")
             for number, value in enumerate(found):
@@ -135,7 +135,7 @@ class AluLane(wiring.Component):
                 m.d.sync += kept.eq(value)
                 terms.append(Cat(Const(0, shift), kept))
         product = Signal(WIDTH, name="product", reset_less=True)
-        m.d.sync += product.eq(sum(terms[1:], terms[0])[:WIDTH])
+        m.d.sync += product.eq(sum(terms[1:], terms[0]))
         return product
 
     def _shifted(self, m: Module) -> Signal:

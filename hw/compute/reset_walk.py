@@ -17,6 +17,9 @@ from isa.config import VTAConfig
 
 __all__ = ["ResetWalk", "reset_job_layout"]
 
+_LOOPS = 3
+"""Micro-ops, inner and outer loop."""
+
 
 def reset_job_layout(config: VTAConfig) -> data.StructLayout:
     """Return the layout of a reset: tiles ``first + u * step_0 + j * step_1 + i * step_2`` for u, j, i below counts.
@@ -29,8 +32,8 @@ def reset_job_layout(config: VTAConfig) -> data.StructLayout:
         {
             "tag": TAG_WIDTH,
             "first": acc,
-            "counts": data.ArrayLayout(count, 3),
-            "steps": data.ArrayLayout(acc, 3),
+            "counts": data.ArrayLayout(count, _LOOPS),
+            "steps": data.ArrayLayout(acc, _LOOPS),
         }
     )
 
@@ -79,15 +82,15 @@ class ResetWalk(wiring.Component):
         order = self._order(m)
         active = Signal()
         tag = Signal(TAG_WIDTH, reset_less=True)
-        counts = [Signal(len(job.counts[0]), name=f"count_{index}", reset_less=True) for index in range(3)]
-        steps = [Signal(acc, name=f"step_{index}", reset_less=True) for index in range(3)]
-        left = [Signal(len(job.counts[0]), name=f"left_{index}", reset_less=True) for index in range(3)]
+        counts = [Signal(len(job.counts[0]), name=f"count_{index}", reset_less=True) for index in range(_LOOPS)]
+        steps = [Signal(acc, name=f"step_{index}", reset_less=True) for index in range(_LOOPS)]
+        left = [Signal(len(job.counts[0]), name=f"left_{index}", reset_less=True) for index in range(_LOOPS)]
         # Where each loop stands: the address at which the current pass of the loops inside it began.
-        places = [Signal(acc, name=f"place_{index}", reset_less=True) for index in range(3)]
+        places = [Signal(acc, name=f"place_{index}", reset_less=True) for index in range(_LOOPS)]
         cleared = Signal(RESET_LANES)
         offered = Signal(RESET_LANES)
         group_done = Signal()
-        ends = [Signal(name=f"end_{index}") for index in range(3)]
+        ends = [Signal(name=f"end_{index}") for index in range(_LOOPS)]
         m.d.comb += [
             ends[0].eq(left[0] <= RESET_LANES),
             ends[1].eq(ends[0] & (left[1] == 1)),
@@ -106,9 +109,9 @@ class ResetWalk(wiring.Component):
         m.d.sync += cleared.eq(Mux(group_done, 0, cleared | self.grant))
         with m.If(self.job.ready):
             m.d.sync += [active.eq(self.job.valid), tag.eq(job.tag)]
-            job_counts = Array(job.counts[index] for index in range(3))
-            job_steps = Array(job.steps[index] for index in range(3))
-            for index in range(3):
+            job_counts = Array(job.counts[index] for index in range(_LOOPS))
+            job_steps = Array(job.steps[index] for index in range(_LOOPS))
+            for index in range(_LOOPS):
                 m.d.sync += [
                     counts[index].eq(job_counts[order[index]]),
                     left[index].eq(job_counts[order[index]]),
@@ -125,8 +128,8 @@ class ResetWalk(wiring.Component):
         """Return which loop of the job goes first, second and third: one with an odd step and at least four turns."""
         job = self.job.p
         good = [
-            job.steps[index].any() & job.steps[index][:1].any() & (job.counts[index] >= RESET_LANES)
-            for index in range(3)
+            job.steps[index][:1].any() & (job.counts[index] >= RESET_LANES)  # of one tile, a step has no bits
+            for index in range(_LOOPS)
         ]
         first = Signal(2)
         with m.If(good[0]):
@@ -153,4 +156,4 @@ class ResetWalk(wiring.Component):
             m.d.sync += [places[index].eq(places[1] + steps[1]) for index in (0, 1)]
         with m.If(ends[1]):
             m.d.sync += [left[1].eq(counts[1]), left[2].eq(left[2] - 1)]
-            m.d.sync += [places[index].eq(places[2] + steps[2]) for index in range(3)]
+            m.d.sync += [places[index].eq(places[2] + steps[2]) for index in range(_LOOPS)]

@@ -5,9 +5,10 @@ Tests: ``tests/hw/compute/test_stage_*.py``; ports and resets: ``tests/hw/test_p
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import bits_for
 
 from hw.accumulator import Accumulator
 from hw.compute.acc_loader import AccLoader
@@ -15,7 +16,7 @@ from hw.compute.alu import ALU_WRITE_DELAY, TensorAlu
 from hw.compute.binder import Binder
 from hw.compute.gemm import WRITE_DELAY, GemmCore
 from hw.compute.instruction_queue import InstructionQueue
-from hw.compute.jobs import Unit
+from hw.compute.jobs import WINDOW, Unit
 from hw.compute.reset_walk import ResetWalk
 from hw.compute.uop_loader import UopLoader
 from hw.compute.uop_memory import UopMemory
@@ -264,13 +265,13 @@ class ComputeStage(wiring.Component):
 
     def _account(self, m: Module, window: Window, units: dict[Unit, Any]) -> None:
         """Say what the cycle goes to."""
-        pending = {unit: Signal(range(17), name=f"{unit.name.lower()}_pending") for unit in (Unit.UOP, Unit.ACC)}
+        pending = {unit: Signal(bits_for(WINDOW), name=f"{unit.name.lower()}_pending") for unit in (Unit.UOP, Unit.ACC)}
         for unit, count in pending.items():
             job = getattr(window, f"jobs_{unit.name.lower()}")
             m.d.sync += count.eq(count + (job.valid & job.ready) - units[unit].done.valid)
         working = [part.working for part in units.values()]
         m.d.comb += self.idle.eq(window.empty & ~window.insn.valid)
-        with m.If(sum(working, start=working[0]) != 0):
+        with m.If(Cat(working).any()):
             m.d.comb += self.cause.eq(Cause.WORK)
         with m.Elif(window.blocked_prev):
             m.d.comb += self.cause.eq(Cause.TOKEN_PREV)
