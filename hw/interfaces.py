@@ -2,7 +2,7 @@
 
 Streams are ``amaranth.lib.stream``: a transfer happens in a cycle in which ``valid`` and ``ready`` are both high;
 ``valid`` never waits for ``ready`` and the payload stays until it is taken. Tests: ``tests/hw/test_interfaces.py``,
-``tests/hw/test_ports.py``.
+``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 import enum

@@ -1,6 +1,6 @@
 """Jobs that wait for the unit that does them.
 
-Tests: ``tests/hw/test_job_queue.py``.
+Tests: ``tests/hw/test_job_queue.py``; costs: ``tests/hw/test_reset.py``.
 """
 
 from typing import Any

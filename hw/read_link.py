@@ -1,6 +1,7 @@
 """A place for a command and a register for a beat between a client of the memory engine and the engine.
 
-Tests: ``tests/hw/test_read_link.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/test_read_link.py``; ports and costs: ``tests/hw/test_ports.py``,
+``tests/hw/test_reset.py``.
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
 """What a step of the tensor ALU has to wait for: known from registers in the cycle in which it wants to go on.
 
-Tests: ``tests/hw/compute/test_stage_alu.py``, ``tests/hw/compute/test_stage_random.py``.
+Tests: ``tests/hw/compute/test_stage_alu.py``, ``tests/hw/compute/test_stage_random.py``; costs:
+``tests/hw/test_reset.py``.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """The compute module's queue of instructions, in which they wait with what the window wants to know of them.
 
-Tests: ``tests/hw/compute/test_instruction_queue.py``; ports: ``tests/hw/test_ports.py``.
+Tests: ``tests/hw/compute/test_instruction_queue.py``; ports and costs: ``tests/hw/test_ports.py``,
+``tests/hw/test_reset.py``.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """What the issue logic hands to the units of the compute module: an instruction and its place in the window.
 
 Tests: ``tests/hw/compute/test_window.py``, ``tests/hw/compute/test_stage_order.py``,
-``tests/hw/compute/test_stage_gemm.py``.
+``tests/hw/compute/test_stage_gemm.py``; ports and costs: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
 import enum

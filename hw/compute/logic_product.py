@@ -1,6 +1,7 @@
 """A product made of look-up tables and carry chains, where an FPGA has no multiplier left.
 
-Tests: ``tests/hw/compute/test_logic_product.py``, ``tests/hw/compute/test_alu_lane.py``.
+Tests: ``tests/hw/compute/test_logic_product.py``, ``tests/hw/compute/test_alu_lane.py``; costs:
+``tests/hw/test_reset.py``.
 """
 
 from amaranth.hdl import Cat, Module, Signal, Value, signed

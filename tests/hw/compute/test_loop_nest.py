@@ -86,6 +86,27 @@ def test_jobs_follow_each_other_without_a_gap() -> None:
     assert cycles == len(steps) + 1
 
 
+@pytest.mark.parametrize(("outer", "inner"), [(16383, 1), (1, 16383), (8193, 2)])
+def test_a_loop_has_as_many_turns_as_its_field_holds(outer: int, inner: int) -> None:
+    design, job_shape, step_shape = _design()
+    job = {"uop_bgn": 15, "uop_end": 16, "iter_out": outer, "iter_in": inner, "meta": 5}
+    factors = {"dst_factor_out": 3, "dst_factor_in": 5, "src_factor_out": 7, "src_factor_in": 11}
+    design.poke("job__payload", int(job_shape.const({**job, **factors}).as_bits()))
+    design.poke("job__valid", 1)
+    design.poke("steps__ready", 1)
+    design.step()
+    design.poke("job__valid", 0)
+    design.step(outer * inner - 2)
+    for last in (0, 1):
+        step = step_shape.from_bits(design.peek("steps__payload"))
+        assert (design.peek("steps__valid"), step.uop, step.last, step.meta) == (1, 15, last, 5)
+        assert design.peek("job__ready") == last
+        design.step()
+    assert step.offsets.dst == ((outer - 1) * 3 + (inner - 1) * 5) % (1 << OPERANDS["dst"])
+    assert step.offsets.src == ((outer - 1) * 7 + (inner - 1) * 11) % (1 << OPERANDS["src"])
+    assert not design.peek("steps__valid")
+
+
 def test_a_nest_needs_an_operand() -> None:
     with pytest.raises(ValueError, match=r"^LoopNest needs at least one operand$"):
         LoopNest(uop_width=4, operands={}, meta_width=1)
