@@ -3,6 +3,7 @@ import random
 from typing import Any
 
 import pytest
+from amaranth.back import rtlil
 
 from hw.scratchpad import Scratchpad
 from tests.support.hw.hw_streams import run_benches
@@ -62,3 +63,9 @@ def test_only_a_promise_frees_synthesis_from_reading_first(promise: dict[str, An
 
     text = component_to_verilog(Scratchpad(depth=16, width=8, **promise), name="pad")
     assert ("no_rw_check" in text) is not promise.get("collisions", True)
+
+
+@pytest.mark.parametrize("collisions", [True, False])
+def test_synthesis_is_told_where_nobody_reads_what_is_being_written(collisions: bool) -> None:
+    text = rtlil.convert(Scratchpad(depth=4, width=8, collisions=collisions))
+    assert ("attribute \\no_rw_check 1\n" in text) is not collisions

@@ -9,7 +9,7 @@ from hw.compute.alu import ALU_WRITE_DELAY, TensorAlu
 from hw.compute.gemm import WRITE_DELAY
 from hw.sim import compile_design
 from isa.config import VTAConfig
-from isa.encoding import encode
+from isa.encoding import encode, encode_uop
 from isa.instructions import Alu, AluOpcode, Gemm, MicroOp
 from tests.support.hw.compute_rig import COMPUTE_CONFIGS, ComputeRig, load_uops, uop_image
 
@@ -112,3 +112,52 @@ def test_an_alu_that_is_never_granted_a_read_asks_gemm_again_and_again() -> None
     assert 16 <= first <= 18
     assert second - first == ALU_WRITE_DELAY - WRITE_DELAY
     assert asked == [cycle + again for again in (0, 32, 64) for cycle in (first, second)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "sources"),
+    [
+        ({"use_imm": True, "imm": -3}, []),
+        ({"src_factor_in": 1}, [32, 33, 34, 35, 36, 37]),
+        ({}, [32]),
+        ({"src_factor_out": 4}, [32, 36]),
+    ],
+)
+def test_a_step_reads_what_it_needs_and_writes_a_fixed_time_later(fields: dict[str, Any], sources: list[int]) -> None:
+    """Every tile has its address as its numbers; a source that is the one before is not read again."""
+    design = compile_design(TensorAlu(CONFIG))
+    loops = {"uop_end": 1, "iter_in": 6, "dst_factor_in": 1}
+    if "src_factor_out" in fields:
+        loops = {"uop_end": 1, "iter_in": 3, "iter_out": 2, "dst_factor_in": 1, "dst_factor_out": 3}
+    insn = Alu(alu_opcode=AluOpcode.ADD, **loops, **fields)
+    design.poke("job__payload", encode(insn, CONFIG) | 9 << 128)
+    design.poke("job__valid", 1)
+    lanes = CONFIG.batch * CONFIG.block_out
+    every = sum(1 << 32 * lane for lane in range(lanes))
+    read: dict[str, list[tuple[int, int]]] = {"dst": [], "src": []}
+    written, done = [], []
+    for cycle in range(40):
+        if design.peek("uop_enable"):
+            design.poke("uop_data", encode_uop(MicroOp(dst=0, src=32), CONFIG))
+        before = {name: design.peek(f"{name}_address") for name in read if design.peek(f"{name}_read")}
+        for name in read:
+            design.poke(f"{name}_grant", int(name in before))
+        assert design.peek("working") == int("dst" in before)
+        read["dst"] += [(cycle, before["dst"])] if "dst" in before else []
+        read["src"] += [(cycle, before["src"])] if "src" in before else []
+        if design.peek("write"):
+            word = design.peek("write_tile")
+            written.append((cycle, word % CONFIG.acc_depth, word >> CONFIG.log_acc_depth))
+        if design.peek("done") >> 4:
+            done.append((cycle, design.peek("done") & 15))
+        design.step()
+        design.poke("job__valid", 0)
+        for name, address in before.items():
+            design.poke(f"{name}_data", address * every)
+    assert [address for _, address in read["src"]] == sources
+    assert [address for _, address in read["dst"]] == list(range(6))
+    assert [(cycle - ALU_WRITE_DELAY, address) for cycle, address, _ in written] == read["dst"]
+    added = [-3] * 6 if not sources else [source for source in sources for _ in range(6 // len(sources))]
+    assert [data for *_, data in written] == [((dst + other) % (1 << 32)) * every for dst, other in enumerate(added)]
+    assert done == [(written[-1][0], 9)]
+    assert not design.peek("bubble")
