@@ -82,9 +82,9 @@ class ResetWalk(wiring.Component):
         order = self._order(m)
         active = Signal()
         tag = Signal(TAG_WIDTH, reset_less=True)
-        counts = [Signal(len(job.counts[0]), name=f"count_{index}", reset_less=True) for index in range(_LOOPS)]
+        counts = [Signal(len(job.counts[index]), name=f"count_{index}", reset_less=True) for index in range(_LOOPS)]
         steps = [Signal(acc, name=f"step_{index}", reset_less=True) for index in range(_LOOPS)]
-        left = [Signal(len(job.counts[0]), name=f"left_{index}", reset_less=True) for index in range(_LOOPS)]
+        left = [Signal(len(job.counts[index]), name=f"left_{index}", reset_less=True) for index in range(_LOOPS)]
         # Where each loop stands: the address at which the current pass of the loops inside it began.
         places = [Signal(acc, name=f"place_{index}", reset_less=True) for index in range(_LOOPS)]
         cleared = Signal(RESET_LANES)

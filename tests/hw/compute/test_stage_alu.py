@@ -126,7 +126,7 @@ def test_an_alu_that_is_never_granted_a_read_asks_gemm_again_and_again() -> None
 def test_a_step_reads_what_it_needs_and_writes_a_fixed_time_later(fields: dict[str, Any], sources: list[int]) -> None:
     """Every tile has its address as its numbers; a source that is the one before is not read again."""
     design = compile_design(TensorAlu(CONFIG))
-    loops = {"uop_end": 1, "iter_in": 6, "dst_factor_in": 1}
+    loops: Any = {"uop_end": 1, "iter_in": 6, "dst_factor_in": 1}
     if "src_factor_out" in fields:
         loops = {"uop_end": 1, "iter_in": 3, "iter_out": 2, "dst_factor_in": 1, "dst_factor_out": 3}
     insn = Alu(alu_opcode=AluOpcode.ADD, **loops, **fields)
