@@ -6,6 +6,7 @@ Tests: tests/vta/front/test_build_module.py.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from isa.errors import VTAError
@@ -157,9 +158,14 @@ def _functions(
         case PrimFunc():
             return [inp]
         case IRModule():
-            return list(inp.functions.values())
+            return _named(inp)
         case _:
             raise BuildError(f"expected a schedule, a function or a module, got {type(inp).__name__}")
+
+
+def _named(module: IRModule) -> list[PrimFunc]:
+    """Return the functions, each called as the module calls it."""
+    return [func if func.name == name else replace(func, name=name) for name, func in module.functions.items()]
 
 
 def build(
@@ -181,7 +187,7 @@ def build(
 
 
 def build_generic(
-    inputs: Lowerable,
+    inputs: Lowerable | Sequence[IRModule] | Mapping[str | Target, IRModule],
     args: Sequence[Argument] | None = None,
     target: str | Target | None = None,
     target_host: str | Target | None = None,
@@ -189,9 +195,39 @@ def build_generic(
     name: str = "default_function",
     binds: Mapping[te.Tensor, Buffer] | None = None,
 ) -> Module:
-    """Return the compiled module, as ``build`` does, for the CPU where no target is given: TVM's own ``build``."""
+    """Return the compiled module, as ``build`` does, for the CPU where no target is given: TVM's own ``build``.
+
+    Several modules become one; a mapping names the target that they are for.
+    """
+    if isinstance(inputs, Mapping):
+        inputs, target = _of_one_target(inputs)
+    if isinstance(inputs, Sequence):
+        inputs = _joined(inputs)
     chosen = Target(target or Target.current() or "llvm", target_host)
     return _build(inputs, args, chosen, runtime, name, binds)
+
+
+def _of_one_target(modules: Mapping[str | Target, IRModule]) -> tuple[IRModule, str | Target]:
+    """Return the module of a mapping, and its target."""
+    if len(modules) != 1:
+        raise BuildError(
+            f"a mapping of targets to modules: expected one target, got {len(modules)}; call build for each of them"
+        )
+    ((target, module),) = modules.items()
+    return module, target
+
+
+def _joined(modules: Sequence[IRModule]) -> IRModule:
+    """Return one module of the functions of several."""
+    functions: dict[str, PrimFunc] = {}
+    for module in modules:
+        if not isinstance(module, IRModule):
+            raise BuildError(f"a list of modules: expected modules, got {type(module).__name__}")
+        for name, func in module.functions.items():
+            if name in functions:
+                raise BuildError(f"a list of modules: two functions are called {name!r}; give them names that differ")
+            functions[name] = func
+    return IRModule(functions, modules[0].config if modules else get_env().config)
 
 
 def _build(
@@ -217,7 +253,7 @@ def _build(
         )
     host = target.host or (Target("llvm") if target.is_accelerator else target)
     code_target = _code_target(host)
-    functions = [apply_intrinsic_rules(func, host.kind) for func in module.functions.values()]
+    functions = [apply_intrinsic_rules(func, host.kind) for func in _named(module)]
     program = emit_host(
         functions,
         module.config,

@@ -18,9 +18,11 @@ from vta.arith.simplify import Analyzer
 from vta.compat.answer import Tree
 from vta.compat.constraints_check import check_bool_expr_is_true, check_int_constraints_trans_consistency
 from vta.tir.expr import ExprLike, convert
-from vta.tir.structural import structural_equal
+from vta.tir.func import IRModule, PrimFunc
+from vta.tir.schedule import Schedule, Trace
+from vta.tir.structural import require_equal, structural_equal
 
-__all__ = ["DifferenceError", "testing_names"]
+__all__ = ["DifferenceError", "schedule_testing_names", "testing_names"]
 
 _T = TypeVar("_T")
 
@@ -43,6 +45,31 @@ def _assert_prim_expr_equal(lhs: ExprLike, rhs: ExprLike) -> None:
         return
     if not Analyzer().can_prove_equal(a, b):
         raise DifferenceError(f"{a} and {b} are not equal")
+
+
+def _verify_trace_roundtrip(
+    sch: Schedule,
+    mod: PrimFunc | IRModule,
+    *,
+    debug_mask: str | int = "all",
+    text_format: str | Sequence[str] = ("python", "json"),
+) -> Schedule:
+    """Return a schedule of ``mod`` on which the trace of ``sch`` was replayed; fail unless the same program came out.
+
+    The trace goes through JSON where ``text_format`` has "json", and is replayed as it is otherwise.
+    """
+    again = Schedule(mod, debug_mask=debug_mask)
+    if "json" in ([text_format] if isinstance(text_format, str) else text_format):
+        Trace.apply_json_to_schedule(sch.trace.as_json(), again)
+    else:
+        sch.trace.apply_to_schedule(again)
+    require_equal(again.mod, sch.mod)
+    return again
+
+
+def schedule_testing_names() -> Tree:
+    """Return the names below ``tvm.tir.schedule.testing``."""
+    return {"verify_trace_roundtrip": _verify_trace_roundtrip}
 
 
 def _echo(value: _T) -> _T:

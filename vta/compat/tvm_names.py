@@ -32,7 +32,7 @@ from vta.compat.rooms import CallingConv, gpu_targets, te_rooms, tir_rooms
 from vta.compat.runtime_names import container_names, error_names, runtime_names
 from vta.compat.small_names import memoize
 from vta.compat.tempdir import TempDirectory, tempdir
-from vta.compat.testing_names import testing_names
+from vta.compat.testing_names import schedule_testing_names, testing_names
 from vta.compat.topi_names import topi_names
 from vta.compat.tvm_nodes import IterVar, Range
 from vta.passes.optional.verify_gpu_code import verify_gpu_code
@@ -198,7 +198,7 @@ def _tir_names() -> Tree:
     nodes["TensorIntrin"] = tensor_intrin.TensorIntrin
     nodes.update({"Schedule": schedule.Schedule, "ScheduleError": schedule.BlockScheduleError})
     nodes["transform"] = {**passes_elsewhere(), **_public(tir_passes)}
-    nodes["schedule"] = _public(schedule)
+    nodes["schedule"] = {**_public(schedule), "testing": schedule_testing_names()}
     nodes.update({"PrimExpr": expr.Node, "IterVar": IterVar, "PointerType": expr.PointerType})
     nodes["const"] = const
     nodes["CallEffectKind"] = own_intrinsic.CallEffectKind

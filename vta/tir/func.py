@@ -151,8 +151,8 @@ class IRModule:
 
     @staticmethod
     def from_expr(func: PrimFunc) -> IRModule:
-        """Return the module of one function, under its name."""
-        return IRModule({_checked_function(func).name: func})
+        """Return the module of one function, under its attribute ``global_symbol``, or "main": as in TVM."""
+        return IRModule({str(_checked_function(func).attrs.get("global_symbol", "main")): func})
 
     def __getitem__(self, name: str) -> PrimFunc:
         if name not in self.functions:

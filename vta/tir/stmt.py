@@ -366,6 +366,11 @@ class Block:
         _settle_all(self, "values")
         _settle(self, "predicate")
 
+    @property
+    def name_hint(self) -> str:
+        """The name, under TVM's."""
+        return self.name
+
 
 Stmt: TypeAlias = (
     BufferStore | Evaluate | For | While | SeqStmt | AttrStmt | Allocate | BufferRealize | LetStmt | IfThenElse

@@ -19,7 +19,7 @@ from vta.tir.deep import deep
 from vta.tir.expr import Expr, IterVar, Node, Var
 from vta.tir.func import IRModule, PrimFunc
 from vta.tir.printer import to_text
-from vta.tir.stmt import Stmt
+from vta.tir.stmt import Block, Stmt
 
 __all__ = [
     "Program", "StructuralDifferenceError", "assert_structural_equal", "first_difference", "require_equal",
@@ -328,8 +328,9 @@ def _definitions(node: object) -> Iterator[Var]:
 
 
 def _ordered_fields(node: object) -> list[str]:
-    """Return the fields that take part: what is small first, bodies last, no origin."""
-    names = [f.name for f in fields(node) if f.init and f.name != "origin"]  # type: ignore[arg-type]  # a dataclass
+    """Return the fields that take part: what is small first, bodies last, no origin, and no name of a block."""
+    left_out = ("origin", "name") if isinstance(node, Block) else ("origin",)
+    names = [f.name for f in fields(node) if f.init and f.name not in left_out]  # type: ignore[arg-type]  # a dataclass
     return sorted(names, key=lambda name: name in ("init", "body", "then_case", "else_case"))
 
 

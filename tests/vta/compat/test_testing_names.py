@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from vta.compat import testing_names
+from vta.te import compute, create_prim_func, placeholder
 from vta.tir.expr import Var
+from vta.tir.schedule import Schedule
+from vta.tir.structural import StructuralDifferenceError, structural_equal
 
 NAMES: Any = testing_names.testing_names()
 
@@ -35,3 +38,19 @@ def test_marks_keep_tests_that_can_run_and_skip_the_others() -> None:
     assert NAMES["enabled_targets"]()[0][0] == "llvm"
     assert NAMES["echo"](3) == 3
     assert NAMES["exclude_targets"]("cuda")(case) is case
+
+
+@pytest.mark.parametrize("text_format", ["python", "json", ("python", "json")])
+def test_a_trace_is_replayed_and_its_program_compared(text_format: str | tuple[str, ...]) -> None:
+    verify = testing_names.schedule_testing_names()["verify_trace_roundtrip"]
+    assert callable(verify)
+    a = placeholder((8,), name="A")
+    func = create_prim_func([a, compute((8,), lambda i: a[i] * 2, name="B")])
+    sch = Schedule(func)
+    sch.split(sch.get_loops("B")[0], factors=[2, 4])
+    again = verify(sch=sch, mod=func, text_format=text_format)
+    assert again is not sch
+    assert structural_equal(again.mod, sch.mod)
+    other = create_prim_func([a, compute((8,), lambda i: a[i] * 3, name="B")])
+    with pytest.raises(StructuralDifferenceError):
+        verify(sch=sch, mod=other, text_format=text_format)

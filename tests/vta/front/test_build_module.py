@@ -20,7 +20,7 @@ from vta.build_module import BuildError, build_generic, lower_generic
 from vta.passes.pipelines import PassNameError
 from vta.target import Target, TargetError
 from vta.tir.expr import Var
-from vta.tir.func import PrimFunc
+from vta.tir.func import IRModule, PrimFunc
 from vta.transform import PassContext
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -250,3 +250,31 @@ def test_simple_mode_keeps_the_loops_of_a_split_whole() -> None:
     for lower in (vta.lower, lower_generic):
         assert "likely" in str(lower(schedule, [a, b], simple_mode=True))
         assert "likely" not in str(lower(schedule, [a, b]))
+
+
+def test_functions_are_called_as_the_module_calls_them() -> None:
+    schedule, tensors = add_on_the_cpu(4)
+    func = next(iter(lower_generic(schedule, tensors).functions.values()))
+    module = build_generic(IRModule({"first": func, "second": func}))
+    for name in ("first", "second"):
+        out = vta.nd.array(np.zeros(4, np.int32))
+        module[name](vta.nd.array(np.ones(4, np.int32)), vta.nd.array(np.ones(4, np.int32)), out)
+        assert out.numpy().tolist() == [3] * 4
+
+
+def test_modules_become_one_and_a_mapping_names_their_target() -> None:
+    schedule, tensors = add_on_the_cpu(4)
+    first, second = (lower_generic(schedule, tensors, name=name) for name in ("first", "second"))
+    assert callable(build_generic([first, second])["second"])
+    assert callable(build_generic({"llvm": first})["first"])
+    with pytest.raises(BuildError) as error:
+        build_generic([first, first])
+    assert str(error.value) == "a list of modules: two functions are called 'first'; give them names that differ"
+    with pytest.raises(BuildError) as error:
+        build_generic([3])  # type: ignore[list-item]
+    assert str(error.value) == "a list of modules: expected modules, got int"
+    with pytest.raises(BuildError) as error:
+        build_generic({"llvm": first, "ext_dev": second})
+    assert str(error.value) == (
+        "a mapping of targets to modules: expected one target, got 2; call build for each of them"
+    )

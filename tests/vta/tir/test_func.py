@@ -75,6 +75,12 @@ def test_a_module_has_its_own_table_that_can_be_changed() -> None:
     assert str(error.value) == "functions of a module go by names, not 3"
 
 
+def test_a_module_of_one_function_calls_it_main_unless_it_has_a_global_symbol() -> None:
+    named = PrimFunc("copy", (), Evaluate(const(0)))
+    assert list(IRModule.from_expr(named).functions) == ["main"]
+    assert list(IRModule.from_expr(named.with_attr("global_symbol", "f")).functions) == ["f"]
+
+
 def test_texts_have_tvms_name() -> None:
     func = PrimFunc([Var("x")], Evaluate(const(0)))  # type: ignore[arg-type]
     module = IRModule({"main": func})

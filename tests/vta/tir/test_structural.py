@@ -12,6 +12,7 @@ from vta.tir.stmt import (
     Allocate,
     AttrKey,
     AttrStmt,
+    Block,
     BufferRealize,
     BufferStore,
     Evaluate,
@@ -196,3 +197,11 @@ def test_zeros_of_two_signs_are_two_numbers_and_nan_is_itself() -> None:
     nan = tir.FloatImm(float("nan"))
     assert structural_equal(nan, tir.FloatImm(float("nan")))
     assert not structural_equal(tir.FloatImm(0.0), tir.FloatImm(-0.0))
+
+
+def test_names_of_blocks_take_no_part() -> None:
+    first, second, other = (Block(name, (), (), Evaluate(const(n))) for name, n in (("A", 1), ("B", 1), ("A", 2)))
+    assert structural_equal(first, second)
+    assert structural_hash(first) == structural_hash(second)
+    assert not structural_equal(first, other)
+    assert first.name_hint == "A"

@@ -174,6 +174,9 @@ class _FunctionReader:
                 return self._word(call)
             case ast.Assign(targets=[ast.Subscript() as target], value=value):
                 return self._store(target, value)
+            case ast.AugAssign(target=ast.Subscript() as target, op=op, value=value):
+                loaded = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+                return self._store(target, ast.copy_location(ast.BinOp(loaded, op, value), node))
             case ast.Assign(targets=[target], value=value):
                 self._define(target, value)
                 return None

@@ -113,7 +113,7 @@ def function(body: Stmt) -> PrimFunc:
 def test_what_the_next_iteration_needs_is_made_before_this_one_uses_its_own() -> None:
     func = inject_double_buffer()(loop(seq([marked(copy(), T), use()])), CONFIG)
     assert allocations(func) == {"T": [8]}
-    text = to_text(tir_passes.Simplify()(IRModule.from_expr(func))["f"])
+    text = to_text(tir_passes.Simplify()(IRModule.from_expr(func))["main"])
     steps = [
         "T_1: Buffer(T, int32, [8], [])[j] = X[j]",
         "if (i < 9) {",

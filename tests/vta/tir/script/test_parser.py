@@ -196,3 +196,21 @@ def test_a_function_without_a_source_and_words_outside_of_one_are_refused() -> N
     assert str(called.value) == "T.block means something inside of a function under @T.prim_func alone; do not call it"
     assert repr(T.axis.S) == "T.axis.S"
     assert not hasattr(T, "__wrapped__")
+
+
+def test_an_element_is_changed_by_an_operation() -> None:
+    @T.prim_func
+    def short(a: T.handle) -> None:  # type: ignore
+        A = T.match_buffer(a, (8,))
+        for i in T.serial(8):
+            A[i] += T.float32(2)
+            A[7 - i] *= A[i]
+
+    @T.prim_func
+    def long(a: T.handle) -> None:  # type: ignore
+        A = T.match_buffer(a, (8,))
+        for i in T.serial(8):
+            A[i] = A[i] + T.float32(2)
+            A[7 - i] = A[7 - i] * A[i]
+
+    require_equal(short, long)
