@@ -123,12 +123,15 @@ class _Assembler:
         self.steps.append(HostStep(name, str(Op.RESHAPE), (between,), (name,), reshape))
         return kind.shape
 
-    def on_device(self, expr: Expr | Stacked, shape: tuple[int, ...], dtype: str, kernel: Kernel) -> str:
-        """Return the name of an activation on the device, as an argument of ``shape`` of ``kernel``."""
-        operator = kernel.operator
+    def on_device(self, read: int, shape: tuple[int, ...], dtype: str, kernel: Kernel) -> str:
+        """Return the name of activation ``read`` of ``kernel`` on the device, as an argument of ``shape``.
+
+        An image that a convolution folds may be its residual as well, as it is.
+        """
+        operator, expr = kernel.operator, kernel.activations[read]
         if isinstance(expr, Stacked):
             return self._stacked(f"{kernel.name}.parts", expr.parts)
-        if isinstance(operator, Conv2d) and kernel.activations.get(0) is expr:
+        if isinstance(operator, Conv2d) and read == 0:
             folded = operator.folded(self.env)
             if folded.factors != (1, 1):
                 source = self.on_host(expr)
@@ -166,7 +169,7 @@ class _Assembler:
         for at, (argument, (shape, dtype)) in enumerate(zip(arguments, made.arguments[:-1], strict=True)):
             reads = [number[name] for name in argument.sources]
             if len(reads) == 1 and reads[0] in item.activations:
-                names.append(self.on_device(item.activations[reads[0]], shape, dtype, item))
+                names.append(self.on_device(reads[0], shape, dtype, item))
             else:
                 packed = argument.pack(*(item.constants[read] for read in reads))
                 names.append(self._constant(f"{item.name}.{at}", packed))
