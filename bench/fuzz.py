@@ -3,9 +3,9 @@
     python -m bench.fuzz --seed 1 --programs 2000
     python -m bench.fuzz --seed 1 --programs 500 --engines tsim
 
-Every configuration of ``tests/support/configs.py``, and two with depthwise taps, run on every code path of ``sim`` that
-the host has (or those named with ``--code-path``), and on ``tsim`` with a memory of random latency that stalls at
-random, if it is asked for.
+Every configuration of ``tests/support/configs.py``, and three with depthwise taps and two with fused steps of the ALU,
+run on every code path of ``sim`` that the host has (or those named with ``--code-path``), and on ``tsim`` with a memory
+of random latency that stalls at random, if it is asked for.
 Program ``i`` depends on the seed, the configuration and ``i`` alone, so ``--only i`` runs it again; the first
 difference is printed with the program's text, and the exit status is 1.
 """
@@ -30,7 +30,7 @@ from tests.support.isa.random_programs import random_program
 from tests.support.odd_configs import ODD_CONFIGS
 from tests.support.runtime.engine_comparison import first_difference, run_reference
 
-COMPARED = CONFIGS | {name: ODD_CONFIGS[name] for name in ("depthwise", "depthwise_int4")}
+COMPARED = CONFIGS | {name: ODD_CONFIGS[name] for name in ("depthwise", "depthwise_int4", "fused", "fused_all")}
 
 _BATCH = 50
 

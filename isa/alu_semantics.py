@@ -13,9 +13,12 @@ from typing import assert_never
 import numpy as np
 import numpy.typing as npt
 
-from isa.instructions import AluOpcode
+from isa.instructions import FUSED, AluOpcode
 
-__all__ = ["ACC_BITS", "ACC_HIGH", "ACC_LOW", "AluSemantics", "alu_operation", "alu_semantics", "exact_operation"]
+__all__ = [
+    "ACC_BITS", "ACC_HIGH", "ACC_LOW", "AluSemantics", "alu_operation", "alu_semantics", "exact_operation",
+    "fused_operation",
+]  # fmt: skip
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -76,6 +79,15 @@ def exact_operation(opcode: AluOpcode, x: Int32, y: Int32 | np.int32) -> Int64:
 def alu_operation(opcode: AluOpcode, x: Int32, y: Int32 | np.int32) -> Int32:
     """Return ``opcode`` of ``x`` and ``y`` lane by lane, as the accumulator keeps it."""
     return exact_operation(opcode, x, y).astype(np.int32)
+
+
+def fused_operation(first: AluOpcode, x: Int32, y: Int32, z: Int32, count: int) -> Int32:
+    """Return what a fused step that begins with ``first`` makes of x: its two operations, with y and z, and the shift.
+
+    Each is the operation of a step of its own, and keeps 32 bits as that does.
+    """
+    both = alu_operation(FUSED[first], alu_operation(first, x, y), z)
+    return alu_operation(AluOpcode.SHR, both, np.int32(count))
 
 
 def _shift(x: Int64, y: Int64) -> Int64:

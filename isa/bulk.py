@@ -220,6 +220,8 @@ def encode_all(instructions: Sequence[Instruction], config: VTAConfig) -> WordAr
         name = layout_name(instruction)
         if name == "GEMM" and not config.depthwise_taps and instruction.depthwise:  # type: ignore[union-attr]  # a Gemm
             return _encode_one_by_one(instructions, config)
+        if name == "ALU" and not config.fused_alu and instruction.fused:  # type: ignore[union-attr]  # an Alu
+            return _encode_one_by_one(instructions, config)
         places.setdefault(name, []).append(place)
         rows.setdefault(name, []).append(getters[name](instruction))
     tables = {}

@@ -1,7 +1,7 @@
 """The one configuration object that decides programs: numeric types, block shape and buffer sizes.
 
 ``VTAConfig`` is read once at the edge and passed on; derived sizes are its properties and nobody recomputes them. The
-file has upstream's keys (``isa.config_file``) and DEPTHWISE_TAPS; that one, LOG_BLOCK_IN and LOG_BLOCK_OUT are
+file has upstream's keys and those of our own (``isa.config_file``); the latter, LOG_BLOCK_IN and LOG_BLOCK_OUT are
 optional. Tests: ``tests/isa/test_config.py``.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Self, assert_never
 
-from isa.config_file import FIELD_OF_KEY, arguments_from_mapping, read_mapping, require_all_keys
+from isa.config_file import FIELD_OF_KEY, OWN_KEYS, arguments_from_mapping, read_mapping, require_all_keys
 from isa.config_rules import ConfigError, Sizes, check_values
 from isa.instructions import MemoryId
 from isa.printable import short
@@ -32,8 +32,9 @@ class VTAConfig:
     ``log_block_in`` and ``log_block_out`` are ``None`` where they equal ``log_block`` (so that configurations that
     mean the same compare equal and ``dataclasses.replace(config, log_block=5)`` does what it says); read ``block_in``,
     ``block_out`` and the other properties instead. With ``depthwise_taps``, GEMM has the flag ``depthwise``, under
-    which a step multiplies that many input elements lane by lane; 0 is upstream's GEMM, which has no such flag. Raises
-    ``ConfigError`` with key, rule and nearest fitting value.
+    which a step multiplies that many input elements lane by lane; 0 is upstream's GEMM, which has no such flag. With
+    ``fused_alu`` 1, the ALU has the flag ``fused``, under which a step does two operations and a shift; 0 is upstream's
+    ALU. Raises ``ConfigError`` with key, rule and nearest fitting value.
     """
 
     target: str = "sim"
@@ -50,6 +51,7 @@ class VTAConfig:
     log_wgt_buff_size: int = 18
     log_acc_buff_size: int = 17
     depthwise_taps: int = 0
+    fused_alu: int = 0
 
     def __post_init__(self) -> None:
         """Check every rule, then bring the three block fields to their normal form."""
@@ -60,7 +62,7 @@ class VTAConfig:
         values = self._values()
         for key, value in values.items():
             if not isinstance(value, int) or isinstance(value, bool):
-                kind = "a whole number" if key == "DEPTHWISE_TAPS" else "a whole number (a logarithm)"
+                kind = "a whole number" if key in OWN_KEYS else "a whole number (a logarithm)"
                 raise ConfigError(f"{key} is {short(value)}, but it must be {kind}")
         check_values(values, self._defaults())
         block_in = values.get("LOG_BLOCK_IN", self.log_block)
@@ -73,14 +75,15 @@ class VTAConfig:
     def _defaults(cls) -> dict[str, int]:
         """Return the numeric keys that have a default other than "none", by their name in the file."""
         defaults = {entry.name: entry.default for entry in fields(cls)}
-        pairs = {key: defaults[name] for key, name in FIELD_OF_KEY.items() if key != "DEPTHWISE_TAPS"}
+        pairs = {key: defaults[name] for key, name in FIELD_OF_KEY.items() if key not in OWN_KEYS}
         return {key: value for key, value in pairs.items() if isinstance(value, int)}
 
     def _values(self) -> dict[str, int]:
-        """Return the numeric keys that have a value, by their name in the file; no taps are no value."""
+        """Return the numeric keys that have a value, by their name in the file; 0 is none for a key of our own."""
         pairs = {key: getattr(self, name) for key, name in FIELD_OF_KEY.items()}
-        if type(self.depthwise_taps) is int and self.depthwise_taps == 0:
-            del pairs["DEPTHWISE_TAPS"]
+        for key in OWN_KEYS:
+            if type(pairs[key]) is int and pairs[key] == 0:
+                del pairs[key]
         return {key: value for key, value in pairs.items() if value is not None and key not in ("TARGET", "HW_VER")}
 
     # --- numeric types -----------------------------------------------------------------------------------------------
@@ -304,7 +307,7 @@ class VTAConfig:
     def bitstream(self) -> str:
         """Upstream's name of the build, such as ``1x16_i8w8a32_15_15_18_17`` (``1x16x32_...`` if blocks differ).
 
-        ``_d3`` at its end says that GEMM takes three taps under ``depthwise``.
+        ``_d3`` at its end says that GEMM takes three taps under ``depthwise``, ``_f`` that the ALU has ``fused``.
         """
         block = f"{self.block_in}"
         if self.block_out != self.block_in:
@@ -312,7 +315,8 @@ class VTAConfig:
         types = f"i{self.inp_width}w{self.wgt_width}a{self.acc_width}"
         sizes = f"{self.log_uop_buff_size}_{self.log_inp_buff_size}_{self.log_wgt_buff_size}_{self.log_acc_buff_size}"
         taps = f"_d{self.depthwise_taps}" if self.depthwise_taps else ""
-        return f"{self.batch}x{block}_{types}_{sizes}{taps}"
+        fused = "_f" if self.fused_alu else ""
+        return f"{self.batch}x{block}_{types}_{sizes}{taps}{fused}"
 
     @property
     def model(self) -> str:
@@ -334,7 +338,8 @@ class VTAConfig:
     def from_dict(cls, mapping: Mapping[str, object], *, where: str = "configuration") -> Self:
         """Build from the file's keys; ``where`` names the source in a ``ConfigError``.
 
-        LOG_BLOCK_IN, LOG_BLOCK_OUT and DEPTHWISE_TAPS may be left out, and LOG_BLOCK where both of its parts are given.
+        LOG_BLOCK_IN, LOG_BLOCK_OUT and keys of our own (DEPTHWISE_TAPS, FUSED_ALU) may be left out, and LOG_BLOCK where
+        both of its parts are given.
         """
         arguments = arguments_from_mapping(mapping, where=where)
         try:
@@ -345,7 +350,7 @@ class VTAConfig:
         return made
 
     def to_dict(self) -> dict[str, str | int]:
-        """Return the keys of the file; LOG_BLOCK_IN and LOG_BLOCK_OUT only where the blocks differ, taps if any."""
+        """Return the keys of the file; LOG_BLOCK_IN and LOG_BLOCK_OUT only where the blocks differ, others if not 0."""
         keys: dict[str, str | int] = {"TARGET": self.target, "HW_VER": self.hw_ver}
         keys |= self._values()
         if self.log_block_out is not None:

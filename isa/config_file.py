@@ -28,8 +28,12 @@ FIELD_OF_KEY: Mapping[str, str] = {
     "LOG_WGT_BUFF_SIZE": "log_wgt_buff_size",
     "LOG_ACC_BUFF_SIZE": "log_acc_buff_size",
     "DEPTHWISE_TAPS": "depthwise_taps",
+    "FUSED_ALU": "fused_alu",
 }
 """Key in the file to attribute of ``VTAConfig``."""
+
+OWN_KEYS = ("DEPTHWISE_TAPS", "FUSED_ALU")
+"""Keys that upstream does not have: whole numbers, of which 0 is upstream's hardware, and the same as no key."""
 
 _DERIVED: Mapping[str, str] = {
     "LOG_OUT_WIDTH": "outputs have the width of inputs, LOG_INP_WIDTH",
@@ -79,7 +83,7 @@ def arguments_from_mapping(mapping: Mapping[str, object], *, where: str) -> dict
 
 def require_all_keys(mapping: Mapping[str, object], *, where: str) -> None:
     """Raise ``ConfigError`` if a key is missing that may not be left out."""
-    optional = {"LOG_BLOCK_IN", "LOG_BLOCK_OUT", "DEPTHWISE_TAPS"}
+    optional = {"LOG_BLOCK_IN", "LOG_BLOCK_OUT", *OWN_KEYS}
     if {"LOG_BLOCK_IN", "LOG_BLOCK_OUT"} <= mapping.keys():
         optional.add("LOG_BLOCK")
     missing = [key for key in FIELD_OF_KEY if key not in mapping and key not in optional]

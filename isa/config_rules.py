@@ -179,13 +179,23 @@ _RULES: tuple[_Rule, ...] = (
         lambda v, s: v.get("DEPTHWISE_TAPS", 0) <= 1 << s.inp_depth,
         lambda s: f"a step takes an input element for each tap, and the input buffer has {1 << s.inp_depth}",
     ),
+    _Rule(
+        ("FUSED_ALU",),
+        lambda v, _: v.get("FUSED_ALU", 0) in (0, 1),
+        lambda _: "an ALU has fused steps, 1, or none, 0",
+    ),
+    _Rule(
+        ("FUSED_ALU",),
+        lambda v, s: v.get("FUSED_ALU", 0) <= s.acc_depth,
+        lambda s: f"a fused step reads two neighbours, and the accumulator buffer has {1 << s.acc_depth}",
+    ),
 )
 
 
 def check_values(values: Mapping[str, int], defaults: Mapping[str, int]) -> None:
     """Raise ``ConfigError`` for the first rule that ``values`` breaks.
 
-    ``values`` has every key of ``defaults`` and optionally LOG_BLOCK_IN, LOG_BLOCK_OUT and DEPTHWISE_TAPS. The error
+    ``values`` has every key of ``defaults`` and optionally LOG_BLOCK_IN, LOG_BLOCK_OUT and keys of our own. The error
     names the key that is furthest from the default, and of those the one whose change is smallest.
     """
     sizes = Sizes.of(values)
@@ -223,7 +233,7 @@ def _departure(key: str, values: Mapping[str, int], defaults: Mapping[str, int])
             return sizes.inp_depth - usual.inp_depth
         case "LOG_WGT_BUFF_SIZE":
             return sizes.wgt_depth - usual.wgt_depth
-        case "DEPTHWISE_TAPS":
+        case "DEPTHWISE_TAPS" | "FUSED_ALU":
             return int(values[key] != 0)
         case _:
             return int(values[key] != defaults.get(key, defaults["LOG_BLOCK"]))

@@ -148,6 +148,7 @@ def instruction_from_values(name: str, values: Mapping[str, int]) -> Instruction
         case "ALU":
             return Alu(
                 alu_opcode=_OPERATIONS[v["alu_opcode"]],
+                fused=bool(v.get("fused", 0)),
                 use_imm=bool(v["use_imm"]),
                 imm=v["imm"],
                 uop_bgn=v["uop_bgn"],
@@ -191,6 +192,8 @@ def require_flags(instruction: Instruction, config: VTAConfig) -> None:
         raise EncodingError(
             "GEMM: depthwise is set, but words of this configuration have no such flag; set DEPTHWISE_TAPS"
         )
+    if isinstance(instruction, Alu) and instruction.fused and not config.fused_alu:
+        raise EncodingError("ALU: fused is set, but words of this configuration have no such flag; set FUSED_ALU")
 
 
 def decode(word: int, config: VTAConfig) -> Instruction:

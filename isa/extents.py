@@ -147,10 +147,12 @@ def operands_of(loops: Gemm | Alu) -> tuple[LoopOperand, ...]:
 
 
 def taps_of(loops: Gemm | Alu, operand: LoopOperand, config: VTAConfig) -> int:
-    """Return how many elements from its index on an operand of each step is: one, or one for each tap."""
+    """Return how many elements from its index on an operand of each step is: one, or one a tap, or two if fused."""
     match loops:
         case Gemm(depthwise=True) if operand.memory is MemoryId.INP:
             return config.depthwise_taps
+        case Alu(fused=True) if operand.field == "src":
+            return 2
         case _:
             return 1
 

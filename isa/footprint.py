@@ -174,5 +174,6 @@ def _shape(loops: Gemm | Alu) -> tuple[object, ...]:
     """Return everything that decides which elements are touched, micro-ops aside."""
     operands = operands_of(loops)
     factors = [factor for operand in operands for factor in factors_of(loops, operand.field)]
-    flags = (len(operands), _forgets(loops), isinstance(loops, Gemm) and loops.depthwise)
+    several = loops.depthwise if isinstance(loops, Gemm) else loops.fused
+    flags = (len(operands), _forgets(loops), several)
     return (type(loops), *flags, loops.iter_out, loops.iter_in, *factors)

@@ -4,11 +4,13 @@ Values only: bit positions are in ``isa.layout``, ranges and legality in ``isa.e
 ``tests/isa/test_instructions.py``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from types import MappingProxyType
 
 __all__ = [
+    "FUSED",
     "NO_DEPS",
     "Alu",
     "AluOpcode",
@@ -55,6 +57,10 @@ class AluOpcode(IntEnum):
     ADD = 2
     SHR = 3
     MUL = 4
+
+
+FUSED: Mapping[AluOpcode, AluOpcode] = MappingProxyType({AluOpcode.MAX: AluOpcode.MIN, AluOpcode.MUL: AluOpcode.ADD})
+"""The operations that a fused step may begin with, and what follows: limits on both sides, or product and sum."""
 
 
 class Module(IntEnum):
@@ -188,9 +194,14 @@ class Gemm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alu:
-    """``acc[dst] = op(acc[dst], imm)`` or ``op(acc[dst], acc[src])`` for every micro-op and step of two loops."""
+    """``acc[dst] = op(acc[dst], imm)`` or ``op(acc[dst], acc[src])`` for every micro-op and step of two loops.
+
+    With ``fused``, ``acc[dst] = then(op(acc[dst], acc[src]), acc[src + 1]) >> imm``, where MIN follows MAX and ADD
+    follows MUL (``FUSED``).
+    """
 
     alu_opcode: AluOpcode
+    fused: bool = False
     use_imm: bool = False
     imm: int = 0
     uop_bgn: int = 0

@@ -212,7 +212,9 @@ def instruction_layouts(config: VTAConfig) -> Mapping[str, Layout]:
     lane_by_lane = Field("depthwise", 1, doc="multiply input elements from src on, one a tap, lane by lane")
     flags = (lane_by_lane,) if config.depthwise_taps else ()
     gemm_low = (Field("reset", 1, doc="zero acc[dst] instead of adding to it"), *loops, *flags)
-    alu_low = (Field("unused_7", 1, unused=True, doc="zero"), *loops)
+    in_one = Field("fused", 1, doc="a second operation, with acc[src + 1], and a shift by imm follow in the same step")
+    alu_flags = (in_one,) if config.fused_alu else ()
+    alu_low = (Field("unused_7", 1, unused=True, doc="zero"), *loops, *alu_flags)
     return MappingProxyType(
         {
             "LOAD": _instruction("LOAD", memory_low, memory_high),

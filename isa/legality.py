@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from isa.config import VTAConfig
-from isa.instructions import AluOpcode, MemoryId, numbered
+from isa.instructions import FUSED, AluOpcode, MemoryId, numbered
 
 __all__ = ["Condition", "Rule", "broken_rule", "legality_rules"]
 
@@ -55,6 +55,19 @@ def _not(field: str, *values: int) -> Condition:
 _PADS = ("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1")
 _LOADED = (MemoryId.UOP, MemoryId.WGT, MemoryId.INP, MemoryId.ACC, MemoryId.ACC_8BIT)
 _UOP = _is("memory", MemoryId.UOP)
+
+_FUSED_RULES: tuple[Rule, ...] = (
+    Rule(
+        "ALU",
+        (_is("fused", 1), _not("alu_opcode", *FUSED)),
+        f"fused is set, and the first of two operations is {numbered(FUSED)}, not {{alu_opcode}}",
+    ),
+    Rule(
+        "ALU",
+        (_is("fused", 1), _is("use_imm", 1)),
+        "fused is set, so that imm is what is shifted by and operands are accumulators, use_imm must be 0",
+    ),
+)
 
 _RULES: tuple[Rule, ...] = (
     Rule(
@@ -122,6 +135,8 @@ def legality_rules(config: VTAConfig) -> Mapping[str, tuple[Rule, ...]]:
     if config.inp_width != 8:
         narrow = f"memory ACC_8BIT needs inputs of 8 bits, and this configuration has {config.inp_width}"
         rules += (Rule("LOAD", (_is("memory", MemoryId.ACC_8BIT),), narrow),)
+    if config.fused_alu:
+        rules += _FUSED_RULES
     names = ("LOAD", "STORE", "GEMM", "FINISH", "ALU")
     return {name: tuple(rule for rule in rules if rule.layout == name) for name in names}
 

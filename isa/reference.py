@@ -11,7 +11,7 @@ from typing import assert_never
 import numpy as np
 import numpy.typing as npt
 
-from isa.alu_semantics import alu_operation
+from isa.alu_semantics import alu_operation, fused_operation
 from isa.bounds import index_text, outside_text, sram_text
 from isa.bulk import encode_all
 from isa.config import VTAConfig
@@ -209,16 +209,24 @@ class Reference:
         uops = self._uops(alu.uop_bgn, alu.uop_end)
         self._check("accumulator", uops.dst, alu, alu.dst_factor_out, alu.dst_factor_in, self.config.acc_depth)
         if not alu.use_imm:
-            self._check("accumulator", uops.src, alu, alu.src_factor_out, alu.src_factor_in, self.config.acc_depth)
+            last = uops.src + (1 if alu.fused else 0)
+            self._check("accumulator", last, alu, alu.src_factor_out, alu.src_factor_in, self.config.acc_depth)
         for i, j, uop in loop_nest(alu, uops):
             dst = uop.dst + i * alu.dst_factor_out + j * alu.dst_factor_in
             src = dst if alu.use_imm else uop.src + i * alu.src_factor_out + j * alu.src_factor_in
-            for steps in [slice(None)] if independent(dst, src) else range(len(dst)):
+            at_once = independent(dst, src) and (not alu.fused or independent(dst, src + 1))
+            for steps in [slice(None)] if at_once else range(len(dst)):
+                if alu.fused:
+                    self._operate_twice(alu, dst[steps], src[steps])
+                    continue
                 operand = np.int32(alu.imm) if alu.use_imm else self.acc[src[steps]]
                 self._operate(alu, dst[steps], operand)
 
     def _operate(self, alu: Alu, dst: Indices, operand: Int32 | np.int32) -> None:
         self.acc[dst] = alu_operation(alu.alu_opcode, self.acc[dst], operand)
+
+    def _operate_twice(self, alu: Alu, dst: Indices, src: Indices) -> None:
+        self.acc[dst] = fused_operation(alu.alu_opcode, self.acc[dst], self.acc[src], self.acc[src + 1], alu.imm)
 
     def _uops(self, begin: int, end: int) -> Uops:
         """Return the micro-ops in scratchpad elements ``begin`` to ``end - 1``."""

@@ -31,10 +31,12 @@ KEYS: Mapping[str, str] = {
     "LOG_ACC_BUFF_SIZE": "bytes of the accumulator buffer; the output buffer is as deep",
     "DEPTHWISE_TAPS": "input elements that a step of GEMM multiplies lane by lane with the flag `depthwise`; 0 is a "
     "GEMM without that flag, as upstream's; may be left out",
+    "FUSED_ALU": "1: the ALU has the flag `fused`, under which a step does two operations and a shift; 0 is an ALU "
+    "without that flag, as upstream's; may be left out",
 }
 """What each key of a configuration file means; a LOG_ key holds a base-2 logarithm."""
 
-_USUAL: Mapping[str, int] = {"DEPTHWISE_TAPS": VTAConfig().depthwise_taps}
+_USUAL: Mapping[str, int] = {"DEPTHWISE_TAPS": VTAConfig().depthwise_taps, "FUSED_ALU": VTAConfig().fused_alu}
 """Defaults that no file has."""
 
 _INTRODUCTION = """\

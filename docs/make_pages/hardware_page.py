@@ -14,11 +14,13 @@ from hw.compute.acc_loader import AccLoader
 from hw.compute.alu import TensorAlu
 from hw.compute.alu_lane import AluLane
 from hw.compute.binder import Binder
+from hw.compute.fused_lane import FusedLane
 from hw.compute.gemm import GemmCore
 from hw.compute.instruction_queue import InstructionQueue
 from hw.compute.loop_nest import LoopNest
 from hw.compute.mac_row import MacRow
 from hw.compute.packed_product import PackedProduct
+from hw.compute.pair_steps import PairSteps
 from hw.compute.reset_walk import ResetWalk
 from hw.compute.stage import ComputeStage
 from hw.compute.uop_loader import UopLoader
@@ -48,7 +50,7 @@ COMPONENTS: tuple[type[wiring.Component], ...] = (
     MemoryEngine, ReadLink,
     LoadStage, StoreStage, BurstWalker, Reader, TileWriter, Packer, Scratchpad, BankedScratchpad, ComputeStage,
     InstructionQueue, Window, Binder, UopLoader, UopMemory, AccLoader, ResetWalk, GemmCore, LoopNest, MacRow,
-    PackedProduct, TensorAlu, AluLane,
+    PackedProduct, TensorAlu, PairSteps, AluLane, FusedLane,
     Accumulator,
 )  # fmt: skip
 """From the outside in."""

@@ -50,6 +50,13 @@ each times a number of its own: number t of weight row i belongs to element `src
 count for nothing. A step is one step, whatever it multiplies; with `reset`, the flag means nothing. Without
 DEPTHWISE_TAPS that bit is an unused one, as in upstream's words.
 
+With FUSED_ALU in the configuration, ALU has one field more, the bit behind `iter_in`: `fused`. Where it is set, a step
+does two operations and a shift: MAX with `acc[src]`, then MIN with `acc[src + 1]`, or MUL with `acc[src]`, then ADD of
+`acc[src + 1]`; and SHR of the result by `imm`. So limits on both sides, or a product and a sum, are one step, with
+operands that are the same for many steps or new for each. Every one of the three has the meaning that it has in a step
+of its own, 32 bits included, but all operands are read before `dst` is written. Other operations and `use_imm` are
+illegal with it. Without FUSED_ALU that bit is an unused one, as in upstream's words.
+
 A size, an iteration count or a micro-op range of zero means no work, and no padding either. Numbers narrower than a
 byte are packed lowest bits first. Every index and address that is used is checked; one out of range is an error that
 names the instruction.
@@ -170,10 +177,10 @@ def _illegal_words() -> Iterator[str]:
     yield (
         "Encoder, decoder, checker and engines refuse a word with an unknown opcode or an unused bit that is set,\n"
         "and one that fits a row of this table. (ACC_8BIT is listed for configurations whose inputs have less than 8\n"
-        "bits.)\n"
+        "bits, `fused` for those with FUSED_ALU.)\n"
     )
     rows: list[tuple[str, ...]] = []
-    narrow = VTAConfig(log_inp_width=2, log_inp_buff_size=14)
+    narrow = VTAConfig(log_inp_width=2, log_inp_buff_size=14, fused_alu=1)
     for rules in legality_rules(narrow).values():
         rows += [(rule.layout, _conditions(rule), _plain(rule)) for rule in rules]
     yield _table(("word", "fields", "why"), rows)

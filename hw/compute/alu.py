@@ -8,35 +8,40 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from hw.accumulator import tile_write_layout
-from hw.compute.alu_conflicts import AluConflicts, AluMoves
+from hw.compute.alu_conflicts import AluConflicts, AluMoves, unless
 from hw.compute.alu_lane import LANE_LATENCY, LANE_MULTIPLIERS, AluLane
+from hw.compute.fused_lane import FUSED_LATENCY, FusedLane
 from hw.compute.gemm import WRITE_DELAY
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.compute.loop_nest import LoopNest
+from hw.compute.pair_steps import PairSteps, pair_step_layout
 from hw.layouts import instruction_struct, uop_struct
 from hw.skid import Skid
 from hw.stream_register import StreamRegister
 from isa.config import VTAConfig
 from isa.layout import ALU_OPCODE, IMMEDIATE
 
-__all__ = ["ALU_WRITE_DELAY", "TensorAlu"]
+__all__ = ["TensorAlu", "alu_write_delay"]
 
-ALU_WRITE_DELAY = LANE_LATENCY + 2
-"""Cycles from the read of a destination to the write of its result."""
-
-_PATIENCE = (16, 16 + ALU_WRITE_DELAY - WRITE_DELAY)
-"""Cycles of waiting for a bank after which GEMM is asked to leave out a step: one for the read, one for the write."""
+_PATIENCE = 16
+"""Cycles of waiting for a bank after which GEMM is asked to leave out a step."""
 
 
-def _meta_layout() -> data.StructLayout:
+def alu_write_delay(config: VTAConfig) -> int:
+    """Return the cycles from the read of a destination to the write of its result."""
+    return 2 + (FUSED_LATENCY if config.fused_alu else LANE_LATENCY)
+
+
+def _meta_layout(config: VTAConfig) -> data.StructLayout:
     """Return what goes along with every step."""
     opcode, immediate = ALU_OPCODE.width, signed(IMMEDIATE.width)
-    return data.StructLayout({"tag": TAG_WIDTH, "opcode": opcode, "use_imm": 1, "imm": immediate})
+    flags = {"fused": 1} if config.fused_alu else {}
+    return data.StructLayout({"tag": TAG_WIDTH, "opcode": opcode, "use_imm": 1, "imm": immediate, **flags})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +57,13 @@ class _Operation:
 class TensorAlu(wiring.Component):
     """Applies an operation for every step of an instruction's loops.
 
-    A destination's read is followed by its write ``ALU_WRITE_DELAY`` cycles later; nothing stalls in between. Before
+    A destination's read is followed by its write ``alu_write_delay`` cycles later; nothing stalls in between. Before
     it, a step waits in one of two places: X, where its source is read, and Y, where its source is known. From X it goes
     on at once if both operands can be read in one cycle. So one of the two ways always keeps source and destination of
     a long run out of each other's bank, and a run takes one cycle a tile. A source that equals the source before it is
     not read again. A step that reads what an earlier one has not written yet waits.
+
+    With fused steps, a step that reads the second operand of those behind it (``PairSteps``) goes to X and no further.
 
     Parameters
     ----------
@@ -123,7 +130,7 @@ class TensorAlu(wiring.Component):
         return _Operation(
             valid=Signal(name=f"{name}_valid"),
             dst=Signal(self.config.log_acc_depth, name=f"{name}_dst", reset_less=True),
-            meta=Signal(_meta_layout(), name=f"{name}_meta", reset_less=True),
+            meta=Signal(_meta_layout(self.config), name=f"{name}_meta", reset_less=True),
             last=Signal(name=f"{name}_last", reset_less=True),
         )
 
@@ -132,14 +139,15 @@ class TensorAlu(wiring.Component):
         m = Module()
         x = self._operation("x")
         y = self._operation("y")
-        flight = [self._operation(f"flight_{index}") for index in range(1, ALU_WRITE_DELAY + 1)]
+        delay = alu_write_delay(self.config)
+        flight = [self._operation(f"flight_{index}") for index in range(1, delay + 1)]
         src = Signal(self.config.log_acc_depth, reset_less=True)
         x_leaves = Signal()
-        following = self._front(m, x, src, x_leaves)
-        conflicts = AluConflicts(ALU_WRITE_DELAY)
+        following, second = self._front(m, x, src, x_leaves)
+        conflicts = AluConflicts(delay)
         known = conflicts.known
         fresh = Signal()
-        held = self._source_register(m, fresh)
+        held = self._source_register(m, fresh, "held")
 
         at_once = Signal()
         y_leaves = Signal()
@@ -151,18 +159,19 @@ class TensorAlu(wiring.Component):
             self.src_address.eq(src),
             clash.eq(Mux(y.valid, conflicts.y_dst.any(), conflicts.x_dst.any())),
             src_clash.eq(conflicts.x_src.any() | conflicts.src_in_y),
-            self.dst_read.eq(~clash & (y.valid | (x.valid & (known | (~src_clash & conflicts.apart))))),
+            self.dst_read.eq(~clash & (y.valid | (unless(second, x.valid) & (known | (~src_clash & conflicts.apart))))),
             self.src_read.eq(x.valid & ~known & ~src_clash & (~y.valid | self.dst_grant)),
             y_leaves.eq(y.valid & self.dst_grant),
             at_once.eq(x.valid & ~y.valid & self.dst_grant & (known | self.src_grant)),
             moves.eq(y_leaves | at_once),
             x_leaves.eq(x.valid & (~y.valid | y_leaves) & (known | self.src_grant)),
-            self.working.eq(moves),
+            self.working.eq(moves if second is None else moves | (x_leaves & second)),
         ]
-        moved = AluMoves(x_loads=~x.valid | x_leaves, x_leaves=x_leaves, at_once=at_once, y_leaves=y_leaves)
-        conflicts.update(m, moved, following=following, x=x, src=src, y=y, flight=flight)
+        to_y = unless(second, x_leaves & ~at_once)
+        moved = AluMoves(x_loads=~x.valid | x_leaves, x_leaves=x_leaves, at_once=at_once, to_y=to_y, y_leaves=y_leaves)
+        conflicts.update(m, moved, following=following, x=x, src=src, second=second, y=y, flight=flight)
         with m.If(~y.valid | y_leaves):
-            m.d.sync += [y.valid.eq(x_leaves & ~at_once), y.dst.eq(x.dst), y.meta.eq(x.meta), y.last.eq(x.last)]
+            m.d.sync += [y.valid.eq(to_y), y.dst.eq(x.dst), y.meta.eq(x.meta), y.last.eq(x.last)]
         denied = (self.dst_read & ~self.dst_grant) | (self.src_read & ~self.src_grant)
         self._patience(m, waits=denied, moves=moves | x_leaves)
         m.d.sync += fresh.eq(self.src_grant)
@@ -175,19 +184,28 @@ class TensorAlu(wiring.Component):
             first.last.eq(Mux(y.valid, y.last, x.last)),
             takes_fresh.eq(self.src_grant & ~y.valid),
         ]
-        self._compute(m, flight, Mux(takes_fresh, self.src_data, held))
+        pair: Value = Const(0)
+        if second is not None:
+            fresh_second = Signal()
+            m.d.sync += fresh_second.eq(self.src_grant & second)
+            pair = self._source_register(m, fresh_second, "held_second")
+        self._compute(m, flight, Mux(takes_fresh, self.src_data, held), pair)
         return m
 
-    def _front(self, m: Module, x: _Operation, src: Signal, x_leaves: Signal) -> Any:
-        """Walk the loops, fetch micro-ops, and fill X; return what it takes next."""
+    def _front(self, m: Module, x: _Operation, src: Signal, x_leaves: Signal) -> tuple[Any, Value | None]:
+        """Walk the loops, fetch micro-ops, and fill X.
+
+        Return what X takes next, and whether what is in X only reads a second operand, None if nothing ever does.
+        """
         config = self.config
         acc = config.log_acc_depth
-        meta_width = _meta_layout().size
+        meta_width = _meta_layout(config).size
         m.submodules.nest = nest = LoopNest(
             uop_width=config.log_uop_depth, operands={"dst": acc, "src": acc}, meta_width=meta_width
         )
         insn = data.View(instruction_struct(config, "ALU"), self.job.p.insn)
-        meta = Cat(self.job.p.tag, insn.alu_opcode, insn.use_imm, insn.imm)
+        fused = [insn.fused] if config.fused_alu else []
+        meta = Cat(self.job.p.tag, insn.alu_opcode, insn.use_imm, insn.imm, *fused)
         m.d.comb += [
             nest.job.valid.eq(self.job.valid),
             self.job.ready.eq(nest.job.ready),
@@ -208,7 +226,9 @@ class TensorAlu(wiring.Component):
         with m.If(nest.steps.ready):
             m.d.sync += [valid.eq(nest.steps.valid), fetched.eq(step)]
         uop = data.View(uop_struct(config), self.uop_data)
-        shape = data.StructLayout({"dst": acc, "src": acc, "meta": _meta_layout(), "last": 1})
+        shape = data.StructLayout({"dst": acc, "src": acc, "meta": _meta_layout(config), "last": 1})
+        if config.fused_alu:
+            shape = pair_step_layout(address_width=acc, meta=_meta_layout(config))
         # Keeps a step while X is taken, so that the loops do not wait for a grant of the same cycle.
         m.submodules.ahead = ahead = Skid(shape)
         m.d.comb += [
@@ -221,7 +241,16 @@ class TensorAlu(wiring.Component):
         ]
         # Its addresses, which come from a memory and an adder, are compared in a cycle of their own.
         m.submodules.following = register = StreamRegister(shape)
-        connect(m, ahead.sink, register.source)
+        second: Value | None = None
+        if config.fused_alu:
+            second = Signal(name="x_second", reset_less=True)
+            m.submodules.pairs = pairs = PairSteps(address_width=acc, meta=_meta_layout(config))
+            connect(m, ahead.sink, pairs.steps)
+            connect(m, pairs.sink, register.source)
+            with m.If(register.sink.ready):
+                m.d.sync += second.eq(register.sink.p.second)
+        else:
+            connect(m, ahead.sink, register.source)
         m.d.comb += register.sink.ready.eq(~x.valid | x_leaves)
         following = register.sink.p
         with m.If(register.sink.ready):
@@ -232,11 +261,11 @@ class TensorAlu(wiring.Component):
                 x.meta.eq(following.meta),
                 x.last.eq(following.last),
             ]
-        return following
+        return following, second
 
-    def _source_register(self, m: Module, fresh: Signal) -> Signal:
-        """Return the register that keeps the source that was read last."""
-        held = Signal(self.config.acc_elem_bits, reset_less=True)
+    def _source_register(self, m: Module, fresh: Signal, name: str) -> Signal:
+        """Return the register that keeps what was read in the cycle before the last one with ``fresh``."""
+        held = Signal(self.config.acc_elem_bits, name=name, reset_less=True)
         with m.If(fresh):
             m.d.sync += held.eq(self.src_data)
         return held
@@ -244,14 +273,16 @@ class TensorAlu(wiring.Component):
     def _patience(self, m: Module, *, waits: Value, moves: Value) -> None:
         """Ask GEMM for a step after a while without progress."""
         cycles = Signal(5)
-        m.d.comb += self.bubble.eq((cycles == _PATIENCE[0]) | (cycles == _PATIENCE[1]))
+        # One step for the read, one for the write.
+        second = _PATIENCE + alu_write_delay(self.config) - WRITE_DELAY
+        m.d.comb += self.bubble.eq((cycles == _PATIENCE) | (cycles == second))
         with m.If(moves | ~waits):
             m.d.sync += cycles.eq(0)
         with m.Else():
             m.d.sync += cycles.eq(cycles + 1)
 
-    def _compute(self, m: Module, flight: list[_Operation], source: Value) -> None:
-        """Register the operands, compute, and write."""
+    def _compute(self, m: Module, flight: list[_Operation], source: Value, pair: Value) -> None:
+        """Register the operands, compute, and write; ``pair`` is the second operand of fused steps."""
         config = self.config
         for before, after in pairwise(flight):
             m.d.sync += [
@@ -264,7 +295,7 @@ class TensorAlu(wiring.Component):
         results = []
         imm = flight[0].meta.imm
         for index, multipliers in enumerate(self.multipliers):
-            lane = AluLane(multipliers=multipliers, wide=self.wide_multipliers)
+            lane = self._lane(m, flight, pair, index, multipliers)
             m.submodules[f"lane_{index}"] = lane
             operand_x = Signal(width, name=f"x_{index}", reset_less=True)
             operand_y = Signal(signed(width), name=f"y_{index}", reset_less=True)
@@ -275,7 +306,25 @@ class TensorAlu(wiring.Component):
                 ]
             m.d.comb += [lane.x.eq(operand_x), lane.y.eq(operand_y), lane.opcode.eq(flight[1].meta.opcode)]
             results.append(lane.result)
-        end = flight[-1]
+        self._write(m, flight[-1], results)
+
+    def _lane(
+        self, m: Module, flight: list[_Operation], pair: Value, index: int, multipliers: int
+    ) -> AluLane | FusedLane:
+        """Return a lane; one that has fused steps gets what these need besides."""
+        if not self.config.fused_alu:
+            return AluLane(multipliers=multipliers, wide=self.wide_multipliers)
+        lane = FusedLane(multipliers=multipliers, wide=self.wide_multipliers)
+        width = self.config.acc_width
+        operand_z = Signal(width, name=f"z_{index}", reset_less=True)
+        with m.If(flight[0].valid & flight[0].meta.fused):
+            m.d.sync += operand_z.eq(pair.word_select(index, width))
+        now = flight[1].meta
+        m.d.comb += [lane.fused.eq(now.fused), lane.z.eq(operand_z), lane.count.eq(now.imm)]
+        return lane
+
+    def _write(self, m: Module, end: _Operation, results: list[Value]) -> None:
+        """Write what comes out of the lanes."""
         m.d.comb += [
             self.write.eq(end.valid),
             self.write_tile.address.eq(end.dst),

@@ -12,16 +12,17 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from hw.accumulator import bank_of
 
-__all__ = ["AluConflicts", "AluMoves"]
+__all__ = ["AluConflicts", "AluMoves", "unless"]
 
 
 @dataclass(frozen=True, slots=True)
 class AluMoves:
-    """What moves in this cycle: X takes a step, X's step leaves it, goes to the pipeline at once, Y's leaves."""
+    """What moves in this cycle: X takes a step, X's step leaves it, to the pipeline at once, or to Y, Y's leaves."""
 
     x_loads: Value
     x_leaves: Value
     at_once: Value
+    to_y: Value
     y_leaves: Value
 
 
@@ -44,9 +45,21 @@ class AluConflicts:
         self.apart = Signal(reset_less=True)
 
     def update(
-        self, m: Module, moves: AluMoves, *, following: Any, x: Any, src: Signal, y: Any, flight: Sequence[Any]
+        self,
+        m: Module,
+        moves: AluMoves,
+        *,
+        following: Any,
+        x: Any,
+        src: Signal,
+        second: Value | None,
+        y: Any,
+        flight: Sequence[Any],
     ) -> None:
-        """Keep the registers up to date; ``following`` is what X takes in cycles in which it does."""
+        """Keep the registers up to date; ``following`` is what X takes in cycles in which it does.
+
+        ``second`` says that what is in X reads a second operand alone, which is kept elsewhere; None: nothing does.
+        """
         begins = moves.at_once | moves.y_leaves
         in_y = _equal(m, y.dst, x.dst, "y_dst_is_x_dst")
         to_x = _equal(m, x.dst, following.src, "x_dst_is_new_src")
@@ -63,7 +76,7 @@ class AluConflicts:
             ]
             begun = begins & Mux(y.valid, y_is_new, x_is_new)
             m.d.sync += bits.eq(Mux(moves.x_loads, Cat(begun, *behind), Cat(moves.y_leaves & y_is_old, bits)))
-        to_y = moves.x_leaves & ~moves.at_once & to_x
+        to_y = moves.to_y & to_x
         y_begins = Cat(moves.y_leaves & in_y, self.x_dst)
         m.d.sync += self.y_dst.eq(Mux(~y.valid | moves.y_leaves, y_begins, Cat(0, self.y_dst)))
         with m.If(moves.x_loads):
@@ -73,21 +86,29 @@ class AluConflicts:
             ]
         with m.Elif(moves.y_leaves):
             m.d.sync += self.src_in_y.eq(0)
-        self._update_known(m, moves, following=following, x=x, src=src)
+        self._update_known(m, moves, following=following, x=x, src=src, second=second)
 
-    def _update_known(self, m: Module, moves: AluMoves, *, following: Any, x: Any, src: Signal) -> None:
+    def _update_known(
+        self, m: Module, moves: AluMoves, *, following: Any, x: Any, src: Signal, second: Value | None
+    ) -> None:
         """Say whether the step that X takes needs no read of its source."""
         valid = Signal(name="source_valid")
         address = Signal(len(src), name="source_address", reset_less=True)
         stays = Signal()
-        m.d.comb += stays.eq(~x.meta.use_imm & ~x.last & ~_equal(m, x.dst, src, "x_dst_is_x_src"))
+        m.d.comb += stays.eq(unless(second, ~x.meta.use_imm & ~x.last & ~_equal(m, x.dst, src, "x_dst_is_x_src")))
         with m.If(moves.x_leaves):
             m.d.sync += [valid.eq(stays), address.eq(src)]
         same = _equal(m, src, following.src, "x_src_is_new_src")
         kept = _equal(m, address, following.src, "kept_src_is_new_src")
         before = Mux(moves.x_leaves, stays & same, valid & kept)
         with m.If(moves.x_loads):
-            m.d.sync += self.known.eq(following.meta.use_imm | before)
+            follows = None if second is None else following.second
+            m.d.sync += self.known.eq(following.meta.use_imm | unless(follows, before))
+
+
+def unless(flag: Value | None, value: Value) -> Value:
+    """Return ``value`` where there is no ``flag``, or it is not set."""
+    return value if flag is None else value & ~flag
 
 
 def _equal(m: Module, one: Value, other: Value, name: str) -> Signal:

@@ -8,11 +8,12 @@ import operator
 from enum import Enum
 from typing import Any, assert_never
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.compute.logic_product import logic_terms
+from hw.compute.lane_parts import LANE_WIDTH as WIDTH
+from hw.compute.lane_parts import Funnel, product_terms, sum_or_limit
 from hw.errors import ComponentError
 from isa.instructions import AluOpcode
 from isa.layout import ALU_OPCODE
@@ -24,8 +25,6 @@ LANE_LATENCY = 4
 
 LANE_MULTIPLIERS = 3
 """Multipliers that a lane has use for."""
-
-WIDTH = 32
 
 
 class _Part(Enum):
@@ -100,83 +99,41 @@ class AluLane(wiring.Component):
         return m
 
     def _plain(self, m: Module) -> Signal:
-        """Return minimum, maximum or sum a cycle later: one adder, which subtracts in order to compare."""
+        """Return minimum, maximum or sum a cycle later."""
         adds = self.opcode == AluOpcode.ADD
-        total = Signal(WIDTH + 2)
-        result = Signal(WIDTH, name="plain", reset_less=True)
-        carry = ~adds
-        x = self.x.as_unsigned()
-        y = self.y.as_unsigned()
-        augend = Cat(carry, x, x[-1])
-        addend = Cat(carry, y ^ carry.replicate(WIDTH), y[-1] ^ carry)
-        m.d.comb += total.eq(augend + addend)
-        less = total[WIDTH + 1]
+        x, y = self.x.as_unsigned(), self.y.as_unsigned()
+        total, less = sum_or_limit(m, x, y, adds=adds, name="total")
         keeps_x = less ^ (self.opcode == AluOpcode.MAX)
-        m.d.sync += result.eq(Mux(adds, total[1 : WIDTH + 1], Mux(keeps_x, x, y)))
+        result = Signal(WIDTH, name="plain", reset_less=True)
+        m.d.sync += result.eq(Mux(adds, total, Mux(keeps_x, x, y)))
         return result
 
     def _product(self, m: Module) -> Signal:
-        """Return the low half of the product two cycles later, from three products of parts without signs."""
-        x_width, y_width = (24, 17) if self.wide and self.multipliers < LANE_MULTIPLIERS else (17, 17)
-        x_low, y_low = self.x[:x_width], self.y[:y_width]
-        parts = (
-            (x_low, y_low, 0),
-            (self.x[: WIDTH - y_width], self.y[y_width:], y_width),
-            (self.y[: WIDTH - x_width], self.x[x_width:], x_width),
-        )
-        terms: list[Value] = []
-        for index, (a, b, shift) in enumerate(parts):
-            if index < self.multipliers:
-                found: list[Value] = [a * b]
-            else:
-                found = logic_terms(m, a, b, width=WIDTH - shift, most=2, name=f"part_{index}")
-            for number, value in enumerate(found):
-                kept = Signal(WIDTH - shift, name=f"term_{index}_{number}", reset_less=True)
-                m.d.sync += kept.eq(value)
-                terms.append(Cat(Const(0, shift), kept))
+        """Return the low half of the product two cycles later."""
+        terms = product_terms(m, self.x, self.y, multipliers=self.multipliers, wide=self.wide, most=LANE_MULTIPLIERS)
         product = Signal(WIDTH, name="product", reset_less=True)
         m.d.sync += product.eq(sum(terms[1:], terms[0]))
         return product
 
     def _shifted(self, m: Module) -> Signal:
-        """Return the shifted x four cycles later: 32 of 64 bits, chosen by y modulo 32.
-
-        A left shift by n takes the bits from 32 - n on of x above zeros, and 32 - n is y modulo 32. No bit of a stage
-        depends on more than six: what a look-up table holds.
-        """
+        """Return the shifted x four cycles later."""
         left = self.y[-1]
         far = (self.y[5:].as_unsigned() ^ left.replicate(WIDTH - 5)).any()
         x = Signal(WIDTH, name="shift_x", reset_less=True)
-        counts = [Signal(width, name=f"count_{width}", reset_less=True) for width in (5, 4, 2)]
+        amount = Signal(5, name="count_5", reset_less=True)
         above = Signal(reset_less=True)
         below = Signal(reset_less=True)
         fill = Signal(reset_less=True)
-        coarse = Signal(WIDTH + 15, reset_less=True)
-        medium = Signal(WIDTH + 3, reset_less=True)
-        fine = Signal(WIDTH, reset_less=True)
-        fills = fill.replicate(WIDTH)
-        wide = Cat(Mux(below, x, fills), Mux(above, x, fills))
         m.d.sync += [
             x.eq(self.x),
-            counts[0].eq(self.y),
+            amount.eq(self.y),
             above.eq(left & ~far),
             below.eq(~left & ~far),
             fill.eq(self.x[-1] & ~left),
-            coarse.eq(Mux(counts[0][4], wide[16 : 16 + len(coarse)], wide[: len(coarse)])),
-            counts[1].eq(counts[0]),
-            medium.eq(_bits(coarse, counts[1][2:], 4, len(medium))),
-            counts[2].eq(counts[1]),
-            fine.eq(_bits(medium, counts[2], 1, len(fine))),
         ]
-        return fine
+        return Funnel(x, amount, above, below, fill).shifted(m)
 
 
 def _is_done_by(part: _Part, opcode: Value) -> Value:
     """Return whether ``part`` computes what ``opcode`` asks for."""
     return functools.reduce(operator.or_, (opcode == entry for entry in AluOpcode if _part_of(entry) is part))
-
-
-def _bits(value: Signal, count: Value, step: int, width: int) -> Value:
-    """Return ``width`` bits of ``value`` from ``count * step`` on; ``count`` has two bits."""
-    parts = [value[index * step : index * step + width] for index in range(4)]
-    return Mux(count[1], Mux(count[0], parts[3], parts[2]), Mux(count[0], parts[1], parts[0]))

@@ -258,9 +258,12 @@ class Binder(wiring.Component):
         gemm = data.View(instruction_struct(self.config, "GEMM"), self.insn)
         dst_high = Signal(acc)
         src_high = Signal(acc)
+        last_src = bounds.src_high + spans.src
+        if self.config.fused_alu:
+            last_src = last_src + alu.fused
         m.d.comb += [
             dst_high.eq(bounds.dst_high + spans.dst),
-            src_high.eq(bounds.src_high + spans.src),
+            src_high.eq(last_src),
             self.binding.unit.eq(self.unit),
             self.binding.low.eq(bounds.dst_low),
             self.binding.high.eq(dst_high),

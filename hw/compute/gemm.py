@@ -42,8 +42,8 @@ class GemmCore(wiring.Component):
 
     A job's first micro-op is read one cycle after the job was taken and every step follows the one before it by one
     cycle, across jobs, too; a depthwise step takes no longer than others. With D the latency of the dot product, the
-    accumulator is read D + 3 cycles after the micro-op and written ``WRITE_DELAY`` cycles later. The pipeline never
-    stalls; ``bubble`` leaves out one step.
+    accumulator is read D + 3 + ``lead`` cycles after the micro-op and written ``WRITE_DELAY`` cycles later. The
+    pipeline never stalls; ``bubble`` leaves out one step.
 
     Parameters
     ----------
@@ -55,6 +55,8 @@ class GemmCore(wiring.Component):
         Multipliers that there are, spread evenly over the rows; None: as many as there is use for.
     ahead : int
         How many cycles before its read an operation shows at ``ahead``.
+    lead : int
+        Cycles that addresses wait, so that a destination is known that much further ahead.
 
     Members
     -------
@@ -79,15 +81,23 @@ class GemmCore(wiring.Component):
     """
 
     def __init__(
-        self, config: VTAConfig, *, ahead: int, share_multipliers: bool = False, multipliers: int | None = None
+        self,
+        config: VTAConfig,
+        *,
+        ahead: int,
+        lead: int = 0,
+        share_multipliers: bool = False,
+        multipliers: int | None = None,
     ) -> None:
         self.config = config
         self.share_multipliers = share_multipliers
         self.multipliers = multipliers
         self.latency = dot_latency(config.block_in)
-        if not 0 <= ahead <= self.latency + 2:
-            raise ComponentError(f"GemmCore knows a destination up to {self.latency + 2} cycles ahead, not {ahead}")
+        most = self.latency + 2 + lead
+        if not 0 <= ahead <= most:
+            raise ComponentError(f"GemmCore knows a destination up to {most} cycles ahead, not {ahead}")
         self.ahead = ahead
+        self.lead = lead
         self.rows = 2 if share_multipliers and config.block_out > 1 else 1
         if config.depthwise_taps * self.rows > config.block_in:
             raise ComponentError(
@@ -124,9 +134,9 @@ class GemmCore(wiring.Component):
         m = Module()
         fetched, lane_by_lane = self._front(m)
         stages = [fetched]
-        for index in range(2, self.latency + 6):
+        for index in range(2, self.latency + 6 + self.lead):
             stages.append(self._next_stage(m, stages[-1], index))
-        read = self.latency + 2
+        read = self.latency + 2 + self.lead
         at_read, at_sum, at_write = stages[read:]
         early = stages[read - self.ahead]
         m.d.comb += [
@@ -176,13 +186,20 @@ class GemmCore(wiring.Component):
         uop = data.View(uop_struct(config), self.uop_data)
         dst = Signal(config.log_acc_depth, name="dst_1")
         m.d.comb += dst.eq(uop.dst + offsets.dst)
-        m.d.sync += [
-            self.operand_enable.eq(valid),
-            self.inp_address.eq(uop.src + offsets.src),
-            self.wgt_address.eq(uop.wgt + offsets.wgt),
-        ]
+        addresses = (uop.src + offsets.src)[: config.log_inp_depth], (uop.wgt + offsets.wgt)[: config.log_wgt_depth]
+        enable, inp, wgt, lane_by_lane = self._waiting(m, valid, *addresses, meta[TAG_WIDTH + 1 :])
+        m.d.sync += [self.operand_enable.eq(enable), self.inp_address.eq(inp), self.wgt_address.eq(wgt)]
         stage = _Stage(valid=valid, dst=dst, reset=meta[TAG_WIDTH], last=last, tag=meta[:TAG_WIDTH])
-        return stage, meta[TAG_WIDTH + 1 :]
+        return stage, lane_by_lane
+
+    def _waiting(self, m: Module, *values: Value) -> list[Value]:
+        """Return the values ``lead`` cycles later."""
+        found = list(values)
+        for cycle in range(self.lead):
+            for index, value in enumerate(found):
+                found[index] = Signal(len(value), name=f"waiting_{index}_{cycle}", reset_less=index > 0)
+                m.d.sync += found[index].eq(value)
+        return found
 
     def _next_stage(self, m: Module, before: _Stage, index: int) -> _Stage:
         """Return the stage after ``before``."""

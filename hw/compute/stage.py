@@ -12,11 +12,12 @@ from amaranth.utils import bits_for
 
 from hw.accumulator import Accumulator
 from hw.compute.acc_loader import AccLoader
-from hw.compute.alu import ALU_WRITE_DELAY, TensorAlu
+from hw.compute.alu import TensorAlu, alu_write_delay
 from hw.compute.binder import Binder
 from hw.compute.gemm import WRITE_DELAY, GemmCore
 from hw.compute.instruction_queue import InstructionQueue
 from hw.compute.jobs import WINDOW, Unit
+from hw.compute.mac_row import dot_latency
 from hw.compute.reset_walk import ResetWalk
 from hw.compute.uop_loader import UopLoader
 from hw.compute.uop_memory import UopMemory
@@ -114,9 +115,11 @@ class ComputeStage(wiring.Component):
         multipliers = share_out(
             self.hardware.most_multipliers, products=lanes * vta.block_in, lanes=lanes, shared=shared
         )
+        ahead = alu_write_delay(vta) - WRITE_DELAY
         m.submodules.gemm = gemm = GemmCore(
             vta,
-            ahead=ALU_WRITE_DELAY - WRITE_DELAY,
+            ahead=ahead,
+            lead=max(0, ahead - dot_latency(vta.block_in) - 1) if vta.fused_alu else 0,
             share_multipliers=shared,
             multipliers=multipliers.gemm,
         )

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from isa.alu_semantics import exact_operation
 from isa.config import VTAConfig
-from isa.instructions import Alu
+from isa.instructions import FUSED, Alu, AluOpcode
 from isa.reference import Reference
 
 __all__ = ["ValueWatch"]
@@ -34,6 +34,15 @@ class ValueWatch(Reference):
         exact = exact_operation(alu.alu_opcode, self.acc[dst], operand).reshape(-1, *self.acc.shape[1:])
         super()._operate(alu, dst, operand)
         self._compare("wraps", np.atleast_1d(dst), exact, exact.astype(np.int32))
+
+    def _operate_twice(self, alu: Alu, dst: Indices, src: Indices) -> None:
+        x, y, z = (self.acc[index] for index in (dst, src, src + 1))
+        super()._operate_twice(alu, dst, src)
+        then, elements = FUSED[alu.alu_opcode], np.atleast_1d(dst)
+        for opcode, operand in ((alu.alu_opcode, y), (then, z), (AluOpcode.SHR, np.int32(alu.imm))):
+            exact = exact_operation(opcode, x, operand).reshape(-1, *self.acc.shape[1:])
+            x = exact.astype(np.int32).reshape(x.shape)
+            self._compare("wraps", elements, exact, x.reshape(exact.shape))
 
     def _stored(self, sram: slice) -> npt.NDArray[np.uint8]:
         limit = 1 << (self.config.out_width - 1)

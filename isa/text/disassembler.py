@@ -105,16 +105,14 @@ class _Formatter:
             numbers = [values[name] for name in operand.fields]
             if operand.name in _OPTIONAL and not any(numbers):
                 continue
-            if operand.name in ("imm", "unused_imm") and (operand.name == "imm") is not bool(values["use_imm"]):
+            if operand.fields == ("imm",) and operand.name != _immediate(instruction):
                 continue
             if operand.name == "dram":
                 assert mnemonic.memory is not None
                 words.append(f"dram={self._dram(numbers[0], mnemonic.memory)}")
                 continue
             words.append(f"{operand.name}={operand.separator.join([str(int(number)) for number in numbers])}")
-        words += [
-            flag for flag in mnemonic.flags if values.get(flag, flag == "depthwise" and _is_lane_by_lane(instruction))
-        ]
+        words += [flag for flag in mnemonic.flags if values.get(flag, flag in _own_flags(instruction))]
         return " ".join(words)
 
     def _dram(self, element: int, memory: MemoryId) -> str:
@@ -128,9 +126,26 @@ class _Formatter:
         return f"{element:#x}"
 
 
-def _is_lane_by_lane(instruction: Instruction) -> bool:
-    """Return whether it has the flag ``depthwise``, which words of some configurations have no bit for."""
-    return isinstance(instruction, Gemm) and instruction.depthwise
+def _own_flags(instruction: Instruction) -> tuple[str, ...]:
+    """Return those of its flags for which words of some configurations have no bit."""
+    match instruction:
+        case Gemm(depthwise=True):
+            return ("depthwise",)
+        case Alu(fused=True):
+            return ("fused",)
+        case _:
+            return ()
+
+
+def _immediate(instruction: Instruction) -> str:
+    """Return how the field ``imm`` is written."""
+    match instruction:
+        case Alu(use_imm=True):
+            return "imm"
+        case Alu(fused=True):
+            return "shift"
+        case _:
+            return "unused_imm"
 
 
 def _mnemonic(instruction: Instruction, values: Mapping[str, int]) -> Mnemonic:

@@ -70,6 +70,7 @@ _GEMM = (
 _ALU = (
     *_LOOPS,
     TextOperand("imm", ("imm",), "operand 1 is this number, not acc[src]", implies=(("use_imm", 1),)),
+    TextOperand("shift", ("imm",), "a fused step shifts right by this number, or left by its opposite (0)"),
     TextOperand("unused_imm", ("imm",), "contents of the imm field of a word that does not use it (0)"),
 )
 
@@ -128,8 +129,8 @@ def _nop(module: Module, layout: str, memory: MemoryId) -> Mnemonic:
 def _alu(operation: AluOpcode) -> Mnemonic:
     fixed = {"alu_opcode": operation}
     doc = alu_semantics(operation).formula
-    defaults = {**_NO_FLAGS, **_LOOP_DEFAULTS, "use_imm": 0, "imm": 0}
-    return Mnemonic(f"alu.{operation.name.lower()}", "ALU", fixed, _ALU, FLAGS, defaults, doc)
+    defaults = {**_NO_FLAGS, **_LOOP_DEFAULTS, "fused": 0, "use_imm": 0, "imm": 0}
+    return Mnemonic(f"alu.{operation.name.lower()}", "ALU", fixed, _ALU, ("fused", *FLAGS), defaults, doc)
 
 
 _GEMM_DEFAULTS = {**_NO_FLAGS, **_LOOP_DEFAULTS, "wgt_factor_out": 0, "wgt_factor_in": 0, "reset": 0, "depthwise": 0}

@@ -8,7 +8,7 @@ Tests: ``tests/runtime/observe/test_dump.py``.
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from isa.instructions import Alu, AluOpcode, Finish, Gemm, Instruction, Load, Module, Store
+from isa.instructions import FUSED, Alu, AluOpcode, Finish, Gemm, Instruction, Load, Module, Store
 from isa.tokens import TokenQueue, pops, pushes
 from runtime.queue.launch import Launch
 
@@ -106,5 +106,7 @@ def _alu_loops(i: Alu) -> Iterator[str]:
 
 def _alu_name(alu: Alu) -> str:
     name = alu.alu_opcode.name.lower()
+    if alu.fused:
+        return f"{name} {FUSED[alu.alu_opcode].name.lower()} shr {alu.imm}"
     with_imm = alu.use_imm and alu.alu_opcode not in (AluOpcode.SHR, AluOpcode.MUL)  # upstream leaves it out there
     return f"{name} imm" if with_imm else name

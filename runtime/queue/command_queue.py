@@ -15,7 +15,7 @@ from dataclasses import replace
 from isa.config import VTAConfig
 from isa.encoding import INSTRUCTION_BYTES
 from isa.errors import VTAError
-from isa.instructions import AluOpcode, Finish, Load, MemoryId, MicroOp, Module, Store, numbered
+from isa.instructions import FUSED, AluOpcode, Finish, Load, MemoryId, MicroOp, Module, Store, numbered
 from isa.origin import Origin
 from runtime.devices.device import Device
 from runtime.memory.device_memory import PAGE_BYTES, Allocation, DeviceMemory
@@ -206,7 +206,11 @@ class CommandQueue:
             raise KernelError(
                 f"micro-op kernel: mode {mode} is depthwise, which this configuration does not have; set DEPTHWISE_TAPS"
             )
-        if mode != KernelMode.ALU:
+        if mode == KernelMode.FUSED and not self.config.fused_alu:
+            raise KernelError(
+                f"micro-op kernel: mode {mode} is fused, which this configuration does not have; set FUSED_ALU"
+            )
+        if mode in (KernelMode.GEMM, KernelMode.DEPTHWISE):
             # A reset is the same in both modes.
             lane_by_lane = mode == KernelMode.DEPTHWISE and not reset_out
             operation = KernelOperation(mode=KernelMode.GEMM, reset=bool(reset_out), depthwise=lane_by_lane)
@@ -215,11 +219,18 @@ class CommandQueue:
                 raise KernelError(
                     f"micro-op kernel: ALU operation {opcode} is unknown; the operations are {numbered(AluOpcode)}"
                 )
+            fused = mode == KernelMode.FUSED
+            if fused and (opcode not in FUSED or use_imm):
+                raise KernelError(
+                    f"micro-op kernel: fused operations begin with {numbered(FUSED)} and two accumulators, not with "
+                    f"{AluOpcode(opcode).name} {opcode}{' and an immediate' if use_imm else ''}"
+                )
             operation = KernelOperation(
                 mode=KernelMode.ALU,
                 alu_opcode=AluOpcode(opcode),
+                fused=fused,
                 use_imm=bool(use_imm),
-                imm=imm if use_imm else 0,
+                imm=imm if use_imm or fused else 0,
             )
         recorder.push(MicroOp(dst=dst, src=src, wgt=wgt), operation)
 

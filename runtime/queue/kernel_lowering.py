@@ -29,7 +29,7 @@ from runtime.queue.loop_fitting import (
 )
 from runtime.queue.uop_kernel import KernelError, KernelMode, KernelOperation, UopKernel, UopLoop
 
-__all__ = ["KernelStep", "UopBlock", "lower_kernel"]
+__all__ = ["KernelStep", "UopBlock", "indices_that_matter", "lower_kernel"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ def lower_kernel(kernel: UopKernel, config: VTAConfig) -> tuple[KernelStep, ...]
             f"micro-op kernel: it has {len(kernel.uops)} micro-ops, and the on-chip buffer holds {config.uop_depth} "
             f"(LOG_UOP_BUFF_SIZE {config.log_uop_buff_size}); leave a loop around them, or split it into two kernels"
         )
-    indices = _indices_that_matter(kernel)
+    indices = indices_that_matter(kernel.operation)
     _check_reach(kernel, indices, config)
     nest = Nest(kernel.loops, kernel.uops)
     steps = _immediate_steps(kernel, nest)
@@ -73,12 +73,11 @@ def lower_kernel(kernel: UopKernel, config: VTAConfig) -> tuple[KernelStep, ...]
     return tuple(_step(kernel, part, steps, limits, config) for part in nests)
 
 
-def _indices_that_matter(kernel: UopKernel) -> Indices:
-    operation = kernel.operation
-    assert operation is not None
+def indices_that_matter(operation: KernelOperation) -> Indices:
+    """Return which indices of its micro-ops ``operation`` looks at."""
     if operation.mode is KernelMode.GEMM:
         return Indices(dst=True, src=not operation.reset, wgt=not operation.reset)
-    return Indices(dst=True, src=not operation.use_imm, wgt=False)
+    return Indices(dst=True, src=not operation.use_imm, wgt=False, neighbour=operation.fused)
 
 
 def _check_reach(kernel: UopKernel, indices: Indices, config: VTAConfig) -> None:
@@ -97,6 +96,8 @@ def _check_reach(kernel: UopKernel, indices: Indices, config: VTAConfig) -> None
             low, high = low + min(step, 0), high + max(step, 0)
         if name == "src" and kernel.operation is not None and kernel.operation.depthwise:
             high += config.depthwise_taps - 1
+        if name == "src" and indices.neighbour:
+            high += 1
         depth = config.depth(memory)
         if low < 0 or high >= depth:
             raise KernelError(
@@ -127,7 +128,7 @@ def _step(
     block = UopBlock(_encode_uops(nest, limits, config))
     if operation.alu_opcode is None:
         return KernelStep(block, (_gemm(nest, operation),))
-    alu = _alu(nest, operation.alu_opcode)
+    alu = _alu(nest, operation, operation.alu_opcode)
     instructions = (
         alu if step is None else dataclasses.replace(alu, alu_opcode=step[0], use_imm=True, imm=step[1])
         for step in steps
@@ -166,10 +167,12 @@ def _gemm(nest: Nest, operation: KernelOperation) -> Gemm:
     )
 
 
-def _alu(nest: Nest, opcode: AluOpcode) -> Alu:
+def _alu(nest: Nest, operation: KernelOperation, opcode: AluOpcode) -> Alu:
     outer, inner = (_ONE_TRIP, _ONE_TRIP, *nest.loops)[-2:]
     return Alu(
         alu_opcode=opcode,
+        fused=operation.fused,
+        imm=operation.imm if operation.fused else 0,
         uop_end=len(nest.uops),
         iter_out=outer.extent,
         iter_in=inner.extent,

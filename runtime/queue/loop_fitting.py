@@ -42,11 +42,12 @@ _MAX_UOPS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Indices:
-    """Which of a micro-op's three indices have a meaning."""
+    """Which of a micro-op's three indices have a meaning; with ``neighbour``, what follows ``src`` is read as well."""
 
     dst: bool
     src: bool
     wgt: bool
+    neighbour: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,8 @@ def order_cannot_matter(nest: Nest, indices: Indices) -> bool:
     if not indices.src:
         return True
     dst, src = _all_indices(nest, "dst"), _all_indices(nest, "src")
+    if indices.neighbour and np.any(np.isin(src + 1, dst) & (src + 1 != dst)):
+        return False
     return not np.any(np.isin(src, dst) & (src != dst))
 
 

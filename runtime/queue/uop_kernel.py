@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from isa.errors import VTAError
-from isa.instructions import AluOpcode, MicroOp
+from isa.instructions import FUSED, AluOpcode, MicroOp
 
 __all__ = ["KernelError", "KernelMode", "KernelOperation", "KernelRecorder", "UopKernel", "UopLoop"]
 
@@ -28,6 +28,8 @@ class KernelMode(IntEnum):
     ALU = 1
     DEPTHWISE = 2
     """A GEMM of lanes by themselves: its kernels are pushed as GEMM."""
+    FUSED = 3
+    """Steps of the ALU that do two operations and a shift by ``imm``: their kernels are pushed as ALU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +46,24 @@ class UopLoop:
 class KernelOperation:
     """What every micro-op of one kernel does.
 
-    ``mode`` is GEMM or ALU. ``reset`` and ``depthwise`` are a GEMM's alone; ``alu_opcode``, ``use_imm`` and ``imm`` are
-    the ALU's alone. Fields without meaning have their default, so operations that mean the same compare equal.
+    ``mode`` is GEMM or ALU. ``reset`` and ``depthwise`` are a GEMM's alone; ``alu_opcode``, ``fused``, ``use_imm`` and
+    ``imm`` are the ALU's alone. Fields without meaning have their default, so operations that mean the same compare
+    equal.
     """
 
     mode: KernelMode
     reset: bool = False
     depthwise: bool = False
     alu_opcode: AluOpcode | None = None
+    fused: bool = False
     use_imm: bool = False
     imm: int = 0
 
     def __str__(self) -> str:
         if self.alu_opcode is None:
             return "GEMM reset" if self.reset else "GEMM depthwise" if self.depthwise else "GEMM"
+        if self.fused:
+            return f"ALU {self.alu_opcode.name} {FUSED[self.alu_opcode].name} shift {self.imm}"
         return f"ALU {self.alu_opcode.name}" + (f" imm {self.imm}" if self.use_imm else "")
 
 

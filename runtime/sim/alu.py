@@ -2,7 +2,8 @@
 
 Operand 0 is ``acc[dst]``, operand 1 the sign-extended immediate or ``acc[src]``. Operations with an immediate touch one
 element each, so they may run in any order; others may read what an earlier step wrote, so they keep the order of the
-program. A shift by 32 or more gives what the mathematical shift gives. Tests: ``tests/runtime/sim/test_alu.py``.
+program. A shift by 32 or more gives what the mathematical shift gives. A fused step reads ``acc[src + 1]`` too, and
+its immediate is what the result of both operations is shifted by. Tests: ``tests/runtime/sim/test_alu.py``.
 """
 
 import itertools
@@ -12,7 +13,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from isa.instructions import AluOpcode
+from isa.instructions import FUSED, AluOpcode
 from isa.layout import instruction_layouts
 from runtime.sim.decode import Fields
 from runtime.sim.emit import I32, Emitter, Num, vector
@@ -24,7 +25,7 @@ from runtime.sim.slices import Slices, emit_in_slices
 
 __all__ = ["emit_alu"]
 
-_SWEEP = ("arena", "opcode", "use_imm", "imm", "dst", "src", "dst_step", "src_step", "count")
+_SWEEP = ("arena", "opcode", "use_imm", "imm", "fused", "dst", "src", "dst_step", "src_step", "count")
 _LANES = 16
 _UNROLLED = 4
 
@@ -48,7 +49,8 @@ def emit_alu(module: Any, geometry: Geometry) -> Any:
             with immediate:
                 loops.check(failing, {UopField.DST: config.acc_depth})
             with tensor:
-                loops.check(failing, {UopField.DST: config.acc_depth, UopField.SRC: config.acc_depth})
+                depths = {UopField.DST: config.acc_depth, UopField.SRC: config.acc_depth}
+                loops.check(failing, depths, more_sources=loops.fields["fused"] if config.fused_alu else 0)
     emit_in_slices(failing, trips, lambda slices: _emit_nest(loops, slices, sweep))
     return emit.finish(Status.DONE)
 
@@ -60,7 +62,8 @@ def _emit_nest(loops: Loops, slices: Slices, sweep: Any) -> None:
     in_order = (fields["use_imm"].equals(0)) & (fields["uop_end"] - fields["uop_bgn"] > 1)
     turns = in_order.select(fields["iter_in"], 1)
     length = in_order.select(1, fields["iter_in"])
-    operation = (fields["alu_opcode"], fields["use_imm"], fields.signed("imm"))
+    fused = fields["fused"] if loops.geometry.config.fused_alu else 0
+    operation = (fields["alu_opcode"], fields["use_imm"], fields.signed("imm"), fused)
     with slices.loops(fields["iter_out"], turns, fields["uop_end"] - fields["uop_bgn"]) as place:
         slices.spend(length, place)
         i, j, number = place
@@ -82,16 +85,38 @@ def _emit_sweep(module: Any, geometry: Geometry) -> Any:
     start = arguments["arena"] + geometry.acc_at
     operation = _Operation(emit, kind)
     immediate = emit.splat(arguments["imm"].truncated(I32), kind)
-    for opcode, use_imm in itertools.product(AluOpcode, (False, True)):
-        wanted = arguments["opcode"].equals(opcode) & arguments["use_imm"].equals(int(use_imm))
+    for form in _forms(fused=bool(geometry.config.fused_alu)):
+        wanted = arguments["opcode"].equals(form.opcode) & arguments["use_imm"].equals(int(form.use_imm))
+        wanted = wanted & arguments["fused"].equals(int(form.fused))
         with emit.when(wanted), emit.loop(arguments["count"]) as step:
             dst = start + (arguments["dst"] + step * arguments["dst_step"]) * geometry.acc_elem
             src = start + (arguments["src"] + step * arguments["src_step"]) * geometry.acc_elem
             for offset in _chunks(emit, geometry.acc_elem, kind.count * 4):
                 left = emit.load(dst + offset, kind, 4)
-                right = immediate if use_imm else emit.load(src + offset, kind, 4)
-                emit.store(dst + offset, operation.apply(opcode, left, right), 4)
+                right = immediate if form.use_imm else emit.load(src + offset, kind, 4)
+                result = operation.apply(form.opcode, left, right)
+                if form.fused:
+                    second = emit.load(src + geometry.acc_elem + offset, kind, 4)
+                    both = operation.apply(FUSED[form.opcode], result, second)
+                    result = operation.apply(AluOpcode.SHR, both, immediate)
+                emit.store(dst + offset, result, 4)
     return emit.finish()
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What decides how the steps of a sweep are done."""
+
+    opcode: AluOpcode
+    use_imm: bool
+    fused: bool = False
+
+
+def _forms(*, fused: bool) -> Iterator[_Form]:
+    """Yield the forms that words of a configuration have."""
+    yield from itertools.starmap(_Form, itertools.product(AluOpcode, (False, True)))
+    if fused:
+        yield from (_Form(opcode, use_imm=False, fused=True) for opcode in FUSED)
 
 
 def _chunks(emit: Emitter, nbytes: int, chunk: int) -> Iterator[Num]:

@@ -63,7 +63,7 @@ def emit_gemm(module: Any, geometry: Geometry) -> Any:
             _SRC: config.depth(MemoryId.INP),
             _WGT: config.depth(MemoryId.WGT),
         }
-        loops.check(failing, depths, more_inputs=_more_inputs(loops))
+        loops.check(failing, depths, more_sources=_more_inputs(loops))
     _emit_boxes(loops, failing, products)
     return emit.finish(Status.DONE)
 

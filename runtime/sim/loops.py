@@ -41,17 +41,17 @@ class Loops:
         at = self.emit.arguments["arena"] + self.geometry.uop_at + index * 4
         return Fields(uop_layout(self.geometry.config), (self.emit.read(at, I32),))
 
-    def check(self, failing: Failing, depths: Mapping[UopField, int], *, more_inputs: Num | int = 0) -> None:
+    def check(self, failing: Failing, depths: Mapping[UopField, int], *, more_sources: Num | int = 0) -> None:
         """Fail if the micro-op range or any operand in ``depths`` is out of bounds; there is at least one trip.
 
-        A step reads ``more_inputs`` inputs after the one that its index says.
+        A step reads ``more_sources`` elements after the source that its index says.
         """
         depth = self.geometry.config.uop_depth
         with self.emit.when(self.fields["uop_end"] > depth):
             failing.fail(Failure.UOP_RANGE, value=self.fields["uop_end"], limit=depth)
         largest = self._largest_indices(failing, tuple(depths))
         for operand, depth in depths.items():
-            reach = largest[operand] + (more_inputs if operand is UopField.SRC else 0)
+            reach = largest[operand] + (more_sources if operand is UopField.SRC else 0)
             for loop in ("out", "in"):
                 reach = reach + (self.fields[f"iter_{loop}"] - 1) * self.factor(operand, loop)
             with self.emit.when(reach >= depth):

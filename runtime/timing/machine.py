@@ -42,6 +42,12 @@ _STORED = 5
 _RESET_LANES = 4
 _ALU_LATENCY = 10
 _ALU_CLASH = 8
+_FUSED_LANE = 2
+"""Cycles that an ALU with fused steps takes more from the read of a number to its write."""
+
+_FUSED_GEMM_LATENCY = 13
+"""Least latency of GEMM beside such an ALU: its destinations are known that much ahead of their writes."""
+
 _WAITS_OF_RUN = 1.8
 """Cycles that the ALU loses, on the average, where GEMM goes from the end of a run of accumulators to another one."""
 
@@ -71,9 +77,11 @@ class Times:
     cycles: int
 
 
-def time_tasks(tasks: Sequence[Task], hardware: HardwareConfig, *, latency: int, block_in: int) -> Times:
+def time_tasks(
+    tasks: Sequence[Task], hardware: HardwareConfig, *, latency: int, block_in: int, fused_alu: bool = False
+) -> Times:
     """Return when the tasks of one launch begin and end; the last one is FINISH, or nobody cares when it is done."""
-    return _Machine(tasks, hardware, latency, block_in).run()
+    return _Machine(tasks, hardware, latency, block_in, fused_alu=fused_alu).run()
 
 
 def alu_loss(run: int) -> float:
@@ -242,10 +250,15 @@ class _StoreModule:
 class _ComputeModule:
     """The compute module: a window of instructions, and units that work on them out of order."""
 
-    def __init__(self, bus: _Bus, block_in: int) -> None:
+    def __init__(self, bus: _Bus, block_in: int, *, fused_alu: bool) -> None:
         self._bus = bus
         levels = block_in.bit_length() - 1
         self._latency = {Unit.GEMM: 10 + max(0, levels) // 2, Unit.ALU: _ALU_LATENCY, Unit.RESET: 1}
+        self._clash = _ALU_CLASH
+        if fused_alu:
+            self._latency[Unit.GEMM] = max(self._latency[Unit.GEMM], _FUSED_GEMM_LATENCY)
+            self._latency[Unit.ALU] += _FUSED_LANE
+            self._clash += _FUSED_LANE
         self._issued = self._bound = self._loaded = 0
         self._before: list[tuple[int, Task]] = []
         self._retired: list[int] = []
@@ -360,7 +373,7 @@ class _ComputeModule:
         if self._last_alu is not None:
             before, other = self._last_alu
             if other.low <= task.high and task.low <= other.high:
-                begin = max(begin, before + _ALU_CLASH)
+                begin = max(begin, before + self._clash)
         self._last_alu = (begin, task)
         return begin
 
@@ -372,11 +385,13 @@ def _share_uops(load: Task, user: Task) -> bool:
 class _Machine:
     """One launch, worked out instruction by instruction."""
 
-    def __init__(self, tasks: Sequence[Task], hardware: HardwareConfig, latency: int, block_in: int) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], hardware: HardwareConfig, latency: int, block_in: int, *, fused_alu: bool
+    ) -> None:
         self._tasks, self._depth = tasks, hardware.inst_queue_depth
         bus = _Bus(latency, hardware)
         self._fetch = _Fetch(bus, hardware, len(tasks))
-        self._load, self._compute = _LoadModule(bus, hardware), _ComputeModule(bus, block_in)
+        self._load, self._compute = _LoadModule(bus, hardware), _ComputeModule(bus, block_in, fused_alu=fused_alu)
         self._store = _StoreModule(latency, hardware)
         count = len(tasks)
         self._begun, self._ended = [NOTHING] * count, [NOTHING] * count

@@ -5,6 +5,7 @@ Tests: tests/runtime/timing/test_program.py.
 
 from collections import deque
 from collections.abc import Sequence
+from itertools import pairwise
 from math import ceil
 from typing import assert_never
 
@@ -145,6 +146,8 @@ class _Maker:
     def _loops(self, loops: Gemm | Alu, prev: int, following: int) -> Task:
         steps = loop_steps(loops)
         low, high, run = self._span(loops) if steps else (0, NOTHING, 0)
+        if steps and isinstance(loops, Alu) and loops.fused:
+            steps += _pairs(loops, self._uops.read(loops.uop_bgn, loops.uop_end).src)
         unit = Unit.ALU if isinstance(loops, Alu) else Unit.RESET if loops.reset else Unit.GEMM
         return Task(
             unit, steps, 0, 0, prev, following, low, high, loops.uop_bgn, loops.uop_end,
@@ -158,6 +161,8 @@ class _Maker:
         factors = [(uops.dst, loops.dst_factor_out, loops.dst_factor_in)]
         if isinstance(loops, Alu) and not loops.use_imm:
             factors.append((uops.src, loops.src_factor_out, loops.src_factor_in))
+            if loops.fused:
+                factors.append((tuple(src + 1 for src in uops.src), loops.src_factor_out, loops.src_factor_in))
         key = (uops.key, counts, *(each[1:] for each in factors))
         known = self._spans.get(key)
         if known is None:
@@ -168,6 +173,16 @@ class _Maker:
             run = _run(uops.dst, (counts[1], loops.dst_factor_in), (counts[0], loops.dst_factor_out))
             known = self._spans[key] = (min(low for low, _ in ends), max(high for _, high in ends), run)
         return known
+
+
+def _pairs(loops: Alu, src: Sequence[int]) -> int:
+    """Return how often a fused step has other operands than the one before it; micro-ops have ``src``."""
+    inside = sum(one != other for one, other in pairwise(src))
+    back = src[0] - src[-1]
+    again = back + loops.src_factor_in != 0
+    outside = back + loops.src_factor_out - (loops.iter_in - 1) * loops.src_factor_in != 0
+    passes = loops.iter_out * loops.iter_in
+    return 1 + passes * inside + (passes - loops.iter_out) * again + (loops.iter_out - 1) * outside
 
 
 def _run(dst: Sequence[int], *outer: tuple[int, int]) -> int:

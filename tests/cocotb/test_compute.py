@@ -46,6 +46,10 @@ def test_br_030_an_accumulator_load_over_page_lines_is_split_there(compute: Buil
     run(compute, BENCH, tests="br_030_an_accumulator_load_over_page_lines_is_split_there")
 
 
+def test_fused_steps(tmp_path: Path) -> None:
+    run(*build_for("compute_fused", tmp_path))
+
+
 def test_load_with_pads_and_strides(tmp_path: Path) -> None:
     built, bench = build_for("load", tmp_path)
     run(built, bench)

@@ -9,12 +9,14 @@ from amaranth.hdl import Const, Module
 from amaranth.lib.wiring import In, Out
 
 from hw.accumulator import Accumulator, bank_bits, bank_of, tile_write_layout
-from hw.compute.alu import ALU_WRITE_DELAY
+from hw.compute.alu import alu_write_delay
 from hw.compute.gemm import WRITE_DELAY
 from hw.sim import compile_design
+from isa.config import VTAConfig
 from tests.support.hw.inline_design import Small
 
 WIDTH = 64
+ALU_WRITE_DELAY = alu_write_delay(VTAConfig())
 
 
 def _bank(address: int, width: int) -> Any:

@@ -280,7 +280,7 @@ BAD_FILES = [
         DEFAULT_KEYS.replace("LOG_BATCH", "xyz"),
         ": unknown key 'xyz'; the keys are TARGET, HW_VER, LOG_INP_WIDTH, LOG_WGT_WIDTH, LOG_ACC_WIDTH, LOG_BATCH, "
         "LOG_BLOCK, LOG_BLOCK_IN, LOG_BLOCK_OUT, LOG_UOP_BUFF_SIZE, LOG_INP_BUFF_SIZE, LOG_WGT_BUFF_SIZE, "
-        "LOG_ACC_BUFF_SIZE, DEPTHWISE_TAPS",
+        "LOG_ACC_BUFF_SIZE, DEPTHWISE_TAPS, FUSED_ALU",
     ),
     (
         DEFAULT_KEYS[:-1] + ', "LOG_OUT_WIDTH": 3}',
@@ -426,6 +426,40 @@ def test_no_taps_are_no_key_and_no_part_of_the_digest() -> None:
     ],
 )
 def test_taps_that_no_step_can_take_are_refused(arguments: dict[str, object], text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        VTAConfig(**arguments)  # type: ignore[arg-type]
+    assert str(caught.value) == text
+
+
+# --- fused steps of the ALU ------------------------------------------------------------------------------------------
+
+
+def test_no_fused_steps_are_no_key_and_no_part_of_the_digest() -> None:
+    none, fused = VTAConfig(), VTAConfig(fused_alu=1)
+    assert VTAConfig.from_dict({**none.to_dict(), "FUSED_ALU": 0}) == none
+    assert fused.to_dict() == {**none.to_dict(), "FUSED_ALU": 1}
+    assert VTAConfig.from_dict(fused.to_dict()) == fused
+    assert len({config.digest for config in (none, fused, VTAConfig(depthwise_taps=1))}) == 3
+    assert fused.bitstream == "1x16_i8w8a32_15_15_18_17_f"
+    assert VTAConfig(fused_alu=1, depthwise_taps=3).bitstream == "1x16_i8w8a32_15_15_18_17_d3_f"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            {"fused_alu": 2},
+            "FUSED_ALU is 2, but an ALU has fused steps, 1, or none, 0; the nearest value that fits is 1",
+        ),
+        (
+            {"fused_alu": 1, "log_acc_buff_size": 6},
+            "FUSED_ALU is 1, but a fused step reads two neighbours, and the accumulator buffer has 1; the nearest "
+            "value that fits is 0",
+        ),
+        ({"fused_alu": True}, "FUSED_ALU is True, but it must be a whole number"),
+    ],
+)
+def test_fused_steps_that_no_alu_has_are_refused(arguments: dict[str, object], text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         VTAConfig(**arguments)  # type: ignore[arg-type]
     assert str(caught.value) == text

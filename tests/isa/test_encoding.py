@@ -391,3 +391,20 @@ def test_a_depthwise_gemm_needs_a_configuration_with_taps() -> None:
     with pytest.raises(EncodingError) as caught:
         encode_all([Finish(), gemm], VTAConfig())
     assert str(caught.value) == f"instruction 1: {text}"
+
+
+def test_a_fused_alu_needs_a_configuration_with_such_steps() -> None:
+    alu = Alu(alu_opcode=AluOpcode.MUL, fused=True, imm=-7, uop_end=1)
+    config = VTAConfig(fused_alu=1)
+    word = encode(alu, config)
+    assert word == encode(replace(alu, fused=False), VTAConfig()) | 1 << 63
+    assert decode(word, config) == alu
+    with pytest.raises(DecodingError, match=r"^ALU: unused bits from bit 63 on must be zero, not 0x1$"):
+        decode(word, VTAConfig())
+    text = "ALU: fused is set, but words of this configuration have no such flag; set FUSED_ALU"
+    with pytest.raises(EncodingError) as caught:
+        encode(alu, VTAConfig())
+    assert str(caught.value) == text
+    with pytest.raises(EncodingError) as caught:
+        encode_all([Finish(), alu], VTAConfig())
+    assert str(caught.value) == f"instruction 1: {text}"

@@ -91,3 +91,10 @@ def test_a_depthwise_step_takes_an_input_for_each_tap() -> None:
     config = VTAConfig(depthwise_taps=3)
     for gemm, inputs in ((Gemm(), 1), (Gemm(depthwise=True), 3)):
         assert [taps_of(gemm, operand, config) for operand in GEMM_OPERANDS] == [1, inputs, 1]
+
+
+def test_a_fused_step_takes_two_operands() -> None:
+    config = VTAConfig(fused_alu=1)
+    for fused, sources in ((False, 1), (True, 2)):
+        alu = Alu(alu_opcode=AluOpcode.MAX, fused=fused)
+        assert [taps_of(alu, operand, config) for operand in ALU_OPERANDS] == [1, sources]

@@ -21,7 +21,7 @@ def _places(touched: tuple[tuple[MemoryId, Elements], ...]) -> set[tuple[str, in
     }
 
 
-@pytest.mark.parametrize("name", [*CONFIGS, "depthwise", "depthwise_int4"])
+@pytest.mark.parametrize("name", [*CONFIGS, "depthwise", "depthwise_int4", "fused", "fused_all"])
 def test_a_footprint_has_what_the_loops_step_through(name: str) -> None:
     for seed in range(12):
         program = random_program(np.random.default_rng([seed, 5]), (CONFIGS | ODD_CONFIGS)[name])

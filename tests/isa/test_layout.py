@@ -176,3 +176,14 @@ def test_the_depthwise_flag_is_the_free_bit_of_gemm() -> None:
     assert {name: layout for name, layout in with_flag.items() if name != "GEMM"} == {
         name: layout for name, layout in without.items() if name != "GEMM"
     }
+
+
+def test_the_fused_flag_is_the_free_bit_of_alu() -> None:
+    with_flag = instruction_layouts(VTAConfig(fused_alu=1))
+    without = instruction_layouts(VTAConfig())
+    alu = with_flag["ALU"]
+    assert alu.offsets[alu.fields.index(alu.field("fused"))] == 63
+    assert without["ALU"].unused_mask == 1 << 63 | 1 << 7
+    assert {name: layout for name, layout in with_flag.items() if name != "ALU"} == {
+        name: layout for name, layout in without.items() if name != "ALU"
+    }

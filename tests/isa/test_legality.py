@@ -124,3 +124,25 @@ def test_the_rules_are_sorted_by_layout() -> None:
         names = {field.name for field in instruction_layouts(VTAConfig())[name].used}
         assert all(condition.field in names for rule in rules for condition in rule.conditions)
     assert broken_rule("GEMM", {}, VTAConfig()) is None
+
+
+@pytest.mark.parametrize("opcode", AluOpcode)
+@pytest.mark.parametrize("use_imm", [False, True])
+def test_fused_steps_begin_with_two_operations_alone_and_have_no_immediate_operand(
+    opcode: AluOpcode, use_imm: bool
+) -> None:
+    config = VTAConfig(fused_alu=1)
+    alu = Alu(alu_opcode=opcode, fused=True, use_imm=use_imm)
+    if opcode in (AluOpcode.MAX, AluOpcode.MUL) and not use_imm:
+        assert decode(encode(alu, config), config) == alu
+        return
+    text = "ALU: fused is set, so that imm is what is shifted by and operands are accumulators, use_imm must be 0"
+    if opcode not in (AluOpcode.MAX, AluOpcode.MUL):
+        text = f"ALU: fused is set, and the first of two operations is MAX 1, MUL 4, not {opcode}"
+    with pytest.raises(EncodingError) as caught:
+        encode(alu, config)
+    assert str(caught.value) == text
+    word = encode(Alu(alu_opcode=opcode, use_imm=use_imm), config) | 1 << 63
+    with pytest.raises(DecodingError) as refused:
+        decode(word, config)
+    assert str(refused.value) == text

@@ -9,8 +9,8 @@ from isa.config import ConfigError, VTAConfig
 from isa.named_config import config_of_variable, named_config, preset_names
 
 NAMES = (
-    "b1k8, b2k16, batch4, binary, block32, block64, de10nano, depthwise, in16out32, int4, intelfocl, pynq, tiny, tsim, "
-    "ultra96, zcu104"
+    "b1k8, b2k16, batch4, binary, block32, block64, de10nano, depthwise, fused, in16out32, int4, intelfocl, pynq, "
+    "tiny, tsim, ultra96, zcu104"
 )
 
 

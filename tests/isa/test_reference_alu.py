@@ -5,10 +5,11 @@ import pytest
 
 from isa.config import VTAConfig
 from isa.encoding import encode_uop
-from isa.instructions import Alu, AluOpcode, MicroOp
-from isa.reference import Reference
+from isa.instructions import FUSED, Alu, AluOpcode, MicroOp
+from isa.reference import InterpreterError, Reference
 from tests.support.configs import CONFIGS
 from tests.support.isa.alu_judge import judge_lanes
+from tests.support.odd_configs import ODD_CONFIGS
 
 MIN, MAX, ADD, SHR = AluOpcode.MIN, AluOpcode.MAX, AluOpcode.ADD, AluOpcode.SHR
 
@@ -115,3 +116,42 @@ def test_br_002_negative_immediates_are_negative(operation: AluOpcode, imm: int,
     machine.acc[4, 0] = V
     machine.step(Alu(alu_opcode=operation, use_imm=True, imm=imm, uop_end=1))
     assert machine.acc[4, 0].tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["fused", "fused_all"])
+@pytest.mark.parametrize("operation", FUSED)
+@pytest.mark.parametrize("count", [0, 1, 13, 31, 32, -1, -20, -32])
+def test_a_fused_step_is_three_steps_one_after_the_other(name: str, operation: AluOpcode, count: int) -> None:
+    config = ODD_CONFIGS[name]
+    uops = [MicroOp(dst=0, src=8), MicroOp(dst=1, src=10)]
+    loops = {"uop_end": 2, "iter_out": 2, "iter_in": 2, "dst_factor_out": 4, "dst_factor_in": 2, "src_factor_out": 1}
+    fused = _machine(config, *uops)
+    fused.step(Alu(alu_opcode=operation, fused=True, imm=count, **loops))  # type: ignore[arg-type]
+    apart = _machine(config, *uops, *(MicroOp(dst=uop.dst, src=uop.src + 1) for uop in uops))
+    second = {**loops, "uop_bgn": 2, "uop_end": 4}
+    apart.step(Alu(alu_opcode=operation, **loops))  # type: ignore[arg-type]
+    apart.step(Alu(alu_opcode=FUSED[operation], **second))  # type: ignore[arg-type]
+    apart.step(Alu(alu_opcode=SHR, use_imm=True, imm=count, **loops))  # type: ignore[arg-type]
+    assert np.array_equal(fused.acc, apart.acc)
+    assert (fused.counts.alu_counter, apart.counts.alu_counter) == (8, 24)
+
+
+@pytest.mark.parametrize(("dst", "src"), [(3, 3), (4, 3), (3, 4)])
+def test_a_fused_step_reads_all_operands_before_it_writes(dst: int, src: int) -> None:
+    machine = _machine(ODD_CONFIGS["fused"], MicroOp(dst=dst, src=src))
+    acc = machine.acc.copy()
+    machine.step(Alu(alu_opcode=MAX, fused=True, uop_end=1, iter_in=5, dst_factor_in=1, src_factor_in=1))
+    for j in range(5):
+        acc[dst + j] = judge_lanes(MIN, judge_lanes(MAX, acc[dst + j], acc[src + j]), acc[src + j + 1].copy())
+    assert np.array_equal(machine.acc, acc)
+
+
+def test_the_second_operand_of_a_fused_step_is_inside_of_the_buffer() -> None:
+    config = ODD_CONFIGS["fused"]
+    machine = _machine(config, MicroOp(src=config.acc_depth - 2))
+    machine.step(Alu(alu_opcode=MAX, fused=True, uop_end=1))
+    with pytest.raises(InterpreterError) as caught:
+        machine.step(Alu(alu_opcode=MAX, fused=True, uop_end=1, src_factor_in=1, iter_in=2))
+    depth = config.acc_depth
+    text = f"instruction 0: accumulator index {depth} is out of range, the buffer has {depth} elements"
+    assert str(caught.value) == text

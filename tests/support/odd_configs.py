@@ -1,4 +1,4 @@
-"""Legal configurations at the edges: narrow numbers, rows shorter than a vector or a group, large batches, taps."""
+"""Legal configurations at the edges: narrow numbers, rows shorter than a vector, large batches, taps, fused steps."""
 
 from isa.config import VTAConfig
 
@@ -6,7 +6,15 @@ __all__ = ["ODD_CONFIGS"]
 
 
 def _config(
-    *, batch: int, block_in: int, block_out: int, inp: int, wgt: int, buffers: tuple[int, int, int, int], taps: int = 0
+    *,
+    batch: int,
+    block_in: int,
+    block_out: int,
+    inp: int,
+    wgt: int,
+    buffers: tuple[int, int, int, int],
+    taps: int = 0,
+    fused: int = 0,
 ) -> VTAConfig:
     uop_size, inp_size, wgt_size, acc_size = buffers
     return VTAConfig(
@@ -20,6 +28,7 @@ def _config(
         log_wgt_buff_size=wgt_size,
         log_acc_buff_size=acc_size,
         depthwise_taps=taps,
+        fused_alu=fused,
     )
 
 
@@ -34,6 +43,8 @@ ODD_CONFIGS: dict[str, VTAConfig] = {
     "wide_out": _config(batch=0, block_in=2, block_out=8, inp=3, wgt=3, buffers=(10, 10, 16, 16)),
     "depthwise": _config(batch=0, block_in=3, block_out=3, inp=3, wgt=3, buffers=(13, 14, 16, 16), taps=3),
     "depthwise_int4": _config(batch=1, block_in=2, block_out=2, inp=2, wgt=2, buffers=(11, 10, 10, 13), taps=4),
+    "fused": _config(batch=0, block_in=3, block_out=3, inp=3, wgt=3, buffers=(13, 14, 16, 16), fused=1),
+    "fused_all": _config(batch=1, block_in=2, block_out=2, inp=2, wgt=2, buffers=(8, 8, 8, 9), taps=2, fused=1),
     "wide_in": _config(batch=0, block_in=7, block_out=2, inp=3, wgt=3, buffers=(10, 14, 15, 12)),
 }
 """By name; each differs from the five of ``configs`` in what its kernels have to do."""

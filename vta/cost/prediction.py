@@ -124,8 +124,15 @@ def _followed(programs: Sequence[Program], env: Environment) -> Prediction:
         tasks = tasks_of(program.instructions, uops, program.uop_base, program.config, setup.hardware)
         for task in tasks:
             busy[task.unit] += task.work
-        block_in = program.config.block_in
-        cycles += time_tasks(tasks, setup.hardware, latency=setup.latency, block_in=block_in).cycles
+        config = program.config
+        times = time_tasks(
+            tasks,
+            setup.hardware,
+            latency=setup.latency,
+            block_in=config.block_in,
+            fused_alu=bool(config.fused_alu),
+        )
+        cycles += times.cycles
     return Prediction(
         cycles=cycles,
         load=busy[Unit.LOAD] + busy[Unit.ACC],

@@ -99,6 +99,8 @@ class MicroOpShadow:
             )
             if operand.memory is MemoryId.INP and "depthwise" in columns:
                 last = last + np.where(columns["depthwise"] != 0, self.config.depthwise_taps - 1, 0)
+            if operand.field == "src" and "fused" in columns:
+                last = last + (columns["fused"] != 0)
             bad = np.flatnonzero(used & (last >= depth))
             if bad.size:
                 text = index_text(operand.name, int(last[bad[0]]), depth)

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from isa.instructions import Alu, Gemm, MicroOp
 from isa.known_uops import UopRange
-from runtime.queue.loop_fitting import Indices, Nest, order_cannot_matter
+from runtime.queue.kernel_lowering import indices_that_matter
+from runtime.queue.loop_fitting import Nest, order_cannot_matter
 from runtime.queue.uop_kernel import KernelMode, KernelOperation, UopKernel, UopLoop
 
 __all__ = ["cut_kernel", "in_runs", "kernel_of", "span_of"]
@@ -33,7 +34,11 @@ def kernel_of(loops: Gemm | Alu, uops: UopRange) -> UopKernel:
             used = (True, not loops.reset, not loops.reset)
         case Alu():
             operation = KernelOperation(
-                mode=KernelMode.ALU, alu_opcode=loops.alu_opcode, use_imm=loops.use_imm, imm=loops.imm
+                mode=KernelMode.ALU,
+                alu_opcode=loops.alu_opcode,
+                fused=loops.fused,
+                use_imm=loops.use_imm,
+                imm=loops.imm,
             )
             factors = (0, 0)
             used = (True, not loops.use_imm, False)
@@ -80,7 +85,7 @@ def cut_kernel(kernel: UopKernel, begin: int, end: int) -> list[UopKernel] | Non
     parts = [UopKernel(kernel.operation, loops, uops) for loops, uops in _within(kernel.loops, kernel.uops, begin, end)]
     if len(parts) > 1 and kernel.operation is not None and kernel.operation.mode is KernelMode.ALU:
         nest = Nest(kernel.loops, kernel.uops)
-        indices = Indices(dst=True, src=not kernel.operation.use_imm, wgt=False)
+        indices = indices_that_matter(kernel.operation)
         if not order_cannot_matter(nest, indices):
             return None
     return parts

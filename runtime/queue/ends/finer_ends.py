@@ -248,7 +248,7 @@ def _operand(kernel: UopKernel) -> int:
     """Return the last accumulator that an operation of the ALU reads."""
     if kernel.operation is None or kernel.operation.mode is not KernelMode.ALU or kernel.operation.use_imm:
         return 0
-    return max(uop.src for uop in kernel.uops)
+    return max(uop.src for uop in kernel.uops) + kernel.operation.fused
 
 
 def _divided(begin: int, end: int, stride: int, share: int, *, downwards: bool) -> list[Interval]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hw.compute.alu import ALU_WRITE_DELAY, TensorAlu
+from hw.compute.alu import TensorAlu, alu_write_delay
 from hw.compute.gemm import WRITE_DELAY
 from hw.sim import compile_design
 from isa.config import VTAConfig
@@ -110,7 +110,7 @@ def test_an_alu_that_is_never_granted_a_read_asks_gemm_again_and_again() -> None
         design.step()
     first, second = asked[:2]
     assert 16 <= first <= 18
-    assert second - first == ALU_WRITE_DELAY - WRITE_DELAY
+    assert second - first == alu_write_delay(CONFIG) - WRITE_DELAY
     assert asked == [cycle + again for again in (0, 32, 64) for cycle in (first, second)]
 
 
@@ -156,7 +156,7 @@ def test_a_step_reads_what_it_needs_and_writes_a_fixed_time_later(fields: dict[s
             design.poke(f"{name}_data", address * every)
     assert [address for _, address in read["src"]] == sources
     assert [address for _, address in read["dst"]] == list(range(6))
-    assert [(cycle - ALU_WRITE_DELAY, address) for cycle, address, _ in written] == read["dst"]
+    assert [(cycle - alu_write_delay(CONFIG), address) for cycle, address, _ in written] == read["dst"]
     added = [-3] * 6 if not sources else [source for source in sources for _ in range(6 // len(sources))]
     assert [data for *_, data in written] == [((dst + other) % (1 << 32)) * every for dst, other in enumerate(added)]
     assert done == [(written[-1][0], 9)]

@@ -164,3 +164,11 @@ def test_recorded_streams_have_the_checkers_findings_and_notes_on_numbers(folder
     program = golden_program(load_case(folder, name))
     found = [f for f in sanitize(program, first_address=0x1000).findings if f.kind != FindingKind.VALUE]
     assert found == check(program, first_address=0x1000)
+
+
+def test_each_operation_of_a_fused_step_is_watched() -> None:
+    data = ".data A address=0x1000 type=int32 shape=3,16\n    arange 1000000000\n"
+    loads = ".uop address=0x8000\ndst=0 src=1\n.text\nload.uop dram=uops x=1\nload.acc dram=A x=3\n"
+    text = f".config FUSED_ALU=1\n{data}{loads}alu.mul uop=0:1 shift=1 fused\nfinish"
+    notes = [f for f in _lines(text) if "wraps" in f]
+    assert len(notes) == 1

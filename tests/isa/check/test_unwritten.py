@@ -135,3 +135,12 @@ def test_every_tap_of_a_depthwise_step_is_read() -> None:
     assert _errors(text + inside) == []
     beyond = "gemm uop=0:1 depthwise iter=1,2 src=0,1 pop_prev\nfinish"
     assert _errors(text + beyond) == ["error: instruction 4: GEMM reads INP element 9, which nothing has written"]
+
+
+def test_both_operands_of_a_fused_step_are_read() -> None:
+    head = ".config FUSED_ALU=1\n" + HEAD
+    text = f"{head}load.acc x=6 dram=0x10 sram=2\n"
+    inside = "alu.max uop=0:1 fused shift=3\nfinish"
+    assert _errors(text + inside) == []
+    beyond = "alu.max uop=0:1 iter=1,2 src=0,1 fused\nfinish"
+    assert _errors(text + beyond) == ["error: instruction 2: ALU reads ACC element 8, which nothing has written"]

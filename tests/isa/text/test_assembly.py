@@ -107,7 +107,8 @@ def test_the_tables_cover_every_field(mnemonic: object) -> None:
     entry = MNEMONICS[mnemonic.name]  # type: ignore[attr-defined]
     written = {name for operand in entry.operands for name in operand.fields}
     implied = {name for operand in entry.operands for name, _ in operand.implies}
-    fields = {field.name for field in instruction_layouts(VTAConfig(depthwise_taps=3))[entry.layout].used} - {"opcode"}
+    every = VTAConfig(depthwise_taps=3, fused_alu=1)
+    fields = {field.name for field in instruction_layouts(every)[entry.layout].used} - {"opcode"}
     assert written | implied | set(entry.fixed) | set(entry.flags) == fields
     assert not written & set(entry.fixed)
     assert fields - {"x_stride"} <= set(entry.defaults) | set(entry.fixed) | written
@@ -400,3 +401,24 @@ def test_as_many_numbers_as_a_reader_looks_through_are_shown_as_such() -> None:
         text = disassemble(Program(config=VTAConfig(), instructions=(), memory=MemoryImage(segments=(segment,))))
         assert form in text
         assert ("hex\n" in text) == (count > 1024)
+
+
+def test_a_fused_alu_is_a_flag_where_words_have_it() -> None:
+    fused = VTAConfig(fused_alu=1)
+    alu = Alu(alu_opcode=AluOpcode.MUL, fused=True, imm=-3, uop_end=1)
+    line = format_instruction(alu, fused)
+    assert line == "alu.mul uop=0:1 iter=1,1 dst=0,0 src=0,0 shift=-3 fused"
+    assert parse_instruction(line, fused) == alu
+    assert format_instruction(alu, VTAConfig()) == line
+    with pytest.raises(AssemblyError) as caught:
+        parse_instruction(line, VTAConfig())
+    assert str(caught.value) == (
+        "instruction:1: ALU: fused is set, but words of this configuration have no such flag; set FUSED_ALU"
+    )
+
+
+def test_fused_steps_are_in_the_text_of_a_program() -> None:
+    alu = Alu(alu_opcode=AluOpcode.MAX, fused=True, uop_end=1)
+    program = Program(config=VTAConfig(fused_alu=1), instructions=(alu, Finish()))
+    assert "FUSED_ALU=1" in disassemble(program)
+    assert assemble(disassemble(program)) == program

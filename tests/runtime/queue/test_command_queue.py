@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from isa.check.checker import FindingKind, Severity, check, is_valid
+from isa.config import VTAConfig
 from isa.instructions import NO_DEPS, AluOpcode, Finish, Gemm, MemoryId, Module, numbered
 from isa.origin import Origin
 from runtime.devices.device import DeadlockError
@@ -377,12 +378,16 @@ def alu_kernel(queue: CommandQueue, opcode: int, imm: int) -> Callable[[], None]
             "micro-op kernel: a loop ends outside of a kernel; push_gemm and push_alu open one",
         ),
         (
-            lambda q: q.push_gemm("k", lambda: q.uop_push(3, False, 0, 0, 0)),
-            "micro-op kernel: mode 3 is unknown; the modes are GEMM 0, ALU 1, DEPTHWISE 2",
+            lambda q: q.push_gemm("k", lambda: q.uop_push(4, False, 0, 0, 0)),
+            "micro-op kernel: mode 4 is unknown; the modes are GEMM 0, ALU 1, DEPTHWISE 2, FUSED 3",
         ),
         (
             lambda q: q.push_gemm("k", lambda: q.uop_push(2, False, 0, 0, 0)),
             "micro-op kernel: mode 2 is depthwise, which this configuration does not have; set DEPTHWISE_TAPS",
+        ),
+        (
+            lambda q: q.push_alu("k", lambda: q.uop_push(3, False, 0, 0, 0, AluOpcode.MAX)),
+            "micro-op kernel: mode 3 is fused, which this configuration does not have; set FUSED_ALU",
         ),
         (
             lambda q: q.push_alu("k", alu_kernel(q, 99, 0)),
@@ -554,3 +559,15 @@ def test_compiled_code_says_where_instructions_come_from_by_number() -> None:
         if isinstance(word, Gemm) and not word.is_nop
     ]
     assert resets == ["", "first", "", "last", ""]
+
+
+@pytest.mark.parametrize(
+    ("opcode", "use_imm", "got"), [(AluOpcode.ADD, False, "ADD 2"), (AluOpcode.MAX, True, "MAX 1 and an immediate")]
+)
+def test_fused_operations_are_those_that_there_are(opcode: AluOpcode, use_imm: bool, got: str) -> None:
+    queue = Session(VTAConfig(fused_alu=1), "sim").queue
+    with pytest.raises(KernelError) as caught:
+        queue.push_alu("k", lambda: queue.uop_push(3, False, 0, 0, 0, opcode, use_imm, 3))
+    assert str(caught.value) == (
+        f"micro-op kernel: fused operations begin with MAX 1, MUL 4 and two accumulators, not with {got}"
+    )

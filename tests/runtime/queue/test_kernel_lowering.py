@@ -11,7 +11,7 @@ from isa.config import VTAConfig
 from isa.encoding import encode
 from isa.instructions import Alu, AluOpcode, Gemm, MicroOp
 from runtime.queue.kernel_lowering import lower_kernel
-from runtime.queue.loop_fitting import Nest, visits_each_once
+from runtime.queue.loop_fitting import Indices, Nest, order_cannot_matter, visits_each_once
 from runtime.queue.uop_kernel import KernelError, KernelMode, KernelOperation, UopKernel, UopLoop
 from tests.support.configs import CONFIGS
 from tests.support.runtime.kernel_model import Pads, run_kernel, run_steps
@@ -352,6 +352,27 @@ def test_a_depthwise_kernel_is_a_gemm_with_the_flag_whose_taps_are_on_chip() -> 
     assert str(caught.value) == (
         "micro-op kernel (GEMM depthwise): index src runs from 2040 to 2048, and the INP buffer has elements 0 to 2047"
     )
+
+
+def test_a_fused_kernel_is_one_instruction_whose_second_operand_is_on_chip() -> None:
+    config = VTAConfig(fused_alu=1)
+    operation = KernelOperation(mode=KernelMode.ALU, alu_opcode=AluOpcode.MUL, fused=True, imm=23)
+    [step] = lower_kernel(kernel(operation, [(4, 1, 2, 0)], (0, 2040, 0)), config)
+    loops = Alu(alu_opcode=AluOpcode.MUL, uop_end=1, iter_in=4, dst_factor_in=1, src_factor_in=2)
+    assert step.instructions == (dataclasses.replace(loops, fused=True, imm=23),)
+    with pytest.raises(KernelError) as caught:
+        lower_kernel(kernel(operation, [(4, 1, 2, 0)], (0, 2041, 0)), config)
+    assert str(caught.value) == (
+        "micro-op kernel (ALU MUL ADD shift 23): index src runs from 2041 to 2048, and the ACC buffer has elements 0 "
+        "to 2047"
+    )
+
+
+def test_the_second_operand_of_a_fused_kernel_decides_whether_its_order_matters() -> None:
+    nest = Nest((UopLoop(4, 2, 0, 0),), (MicroOp(dst=0, src=1),))
+    alone = Indices(dst=True, src=True, wgt=False)
+    assert order_cannot_matter(nest, alone)
+    assert not order_cannot_matter(nest, Indices(dst=True, src=True, wgt=False, neighbour=True))
 
 
 def test_more_places_than_any_accumulator_has_are_not_looked_through() -> None:

@@ -113,9 +113,11 @@ def test_what_is_no_nest_of_one_operation_is_refused(calls: Callable[[KernelReco
 
 def test_operations_have_names() -> None:
     depthwise = KernelOperation(mode=KernelMode.GEMM, depthwise=True)
-    assert [str(each) for each in (GEMM, RESET, depthwise, ADD_3)] == [
+    fused = KernelOperation(mode=KernelMode.ALU, alu_opcode=AluOpcode.MAX, fused=True, imm=8)
+    assert [str(each) for each in (GEMM, RESET, depthwise, ADD_3, fused)] == [
         "GEMM",
         "GEMM reset",
         "GEMM depthwise",
         "ALU ADD imm 3",
+        "ALU MAX MIN shift 8",
     ]

@@ -10,7 +10,8 @@ import pytest
 from llvmlite import ir
 
 from isa.config import VTAConfig
-from isa.instructions import Alu, AluOpcode, Load, MemoryId, MicroOp
+from isa.instructions import FUSED, Alu, AluOpcode, Load, MemoryId, MicroOp
+from runtime.devices.device import ExecutionError
 from runtime.sim.alu import _chunks
 from runtime.sim.code_path import CodePath
 from runtime.sim.emit import Emitter
@@ -141,3 +142,34 @@ def test_two_micro_ops_take_turns_inside_of_the_inner_loop(code_path: CodePath) 
 def test_short_rows_are_written_out_and_long_ones_are_a_loop(chunks: int, yields: int) -> None:
     emit = Emitter(ir.Module(), "f", ())
     assert len(list(_chunks(emit, chunks * 16, 16))) == yields
+
+
+@pytest.mark.parametrize("operation", FUSED)
+@pytest.mark.parametrize("name", ["fused", "fused_all"])
+def test_fused_steps_are_the_references(name: str, operation: AluOpcode, code_path: CodePath) -> None:
+    rng = np.random.default_rng(5)
+    rig = rig_with(ALL_CONFIGS[name], code_path, rng.choice([*EXTREMES, *COUNTS], 4096))
+    rig.run(rig.micro_ops([MicroOp(dst=0, src=8), MicroOp(dst=3, src=10)]))
+    for imm in (0, 1, 8, 31, 32, -1, -31, -32, -32768, 32767):
+        for loops in ({"iter_in": 3, "dst_factor_in": 2}, {"iter_out": 2, "iter_in": 2, "src_factor_out": 1}):
+            alu = Alu(alu_opcode=operation, fused=True, imm=imm, uop_end=2, **loops)  # type: ignore[arg-type]
+            rig.run(alu)
+
+
+def test_a_fused_step_that_writes_its_operands_reads_them_first(code_path: CodePath) -> None:
+    rig = rig_with(ALL_CONFIGS["fused"], code_path, np.arange(-600, 3000, 7))
+    rig.run(rig.micro_ops([MicroOp(dst=1, src=0), MicroOp(dst=0, src=0), MicroOp(dst=2, src=1)]))
+    for operation in FUSED:
+        rig.run(Alu(alu_opcode=operation, fused=True, imm=1, uop_end=3, iter_in=5, dst_factor_in=1, src_factor_in=1))
+
+
+def test_the_second_operand_of_a_fused_step_has_to_be_inside_of_the_buffer(code_path: CodePath) -> None:
+    config = ALL_CONFIGS["fused"]
+    rig = rig_with(config, code_path, np.arange(8))
+    last = config.acc_depth - 2
+    rig.run(Alu(alu_opcode=AluOpcode.MAX, fused=True, uop_end=1, iter_in=2, src_factor_in=last))
+    with pytest.raises(ExecutionError) as caught:
+        rig.launch(Alu(alu_opcode=AluOpcode.MAX, fused=True, uop_end=1, iter_in=2, src_factor_in=last + 1))
+    depth = config.acc_depth
+    text = f"instruction 0: accumulator index {depth} is out of range, the buffer has {depth} elements"
+    assert str(caught.value) == text

@@ -67,6 +67,19 @@ def test_the_adders_of_a_dot_product_take_a_cycle_for_two_levels(block_in: int, 
     assert lengths(GEMM, block_in=block_in) == [3 + 1000 + 10 + stages]
 
 
+@pytest.mark.parametrize(("block_in", "gemm"), [(1, 13), (4, 13), (16, 13), (64, 13), (256, 14)])
+def test_an_alu_with_fused_steps_is_longer_and_gemm_waits_for_it_to_know(block_in: int, gemm: int) -> None:
+    def ended(*tasks: Task) -> list[int]:
+        kept = {"latency": LATENCY, "block_in": block_in, "fused_alu": True}
+        return time_tasks(tasks, HardwareConfig(), **kept).ended  # type: ignore[arg-type]
+
+    assert ended(GEMM) == [FIRST + 3 + 1000 + gemm]
+    assert ended(ALU) == [FIRST + 3 + 400 + 12]
+    short = replace(ALU, work=2)
+    together = ended(short, short)
+    assert together[1] - together[0] == 10
+
+
 @pytest.mark.parametrize(("bits", "beats"), [(64, 2), (128, 1)])
 def test_instructions_come_with_the_beats_that_hold_them(bits: int, beats: int) -> None:
     """A buffer of 32 instructions is asked for in bursts of four; the second one when the first has come."""

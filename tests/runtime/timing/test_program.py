@@ -124,3 +124,26 @@ def test_transfers_of_nothing_take_nothing() -> None:
         load, store = made(Load(memory=MemoryId.ACC, sram_base=3, **empty), Store(sram_base=3, **empty))  # type: ignore[arg-type]
         assert (load.work, load.bursts, load.zeros, load.high) == (0, 0, 0, 2)
         assert (store.work, store.bursts) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("uops", "loops", "pairs"),
+    [
+        ((5,), {}, 1),
+        ((5,), {"src_factor_in": 2}, 12),
+        ((5,), {"src_factor_out": 2}, 3),
+        ((5,), {"src_factor_in": 1, "src_factor_out": 3}, 10),
+        ((5, 5), {}, 1),
+        ((5, 7), {}, 24),
+        ((5, 7), {"src_factor_in": 2}, 1 + 12 + 2),
+        ((5, 7), {"src_factor_in": 2, "src_factor_out": 8}, 1 + 12),
+    ],
+)
+def test_a_new_pair_of_operands_takes_a_cycle(uops: tuple[int, ...], loops: dict[str, int], pairs: int) -> None:
+    """In three times four iterations; a range reaches to the second operand."""
+    load = Load(memory=MemoryId.UOP, dram_base=1024, x_size=len(uops), y_size=1)
+    alu = Alu(alu_opcode=AluOpcode.MAX, fused=True, uop_end=len(uops), iter_out=3, iter_in=4, **loops)  # type: ignore[arg-type]
+    _, task = made(load, alu, uops=tuple(MicroOp(src=src) for src in uops))
+    assert task.work == 12 * len(uops) + pairs
+    reach = 3 * loops.get("src_factor_in", 0) + 2 * loops.get("src_factor_out", 0)
+    assert task.high == max(uops) + reach + 1

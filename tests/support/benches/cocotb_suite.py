@@ -2,7 +2,7 @@
 """The benches of ``tests/cocotb`` with the designs that they are for: one row each, for every simulator alike."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,7 @@ BENCHES: dict[str, BenchDesign] = {
     "fetch": BenchDesign("bench_fetch", InstructionFetch, _BLOCK4),
     "load": BenchDesign("bench_load", LoadStage, _LOADS),
     "compute": BenchDesign("bench_compute", ComputeStage, _TILES),
+    "compute_fused": BenchDesign("bench_fused", ComputeStage, replace(_TILES, fused_alu=1)),
     "store_to_memory": BenchDesign("bench_store", StoreToMemory, VTAConfig()),
     "vta_core": BenchDesign("bench_core", Core, more={"signals": list(CORE_SIGNALS)}),
 }

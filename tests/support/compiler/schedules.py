@@ -134,6 +134,8 @@ def _loops(loops: Gemm | Alu, config: VTAConfig, uops: dict[int, int]) -> Touche
                         reads |= {dst, ("WGT", wgt), *(("INP", src + tap) for tap in range(taps))}
                     case Alu(use_imm=True) if is_constant(loops.alu_opcode, loops.imm):
                         pass  # whatever was there
+                    case Alu(use_imm=True):
+                        reads.add(dst)
                     case Alu():
-                        reads |= {dst} if loops.use_imm else {dst, ("ACC", src)}
+                        reads |= {dst, *(("ACC", src + more) for more in range(1 + loops.fused))}
     return frozenset(reads), frozenset(writes)

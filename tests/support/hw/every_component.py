@@ -4,7 +4,7 @@
 from dataclasses import replace
 from functools import partial
 
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 
 from hw.accumulator import Accumulator
 from hw.banked_scratchpad import BankedScratchpad
@@ -13,11 +13,13 @@ from hw.compute.acc_loader import AccLoader
 from hw.compute.alu import TensorAlu
 from hw.compute.alu_lane import AluLane
 from hw.compute.binder import Binder
+from hw.compute.fused_lane import FusedLane
 from hw.compute.gemm import GemmCore
 from hw.compute.instruction_queue import InstructionQueue
 from hw.compute.loop_nest import LoopNest
 from hw.compute.mac_row import MacRow
 from hw.compute.packed_product import PackedProduct
+from hw.compute.pair_steps import PairSteps
 from hw.compute.reset_walk import ResetWalk
 from hw.compute.stage import ComputeStage
 from hw.compute.uop_loader import UopLoader
@@ -73,6 +75,8 @@ def components(config: VTAConfig) -> list[wiring.Component]:
         ResetWalk(config),
         LoopNest(uop_width=5, operands={"dst": 7, "src": 6}, meta_width=3),
         AluLane(),
+        FusedLane(),
+        PairSteps(address_width=7, meta=data.StructLayout({"fused": 1})),
         MacRow(lanes=4, inp_width=5, wgt_width=3),
         MacRow(lanes=4, inp_width=5, wgt_width=3, rows=2),
         PackedProduct(factor_width=7, other_width=5),
@@ -118,6 +122,9 @@ def variants(config: VTAConfig) -> dict[str, wiring.Component]:
         "lane, one multiplier": AluLane(multipliers=1),
         "lane, two wide multipliers": AluLane(multipliers=2, wide=True),
         "alu, some multipliers": TensorAlu(config, multipliers=(3, 2, 1, 0), wide_multipliers=True),
+        "fused lane, one wide multiplier": FusedLane(multipliers=1, wide=True),
+        "fused alu": TensorAlu(replace(config, fused_alu=1)),
+        "gemm beside a fused alu": GemmCore(config, ahead=6, lead=2),
         "one lane": MacRow(lanes=1, **rows),
         "two lanes of logic": MacRow(lanes=2, **rows, multipliers=0),
         "eight lanes": MacRow(lanes=8, **rows),

@@ -60,8 +60,13 @@ def random_hardware(rng: np.random.Generator) -> HardwareConfig:
 
 
 def random_pair(rng: np.random.Generator) -> tuple[VTAConfig, HardwareConfig]:
-    """Return a configuration, half of them with depthwise taps where that is legal, and hardware that can have it."""
+    """Return a configuration, half of them with fused steps and half with depthwise taps where that is legal.
+
+    And hardware that can have it.
+    """
     config, hardware = random_config(rng), random_hardware(rng)
+    if config.acc_depth > 1:
+        config = replace(config, fused_alu=int(rng.integers(0, 2)))
     taps = int(rng.integers(0, 2)) * int(rng.integers(1, config.block_in + 1))
     if config.block_in != config.block_out or taps > config.inp_depth:
         return config, hardware

@@ -13,6 +13,7 @@ import numpy as np
 from isa.config import VTAConfig
 from isa.encoding import encode_uop
 from isa.instructions import (
+    FUSED,
     Alu,
     AluOpcode,
     Finish,
@@ -342,20 +343,22 @@ class _Builder:
 
     def alu(self) -> None:
         """One of the operations, with an immediate or two tensors."""
-        use_imm = self._chance(0.5)
-        kernel = self._kernel(self.config.acc_depth)
+        fused = self.config.fused_alu > 0 and self._chance(0.4)
+        use_imm = not fused and self._chance(0.5)
+        kernel = self._kernel(self.config.acc_depth - fused)
         extents = self._extents(len(kernel.uops))
         depth = self.config.acc_depth
         dst_out, dst_in, dst = self._factors(np.array([u.dst for u in kernel.uops]), extents, depth)
-        src_out, src_in, src = self._factors(np.array([u.src for u in kernel.uops]), extents, depth)
+        src_out, src_in, src = self._factors(np.array([u.src for u in kernel.uops]), extents, depth - fused)
         if use_imm:
             src_out, src_in, src = self._unread(depth, (src_out, src_in, src))
         self.plan.require(Module.COMPUTE, Module.STORE, self.sram[MemoryId.ACC].latest("read", dst))
         index = self.plan.emit(
             Alu(
-                alu_opcode=self._one_of(AluOpcode),
+                alu_opcode=self._one_of(list(FUSED) if fused else AluOpcode),
+                fused=fused,
                 use_imm=use_imm,
-                imm=self._immediate() if use_imm or self._chance(0.2) else 0,
+                imm=self._immediate() if use_imm or self._chance(0.8 if fused else 0.2) else 0,
                 uop_bgn=kernel.base,
                 uop_end=kernel.base + len(kernel.uops),
                 iter_out=extents[0],

@@ -129,3 +129,16 @@ def test_the_taps_of_a_depthwise_step_count() -> None:
         stream = InstructionStream(encode_all([load(1, 1), last, Finish()], config), config)
         found.append(MicroOpShadow(config).first_fault(stream, MEMORY, before=3))
     assert found == [None, Fault(1, INP), None]
+
+
+def test_both_operands_of_a_fused_step_count() -> None:
+    config = replace(CONFIG, fused_alu=1)
+    depth = config.acc_depth
+    inside = Alu(alu_opcode=AluOpcode.MAX, fused=True, uop_end=1, iter_in=2, src_factor_in=depth - 5)
+    beyond = replace(inside, src_factor_in=depth - 4)
+    found = []
+    for last in (inside, beyond, replace(beyond, fused=False)):
+        stream = InstructionStream(encode_all([load(0, 1), last, Finish()], config), config)
+        found.append(MicroOpShadow(config).first_fault(stream, MEMORY, before=3))
+    text = f"accumulator index {depth} is out of range, the buffer has {depth} elements"
+    assert found == [None, Fault(1, text), None]
