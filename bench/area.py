@@ -35,6 +35,7 @@ _BLOCK_32 = replace(_BLOCK_16, log_block=5)
 CONFIGS: Mapping[str, tuple[VTAConfig, HardwareConfig]] = {
     "block 16": (_BLOCK_16, HardwareConfig()),
     "block 16 depthwise": (replace(_BLOCK_16, depthwise_taps=3), HardwareConfig()),
+    "block 16 fused": (replace(_BLOCK_16, depthwise_taps=3, fused_alu=1), HardwareConfig()),
     "block 16 shared": (_BLOCK_16, HardwareConfig(share_multipliers=1)),
     "block 16 of 144": (_BLOCK_16, HardwareConfig(share_multipliers=1, most_multipliers=144)),
     "block 8": (_BLOCK_8, HardwareConfig()),
@@ -42,7 +43,7 @@ CONFIGS: Mapping[str, tuple[VTAConfig, HardwareConfig]] = {
     "block 32": (_BLOCK_32, HardwareConfig()),
     "block 32 shared": (_BLOCK_32, HardwareConfig(share_multipliers=1)),
 }
-"""Three depthwise taps, multipliers that two products share, and a limit of them: what upstream's hardware lacks."""
+"""Depthwise taps, fused steps of the ALU, multipliers that two products share: what upstream's hardware lacks."""
 
 FLOWS: Mapping[str, str] = {
     "xc7 flat": "synth_xilinx -family xc7 -flatten -top {top}",

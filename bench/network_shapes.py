@@ -4,15 +4,19 @@ Every convolution has a bias, a scale for each channel, and limits; a residual h
 the epilogue. Scales and biases are drawn; what they are changes no cycle. Used by ``bench.networks_layers``.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from vta.topi import AveragePool2d, Conv2d, Dense, MaxPool2d
+from vta.topi.core.epilogue import Clip, ShiftRight
 from vta.topi.core.fixed_point import FixedPoint, OutputSteps, ScaledResidual, output_steps
 from vta.topi.core.operator import Operator
 
-__all__ = ["Layer", "efficientnet_lite0", "mobilenet_v2", "resnet18", "resnet50"]
+__all__ = [
+    "Layer", "efficientnet_lite0", "mobilenet_v1", "mobilenet_v1_shift", "mobilenet_v2", "resnet18", "resnet50",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,38 @@ def resnet50() -> tuple[Layer, ...]:
         ]
         channels, size = wide, half
     return (*layers, *classifier(2048, 7))
+
+
+def mobilenet_v1() -> tuple[Layer, ...]:
+    """Return the convolutions of MobileNetV1 at 224x224, with a scale for each channel."""
+    return _separable(tuple)
+
+
+def mobilenet_v1_shift() -> tuple[Layer, ...]:
+    """Return the same with sums that are shifted and limited, and nothing else."""
+    return _separable(lambda layers: [_shifted(layer) for layer in layers])
+
+
+def _separable(finished: Callable[[list[Layer]], Sequence[Layer]]) -> tuple[Layer, ...]:
+    found = [conv("first 3x3/2", (3, 224, 224), 32, 3, 2)]
+    channels, size = 32, 112
+    table = ((64, 1, 1), (128, 2, 1), (128, 1, 1), (256, 2, 1), (256, 1, 1), (512, 2, 1), (512, 1, 5), (1024, 2, 1),
+             (1024, 1, 1))  # fmt: skip
+    for wide, stride, count in table:
+        shape, half = (channels, size, size), size // stride
+        name = f"{channels}x{half} 3x3/{stride} depthwise"
+        found += [
+            conv(name, shape, channels, 3, stride, groups=channels, count=count),
+            conv(f"{wide}x{half} 1x1 of {channels}", (channels, half, half), wide, 1, count=count),
+        ]
+        channels, size = wide, half
+    return tuple(finished(found))
+
+
+def _shifted(layer: Layer) -> Layer:
+    assert isinstance(layer.operator, Conv2d), "it has convolutions alone"
+    operator = replace(layer.operator, epilogue=(ShiftRight(8), Clip(0, 127)))
+    return replace(layer, operator=operator, constants=())
 
 
 @dataclass(frozen=True, slots=True)

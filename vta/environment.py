@@ -141,6 +141,7 @@ class Environment:
     LOG_BLOCK_IN: int
     LOG_BLOCK_OUT: int
     DEPTHWISE_TAPS: int
+    FUSED_ALU: int
     LOG_UOP_BUFF_SIZE: int
     LOG_INP_BUFF_SIZE: int
     LOG_WGT_BUFF_SIZE: int
@@ -331,6 +332,7 @@ def _facts(config: VTAConfig) -> dict[str, str | int]:
         "BLOCK_IN": config.block_in,
         "BLOCK_OUT": config.block_out,
         "DEPTHWISE_TAPS": config.depthwise_taps,
+        "FUSED_ALU": config.fused_alu,
         "BITSTREAM": config.bitstream,
         "MODEL": config.model,
     }

@@ -7,6 +7,7 @@ __all__ = [
     "ACC_SCOPE",
     "ALU_SYMBOL",
     "DEPTHWISE_MODE",
+    "FUSED_MODE",
     "GEMM_SYMBOL",
     "INP_SCOPE",
     "WGT_SCOPE",
@@ -22,3 +23,6 @@ ALU_SYMBOL = "VTAPushALUOp"
 
 DEPTHWISE_MODE = 2
 """The first argument of a ``uop_push`` that multiplies lane by lane; 0 is GEMM, 1 the ALU."""
+
+FUSED_MODE = 3
+"""The first argument of a ``uop_push`` of the ALU that does two operations, and shifts by its immediate."""

@@ -1,7 +1,7 @@
 """A model of the host's program and the tensor ALU: runs the micro-op kernels of a lowered function on numpy.
 
 It knows host loops, conditions and lets, the calls ``VTAUopLoopBegin`` and ``VTAUopLoopEnd``, and ``uop_push`` of
-mode 1.
+mode 1 and of mode 3, which does two operations and a shift.
 Deliberately separate from the runtime and the reference interpreter.
 """
 
@@ -59,11 +59,17 @@ def _execute(kernel: Kernel, acc: Accumulator, depth: int, offset: tuple[int, in
             _execute(kernel, acc, depth + 1, (offset[0] + i * dst, offset[1] + i * src))
         return
     for mode, _, dst, src, _, opcode, use_imm, imm in kernel.pushes:
-        assert mode == 1, "an ALU kernel"
+        assert mode in (1, 3), "an ALU kernel"
         assert -(1 << 15) <= imm < 1 << 15, f"immediate {imm} does not fit the instruction"
         target = dst + offset[0]
         assert 0 <= target < len(acc), f"accumulator index {target}"
-        acc[target] = judge_lanes(AluOpcode(opcode), acc[target], imm if use_imm else acc[src + offset[1]])
+        place = src + offset[1]
+        result = judge_lanes(AluOpcode(opcode), acc[target], imm if use_imm else acc[place])
+        if mode == 3:
+            assert not use_imm, "an operand of a fused step is an accumulator"
+            then = {AluOpcode.MAX: AluOpcode.MIN, AluOpcode.MUL: AluOpcode.ADD}[AluOpcode(opcode)]
+            result = judge_lanes(AluOpcode.SHR, judge_lanes(then, result, acc[place + 1]), imm)
+        acc[target] = result
 
 
 def _run(stmt: Stmt, env: Mapping[Var, int], found: list[Kernel]) -> None:

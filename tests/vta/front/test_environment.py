@@ -252,6 +252,10 @@ def test_a_key_that_follows_from_others_must_follow() -> None:
     )
 
 
+def test_fused_steps_are_a_fact_of_the_environment() -> None:
+    assert [vta.Environment(VTAConfig(fused_alu=fused)).FUSED_ALU for fused in (0, 1)] == [0, 1]
+
+
 def test_a_depthwise_gemm_is_for_configurations_with_taps() -> None:
     env = vta.Environment(VTAConfig(depthwise_taps=3))
     assert env.DEPTHWISE_TAPS == 3

@@ -239,6 +239,7 @@ class _AluInjector:
             temporaries=self._temporaries,
             values=self._analyzer,
             origin=origin,
+            fused=bool(self._config.fused_alu),
         )
         if isinstance(plan.tree, Operation) and plan.form is Form.ACCUMULATE:
             selector.accumulate(plan.tree)

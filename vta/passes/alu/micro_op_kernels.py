@@ -13,7 +13,7 @@ from vta.passes.coproc_axis import uop_scope
 from vta.passes.gemm.fold_uop_loop import uop_loop_begin, uop_loop_end
 from vta.tir.dtype import INT32
 from vta.tir.expr import Builtin, Call, Expr, IntImm, IterVar, const
-from vta.tir.scopes import ALU_SYMBOL
+from vta.tir.scopes import ALU_SYMBOL, FUSED_MODE
 from vta.tir.stmt import Evaluate, Stmt, seq
 
 __all__ = ["alu_kernel"]
@@ -37,13 +37,14 @@ def alu_kernel(op: AluOp, loops: Sequence[ElementLoop], axis: IterVar, origin: O
           VTAUopLoopEnd()
         }
 
-    An immediate operation names its destination as source.
+    An immediate operation names its destination as source; a fused one has its own mode, and shifts by ``imm``.
     """
     src = op.dst if op.src is None else op.src
     mine = [] if op.single else _folded(loops, op.dst.steps, src.steps)
     begins = [uop_loop_begin(loop.extent, const(loop.dst), const(loop.src), const(0), origin) for loop in mine]
     use_imm = const(int(op.src is None))
-    args = (const(_ALU_MODE), const(0), op.dst.base, src.base, const(0), const(int(op.opcode)), use_imm, op.imm)
+    mode = const(FUSED_MODE if op.fused else _ALU_MODE)
+    args = (mode, const(0), op.dst.base, src.base, const(0), const(int(op.opcode)), use_imm, op.imm)
     push = Evaluate(Call(INT32, Builtin.UOP_PUSH, args), origin)
     ends = [uop_loop_end(origin) for _ in mine]
     return uop_scope(axis, ALU_SYMBOL, seq([*begins, push, *ends]), origin)

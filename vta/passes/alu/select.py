@@ -9,7 +9,8 @@ destination already. Rules that follow from it:
 - an operand that cannot be computed in the destination goes to a temporary, in elements after the function's own;
 - an immediate has 16 bits: larger summands are split, larger factors that are powers of two become shifts, and anything
   else comes from a temporary element that is filled with it, as ``(0 + high) << 16 + low``;
-- a value of n bits is sign-extended by ``<< 32-n``, ``>> 32-n``.
+- a value of n bits is sign-extended by ``<< 32-n``, ``>> 32-n``;
+- with fused steps, ``min(max(x, a), b) >> n`` and ``(x * a + b) >> n`` are one operation where b follows a.
 
 Sums and products wrap modulo 2^32, so all of it is exact.
 
@@ -33,6 +34,7 @@ from vta.passes.alu.expression import (
     Tile,
     Wrapped,
 )
+from vta.passes.alu.fused import fused_pair
 from vta.passes.alu.immediate import IMMEDIATES, filling_steps, immediate_steps
 from vta.passes.alu.kinds import AluKind
 from vta.tir.deep import deep
@@ -45,7 +47,8 @@ __all__ = ["AluOp", "Selector", "Temporaries"]
 class AluOp:
     """``dst = opcode(dst, src)``, or with ``imm`` where there is no ``src``; for all iterations before the next one.
 
-    A ``single`` operation is done once, not for every iteration.
+    A ``single`` operation is done once, not for every iteration. A ``fused`` one goes on with the element after ``src``
+    and shifts by ``imm``.
     """
 
     opcode: AluOpcode
@@ -53,6 +56,7 @@ class AluOp:
     src: Location | None
     imm: Expr
     single: bool = False
+    fused: bool = False
 
 
 @dataclass(slots=True)
@@ -76,7 +80,8 @@ class Temporaries:
 class Selector:
     """Selects the operations of one stage; ``sizes`` are the extents of its loops, ``ops`` the result.
 
-    ``values`` (an analyser that knows the loops around the stage) bounds scalars of the host.
+    ``values`` (an analyser that knows the loops around the stage) bounds scalars of the host. With ``fused``, the ALU
+    has fused steps.
     """
 
     def __init__(
@@ -87,8 +92,10 @@ class Selector:
         temporaries: Temporaries,
         values: Analyzer,
         origin: Origin | None,
+        fused: bool = False,
     ) -> None:
         self.ops: list[AluOp] = []
+        self._fused = fused
         self._result = result
         self._sizes = sizes
         self._temporaries = temporaries
@@ -146,6 +153,11 @@ class Selector:
     @deep
     def _into(self, tree: AluTree, target: Location) -> None:
         """Compute ``tree`` into ``target``, which holds its old value until all operands that lie there are read."""
+        pair = fused_pair(tree, self._values) if self._fused and isinstance(tree, Operation) else None
+        if pair is not None:
+            self._into(pair.value, target)
+            self.ops.append(AluOp(pair.opcode, target, pair.first.place, const(pair.shift), fused=True))
+            return
         match tree:
             case Tile():
                 if not self._is_at(tree, target):

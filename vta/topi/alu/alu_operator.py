@@ -143,7 +143,7 @@ class AluOperator(Operator):
         return self._problem(env, *self._stages(env))
 
     def _problem(self, env: Environment, head: Head, tail: Appended) -> AluProblem:
-        demand = functools.partial(_demand, env, head, tail, needs(self.epilogue))
+        demand = functools.partial(_demand, env, head, tail, needs(self.epilogue, env.config))
         b, co, h, w = sizes(tail.result)[:4]
         return AluProblem(env, (b, co, h, w), demand)
 

@@ -128,7 +128,7 @@ class Upsample2d(Operator):
         return problem.best(repr(self)) if tiles is None else tiles
 
     def _demand(self, env: Environment, inner: Inner) -> Demand:
-        count, columns, steps = math.prod(inner), self.scale[1], needs(self.epilogue)
+        count, columns, steps = math.prod(inner), self.scale[1], needs(self.epilogue, env.config)
         extents = packed_extents(env, self.data_shape)
         return Demand(
             elements=count * (1 + steps.held + columns) + inner[1] * steps.rows,

@@ -176,7 +176,7 @@ class Conv2d(Operator):
             channels=self.in_channels,
             images=blocks(self.batch, env.BATCH),
             blocks_out=blocks(self.out_channels, env.BLOCK_OUT),
-            operations=epilogue.needs(self.epilogue).operations,
+            operations=epilogue.needs(self.epilogue, env.config).operations,
             bus=bus_of(env),
         )
 
@@ -241,7 +241,7 @@ class Conv2d(Operator):
         """Return the sizes of the loops that compute it on ``env``."""
         if not self._is_plain:
             return self.plain(env).shape_on(env)
-        needs = epilogue.needs(self.epilogue)
+        needs = epilogue.needs(self.epilogue, env.config)
         return ConvShape(
             config=env.config,
             images=blocks(self.batch, env.BATCH),

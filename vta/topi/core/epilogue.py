@@ -1,8 +1,8 @@
 """What follows a layer's sums on the accelerator: bias, shift, clip, residual, down to the int8 that is stored.
 
-An epilogue is a tuple of steps. ``append`` describes it on a packed tensor, one stage for each ALU operation, with
-TVM's names; ``reference`` does the same with numpy on a plain one. Sums and products wrap at 32 bits, and the
-result is their low 8 bits (``Operator.reference_on`` cuts it to narrower outputs).
+An epilogue is a tuple of steps. ``append`` describes it on a packed tensor, one stage for each ALU operation (a fused
+one, if the ALU has them), with TVM's names; ``reference`` does the same with numpy on a plain one. Sums and products
+wrap at 32 bits, and the result is their low 8 bits (``Operator.reference_on`` cuts it to narrower outputs).
 
 Tests: tests/vta/topi/core/test_epilogue.py.
 """
@@ -20,7 +20,7 @@ from vta import te
 from vta.environment import Environment
 from vta.tir import ops
 from vta.tir.expr import Expr, IntImm
-from vta.topi.core.epilogue_needs import Needs, Row, is_immediate, needs, rows
+from vta.topi.core.epilogue_needs import Limited, Lowered, Needs, Row, Scaled, is_immediate, needs, parts, rows
 from vta.topi.core.epilogue_steps import (
     WORD,
     Add,
@@ -36,7 +36,6 @@ from vta.topi.core.epilogue_steps import (
     Joint,
     Multiply,
     PerChannel,
-    Primitive,
     Relu,
     Requantise,
     Residual,
@@ -45,7 +44,6 @@ from vta.topi.core.epilogue_steps import (
     ShiftLeft,
     ShiftRight,
     Step,
-    primitive,
     readers,
 )
 from vta.topi.core.epilogue_twin import applied, reference
@@ -127,7 +125,7 @@ def arguments(steps: Sequence[Step], env: Environment, given: Sequence[Source], 
         for step, source, operand in pairs
         if isinstance(step, Residual)
     )
-    lines = tuple(rows(steps))
+    lines = tuple(rows(steps, env.config))
     if not lines:
         return residuals
     channels = [(source, operand.name) for step, source, operand in pairs if not isinstance(step, Residual)]
@@ -181,7 +179,7 @@ def append(
     """
     whole = [extent.value for extent in tensor.shape if isinstance(extent, IntImm)]
     assert len(whole) == tensor.ndim, "packed tensors have constant extents"
-    builder = _Builder(tensor, env, whole, shape or whole, tuple(rows(steps)))
+    builder = _Builder(tensor, env, whole, shape or whole, tuple(rows(steps, env.config)))
     builder.add_all(steps, iter([operand.name for operand in operands(steps, (1, 1))]))
     last = builder.now
     if whole_numbers:
@@ -230,11 +228,15 @@ class _Builder:
 
     def add_all(self, steps: Sequence[Step], names: Iterator[str]) -> None:
         """Append ``steps``; ``names`` are those of the tensors that are still to be made."""
-        for step in primitive(steps):
+        for step in parts(steps, self.env.config):
             self._add(step, names)
 
-    def _add(self, step: Primitive, names: Iterator[str]) -> None:
+    def _add(self, step: Lowered, names: Iterator[str]) -> None:
         match step:
+            case Limited():
+                self._limited(step, names)
+            case Scaled():
+                self._scaled(step, names)
             case Bias() | Scale() | ChannelShift() | ChannelMinimum() | ChannelMaximum():
                 self._by_channel(step, next(names))
             case Residual():
@@ -265,6 +267,18 @@ class _Builder:
                 self._stage(lambda *i: te.max(other(*i), one(*i)), "T_maximum")
             case _:
                 assert_never(step.joint)
+
+    def _limited(self, step: Limited, names: Iterator[str]) -> None:
+        before, low, high = self.now, self._operand(step.low, names), self._operand(step.high, names)
+        self._stage(lambda *i: _shifted(te.min(te.max(before(*i), low(*i)), high(*i)), step.bits), "T_limits")
+
+    def _scaled(self, step: Scaled, names: Iterator[str]) -> None:
+        before, factor, summand = self.now, self._operand(step.factor, names), self._operand(step.summand, names)
+        self._stage(lambda *i: _shifted(before(*i) * factor(*i) + summand(*i), step.bits), "T_scale")
+
+    def _operand(self, row: Row, names: Iterator[str]) -> Callable[..., Expr]:
+        """Return the element of the table's next row, whatever it has."""
+        return self._row("constants" if isinstance(row, int) else next(names))
 
     def _clip(self, step: Clip) -> None:
         if step.high < WORD[1]:
@@ -380,3 +394,10 @@ class _Builder:
     def _stage(self, element: Callable[..., Expr], name: str) -> None:
         self.now = self.computed(element, name)
         self.stages.append(self.now)
+
+
+def _shifted(value: Expr, bits: int) -> Expr:
+    """Return ``value`` shifted right, or left by the opposite."""
+    if not bits:
+        return value
+    return value >> bits if bits > 0 else value << -bits

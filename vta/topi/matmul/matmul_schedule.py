@@ -156,7 +156,7 @@ class Product:
 
     @cached_property
     def _needs(self) -> Needs:
-        return epilogue.needs(self.epilogue, whole_numbers=self.whole_numbers)
+        return epilogue.needs(self.epilogue, self.env.config, whole_numbers=self.whole_numbers)
 
     def candidates(self) -> Iterator[Candidate[MatmulTiles]]:
         """Yield the choices that the search looks at: the smallest tiles, and what fits of the others."""

@@ -113,7 +113,7 @@ class TransposeSearch:
 
     @cached_property
     def _needs(self) -> Needs:
-        return epilogue.needs(self.epilogue)
+        return epilogue.needs(self.epilogue, self.env.config)
 
     @cached_property
     def _met(self) -> tuple[int, int]:

@@ -47,6 +47,19 @@ def test_a_depthwise_layer_on_a_core_with_taps_has_the_bits_of_its_integers() ->
     assert steps[0] == 3 * steps[1] > 0
 
 
+def test_a_network_on_an_alu_with_fused_steps_has_the_bits_of_its_integers() -> None:
+    [pattern] = [p for p in PATTERNS if p.__name__ == "residual_with_quantisation"]
+    model, x = made(pattern, 8)
+    operations = []
+    for fused in (0, 1):
+        whole = compile_model(model, Environment(replace(VTAConfig(), fused_alu=fused)), jobs=1)
+        session = Session(whole.network.config, "sim")
+        nodes = against_integers(whole, NetworkRunner(whole.network, session), {"x": x})
+        assert not any(node.different for node in nodes)
+        operations.append(session.device.stats.alu_counter)
+    assert operations[0] > operations[1] > 0
+
+
 def test_a_wrong_constant_is_found_at_its_node() -> None:
     whole, _, x = built("relu_folded")
     broken = whole.network.constants.copy()
