@@ -35,7 +35,7 @@ def test_a_blockized_gemm_moves_to_its_consumer() -> None:
         i, j = sch.get_loops("D")
         (i0, i1), (j0, j1) = sch.split(i, [None, rows]), sch.split(j, [None, columns])
         sch.reorder(i0, j0, i1, j1)
-        sch.compute_at(outer, j0)
+        sch.compute_at(outer, j0, preserve_unit_loops=True)
         assert extents(sch, outer.name)[2:] == steps
         check(sch.func, inputs, expected)
 
@@ -48,7 +48,7 @@ def test_tiles_that_lie_across_what_is_needed_are_made_whole() -> None:
     block = sch.blockize(j1)
     _, j = sch.get_loops("R")
     j0, _ = sch.split(j, [None, 3])
-    sch.compute_at(block, j0)  # five neighbours: in two tiles of seven at most
+    sch.compute_at(block, j0, preserve_unit_loops=True)  # five neighbours: in two tiles of seven at most
     assert extents(sch, block.name) == [9, 4, 1, 2]
     check(sch.func, inputs, expected)
 
