@@ -145,6 +145,15 @@ def test_an_illegal_word_stops_everything_behind_it(word: int, error: ErrorCode)
     assert sum(map(len, got.values())) == 6
 
 
+def test_a_launch_of_one_instruction_and_one_of_none() -> None:
+    got, found, place, _, _ = run([encode(Finish(), VTA)], cycles=100)
+    assert (found, place) == (ErrorCode.NONE, 1)
+    assert list(map(len, got.values())) == [0, 1, 0]
+    got, found, place, _, _ = run([encode(Finish(), VTA)], count=0, cycles=100)
+    assert (found, place) == (ErrorCode.NO_FINISH, 0)
+    assert not any(got.values())
+
+
 def test_instructions_that_end_without_finish_are_an_error_behind_the_last() -> None:
     good = [encode(instruction, VTA) for instruction in random_program(random.Random(5), 6)[:-1]]
     _, found, place, _, _ = run(good, cycles=200)
