@@ -21,8 +21,11 @@ from amaranth.hdl import (
     _nir,
 )
 from amaranth.hdl._ast import AnyConst, Initial
+from amaranth.lib.memory import Memory
 
 from hw.sim import SimulatorError, compile_design
+from hw.sim.netlist.cells import MemoryCell
+from hw.sim.netlist.frontend import build_netlist
 from tests.support.hw.inline_design import Small
 
 Build = Callable[[Module, Any], None]
@@ -161,3 +164,17 @@ def test_ports_registers_and_kept_signals_have_their_dotted_names() -> None:
     design.poke("a", 3)
     design.step(2)
     assert [design.peek(name) for name in ("inner.deep.count", "inner.total", "q")] == [6, 7, 7]
+
+
+def test_a_memory_is_named_by_the_blocks_that_it_is_in() -> None:
+    def nested(m: Module, io: Any) -> None:
+        m.submodules.outer = outer = Module()
+        outer.submodules.inner = inner = Module()
+        for block, name in ((m, "near"), (inner, "far")):
+            block.submodules[name] = memory = Memory(shape=4, depth=8, init=[])
+            port = memory.read_port(domain="comb")
+            block.d.comb += [port.addr.eq(io.a), io.q[:2].eq(port.data) if name == "near" else io.q[2:].eq(port.data)]
+
+    netlist = build_netlist(Small(nested))
+    names = {cell.name for cell in netlist.cells if isinstance(cell, MemoryCell)}
+    assert names == {"near", "outer.inner.far"}
