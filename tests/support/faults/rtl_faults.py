@@ -13,6 +13,7 @@ from hw.compute.alu import TensorAlu
 from hw.compute.alu_conflicts import AluConflicts
 from hw.compute.alu_lane import AluLane
 from hw.compute.gemm import GemmCore
+from hw.compute.lane_parts import Funnel, sum_or_limit
 from hw.compute.loop_nest import LoopNest
 from hw.compute.mac_row import MacRow
 from hw.compute.uop_loader import UopLoader
@@ -37,16 +38,16 @@ def _fault(text: str, owner: type, name: str, old: str, new: str) -> SourceFault
 
 RTL_FAULTS: tuple[SourceFault, ...] = (
     _fault("MAX and MIN change places", AluLane, "_plain", "AluOpcode.MAX", "AluOpcode.MIN"),
-    _fault("comparisons extend without the sign", AluLane, "_plain", "y[-1] ^ carry)", "carry)"),
+    SourceFault("comparisons extend without the sign", sum_or_limit, "y[-1] ^ carry)", "carry)"),
     _fault("MUL forgets a partial product", AluLane, "_product", "sum(terms[1:], terms[0])", "terms[0] + terms[1]"),
     _fault("left shifts wrap at 32", AluLane, "_shifted", "above.eq(left & ~far)", "above.eq(left)"),
     _fault("right shifts wrap at 32", AluLane, "_shifted", "below.eq(~left & ~far)", "below.eq(~left)"),
     _fault("right shifts fill with zeros", AluLane, "_shifted", "fill.eq(self.x[-1] & ~left)", "fill.eq(0)"),
     _fault(
         "counts have four bits",
-        AluLane,
-        "_shifted",
-        "Mux(counts[0][4], wide[16 : 16 + len(coarse)], wide[: len(coarse)])",
+        Funnel,
+        "shifted",
+        "Mux(self.amount[4], wide[16 : 16 + len(coarse)], wide[: len(coarse)])",
         "wide[: len(coarse)]",
     ),
     _fault(

@@ -48,7 +48,7 @@ def test_a_convolution_takes_what_the_library_says_of_its_tiles(kernel: int, str
 def test_what_fits_by_the_formula_fits_and_what_does_not_is_too_much() -> None:
     env = vta.get_env()
     for rows, fits in ((4, True), (16, False)):
-        *inputs, output = d.gated(2, 32, 32, 1)
+        *inputs, output = d.gated(2, 64, 32, 1)
         nest = nest_of([output])
         tiles = NestTiles((1, 1, rows, 32), ((1, 3, 3),) * 2, 4, (2, 2))
         assert Layout(nest, tiles).footprint(4, (2, 2)).fits(Footprint.capacity(env.config)) is fits

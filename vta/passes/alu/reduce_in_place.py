@@ -36,6 +36,7 @@ from vta.passes.alu.annotate_alu_coproc_scope import ALU_PRAGMA
 from vta.passes.fresh_definitions import with_fresh_definitions
 from vta.passes.pragma import is_pragma
 from vta.tir.buffer import Buffer
+from vta.tir.deep import deep
 from vta.tir.expr import Add, And, BufferLoad, Builtin, Call, Expr, IntImm, Max, Min, Var, const, same
 from vta.tir.func import PrimFunc
 from vta.tir.scopes import ACC_SCOPE
@@ -151,6 +152,7 @@ def _nest(stmt: Stmt) -> tuple[BufferStore | None, list[For], list[Expr]]:
                 return None, loops, guards
 
 
+@deep
 def _is_of_a_tile(condition: Expr) -> bool:
     """Whether a condition says that a place is in a tile that is not whole."""
     match condition:

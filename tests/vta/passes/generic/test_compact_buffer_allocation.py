@@ -45,7 +45,7 @@ def test_buffers_follow_what_uses_them() -> None:
     sch = Schedule(func)
     assert sizes(sch.func) == {"P": ([9, 14], 0), "Q": ([9, 14], 0)}
     outer, _ = sch.split(sch.get_loops("R")[1], [None, 5])
-    sch.compute_at("Q", outer)
+    sch.compute_at("Q", outer, preserve_unit_loops=True)
     assert sizes(sch.func) == {"P": ([9, 14], 0), "Q": ([1, 7], 2)}
     sch.compute_at("P", sch.get_loops("Q")[2])
     assert sizes(sch.func) == {"P": ([1, 7], 3), "Q": ([1, 7], 2)}
