@@ -25,7 +25,7 @@ CONFIGS = {
 @pytest.mark.parametrize(
     ("name", "shared"),
     [
-        pytest.param(name, shared, marks=() if (name, shared) in (("block4", 1), ("lane", 0)) else pytest.mark.long)
+        pytest.param(name, shared, marks=() if (name, shared) == ("block4", 1) else pytest.mark.long)
         for name in CONFIGS
         for shared in (0, 1)
     ],
