@@ -59,7 +59,7 @@ class Evaluator:
     function: Callable[..., object]
     number: int
     repeat: int
-    min_repeat_ms: int
+    min_repeat_ms: float
 
     def __post_init__(self) -> None:
         if self.number < 1 or self.repeat < 1:

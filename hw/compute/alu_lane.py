@@ -13,7 +13,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.compute.lane_parts import LANE_WIDTH as WIDTH
-from hw.compute.lane_parts import Funnel, product_terms, sum_or_limit
+from hw.compute.lane_parts import Funnel, is_far, product_terms, sum_or_limit
 from hw.errors import ComponentError
 from isa.instructions import AluOpcode
 from isa.layout import ALU_OPCODE
@@ -118,7 +118,7 @@ class AluLane(wiring.Component):
     def _shifted(self, m: Module) -> Signal:
         """Return the shifted x four cycles later."""
         left = self.y[-1]
-        far = (self.y[5:].as_unsigned() ^ left.replicate(WIDTH - 5)).any()
+        far = is_far(self.y)
         x = Signal(WIDTH, name="shift_x", reset_less=True)
         amount = Signal(5, name="count_5", reset_less=True)
         above = Signal(reset_less=True)

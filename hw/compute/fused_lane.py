@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.compute.alu_lane import LANE_MULTIPLIERS
-from hw.compute.lane_parts import LANE_WIDTH, Funnel, product_terms, sum_or_limit
+from hw.compute.lane_parts import LANE_WIDTH, Funnel, is_far, product_terms, sum_or_limit
 from hw.errors import ComponentError
 from isa.instructions import AluOpcode
 from isa.layout import ALU_OPCODE, IMMEDIATE
@@ -105,7 +105,7 @@ class FusedLane(wiring.Component):
     def _shift(self, m: Module) -> tuple[Value, Value, Value, Value]:
         """Return, three cycles later, how much the funnel shifts, where its number stands, and if it goes left."""
         left = Mux(self.fused, self.count[-1], self.y[-1])
-        far = Mux(self.fused, _is_far(self.count), _is_far(self.y))
+        far = Mux(self.fused, is_far(self.count), is_far(self.y))
         shifts = self.fused | (self.opcode == AluOpcode.SHR)
         amount = Signal(5, name="decoded_amount", reset_less=True)
         above = Signal(name="decoded_above", reset_less=True)
@@ -127,8 +127,3 @@ class FusedLane(wiring.Component):
             m.d.sync += register.eq(value)
             value = register
         return value
-
-
-def _is_far(count: Value) -> Value:
-    """Return whether a shift by ``count`` leaves no bit of the number: by 32 or more, to either side."""
-    return (count[5:].as_unsigned() ^ count[-1].replicate(len(count) - 5)).any()

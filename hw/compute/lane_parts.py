@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.compute.logic_product import logic_terms
 
-__all__ = ["LANE_WIDTH", "Funnel", "product_terms", "sum_or_limit"]
+__all__ = ["LANE_WIDTH", "Funnel", "is_far", "product_terms", "sum_or_limit"]
 
 LANE_WIDTH = 32
 """Bits of a number of the accumulator."""
@@ -50,6 +50,11 @@ def sum_or_limit(m: Module, x: Value, y: Value, *, adds: Value, name: str) -> tu
     addend = Cat(carry, y ^ carry.replicate(LANE_WIDTH), y[-1] ^ carry)
     m.d.comb += total.eq(augend + addend)
     return total[1 : LANE_WIDTH + 1], total[LANE_WIDTH + 1]
+
+
+def is_far(count: Value) -> Value:
+    """Return whether a shift by ``count`` leaves no bit of the number: by 32 or more, to either side."""
+    return (count[5:].as_unsigned() ^ count[-1].replicate(len(count) - 5)).any()
 
 
 @dataclass(frozen=True, slots=True)

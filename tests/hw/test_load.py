@@ -14,6 +14,7 @@ from isa.instructions import Deps, Load, MemoryId
 from isa.machine.causes import Cause
 from isa.machine.hardware_config import HardwareConfig
 from isa.reference import Reference
+from tests.support.hw.high_cycles import cycles_high
 from tests.support.hw.stage_rig import LOAD, StageRig
 
 SMALL = VTAConfig(log_block=2, log_inp_buff_size=8, log_wgt_buff_size=9, log_acc_buff_size=10, log_uop_buff_size=8)
@@ -164,26 +165,17 @@ def _offering(load: Load) -> Any:
     return design
 
 
-def _count(design: Any, name: str, cycles: int) -> int:
-    """Return in how many of the next cycles a signal is high."""
-    count = 0
-    for _ in range(cycles):
-        count += design.peek(name)
-        design.step()
-    return count
-
-
 BYTES = {MemoryId.INP: SMALL.inp_elem_bytes, MemoryId.WGT: SMALL.wgt_elem_bytes}
 
 
 @pytest.mark.parametrize("memory", BYTES)
 def test_as_many_instructions_wait_for_their_data_as_are_asked_for(memory: MemoryId) -> None:
     design = _offering(Load(memory=memory, x_size=2, y_size=1, deps=Deps(push_next=True)))
-    assert _count(design, "start", 20) == 3
+    assert cycles_high(design, "start", 20) == 3
     design.poke("insn__valid", 0)
     assert not design.peek("idle")
     design.poke("mem__data__valid", 1)
-    assert _count(design, "l2g_push", 40) == 3
+    assert cycles_high(design, "l2g_push", 40) == 3
     assert (design.peek("mem__data__ready"), design.peek("idle"), design.peek("cause")) == (0, 1, Cause.INSTRUCTION)
 
 

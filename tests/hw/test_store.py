@@ -14,6 +14,7 @@ from isa.instructions import Deps, Store
 from isa.machine.causes import Cause
 from isa.machine.hardware_config import HardwareConfig
 from isa.reference import Reference, pack
+from tests.support.hw.high_cycles import cycles_high
 from tests.support.hw.stage_rig import STORE, StageRig
 
 SMALL = VTAConfig(log_block=3, log_inp_buff_size=8, log_wgt_buff_size=9, log_acc_buff_size=10, log_uop_buff_size=8)
@@ -168,28 +169,19 @@ def _offering(store: Store, *ready: str) -> Any:
     return design
 
 
-def _count(design: Any, name: str, cycles: int) -> int:
-    """Return in how many of the next cycles a signal is high."""
-    count = 0
-    for _ in range(cycles):
-        count += design.peek(name)
-        design.step()
-    return count
-
-
 def test_as_many_stores_begin_as_are_asked_for_and_one_more_is_being_packed() -> None:
     store = Store(x_size=1, y_size=1)
     design = _offering(store, "mem__cmd__ready", "tiles__address__ready")
-    assert _count(design, "start", 30) == 4
+    assert cycles_high(design, "start", 30) == 4
 
 
 def test_no_more_bursts_wait_for_their_responses_than_are_listed() -> None:
     """As many as the memory engine lets out, and two."""
     store = Store(x_size=16, y_size=4, x_stride=16, deps=Deps(push_prev=True))
     design = _offering(store, "mem__cmd__ready", "tiles__address__ready", "tiles__data__valid", "mem__data__ready")
-    assert _count(design, "mem__cmd__valid", 60) == 5 + 2
+    assert cycles_high(design, "mem__cmd__valid", 60) == 5 + 2
     design.poke("mem__done", 1)
-    assert _count(design, "mem__cmd__valid", 20) == 18  # two cycles without one between two stores
+    assert cycles_high(design, "mem__cmd__valid", 20) == 18  # two cycles without one between two stores
     assert not design.peek("idle")
 
 

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runtime.evaluator import Evaluator
 from vta.autotvm.errors import TuningError
 from vta.autotvm.measure.inputs import MeasureErrorNo, MeasureResult
 from vta.nd import array, cpu, empty
@@ -43,15 +44,6 @@ class Clock:
         built.module(*placed, out)
         if not case.is_right(out.numpy()):
             return MeasureResult((), MeasureErrorNo.WRONG_ANSWER, "on the CPU, the result is not what the stages mean")
-        number = self.number
-        costs: list[float] = []
-        while len(costs) < self.repeat:
-            start = time.perf_counter()
-            for _ in range(number):
-                built.module(*placed, out)
-            took = time.perf_counter() - start
-            if took * 1e3 < self.min_repeat_ms:
-                number *= 2
-                continue
-            costs.append(took / number)
-        return MeasureResult(tuple(costs), all_cost=time.monotonic() - begin, timestamp=time.time())
+        evaluator = Evaluator(built.module, self.number, self.repeat, self.min_repeat_ms)
+        costs = evaluator(*placed, out).results
+        return MeasureResult(costs, all_cost=time.monotonic() - begin, timestamp=time.time())
