@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from vta.arith.block_regions import analyzer_for
+from vta.arith.block_regions import analyzer_for, touches
 from vta.arith.facts import conjuncts
 from vta.tir.blocks import blocks_in, reduce_axes
 from vta.tir.buffer import Buffer
@@ -18,6 +18,7 @@ from vta.tir.expr import (
     And,
     BufferLoad,
     Expr,
+    IntImm,
     IterKind,
     IterVar,
     Max,
@@ -33,6 +34,7 @@ from vta.tir.expr import (
 from vta.tir.func import PrimFunc
 from vta.tir.regions import BufferRegion
 from vta.tir.schedule.errors import BlockScheduleError
+from vta.tir.schedule.flow import holds, only_output
 from vta.tir.schedule.tree import (
     block_named,
     chain_between,
@@ -40,9 +42,10 @@ from vta.tir.schedule.tree import (
     fresh_name,
     loop_of,
     loops_around,
+    path_to,
     replaced,
 )
-from vta.tir.stmt import Block, BufferStore, For, Stmt, seq
+from vta.tir.stmt import Block, BufferStore, For, IfThenElse, Stmt, seq
 from vta.tir.traverse import substitute, uses_var
 
 __all__ = ["decomposed", "factored"]
@@ -60,6 +63,62 @@ def _loops_from(func: PrimFunc, block: Block, var: Var, primitive: str) -> tuple
     return loops[: places[0]], loops[places[0] :]
 
 
+def _require_all_inside(block: Block, outside: Sequence[For], inside: Sequence[For]) -> None:
+    """Refuse a place for the start that does not come once, before all of the reduction.
+
+    A loop may be a part of the reduction though no axis stands for it: that of one iteration, split without dividing,
+    is left in the block's condition alone.
+    """
+    primitive = "decompose_reduction"
+    for axis, value in reduce_axes(block):
+        for loop in outside:
+            if uses_var(value, loop.loop_var):
+                raise BlockScheduleError(
+                    f"{primitive}: axis {axis.name!r} is reduced over loop {loop.loop_var.name!r} outside of loop "
+                    f"{inside[0].loop_var.name!r}; the start must come before all of the reduction"
+                )
+    data = [value for axis, value in zip(block.iter_vars, block.values, strict=True) if axis.kind is IterKind.DATA_PAR]
+    walking = [loop.loop_var for loop in inside if any(uses_var(value, loop.loop_var) for value in data)]
+    others = [loop.loop_var for loop in inside if loop.loop_var not in walking]
+    idle = [loop.loop_var for loop in outside if not any(uses_var(value, loop.loop_var) for value in block.values)]
+    for condition in conjuncts(block.predicate):
+        if uses_var(condition, others) and uses_var(condition, walking):
+            raise BlockScheduleError(f"{primitive}: condition {condition} is about outputs and the reduction together")
+        for var in idle:
+            if uses_var(condition, others) and uses_var(condition, var):
+                raise BlockScheduleError(
+                    f"{primitive}: condition {condition} is about loop {var.name!r} outside of loop "
+                    f"{inside[0].loop_var.name!r}, and about the reduction; the start must come before all of it"
+                )
+    for loop in inside:
+        said = (*block.values, block.predicate)
+        once = isinstance(loop.extent, IntImm) and loop.extent.value <= 1
+        if not once and not any(uses_var(expr, loop.loop_var) for expr in said):
+            raise BlockScheduleError(
+                f"{primitive}: loop {loop.loop_var.name!r} runs block {block.name!r}, start and all, again for the "
+                "same axes; take the start out inside of it"
+            )
+
+
+def _require_nothing_between(block: Block, top: For) -> None:
+    """Refuse a start before loop ``top`` that a condition in it may skip, or that something sees too early."""
+    primitive = "decompose_reduction"
+    conditions = [node for node in path_to(top, block) if isinstance(node, IfThenElse)]
+    if conditions:
+        raise BlockScheduleError(
+            f"{primitive}: block {block.name!r} runs only if {conditions[0].condition}, which is asked in loop "
+            f"{top.loop_var.name!r}; make it the block's own condition"
+        )
+    buffer = only_output(block, primitive)
+    for touch in touches(top, buffer):
+        if touch.block is not None and holds(block, touch.block):
+            return
+        name = "a statement" if touch.block is None else f"block {touch.block.name!r}"
+        raise BlockScheduleError(
+            f"{primitive}: {name} uses {buffer.name!r} in loop {top.loop_var.name!r} before block {block.name!r} does"
+        )
+
+
 def decomposed(func: PrimFunc, name: str, var: Var) -> tuple[PrimFunc, str]:
     """Let a block of its own before loop ``var`` give the reduction ``name`` its start; return that block's name."""
     primitive = "decompose_reduction"
@@ -69,13 +128,8 @@ def decomposed(func: PrimFunc, name: str, var: Var) -> tuple[PrimFunc, str]:
             f"{primitive}: block {name!r} has no start of its own: it is no reduction, or has lost it"
         )
     outside, inside = _loops_from(func, block, var, primitive)
-    for axis, value in reduce_axes(block):
-        for loop in outside:
-            if uses_var(value, loop.loop_var):
-                raise BlockScheduleError(
-                    f"{primitive}: axis {axis.name!r} is reduced over loop {loop.loop_var.name!r} outside of loop "
-                    f"{var.name!r}; the start must come before all of the reduction"
-                )
+    _require_all_inside(block, outside, inside)
+    _require_nothing_between(block, inside[0])
     data = [(a, v) for a, v in zip(block.iter_vars, block.values, strict=True) if a.kind is IterKind.DATA_PAR]
     kept = [loop for loop in inside if any(uses_var(value, loop.loop_var) for _, value in data)]
     for loop in kept:
@@ -88,9 +142,6 @@ def decomposed(func: PrimFunc, name: str, var: Var) -> tuple[PrimFunc, str]:
     new_vars = {loop.loop_var: Var(f"{loop.loop_var.name}_init", loop.loop_var.dtype) for loop in kept}
     dropped = [loop.loop_var for loop in inside if loop not in kept]
     conditions = [c for c in conjuncts(block.predicate) if not uses_var(c, dropped)]
-    for condition in conjuncts(block.predicate):
-        if uses_var(condition, dropped) and uses_var(condition, [loop.loop_var for loop in kept]):
-            raise BlockScheduleError(f"{primitive}: condition {condition} is about outputs and the reduction together")
     predicate: Expr = const(True, "bool")
     for condition in conditions:
         predicate = binary(And, predicate, condition)

@@ -7,6 +7,7 @@ from tests.support.compiler.block_programs import check, gemm_relu, pipeline
 from tests.vta.tir.schedule.test_schedule import refused
 from vta import te
 from vta.tir.schedule import Schedule
+from vta.tir.script import from_source
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
@@ -84,3 +85,85 @@ def test_what_cannot_be_decomposed_or_factored_is_refused() -> None:
         "start was taken out",
         lambda: fused.decompose_reduction("C", both),
     )
+
+
+def sum_of_one() -> tuple[Schedule, np.ndarray]:
+    """Return a schedule of sums of one number each, less five, and the numbers."""
+    a = te.placeholder((3, 1), name="A", dtype="int32")
+    k = te.reduce_axis((0, 1), name="k")
+    s = te.compute((3,), lambda i: te.sum(a[i, k], axis=k), name="S")
+    return Schedule(te.create_prim_func([a, te.compute((3,), lambda i: s[i] - 5, name="D")])), np.array(
+        [[4], [-7], [9]], np.int32
+    )
+
+
+def test_a_start_stays_before_loops_that_only_a_condition_names() -> None:
+    sch, values = sum_of_one()
+    once, _ = sch.split(sch.get_loops("S")[1], [None, 2])
+    outer, middle, inner = sch.split(once, [None, 3, 2])
+    refused(
+        "decompose_reduction: condition (((k_0_1*2) + k_0_2) < 1) is about loop 'k_0_1' outside of loop 'k_0_2', and "
+        "about the reduction; the start must come before all of it",
+        lambda: sch.decompose_reduction("S", inner),
+    )
+    sch.decompose_reduction("S", middle)
+    check(sch.func, [values], values[:, 0] - 5)
+    assert outer.var.name == "k_0_0"
+
+
+TWICE = """
+@T.prim_func
+def twice(a: T.handle, c: T.handle) -> None:
+    A = T.match_buffer(a, (3, 4), "int32")
+    C = T.match_buffer(c, (3,), "int32")
+    for i, again, k in T.grid(3, 2, 4):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + A[vi, vk]
+"""
+
+
+def test_a_start_is_not_taken_out_of_a_loop_that_repeats_the_sum() -> None:
+    sch = Schedule(from_source(TWICE))
+    _, again, k = sch.get_loops("C")
+    refused(
+        "decompose_reduction: loop 'again' runs block 'C', start and all, again for the same axes; take the start out "
+        "inside of it",
+        lambda: sch.decompose_reduction("C", again),
+    )
+    sch.decompose_reduction("C", k)
+    values = np.arange(12, dtype=np.int32).reshape(3, 4)
+    check(sch.func, [values], values.sum(1, dtype=np.int32))
+
+
+@pytest.mark.parametrize(
+    ("before", "why"),
+    [
+        ("if i < 2:", "block 'C' runs only if (i < 2), which is asked in loop 'i'; make it the block's own condition"),
+        (
+            "with T.block('Z'):\n                D[0] = C[i]\n            for one in range(1):",
+            "block 'Z' uses 'C' in loop 'i' before block 'C' does",
+        ),
+    ],
+    ids=["skipped", "seen"],
+)
+def test_a_start_does_not_pass_what_comes_before_the_sum(before: str, why: str) -> None:
+    func = from_source(f"""
+@T.prim_func
+def some(a: T.handle, c: T.handle, d: T.handle) -> None:
+    A = T.match_buffer(a, (3, 4), "int32")
+    C = T.match_buffer(c, (3,), "int32")
+    D = T.match_buffer(d, (1,), "int32")
+    for i in range(3):
+        for k in range(4):
+            {before}
+                with T.block("C"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        C[vi] = 1
+                    C[vi] = C[vi] + A[vi, vk]
+""")
+    sch = Schedule(func)
+    refused(f"decompose_reduction: {why}", lambda: sch.decompose_reduction("C", sch.get_loops("C")[0]))
