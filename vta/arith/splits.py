@@ -1,7 +1,9 @@
 """Putting the pieces of a split index together again: ``(x // 4) * 4 + x % 4`` is ``x``.
 
-A piece is ``(x % upper) // lower`` (``lower`` 1: no division, ``upper`` None: no remainder). All identities hold for
-machine values, because they compare pieces of one and the same ``x``. Tests: tests/vta/arith/test_simplify*.py.
+A piece is ``(x % upper) // lower`` (``lower`` 1: no division, ``upper`` None: no remainder). ``lower`` divides
+``upper``; where it does not, as in ``(x % 10) // 3``, this is a piece of ``x % 10``: the digit below, ``(x % 10) % 3``,
+is not ``x % 3``. All identities hold for machine values, because they compare pieces of one and the same ``x``.
+Tests: tests/vta/arith/test_simplify*.py.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ class _Piece:
 
 def _piece(atom: Expr, coefficient: int) -> _Piece | None:
     match atom:
-        case FloorDiv(a=FloorMod(a=source, b=IntImm(value=upper)), b=IntImm(value=lower)) if lower > 0 and upper > 0:
+        case FloorDiv(a=FloorMod(a=source, b=IntImm(value=upper)), b=IntImm(value=lower)) if (
+            lower > 0 and upper > 0 and upper % lower == 0
+        ):
             return _Piece(atom, source, lower, upper, coefficient)
         case FloorDiv(a=source, b=IntImm(value=lower)) if lower > 0:
             return _Piece(atom, source, lower, None, coefficient)

@@ -1,7 +1,9 @@
 """What simplified expressions look like. The recorded ones come from listings of upstream's compiler."""
 
+import numpy as np
 import pytest
 
+from tests.support.compiler.tir_eval import evaluate
 from vta.arith.const_interval import ConstInterval
 from vta.arith.simplify import Analyzer, simplify
 from vta.tir import expr as tir
@@ -392,6 +394,19 @@ def test_pieces_whose_widths_do_not_divide_each_other_stay_apart() -> None:
     pieces = (x % 5 // 3) * 3 + (x // 5) * 5
     assert not same(simplify(pieces), simplify((x // 3) * 3))
     assert [str(simplify(pieces, {x: const(value)})) for value in range(8)] == ["0", "0", "0", "3", "3", "5", "5", "5"]
+
+
+@pytest.mark.parametrize("upper", [None, 4, 10, 12])
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_digits_of_a_remainder_are_those_of_the_index_only_where_widths_divide(upper: int | None, width: int) -> None:
+    part = x if upper is None else x % upper
+    places = np.arange(-30, 60)
+    for low in (part % width, x % width, part, x):
+        for factor in (1, -1):
+            total = part // width * width + low * factor
+            found = evaluate(simplify(total), {x: places})
+            assert np.array_equal(np.broadcast_to(found, places.shape), evaluate(total, {x: places})), total
+    assert str(simplify(part // width * width + part % width - part)) == "0"
 
 
 LANES = 4

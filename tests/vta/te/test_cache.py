@@ -4,9 +4,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from isa.config import VTAConfig
+from tests.support.compiler.host_programs import lowered_step_by_step
 from tests.support.compiler.te_run import loops, lowered, outputs, run, statements
 from vta import te
 from vta.tir.expr import Expr, IterVar
+from vta.tir.interpreter.run import run_func
 from vta.tir.stmt import BufferRealize
 
 
@@ -48,6 +51,18 @@ def test_other_readers_keep_reading_the_original() -> None:
     assert s[z].op.input_tensors == (x,)
     assert s[y].op.output(0) is y
     assert y.op.input_tensors == (x,), "the described operation itself never changes"
+
+
+def test_a_copy_for_one_place_of_fused_loops_is_read_where_it_begins() -> None:
+    x = te.placeholder((11,), "int32", "x")
+    y = te.compute((2, 10), lambda i, j: x[j // 3 * 3 + j % 3] + x[j // 3 * 3 + j % 3 + 1] + i, "y")
+    s = te.create_schedule(y.op)
+    copy = s.cache_read(x, "local", y)
+    s[copy].compute_at(s[y], s[y].fuse(*s[y].op.axis))
+    *_, (_, func) = lowered_step_by_step(te.schedule_to_func(s, [x, y], "program"), VTAConfig())
+    data, result = np.arange(11, dtype=np.int32) ** 2, np.zeros((2, 10), np.int32)
+    run_func(func, [data, result])
+    assert (result == data[:-1] + data[1:] + np.arange(2)[:, None]).all()
 
 
 def test_one_output_of_several_is_read_through_a_copy() -> None:
