@@ -2,19 +2,24 @@
 
     python -m bench.cost_model --count 1000
     python -m bench.cost_model --count 30 --seed 7 --hardware 64/1 128/64
+    python -m bench.cost_model --count 1000 --log cycles.jsonl
 
 An operator is drawn (convolution, dense layer, batch of products), hardware from ``--hardware`` (bits of the bus,
 latency of the memory), then ``--each`` of the tiles that its search looks at; results are compared with numpy. It
 prints, for the model of the searches and for the one that follows the instructions, quantiles of the error by kind of
 operator and the ten worst; the second rank correlation is that of an operator's schedules, whose order is what a search
-needs. The exit status says whether the error of a program is at most ``--limit`` for nine of ten.
+needs. A log keeps what was measured, so that a run which was ended goes on from there; predictions are made anew. It
+holds for the streams and the hardware that wrote it. The exit status says whether the error of a program is at most
+``--limit`` for nine of ten.
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -118,9 +123,35 @@ def measured(compiled: Compiled, session: Session) -> int:
     return taken
 
 
-def points(count: int, each: int, seed: int, hardware: Sequence[str]) -> Iterator[Point]:
+@dataclass(slots=True)
+class Log:
+    """Cycles that were measured, by what they were measured of; a line of JSON each where there is a ``path``."""
+
+    path: Path | None = None
+    _cycles: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.path is not None and self.path.exists():
+            text = self.path.read_text(encoding="utf-8")
+            whole = text[: text.rfind("\n") + 1]
+            if whole != text:  # the run was ended while it wrote
+                self.path.write_text(whole, encoding="utf-8")
+            self._cycles.update(json.loads(line) for line in whole.splitlines())
+
+    def cycles(self, compiled: Compiled, hardware: str) -> int:
+        """Return what a run takes on ``hardware``: from the log, or measured and then noted."""
+        of = f"{hardware}: {compiled.operator} with {compiled.scheduled.tiles}"
+        if of not in self._cycles:
+            self._cycles[of] = measured(compiled, _session(hardware))
+            if self.path is not None:
+                with self.path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([of, self._cycles[of]]) + "\n")
+        return self._cycles[of]
+
+
+def points(count: int, each: int, seed: int, hardware: Sequence[str], log: Log | None = None) -> Iterator[Point]:
     """Yield ``count`` schedules, ``each`` of an operator; operator ``n`` depends on ``seed`` and ``n`` alone."""
-    left = count
+    left, log = count, log or Log()
     for number in range(count):
         rng = np.random.default_rng([seed, number])
         operator, chosen = random_layer(rng), str(rng.choice(list(hardware)))
@@ -129,7 +160,7 @@ def points(count: int, each: int, seed: int, hardware: Sequence[str]) -> Iterato
         for index in rng.permutation(len(choices))[: min(each, left)]:
             compiled = compile(operator, env, choices[index])
             quick, followed = predict(operator, tiles=choices[index], env=env).cycles, predict(compiled).cycles
-            taken = measured(compiled, _session(chosen))
+            taken = log.cycles(compiled, chosen)
             yield Point(number, operator, chosen, choices[index], quick, followed, taken)
             left -= 1
         if left <= 0:
@@ -191,10 +222,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--hardware", type=hardware_text, nargs="+", default=list(HARDWARE))
     parser.add_argument("--limit", type=float, default=0.05, help="error that nine of ten keep, default 0.05")
+    parser.add_argument("--log", type=Path, help="a file that keeps what was measured")
     arguments = parser.parse_args()
     if min(arguments.count, arguments.each) < 1:
         parser.error("--count and --each are 1 or more")
-    found = list(points(arguments.count, arguments.each, arguments.seed, arguments.hardware))
+    found = list(points(arguments.count, arguments.each, arguments.seed, arguments.hardware, Log(arguments.log)))
     return 0 if report(found, arguments.limit) else 1
 
 

@@ -65,7 +65,7 @@ _UOPS_LOADED, _ACC_LOADED = 4, 3
 
 _BURSTS = 8
 _FETCH = 0
-_MODULES = tuple(unit.module for unit in Unit)
+_MODULES = tuple(int(unit.module) for unit in Unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +206,8 @@ class _LoadModule:
         room = self._ends[-self._jobs] + 1 if len(self._ends) >= self._jobs else 0
         return max(self._started + 1, self._asked[0], room)
 
-    def run(self, task: Task, start: int) -> int:
-        """Return when a task ends that starts at ``start``."""
+    def run(self, task: Task, start: int) -> tuple[int, int]:
+        """Return when a task is complete that starts at ``start``, and when the module goes past it: the same."""
         self._started = start
         end = start + 1
         if task.work:
@@ -219,7 +219,7 @@ class _LoadModule:
             self._written[task.kind] = end
         end = max(end, self._ends[-1] + 1 if self._ends else 0)
         self._ends.append(end)
-        return end
+        return end, end
 
 
 class _StoreModule:
@@ -236,15 +236,15 @@ class _StoreModule:
         room = self._written[-self._jobs] if len(self._written) >= self._jobs else 0
         return max(self._free, room)
 
-    def run(self, task: Task, start: int) -> int:
-        """Return when a task ends that starts at ``start``."""
+    def run(self, task: Task, start: int) -> tuple[int, int]:
+        """Return when a task is complete that starts at ``start``, and when the module goes past it: the same."""
         before = self._written[-1] if self._written else 0
         bursts = task.bursts * self._latency // self._most  # that may be waiting for their responses
         written = max(before, start + _STORED) + max(task.work, bursts)
         self._free = max(start + 1 + task.bursts, written - _STORED)
         self._written.append(written)
         self._end = max(written + self._latency + 1, self._end + 1)
-        return self._end
+        return self._end, self._end
 
 
 class _ComputeModule:
@@ -253,7 +253,9 @@ class _ComputeModule:
     def __init__(self, bus: _Bus, block_in: int, *, fused_alu: bool) -> None:
         self._bus = bus
         levels = block_in.bit_length() - 1
-        self._latency = {Unit.GEMM: 10 + max(0, levels) // 2, Unit.ALU: _ALU_LATENCY, Unit.RESET: 1}
+        self._latency = [0] * len(Unit)  # by unit, as what follows
+        self._latency[Unit.GEMM] = 10 + max(0, levels) // 2
+        self._latency[Unit.ALU], self._latency[Unit.RESET] = _ALU_LATENCY, 1
         self._clash = _ALU_CLASH
         if fused_alu:
             self._latency[Unit.GEMM] = max(self._latency[Unit.GEMM], _FUSED_GEMM_LATENCY)
@@ -263,7 +265,7 @@ class _ComputeModule:
         self._before: list[tuple[int, Task]] = []
         self._retired: list[int] = []
         self.settled = 0
-        self._free = dict.fromkeys(Unit, 0)
+        self._free = [0] * len(Unit)
         self._known: set[tuple[int, int]] = set()
         self._alus: deque[tuple[int, int]] = deque(maxlen=_RECENT)
         self._gemms: deque[tuple[int, int]] = deque(maxlen=_RECENT)
@@ -357,14 +359,14 @@ class _ComputeModule:
         """
         part = min(1.0, self._both / self._alu_time) if self._alu_time else 0.0
         work = ceil(work / (1 - part * alu_loss(self._run)))
-        self._both += sum(max(0, min(begin + work, end) - max(begin, start)) for start, end in self._gemms)
+        self._both += _common(self._gemms, begin, begin + work)
         self._alu_time += work
         self._alus.append((begin, begin + work))
         return work
 
     def _shared(self, begin: int, end: int, run: int) -> None:
         """Note that GEMM works, and on how many neighbouring accumulators one after the other."""
-        self._both += sum(max(0, min(end, stop) - max(begin, start)) for start, stop in self._alus)
+        self._both += _common(self._alus, begin, end)
         self._gemms.append((begin, end))
         self._run = run
 
@@ -376,6 +378,17 @@ class _ComputeModule:
                 begin = max(begin, before + self._clash)
         self._last_alu = (begin, task)
         return begin
+
+
+def _common(spans: Sequence[tuple[int, int]], begin: int, end: int) -> int:
+    """Return how many cycles from ``begin`` up to ``end`` are in one of ``spans``, which are apart and in order."""
+    found = 0
+    for start, stop in reversed(spans):
+        if stop <= begin:
+            break
+        if start < end:
+            found += min(end, stop) - max(begin, start)
+    return found
 
 
 def _share_uops(load: Task, user: Task) -> bool:
@@ -391,15 +404,15 @@ class _Machine:
         self._tasks, self._depth = tasks, hardware.inst_queue_depth
         bus = _Bus(latency, hardware)
         self._fetch = _Fetch(bus, hardware, len(tasks))
-        self._load, self._compute = _LoadModule(bus, hardware), _ComputeModule(bus, block_in, fused_alu=fused_alu)
-        self._store = _StoreModule(latency, hardware)
         count = len(tasks)
         self._begun, self._ended = [NOTHING] * count, [NOTHING] * count
         self._settled = [NOTHING] * count
         self._modules = [_MODULES[task.unit] for task in tasks]
         self._parts: dict[int, _LoadModule | _ComputeModule | _StoreModule] = {
-            Module.LOAD: self._load, Module.COMPUTE: self._compute, Module.STORE: self._store,
-        }  # fmt: skip
+            int(Module.LOAD): _LoadModule(bus, hardware),
+            int(Module.COMPUTE): _ComputeModule(bus, block_in, fused_alu=fused_alu),
+            int(Module.STORE): _StoreModule(latency, hardware),
+        }
         # By module, fetch (0) first: instructions that were dispatched, how many have started, when the next one can.
         self._queues: list[list[int]] = [[] for _ in range(4)]
         self._heads = [0] * 4
@@ -407,23 +420,26 @@ class _Machine:
 
     def run(self) -> Times:
         """Return the times."""
+        after = self._next
         for _ in range(2 * len(self._tasks)):  # each is dispatched, and started
-            at = min(self._next)
-            which = self._next.index(at)
+            at = min(after)
+            which = after.index(at)
             if which == _FETCH:
                 place = len(self._fetch.dispatched)
                 self._fetch.dispatch(int(at))
                 module = self._modules[place]
                 self._queues[module].append(place)
-                if self._next[module] == inf:
-                    self._next[module] = self._when(module)
+                if after[module] == inf:
+                    after[module] = self._when(module)
+                after[_FETCH] = self._when_fetched()
             else:
-                self._start(Module(which), int(at))
-                self._next[which] = self._when(which)
+                self._start(which, int(at))
+                after[which] = self._when(which)
                 for other in self._parts:
-                    if self._next[other] == inf:  # it may have waited for a token of this instruction
-                        self._next[other] = self._when(other)
-            self._next[_FETCH] = self._when_fetched()
+                    if after[other] == inf:  # it may have waited for a token of this instruction
+                        after[other] = self._when(other)
+                if after[_FETCH] == inf:  # or for its place in the queue
+                    after[_FETCH] = self._when_fetched()
         return Times(self._begun, self._ended, max(self._ended, default=0))
 
     def _when_fetched(self) -> float:
@@ -454,22 +470,14 @@ class _Machine:
                 return None
             at = max(at, given + 1)
         if task.after_next != NOTHING:
-            giver = task.after_next
-            given = self._settled[giver] if self._modules[giver] is Module.COMPUTE else self._ended[giver]
+            given = self._settled[task.after_next]
             if given == NOTHING:
                 return None
             at = max(at, given + 1)
         return at
 
-    def _start(self, module: Module, at: int) -> None:
+    def _start(self, module: int, at: int) -> None:
         place = self._queues[module][self._heads[module]]
         self._heads[module] += 1
         self._begun[place] = at
-        task = self._tasks[place]
-        match module:
-            case Module.LOAD:
-                self._ended[place] = self._load.run(task, at)
-            case Module.COMPUTE:
-                self._ended[place], self._settled[place] = self._compute.run(task, at)
-            case Module.STORE:
-                self._ended[place] = self._store.run(task, at)
+        self._ended[place], self._settled[place] = self._parts[module].run(self._tasks[place], at)

@@ -1,12 +1,14 @@
 """The bench of the cost model: ranks, what is drawn, and a small run on the hardware."""
 
+import itertools
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bench import cost_model
-from bench.cost_model import Point, points, rank_correlation, report
+from bench.cost_model import Log, Point, points, rank_correlation, report
 from vta.topi import Dense
 
 
@@ -40,6 +42,17 @@ def test_schedules_are_compared_with_the_hardware_and_are_the_same_for_a_seed(mo
     assert all(abs(point.error("program")) < 0.06 for point in found)
     monkeypatch.setattr(cost_model, "measured", lambda *_: 100)
     assert [(p.operator, p.tiles) for p in points(3, 2, 5, ["64/1"])] == [(p.operator, p.tiles) for p in found]
+
+
+def test_a_log_is_gone_on_with_and_a_torn_line_is_dropped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(cost_model, "random_layer", lambda _: Dense(16, 128, 128))
+    runs = itertools.count(100)
+    monkeypatch.setattr(cost_model, "measured", lambda *_: next(runs))
+    path = tmp_path / "cycles.jsonl"
+    assert [point.measured for point in points(2, 2, 5, ["64/1"], Log(path))] == [100, 101]
+    path.write_text(path.read_text(encoding="utf-8")[:-2], encoding="utf-8")
+    assert [point.measured for point in points(3, 3, 5, ["64/1"], Log(path))] == [100, 102, 103]
+    assert [point.measured for point in points(3, 3, 5, ["64/1"], Log(path))] == [100, 102, 103]
 
 
 def test_operators_of_all_kinds_are_drawn() -> None:

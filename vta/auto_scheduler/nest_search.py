@@ -17,7 +17,7 @@ from vta.autotvm.space import ConfigEntity, ConfigSpace
 from vta.autotvm.space.config_space import value_of
 from vta.topi.core.memory_port import bus_of
 from vta.topi.tiling import Footprint, Price, TilingError, copies_in_turn, priced
-from vta.topi.tiling.cost import least_cycles, turned_cycles
+from vta.topi.tiling.cost import Turns
 
 __all__ = ["nest_choices", "ranked"]
 
@@ -136,12 +136,12 @@ def ranked(nest: Nest, what: str) -> list[NestTiles]:
                 if Layout(nest, tiles).footprint(copies, ()).fits(capacity)
             ]
             continue
-        work = layout.work()
+        turns = Turns(layout.work(), layout.bus)
         limit = best[-1][0] if len(best) == _FINALISTS else None
-        if limit is not None and least_cycles(work, layout.bus) >= limit:
+        if limit is not None and turns.least >= limit:
             continue
         costs = [
-            (turned_cycles(work, layout.bus, copies, _fewest(nest, plain, steps)), next(number), (copies, steps))
+            (turns.cycles(copies, _fewest(nest, plain, steps)), next(number), (copies, steps))
             for copies, steps in _copies(nest, plain)
             if layout.footprint(copies, steps).fits(capacity)
         ]

@@ -13,22 +13,19 @@ from vta.topi.conv.conv2d_tiling import (
     ConvMemory,
     ConvShape,
     conv_candidates,
+    conv_least,
     conv_work,
     copies_of,
     inner_tiles,
     with_residents,
 )
-from vta.topi.tiling import Bus, Work, cheapest, followed_cycles
-from vta.topi.tiling.cost import least_cycles, loading, turned_cycles
+from vta.topi.tiling import Work, cheapest, followed_cycles
+from vta.topi.tiling.cost import Turns
 
-__all__ = ["finalists", "searched"]
+__all__ = ["best_tiles", "finalists", "searched"]
 
 _FINALISTS = 5
 """Choices whose instructions are followed."""
-
-
-_HIDDEN = 1.15
-"""By how much loads must be shorter than work to be hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +42,16 @@ def searched(shape: ConvShape, what: str) -> ConvTiles:
 
     Layers of a network that differ in their numbers alone have one shape: it is searched once.
     """
-    found = _searched(shape)
+    found = _remembered(shape)
     return cheapest(conv_candidates(shape), shape.config, what, shape.bus) if found is None else found
 
 
 @functools.lru_cache(maxsize=512)
-def _searched(shape: ConvShape) -> ConvTiles | None:
+def _remembered(shape: ConvShape) -> ConvTiles | None:
+    return best_tiles(shape)
+
+
+def best_tiles(shape: ConvShape) -> ConvTiles | None:
     """Return the cheapest tiles, None if none fits."""
     chosen = finalists(shape, thorough=False) or finalists(shape, thorough=True)
     if not chosen:
@@ -61,40 +62,37 @@ def _searched(shape: ConvShape) -> ConvTiles | None:
 def finalists(shape: ConvShape, *, thorough: bool) -> list[_Finalist]:
     """Return the few choices that the quick model likes best, each with its best copies; the best first."""
     best: list[_Finalist] = []
+    limit = math.inf
     plains = inner_tiles(shape, thorough=thorough)
     for plain in counted(plains, "searching tiles for a convolution", unit="candidates"):
-        work = None
+        if conv_least(shape, plain) >= limit:
+            continue
+        turns = None
         for tiles, turning in with_residents(shape, plain):
-            if work is not None and _loads_are_hidden(work, shape.bus):
+            if turns is not None and turns.loads_are_hidden:
                 break  # what stays on the chip saves loads alone
             work = conv_work(shape, tiles, shape.bus)
-            limit = best[-1].cost if len(best) == _FINALISTS else math.inf
-            if least_cycles(work, shape.bus) < limit:
-                _consider(shape, tiles, turning, work, best, limit)
+            turns = Turns(work, shape.bus)
+            if turns.least < limit:
+                _consider(shape, tiles, turning, work, turns, best)
+                limit = best[-1].cost if len(best) == _FINALISTS else math.inf
     return best
 
 
-def _loads_are_hidden(work: Work, bus: Bus) -> bool:
-    """Whether loads take clearly less than what they run beside."""
-    read = work.steps * loading(work, bus) + work.epilogue_load
-    return read * _HIDDEN < max(work.steps * work.gemm, work.alu, work.store)
-
-
 def _consider(
-    shape: ConvShape, tiles: ConvTiles, turning: tuple[int, ...], work: Work, best: list[_Finalist], limit: float
+    shape: ConvShape, tiles: ConvTiles, turning: tuple[int, ...], work: Work, turns: Turns, best: list[_Finalist]
 ) -> None:
-    """Put tiles with their best copies among the ``best``, if they cost less than ``limit``."""
+    """Put tiles with their best copies among the ``best``, if they cost less than the last of these."""
     capacity, memory = shape.capacity, ConvMemory.of(shape, tiles)
     costs = [
-        (turned_cycles(work, shape.bus, *pair), number, pair)
+        (turns.cycles(*pair), number, pair)
         for number, pair in enumerate(copies_of(shape, tiles, turning))
         if memory.fits(capacity, *pair)
     ]
     if not costs:
         return
     cost, _, pair = min(costs)
-    if cost < limit:
-        turned = replace(tiles, rotate_tiles=pair[0], rotate_steps=pair[1])
-        best.append(_Finalist(cost, turned, work.turned(*pair)))
-        best.sort(key=lambda one: one.cost)  # the first of those that cost the same stays the first
-        del best[_FINALISTS:]
+    turned = replace(tiles, rotate_tiles=pair[0], rotate_steps=pair[1])
+    best.append(_Finalist(cost, turned, work.turned(*pair)))
+    best.sort(key=lambda one: one.cost)  # the first of those that cost the same stays the first
+    del best[_FINALISTS:]

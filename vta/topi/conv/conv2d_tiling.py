@@ -28,6 +28,7 @@ from vta.topi.tiling import (
     even_parts,
     priced,
 )
+from vta.topi.tiling.cost import least_pace
 
 __all__ = [
     "ConvMemory",
@@ -35,6 +36,7 @@ __all__ = [
     "conv_allows",
     "conv_candidates",
     "conv_footprint",
+    "conv_least",
     "conv_work",
     "copies_of",
     "copies_of_rows",
@@ -290,6 +292,13 @@ def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
         store_instructions=_stores(shape, tiles),
         run=tiles.run,
     )
+
+
+def conv_least(shape: ConvShape, tiles: ConvTiles) -> float:
+    """Return what the products of ``tiles`` take at least, whatever is resident and how many copies there are."""
+    places = tiles.tile_h * tiles.tile_w * tiles.tile_co
+    products = places * shape.channels.count * shape.window.kernel[0] * shape.row_steps
+    return prod(_counts(shape, tiles)) * least_pace(products, places)
 
 
 def _stores(shape: ConvShape, tiles: ConvTiles) -> int:

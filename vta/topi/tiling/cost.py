@@ -15,8 +15,8 @@ from runtime.queue.ends.arriving import LEAST_PART_BYTES
 from runtime.timing import alu_loss
 
 __all__ = [
-    "Bus", "Price", "Work", "comes_in_steps", "cycles", "first_parts", "last_parts", "last_steps", "least_cycles",
-    "loading", "loading_resident", "turned_cycles",
+    "Bus", "Price", "Turns", "Work", "comes_in_steps", "cycles", "first_parts", "last_parts", "last_steps",
+    "least_pace", "loading", "loading_resident",
 ]  # fmt: skip
 
 _RESET_LANES = 3
@@ -40,6 +40,9 @@ _FIRST_PARTS, _LAST_PARTS, _LEAST_PART = 4, 8, 16
 
 _PER_TILE = 30
 """Cycles of a tile that nothing hides."""
+
+_HIDDEN = 1.15
+"""By how much loads must be shorter than work to be hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,19 +163,72 @@ def last_steps(work: Work) -> int:
 
 def cycles(work: Work, bus: Bus) -> int:
     """Return the cycles of a launch that does ``work``."""
-    return _cycles(work, bus, work.tile_copies, work.step_copies, work.kernels)
+    return Turns(work, bus).cycles(work.tile_copies, work.step_copies, work.kernels)
 
 
-def least_cycles(work: Work, bus: Bus) -> int:
-    """Return what ``turned_cycles`` is not below, whatever the copies are."""
-    load = loading(work, bus) + _INSTRUCTION if work.load else 0
-    pace = max(work.steps * max(work.gemm, load), work.alu, work.store)
-    return work.tiles * pace + work.resident_load // _FIRST_PARTS + work.uops // 2
+def least_pace(products: float, accumulators: int) -> float:
+    """Return what a tile takes at least whose products take so long: they are reset before, or other tiles go on."""
+    return products + min(accumulators // _RESET_LANES + _INSTRUCTION, products * (_GEMM_SHARED - 1) + _PER_TILE)
 
 
-def turned_cycles(work: Work, bus: Bus, tile_copies: int, step_copies: int) -> int:
-    """Return the cycles of ``work.turned(tile_copies, step_copies)``, which a search asks for often."""
-    return _cycles(work, bus, tile_copies, step_copies, tile_copies * step_copies)
+class Turns:
+    """What a launch takes that does ``work`` with any numbers of copies: a search asks for many of them."""
+
+    __slots__ = ("_alu", "_alu_beside", "_bus", "_load", "_moved", "_read", "_reset", "_resident", "_store", "_work")
+
+    def __init__(self, work: Work, bus: Bus) -> None:
+        self._work, self._bus = work, bus
+        self._load = load = loading(work, bus) + _INSTRUCTION if work.load else 0
+        self._resident = loading_resident(work, bus)
+        self._reset = work.accumulators // _RESET_LANES + _INSTRUCTION
+        self._alu = alu = work.alu + work.stages * _INSTRUCTION + work.epilogue_load
+        self._alu_beside = alu / (1 - alu_loss(work.run) * min(1.0, work.steps * work.gemm / max(alu, 1)))
+        self._store = work.store + bus.latency + _INSTRUCTION
+        self._read = work.steps * load + work.epilogue_load + work.stages * _FETCHED
+        self._moved = work.tiles * self._read + work.resident_loads * work.resident_load
+
+    @property
+    def loads_are_hidden(self) -> bool:
+        """Whether loads take clearly less than what they run beside."""
+        work = self._work
+        read = work.steps * max(0, self._load - _INSTRUCTION) + work.epilogue_load
+        return read * _HIDDEN < max(work.steps * work.gemm, work.alu, work.store)
+
+    @property
+    def least(self) -> int:
+        """What ``cycles`` is not below, whatever the copies are."""
+        work, alu, store = self._work, self._alu, self._store
+        pace = max(least_pace(work.steps * max(work.gemm, self._load), work.accumulators), alu, store)
+        startup = work.uops // 2 + self._bus.latency * 2 + (self._load + self._resident) // _FIRST_PARTS
+        return int(max(startup + work.tiles * pace, self._moved + (alu + store) / _LAST_PARTS))
+
+    def cycles(self, tile_copies: int, step_copies: int, kernels: int = 0) -> int:
+        """Return what it takes with these copies, each combination of which has a kernel, unless there are others."""
+        work, load, alu, store = self._work, self._load, self._alu, self._store
+        products, read = _products(work, load, self._bus, tile_copies, step_copies), self._read
+        if tile_copies == 1:
+            pace = float(self._reset + products + alu + store)
+        else:
+            # A copy of the accumulators goes through all of it; the copies share what can work on one tile at a time.
+            pace = max(
+                (self._reset + products + alu + store) / tile_copies,
+                products * _GEMM_SHARED + _PER_TILE,
+                self._alu_beside,
+                _released(work, load, alu, tile_copies, step_copies),
+                read,
+                store,
+            )
+        first = _parts(work.accumulators, tile_copies, step_copies, _FIRST_PARTS)
+        last = _parts(work.accumulators, tile_copies, step_copies, _LAST_PARTS)
+        resident = self._resident
+        startup = work.uops // 2 + self._bus.latency * 2 + (load + resident) // first
+        idle = max(0.0, pace - read) * 2 * (work.resident_steps - 1) / work.resident_steps
+        switches = max(0, work.resident_loads - 1) * (max(0.0, resident - idle) + self._bus.latency)
+        # At the end, the operations run beside the last sums and the stores beside the operations, but for one part.
+        hidden = (min(alu, products) + min(store, alu)) * (1 - 1 / last)
+        tail = (alu + store if tile_copies > 1 else 0) - hidden
+        uops = ((kernels or tile_copies * step_copies) - 1) * work.uops / 2 * (1 if read * 1.1 > pace else 0)
+        return round(max(startup + work.tiles * pace + switches + tail + uops, self._moved + (alu + store) / last))
 
 
 def loading(work: Work, bus: Bus) -> int:
@@ -195,39 +251,6 @@ def _loading(beats: int, count: int, bus: Bus) -> int:
     words = ceil(count * _INSTRUCTION_BYTES / bus.beat_bytes)
     each = bus.latency + beats // max(1, count) + 3
     return max(beats + words, count * each // bus.load_jobs)
-
-
-def _cycles(work: Work, bus: Bus, tile_copies: int, step_copies: int, kernels: int) -> int:
-    load = loading(work, bus) + _INSTRUCTION if work.load else 0
-    reset = work.accumulators // _RESET_LANES + _INSTRUCTION
-    alu = work.alu + work.stages * _INSTRUCTION + work.epilogue_load
-    store = work.store + bus.latency + _INSTRUCTION
-    products = _products(work, load, bus, tile_copies, step_copies)
-    read = work.steps * load + work.epilogue_load + work.stages * _FETCHED
-    if tile_copies == 1:
-        pace = float(reset + products + alu + store)
-    else:
-        # A copy of the accumulators goes through all of it; the copies share what can work on one tile at a time.
-        whole = (reset + products + alu + store) / tile_copies
-        pace = max(
-            whole,
-            products * _GEMM_SHARED + _PER_TILE,
-            alu / (1 - alu_loss(work.run) * min(1.0, work.steps * work.gemm / max(alu, 1))),
-            _released(work, load, alu, tile_copies, step_copies),
-            read,
-            store,
-        )
-    first, last = (_parts(work.accumulators, tile_copies, step_copies, most) for most in (_FIRST_PARTS, _LAST_PARTS))
-    resident = loading_resident(work, bus)
-    startup = work.uops // 2 + bus.latency * 2 + (load + resident) // first
-    idle = max(0.0, pace - read) * 2 * (work.resident_steps - 1) / work.resident_steps
-    switches = max(0, work.resident_loads - 1) * (max(0.0, resident - idle) + bus.latency)
-    # At the end, the operations run beside the last sums and the stores beside the operations, but for one part.
-    hidden = (min(alu, products) + min(store, alu)) * (1 - 1 / last)
-    tail = (alu + store if tile_copies > 1 else 0) - hidden
-    uops = (kernels - 1) * work.uops / 2 * (1 if read * 1.1 > pace else 0)
-    moved = work.tiles * read + work.resident_loads * work.resident_load
-    return round(max(startup + work.tiles * pace + switches + tail + uops, moved + (alu + store) / last))
 
 
 def _products(work: Work, load: int, bus: Bus, tile_copies: int, step_copies: int) -> float:

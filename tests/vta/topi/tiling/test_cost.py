@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import vta
@@ -16,7 +17,7 @@ from vta.topi.core.epilogue import Bias, Clip, ShiftRight
 from vta.topi.core.operator import compile  # noqa: A004
 from vta.topi.core.resident import Resident
 from vta.topi.tiling import Bus, Work, cycles
-from vta.topi.tiling.cost import least_cycles, loading, turned_cycles
+from vta.topi.tiling.cost import Turns, loading
 
 WORK = Work(
     tiles=16, steps=4, tile_copies=2, step_copies=2, load=500, load_instructions=2, gemm=7000, alu=3000,
@@ -69,8 +70,19 @@ def test_a_row_takes_a_beat_at_least_and_so_does_an_element() -> None:
 
 
 def test_no_copies_take_less_than_the_least() -> None:
-    for copies in ((1, 1), (2, 2), (4, 4), (7, 1)):
-        assert least_cycles(WORK, BUS) <= turned_cycles(WORK, BUS, *copies)
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        drawn = {
+            name: int(rng.choice([0, 1, 10, 1000, 9000])) for name in ("gemm", "alu", "store", "load", "resident_load")
+        }
+        work = replace(WORK, **drawn, tiles=int(rng.integers(1, 9)), accumulators=int(rng.integers(1, 900)))
+        turns = Turns(work, BUS)
+        for copies in ((1, 1), (2, 2), (1, 4), (4, 4), (7, 1)):
+            assert turns.least <= turns.cycles(*copies)
+
+
+def test_copies_are_priced_as_those_of_the_work() -> None:
+    assert Turns(WORK, BUS).cycles(4, 3) == cycles(WORK.turned(4, 3), BUS)
 
 
 def test_loads_that_are_many_wait_for_those_under_way() -> None:
