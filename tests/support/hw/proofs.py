@@ -25,7 +25,7 @@ from hw.verilog.netlist_text import component_to_rtlil
 from hw.verilog.yosys import run_yosys
 from tests.support.faults.source_faults import SourceFault
 
-__all__ = ["Claims", "assume", "claim", "fault", "holds_always", "holds_for", "inner_signals"]
+__all__ = ["Claims", "assume", "claim", "fault", "holds_after", "holds_always", "holds_for", "inner_signals"]
 
 _SECONDS = 280
 
@@ -76,6 +76,12 @@ def holds_always(component: wiring.Component, cycles: int) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         file = _formulas(component, Path(folder))
         return _solve(file, "-t", str(cycles)) and _solve(file, "-i", "-t", str(cycles))
+
+
+def holds_after(component: wiring.Component, cycles: int) -> bool:
+    """Tell whether the claims hold so many cycles after any state, for all inputs: of what forgets within them."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _solve(_formulas(component, Path(folder)), "--noinit", "-t", f"{cycles}:{cycles + 1}")
 
 
 def _formulas(component: wiring.Component, folder: Path) -> Path:
