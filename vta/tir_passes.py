@@ -41,6 +41,7 @@ from vta.passes.optional.inject_double_buffer import inject_double_buffer
 from vta.passes.optional.inject_prefetch import inject_prefetch
 from vta.passes.optional.instrument_bound_checkers import instrument_bound_checkers
 from vta.passes.optional.lower_intrin import lower_intrin
+from vta.passes.optional.make_packed_api import make_packed_api
 from vta.passes.optional.rewrite_unsafe_select import rewrite_unsafe_select
 from vta.passes.storage.early_rewrite import early_rewrite
 from vta.passes.storage.lift_alloc_to_scope_begin import lift_alloc_to_scope_begin
@@ -61,9 +62,9 @@ __all__ = [
     "InjectConv2DTransposeSkip", "InjectCopyIntrin", "InjectDMAIntrin", "InjectDoubleBuffer", "InjectPrefetch",
     "InjectSkipCopy", "InjectVirtualThread",
     "InstrumentBoundCheckers", "LiftAllocToScopeBegin", "LiftAttrScope", "LoopPartition", "LowerBlocks",
-    "LowerDeviceStorageAccessInfo", "LowerIntrin", "NarrowDataType", "PassArgumentError", "ReduceInPlace",
-    "RemoveNoOp", "RewriteUnsafeSelect", "SettleLoopEnds", "Simplify", "SkipAssert", "StorageFlatten", "StorageRewrite",
-    "UnrollLoop", "VectorizeLoop", "VerifyMemory", "prim_func_pass",
+    "LowerDeviceStorageAccessInfo", "LowerIntrin", "MakePackedAPI", "NarrowDataType", "PassArgumentError",
+    "ReduceInPlace", "RemoveNoOp", "RewriteUnsafeSelect", "SettleLoopEnds", "Simplify", "SkipAssert", "StorageFlatten",
+    "StorageRewrite", "UnrollLoop", "VectorizeLoop", "VerifyMemory", "prim_func_pass",
 ]  # fmt: skip
 
 
@@ -290,6 +291,11 @@ def CombineContextCall() -> FunctionPass:  # noqa: N802
 def LowerIntrin() -> FunctionPass:  # noqa: N802
     """Divisions that round down become shifts, masks and divisions that round towards zero."""
     return of_function(lower_intrin, "LowerIntrin")
+
+
+def MakePackedAPI() -> FunctionPass:  # noqa: N802
+    """Functions take packed arguments, as TVM's do: arrays of values and of their types, which they check."""
+    return of_function(make_packed_api, "MakePackedAPI")
 
 
 def VerifyMemory() -> ModulePass:  # noqa: N802

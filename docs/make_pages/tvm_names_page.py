@@ -253,7 +253,7 @@ NOTES: Mapping[str, str] = {
     "tvm.tir.transform.LowerWarpMemory": "refuses memory of a warp: there is no GPU",
     "tvm.tir.transform.SplitHostDevice": "refuses threads of a GPU: there is one program, the host's",
     "tvm.tir.transform.ThreadSync": "refuses threads of a GPU: there is none",
-    "tvm.tir.transform.MakePackedAPI": "arguments are checked by the caller's side (`vta.codegen.arguments`)",
+    "tvm.tir.transform.MakePackedAPI": "asks for no `target`; functions that are built take plain arguments",
     "tvm.arith.Analyzer": "one normal form: `rewrite_simplify` and `canonical_simplify` are `simplify`",
     "tvm.arith.iter_map_simplify": "of TVM 0.10",
     "tvm.arith.solve_linear_inequalities": "what ranges do not say stays as relations; no conditions by groups",

@@ -17,6 +17,7 @@ from vta.codegen.llvm_types import I32, POINTER, CodegenError, Value, constant, 
 from vta.codegen.packed_calls import emit_call_packed
 from vta.codegen.runtime_calls import RUNTIME_CALLS, Signature
 from vta.codegen.scope import FunctionScope
+from vta.codegen.struct_fields import emit_struct_field
 from vta.tir.buffer import Buffer
 from vta.tir.deep import deep
 from vta.tir.dtype import HANDLE, INT32, INT64, DType
@@ -262,7 +263,7 @@ def _is_risky(expr: Expr) -> bool:
     """Whether evaluating ``expr`` where it is not wanted could fail or touch foreign memory."""
     for node in walk(expr):
         match node:
-            case BufferLoad() | Call(op=Builtin.CALL_EXTERN | Builtin.CALL_PACKED):
+            case BufferLoad() | Call(op=Builtin.CALL_EXTERN | Builtin.CALL_PACKED | Builtin.STRUCT_GET):
                 return True
             case Div() | Mod() | FloorDiv() | FloorMod() if not (node.dtype.is_float or _is_nonzero(node.b)):
                 return True
@@ -349,6 +350,10 @@ def _emit_call(scope: FunctionScope, expr: Call) -> Value:
             arguments,
         ):
             return _emit_coprocessor(scope, expr.op, tuple(arguments))
+        case Builtin.STRUCT_GET | Builtin.STRUCT_SET, _:
+            return emit_struct_field(scope, expr, emit_expr)
+        case Builtin.IS_NULL, (a,) if a.dtype == HANDLE:
+            return scope.builder.icmp_unsigned("==", emit_expr(scope, a), ir.Constant(POINTER, None))
         case Builtin.RET, _:
             raise CodegenError(f"{scope.where}: {expr.op} is a statement of its own, no part of an expression")
         case Builtin.ACCESS_PTR | Builtin.TUPLE | Builtin.TYPE_ANNOTATION | Builtin.CALL_EXTERN | Builtin.ADDRESS_OF, _:

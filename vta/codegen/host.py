@@ -105,6 +105,7 @@ def _emit_function(unit: Unit, function: PrimFunc, *, on_device: bool) -> Functi
     scope = FunctionScope(unit, function.name, (*kinds, *[I32] * len(open_dims), *places), internal=False)
     arguments = scope.arguments
     scope.result = arguments[-1] if places else None
+    scope.packed = function.is_packed
     for param, argument in zip(function.params, arguments, strict=False):
         argument.name = param.name
         if param in function.buffer_map and function.attrs.get("tir.noalias"):

@@ -10,7 +10,7 @@ from vta.codegen.expressions import emit_expr
 from vta.codegen.llvm_types import I8, CodegenError
 from vta.codegen.metadata import RESULT_TYPES
 from vta.codegen.scope import FunctionScope
-from vta.tir.dtype import BOOL, DType
+from vta.tir.dtype import BOOL, INT32, DType
 from vta.tir.expr import Builtin, Call, Expr
 from vta.tir.func import PrimFunc
 from vta.tir.traverse import walk
@@ -19,7 +19,9 @@ __all__ = ["emit_return", "result_slot", "result_type"]
 
 
 def result_type(function: PrimFunc) -> DType | None:
-    """Return the type of what ``function`` gives, None if it gives nothing."""
+    """Return the type of what ``function`` gives, None if it gives nothing, as a packed one does: a status alone."""
+    if function.is_packed:
+        return None
     found = [node for node in walk(function.body) if isinstance(node, Call) and node.op is Builtin.RET]
     kinds = list(dict.fromkeys(arg.dtype for call in found for arg in call.args))
     if not found:
@@ -36,6 +38,11 @@ def result_type(function: PrimFunc) -> DType | None:
 
 def emit_return(scope: FunctionScope, value: Expr) -> None:
     """Write the end of the function, with ``value`` as what it gives."""
+    if scope.packed:
+        if value.dtype != INT32:
+            raise CodegenError(f"{scope.where}: a packed function ends with an int32, its status, not {value.dtype}")
+        scope.leave(emit_expr(scope, value))
+        return
     if scope.result is None:
         raise CodegenError(f"{scope.where}: {Builtin.RET} stands in a kernel of the accelerator, which gives nothing")
     computed = emit_expr(scope, value)

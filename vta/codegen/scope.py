@@ -80,8 +80,8 @@ class FunctionScope:
 
     ``values`` has the machine value of every TIR variable in reach, ``definitions`` the expression of those that a let
     bound; ``moved_by_dma`` are buffers in device memory, ``distinct`` those that share no memory with any other one;
-    ``in_parallel``: the function is a part of a parallel loop; ``result`` is where what it gives goes; ``origin`` is
-    that of the statement being written.
+    ``in_parallel``: the function is a part of a parallel loop; ``result`` is where what it gives goes; ``packed``: it
+    takes packed arguments, and gives a status; ``origin`` is that of the statement being written.
     """
 
     def __init__(self, unit: Unit, name: str, parameters: tuple[LlvmType, ...], *, internal: bool) -> None:
@@ -102,6 +102,7 @@ class FunctionScope:
         self.distinct: set[Var] = set()
         self.in_parallel = False
         self.result: Value | None = None
+        self.packed = False
         self.origin: Origin | None = None
         self._command: Value | None = None
         self._entry_builder = ir.IRBuilder(self._entry)
@@ -175,9 +176,9 @@ class FunctionScope:
         self.builder.cbranch(good, go_on, self._exit)
         self.builder.position_at_end(go_on)
 
-    def leave(self) -> None:
-        """Leave the function without a failure; what is written after it is never reached."""
-        self._exits.append((self.builder.block, ir.Constant(I32, 0)))
+    def leave(self, status: Value | None = None) -> None:
+        """Leave the function, without a failure or with ``status``; what is written after it is never reached."""
+        self._exits.append((self.builder.block, ir.Constant(I32, 0) if status is None else status))
         self.builder.branch(self._exit)
         self.builder.position_at_end(self.function.append_basic_block("after"))
 

@@ -16,7 +16,16 @@ from vta.tir.dtype import HANDLE
 from vta.tir.expr import ExprLike, IntImm, Var
 from vta.tir.stmt import Evaluate, Stmt
 
-__all__ = ["FunctionError", "GlobalVar", "IRModule", "MissingFunctionError", "Pass", "PrimFunc"]
+__all__ = [
+    "CALLING_CONVENTION", "PACKED", "FunctionError", "GlobalVar", "IRModule", "MissingFunctionError", "Pass",
+    "PrimFunc",
+]  # fmt: skip
+
+CALLING_CONVENTION = "calling_conv"
+"""The attribute of a function that says how it is called."""
+
+PACKED = 1
+"""Its value for functions that take packed arguments (TVM's ``CallingConv.C_PACKED_FUNC``); they give a status."""
 
 
 _NOTHING = Evaluate(IntImm(0))
@@ -77,6 +86,11 @@ class PrimFunc:
         fields = {"name": name, "params": settled, "body": body, "buffer_map": buffer_map, "attrs": self.attrs or {}}
         for key, value in fields.items():
             object.__setattr__(self, key, value)
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the function takes packed arguments, as ``tir.transform.MakePackedAPI`` makes it."""
+        return self.attrs.get(CALLING_CONVENTION) == PACKED
 
     def astext(self) -> str:
         """Return the text, under TVM's name."""

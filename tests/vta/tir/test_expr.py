@@ -290,7 +290,8 @@ def test_what_gives_a_value_alone_is_no_work_of_the_accelerator() -> None:
         assert op.is_pure or not op.is_lanewise, op
     free = [op for op in Builtin if not op.is_pure and not op.is_ordered]
     of_gpus = [Builtin.FILL_FRAGMENT, Builtin.LOAD_MATRIX_SYNC, Builtin.MMA_SYNC, Builtin.STORE_MATRIX_SYNC]
-    assert free == [Builtin.CALL_EXTERN, Builtin.CALL_INTRIN, Builtin.CALL_PACKED, Builtin.RET, *of_gpus]
+    of_structs = [Builtin.STRUCT_GET, Builtin.STRUCT_SET]
+    assert free == [Builtin.CALL_EXTERN, Builtin.CALL_INTRIN, Builtin.CALL_PACKED, Builtin.RET, *of_structs, *of_gpus]
     assert not Builtin.IF_THEN_ELSE.is_lanewise, "a vector's lanes would take different ways"
 
 

@@ -42,6 +42,9 @@ class Builtin(StrEnum):
     CALL_PURE_INTRIN = "tir.call_pure_intrin", _PURE
     CALL_PACKED = "tir.tvm_call_packed", Trait.NONE
     RET = "tir.ret", Trait.NONE
+    STRUCT_GET = "tir.tvm_struct_get", Trait.NONE
+    STRUCT_SET = "tir.tvm_struct_set", Trait.NONE
+    IS_NULL = "tir.isnullptr", _PURE
     FILL_FRAGMENT = "tir.tvm_fill_fragment", Trait.NONE
     LOAD_MATRIX_SYNC = "tir.tvm_load_matrix_sync", Trait.NONE
     MMA_SYNC = "tir.tvm_mma_sync", Trait.NONE

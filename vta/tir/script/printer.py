@@ -140,6 +140,8 @@ class _Function:
                 self._declare(func.declared[param], f"T.preflattened_buffer({self.name(buffer)}, ")
         for _, buffer in mapped:
             self._views(buffer.data)
+        for param in func.params:
+            self._views(param)
         for node in walk(func.body):
             if isinstance(node, Let):
                 self.line(f'{self._new(node.var)} = T.var("{node.var.dtype}")')
@@ -155,6 +157,8 @@ class _Function:
             match node:
                 case Allocate():
                     found.add(node.buffer_var)
+                case LetStmt():
+                    found.add(node.var)
                 case Block():
                     found.update(buffer.data for buffer in node.alloc_buffers)
                 case _:
@@ -256,13 +260,16 @@ class _Function:
                 header = f"T.realize({self.name(stmt.buffer)}[{bounds or '()'}], {self.text(stmt.condition)}):"
             case LetStmt():
                 value = self.text(stmt.value)
-                self.line(f'{self._new(stmt.var)} = T.var("{stmt.var.dtype}")')
+                if stmt.var not in self._names:  # else the size of a buffer that is declared further out
+                    self.line(f'{self._new(stmt.var)} = T.var("{stmt.var.dtype}")')
                 header = f"T.let({self.name(stmt.var)}, {value}):"
             case AssertStmt():
                 header = f"T.Assert({self.text(stmt.condition)}, {quoted(stmt.message.value)}):"
         with self.inside(f"with {header}"):
             if isinstance(stmt, Allocate):
                 self._views(stmt.buffer_var)
+            elif isinstance(stmt, LetStmt):
+                self._views(stmt.var)
             self.statement(stmt.body)
 
     def _span(self, bound: Range) -> str:

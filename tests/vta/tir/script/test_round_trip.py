@@ -14,6 +14,7 @@ from vta.tir.script import from_source, to_script
 from vta.tir.script.printer import ScriptPrintError
 from vta.tir.stmt import AssertStmt, AttrStmt, BufferStore, Evaluate, For, ForKind, LetStmt, seq
 from vta.tir.structural import require_equal
+from vta.tir_passes import MakePackedAPI
 from vta.transform import PassContext
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
@@ -71,6 +72,13 @@ def test_symbolic_sizes_views_and_rare_statements() -> None:
     assert isinstance(read, IRModule)
     assert list(read.functions) == ["some_name", "other"]
     assert to_script(IRModule({})).endswith("class Module:\n    pass\n")
+
+
+def test_memory_that_a_let_or_a_parameter_points_to() -> None:
+    n = te.var("n")
+    a = te.placeholder((n, 4), "int8", name="A")
+    b = te.compute((n, 4), lambda i, j: a[i, j] << 1, name="B")
+    check("", MakePackedAPI()(lower_generic(te.create_schedule(b.op), [a, b]))["main"])
 
 
 def test_what_has_no_text_is_named() -> None:
