@@ -6,6 +6,8 @@ A lane forgets within its latency, so all inputs of so many cycles after any sta
 step does with it is compared with what a lane gives for the product alone.
 """
 
+import subprocess
+import time
 from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import or_
@@ -21,6 +23,7 @@ from hw.compute.fused_lane import FUSED_LATENCY, FusedLane
 from hw.compute.lane_parts import Funnel
 from isa.instructions import AluOpcode
 from tests.support.faults.source_faults import SourceFault
+from tests.support.hw import proofs
 from tests.support.hw.proofs import Claims, claim, fault, holds_after
 
 pytestmark = pytest.mark.long
@@ -166,3 +169,33 @@ def test_the_proof_of_a_lane_fails_with_a_fault(case: str) -> None:
 def test_the_proof_of_a_lane_fails_where_the_funnel_takes_other_bits() -> None:
     with fault(Funnel, "shifted", "counts[1].eq(counts[0])", "counts[1].eq(counts[0] & 1)").planted():
         assert not holds_after(*CASES["fused limits"]())
+
+
+def test_a_proof_that_takes_too_long_leaves_no_solver_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def state(m: Module, part: Any, free: Any) -> None:
+        _drive(m, part, free, opcode=AluOpcode.MUL, fused=0)
+        x, y = _seen(m, free, LANE_LATENCY, "x", "y")
+        claim(m, part.result == (x * y)[:WIDTH])  # what no solver finds out
+
+    started: list[Any] = []
+    start = subprocess.Popen.__init__
+
+    def noted(process: Any, *arguments: Any, **options: Any) -> None:
+        start(process, *arguments, **options)
+        started.append(process)
+
+    monkeypatch.setattr(proofs, "_SECONDS", 2)
+    monkeypatch.setattr(subprocess.Popen, "__init__", noted)
+    with pytest.raises(subprocess.TimeoutExpired):
+        holds_after(Claims(AluLane(), OPERANDS, state), LANE_LATENCY)
+    group, deadline = started[-1].pid, time.monotonic() + 10
+    while _running(group) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not _running(group)
+
+
+def _running(group: int) -> list[str]:
+    """Return the processes of a group that still run."""
+    done = subprocess.run(["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True, check=True)
+    rows = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
+    return [row[-1] for row in rows if int(row[0]) == group and not row[1].startswith("Z")]

@@ -7,6 +7,7 @@ cycles, from any state, holds in the next one. Needs the ``long`` extra (yowasp-
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -115,10 +116,22 @@ def _solve(file: Path, *options: str) -> bool:
         "PATH": f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}",
     }
     command = [sys.executable, str(home / "smtbmc.py"), "-s", "yices", "-m", "claims", *options, file.name]
-    done = subprocess.run(
-        command, cwd=file.parent, env=environment, capture_output=True, text=True, check=False, timeout=_SECONDS
-    )
-    found = re.search(r"Status: (passed|PASSED|failed|FAILED)", done.stdout)
+    # In a session of their own: the solver is a child of smtbmc, and would go on for ever without it.
+    with subprocess.Popen(
+        command,
+        cwd=file.parent,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=_SECONDS)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    found = re.search(r"Status: (passed|PASSED|failed|FAILED)", output)
     if found is None:
-        raise RuntimeError(f"smtbmc: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+        raise RuntimeError(f"smtbmc: {output[-2000:]}{errors[-2000:]}")
     return found[1].lower() == "passed"
