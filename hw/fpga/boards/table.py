@@ -4,7 +4,7 @@ Tests: ``tests/hw/fpga/boards/test_table.py``.
 """
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hw.fpga.place import FpgaError
 from isa.config import VTAConfig
@@ -76,6 +76,18 @@ def _too_many(vta: VTAConfig, hardware: HardwareConfig, most: int, *, hint: str)
     return f"its FPGA has {most} multipliers, and this takes {taken}: {hint}" if taken > most else ""
 
 
+_PYNQ_Z1 = VivadoBoard(
+    name="pynq-z1",
+    title="Digilent PYNQ-Z1 (XC7Z020, 512 MB of DDR3)",
+    mhz=100.0,
+    multipliers=220,
+    part="xc7z020clg400-1",
+    crystal_mhz=50.0,
+    dram="MT41J256M16 RE-125",
+    dram_bits=16,
+    dram_mib=512,
+)
+
 BOARDS: tuple[LiteXBoard | VivadoBoard, ...] = (
     LiteXBoard(
         name="ecpix5",
@@ -93,27 +105,12 @@ BOARDS: tuple[LiteXBoard | VivadoBoard, ...] = (
         nextpnr=("--85k", "--package", "CABGA381", "--speed", "6"),
         links=("uart",),
     ),
-    VivadoBoard(
-        name="pynq-z1",
-        title="Digilent PYNQ-Z1 (XC7Z020, 512 MB of DDR3)",
-        mhz=100.0,
-        multipliers=220,
-        part="xc7z020clg400-1",
-        crystal_mhz=50.0,
-        dram="MT41J256M16 RE-125",
-        dram_bits=16,
-        dram_mib=512,
-    ),
-    VivadoBoard(
+    _PYNQ_Z1,
+    replace(
+        _PYNQ_Z1,
         name="arty-z7",
         title="Digilent Arty Z7-20 (XC7Z020, 512 MB of DDR3)",
-        mhz=100.0,
-        multipliers=220,
-        part="xc7z020clg400-1",
-        crystal_mhz=50.0,
         dram="MT41K256M16 RE-125",
-        dram_bits=16,
-        dram_mib=512,
     ),
 )
 
