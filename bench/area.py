@@ -1,10 +1,11 @@
-"""Area of the core in yosys: LUTs, flip-flops, multipliers and block RAMs on two FPGA families, block 8 to block 32.
+"""Area of the core in yosys: LUTs, flip-flops, multipliers and block RAMs on two FPGA families, block 4 to block 32.
 
     python -m bench.area [--yosys /usr/bin/yosys] [--config "block 16"] [--flow "xc7 flat"] [--shell axi]
 
 Without ``--yosys`` it is the yosys of the ``verilog`` extra, pyosys. The commands are those that upstream's figures
 were made with (docs/hardware.md), and figures compare only between equal versions of yosys: upstream's stand for 0.23.
-The micro-op buffer has 2048 entries (LOG_UOP_BUFF_SIZE 13). The ALU's multipliers, which upstream's hardware lacks,
+The micro-op buffer has 2048 entries (LOG_UOP_BUFF_SIZE 13), in block 4, which is that of ``bench/fmax.py``, 512.
+``fused`` is with depthwise taps. The ALU's multipliers, which upstream's hardware lacks,
 are counted among the DSPs, and apart: those with the ALU in their names. ``bench/fmax.py`` measures the clock.
 """
 
@@ -30,6 +31,9 @@ _BLOCK_16 = VTAConfig(log_uop_buff_size=13)
 _BLOCK_8 = VTAConfig(
     log_block=3, log_uop_buff_size=13, log_inp_buff_size=14, log_wgt_buff_size=16, log_acc_buff_size=16
 )
+_BLOCK_4 = VTAConfig(
+    log_block=2, log_uop_buff_size=11, log_inp_buff_size=12, log_wgt_buff_size=13, log_acc_buff_size=14
+)
 _BLOCK_32 = replace(_BLOCK_16, log_block=5)
 
 CONFIGS: Mapping[str, tuple[VTAConfig, HardwareConfig]] = {
@@ -38,9 +42,16 @@ CONFIGS: Mapping[str, tuple[VTAConfig, HardwareConfig]] = {
     "block 16 fused": (replace(_BLOCK_16, depthwise_taps=3, fused_alu=1), HardwareConfig()),
     "block 16 shared": (_BLOCK_16, HardwareConfig(share_multipliers=1)),
     "block 16 of 144": (_BLOCK_16, HardwareConfig(share_multipliers=1, most_multipliers=144)),
+    "block 4": (_BLOCK_4, HardwareConfig()),
+    "block 4 depthwise": (replace(_BLOCK_4, depthwise_taps=3), HardwareConfig()),
+    "block 4 fused": (replace(_BLOCK_4, depthwise_taps=3, fused_alu=1), HardwareConfig()),
     "block 8": (_BLOCK_8, HardwareConfig()),
+    "block 8 depthwise": (replace(_BLOCK_8, depthwise_taps=3), HardwareConfig()),
+    "block 8 fused": (replace(_BLOCK_8, depthwise_taps=3, fused_alu=1), HardwareConfig()),
     "block 8 shared": (_BLOCK_8, HardwareConfig(share_multipliers=1)),
     "block 32": (_BLOCK_32, HardwareConfig()),
+    "block 32 depthwise": (replace(_BLOCK_32, depthwise_taps=3), HardwareConfig()),
+    "block 32 fused": (replace(_BLOCK_32, depthwise_taps=3, fused_alu=1), HardwareConfig()),
     "block 32 shared": (_BLOCK_32, HardwareConfig(share_multipliers=1)),
 }
 """Depthwise taps, fused steps of the ALU, multipliers that two products share: what upstream's hardware lacks."""
@@ -105,16 +116,16 @@ def _file(folder: str, name: str) -> Path:
 def report(rows: list[Row]) -> None:
     """Print the table."""
     head = ("configuration", "flow", "LUT", "FF", "DSP", "of ALU", "BRAM", "LUT RAM", "LUT x", "BRAM x", "s")
-    print(("{:16}{:20}" + "{:>9}" * 9).format(*head))
+    print(("{:20}{:20}" + "{:>9}" * 9).format(*head))
     for name, flow, area, in_alu, ram, seconds in rows:
         known = UPSTREAM.get((name, flow))
         ratios = (f"{area.lut / known.lut:.2f}", f"{area.bram / known.bram:.2f}") if known else ("", "")
         print(
-            f"{name:16}{flow:20}{area.lut:9,}{area.ff:9,}{area.dsp:9}{in_alu:9}{area.bram:9.1f}{ram:9,}"
+            f"{name:20}{flow:20}{area.lut:9,}{area.ff:9,}{area.dsp:9}{in_alu:9}{area.bram:9.1f}{ram:9,}"
             f"{ratios[0]:>9}{ratios[1]:>9}{seconds:9.0f}"
         )
         if known:
-            print(f"{'':16}{'  upstream':20}{known.lut:9,}{known.ff:9,}{known.dsp:9}{0:9}{known.bram:9.1f}")
+            print(f"{'':20}{'  upstream':20}{known.lut:9,}{known.ff:9,}{known.dsp:9}{0:9}{known.bram:9.1f}")
 
 
 def main() -> int:
