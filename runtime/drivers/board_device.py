@@ -16,7 +16,7 @@ from isa.config import VTAConfig
 from isa.instructions import Module
 from isa.machine.causes import Cause
 from isa.machine.counters import COUNTED_MODULES
-from isa.machine.error_codes import ErrorCode
+from isa.machine.error_codes import MEMORY_RESPONSES, ErrorCode, stop_text
 from isa.machine.hardware_config import HardwareConfig
 from isa.origin import Origin
 from runtime.devices.device import (
@@ -74,7 +74,8 @@ class BoardDevice(CountedDevice):
     """Runs launches on the accelerator behind a port.
 
     A launch in which nothing moves for ``patience`` seconds is aborted, and is a ``DeadlockError``. After an error of
-    the link nothing that the board holds is relied on: the accelerator is reset and memory is brought there anew.
+    the link, or of the board's memory, nothing that the board holds is relied on: the accelerator is reset and memory
+    is brought there anew, and what a launch stored that memory did not take is not read.
     """
 
     name = "board"
@@ -140,7 +141,10 @@ class BoardDevice(CountedDevice):
         with self._beating() as beat:
             self._registers.launch()
             ended = self._wait(len(stream), beat)
-        self._fetch(stream)
+        if ended.error in MEMORY_RESPONSES:
+            self._doubtful = True
+        else:
+            self._fetch(stream)
         return ended
 
     def _settle(self) -> None:
@@ -257,7 +261,7 @@ class BoardDevice(CountedDevice):
         if ended.stuck and ended.error in (ErrorCode.NONE, ErrorCode.ABORTED):
             raise DeadlockError(stream.heads(ended.started, fetched=ended.fetched))
         if not well:
-            raise DeviceError(f"the hardware stopped with error {ended.error.name} at {ended.place}")
+            raise DeviceError(f"{self._port.name}: {stop_text(ended.error, ended.place)}")
         self._stats = self._stats + Statistics(launches=1)
         return LaunchStats(statistics=replace(done, launches=1))
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from isa.config import VTAConfig
 from isa.instructions import MemoryId, Module
-from isa.machine.error_codes import ErrorCode
+from isa.machine.error_codes import ErrorCode, stop_text
 from isa.machine.hardware_config import HardwareConfig
 from isa.origin import Origin
 from runtime.devices.device import (
@@ -266,8 +266,7 @@ class RtlSimulator(CountedDevice):
     ) -> DeviceError | None:
         """Return the exception for how a launch ended, None if it ended well."""
         if ended.error:
-            code = ErrorCode(ended.error)
-            return DeviceError(f"the hardware stopped with error {code.name} at {ended.place}")
+            return DeviceError(stop_text(ErrorCode(ended.error), ended.place))
         if not ended.done:
             return DeadlockError(stream.heads(ended.started, fetched=ended.fetched))
         return None if fault is None else _execution_error(fault, origins)

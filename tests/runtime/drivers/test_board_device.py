@@ -178,7 +178,7 @@ def test_an_error_of_the_hardware_is_told_with_its_place() -> None:
         launch(offset)
 
     port.launch = damaged  # type: ignore[method-assign]
-    with pytest.raises(DeviceError, match=r"^the hardware stopped with error OPCODE at 1$"):
+    with pytest.raises(DeviceError, match=r"^the board: the hardware stopped with error OPCODE at 1$"):
         device.launch(placed.address, placed.count)
     port.launch = launch  # type: ignore[method-assign]
     port.board.there[:] = 0
