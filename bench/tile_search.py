@@ -20,7 +20,8 @@ from bench.setups import hardware_text, setup_of
 from isa.config import VTAConfig
 from isa.named_config import named_config
 from vta.topi.conv.conv2d_finalists import best_tiles
-from vta.topi.conv.conv2d_tiling import ConvShape, conv_price
+from vta.topi.conv.conv2d_shape import ConvShape
+from vta.topi.conv.conv2d_work import conv_price
 from vta.topi.tiling import copies_in_turn
 
 __all__ = ["main"]

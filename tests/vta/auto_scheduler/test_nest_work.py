@@ -15,7 +15,8 @@ from vta.auto_scheduler.nest_work import Layout
 from vta.auto_scheduler.parts import parts_of
 from vta.passes.storage.tagged_merge import CapacityError
 from vta.topi import Conv2d
-from vta.topi.conv.conv2d_tiling import conv_footprint, conv_work
+from vta.topi.conv.conv2d_footprint import conv_footprint
+from vta.topi.conv.conv2d_work import conv_work
 from vta.topi.core.epilogue import Bias, Clip, ShiftRight
 from vta.topi.tiling import Footprint
 

@@ -15,7 +15,7 @@ from tests.support.configs import CONFIGS
 from vta.cost import CostError, Part, predict
 from vta.nd import EXT_DEV, Device, empty
 from vta.topi import Binary, BinaryOperation, Conv2d, ConvTiles, Dense, DenseTemplate, Upsample2d
-from vta.topi.conv.conv2d_tiling import conv_work
+from vta.topi.conv.conv2d_work import conv_work
 from vta.topi.core.epilogue import Bias, Clip, ShiftRight
 from vta.topi.core.operator import Operator, OperatorError, compile  # noqa: A004
 from vta.topi.matmul.batch_matmul import BatchMatmul, Matmul

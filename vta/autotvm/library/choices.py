@@ -20,8 +20,10 @@ from vta.topi.alu.alu_schedule import MOST_THREADS, AluTiles
 from vta.topi.alu.alu_tiles import AluProblem
 from vta.topi.alu.resize import Upsample2d
 from vta.topi.conv.conv2d_operator import Conv2d
+from vta.topi.conv.conv2d_shape import ConvShape
 from vta.topi.conv.conv2d_tiles import ConvTiles
-from vta.topi.conv.conv2d_tiling import ConvShape, conv_allows, conv_price, copies_of_rows, longest_run
+from vta.topi.conv.conv2d_tiling import conv_allows, copies_of_rows, longest_run
+from vta.topi.conv.conv2d_work import conv_price
 from vta.topi.core.operator import Operator
 from vta.topi.core.resident import Resident
 from vta.topi.matmul.batch_matmul import Matmul

@@ -8,17 +8,11 @@ import math
 from dataclasses import dataclass, replace
 
 from isa.progress import counted
+from vta.topi.conv.conv2d_footprint import ConvMemory
+from vta.topi.conv.conv2d_shape import ConvShape
 from vta.topi.conv.conv2d_tiles import ConvTiles
-from vta.topi.conv.conv2d_tiling import (
-    ConvMemory,
-    ConvShape,
-    conv_candidates,
-    conv_least,
-    conv_work,
-    copies_of,
-    inner_tiles,
-    with_residents,
-)
+from vta.topi.conv.conv2d_tiling import conv_candidates, copies_of, inner_tiles, with_residents
+from vta.topi.conv.conv2d_work import conv_least, conv_work
 from vta.topi.tiling import Work, cheapest, followed_cycles
 from vta.topi.tiling.cost import Turns
 

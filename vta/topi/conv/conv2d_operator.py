@@ -13,9 +13,12 @@ from vta import te
 from vta.environment import Environment
 from vta.topi.conv.conv2d import convolution, schedule_conv2d
 from vta.topi.conv.conv2d_finalists import searched
+from vta.topi.conv.conv2d_footprint import conv_footprint
 from vta.topi.conv.conv2d_grouped import channel_index, pack_grouped_kernel
+from vta.topi.conv.conv2d_shape import ConvShape
 from vta.topi.conv.conv2d_tiles import ConvTiles
-from vta.topi.conv.conv2d_tiling import ConvShape, conv_footprint, conv_price, require_tiles
+from vta.topi.conv.conv2d_tiling import require_tiles
+from vta.topi.conv.conv2d_work import conv_price
 from vta.topi.conv.depthwise import depthwise_taps, filled_window, pack_depthwise_kernel
 from vta.topi.conv.folding import FoldedWindow, best_folded, fold_data, fold_kernel
 from vta.topi.core import epilogue

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from vta import te
 from vta.environment import Environment
 from vta.topi.conv.conv2d_finalists import searched
+from vta.topi.conv.conv2d_shape import ConvShape
 from vta.topi.conv.conv2d_tiles import ConvTiles
-from vta.topi.conv.conv2d_tiling import ConvShape
 from vta.topi.core.channel_blocks import ChannelBlocks
 from vta.topi.core.fused import FusedLayer
 from vta.topi.core.memory_port import bus_of

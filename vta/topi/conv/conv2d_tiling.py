@@ -1,43 +1,22 @@
-"""Tiles for ``Conv2d``: which there are, what they take of the scratchpads, and what they cost.
+"""The tiles that there are for ``Conv2d``: which can be, which fit, which the search looks at.
 
 Tests: tests/vta/topi/conv/test_conv2d_tiling.py.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from itertools import product
-from math import prod
 
-from isa.config import VTAConfig
+from vta.topi.conv.conv2d_footprint import ConvMemory, conv_footprint
+from vta.topi.conv.conv2d_shape import ConvShape
 from vta.topi.conv.conv2d_tiles import ConvTiles
-from vta.topi.core.channel_blocks import ChannelBlocks
-from vta.topi.core.layout import blocks
+from vta.topi.conv.conv2d_work import conv_work
 from vta.topi.core.resident import Resident
-from vta.topi.core.window import Window
-from vta.topi.tiling import (
-    Bus,
-    Candidate,
-    Footprint,
-    Price,
-    TilingError,
-    Work,
-    comes_in_steps,
-    copies_in_turn,
-    divisors,
-    even_parts,
-    priced,
-)
-from vta.topi.tiling.cost import least_pace
+from vta.topi.tiling import Candidate, TilingError, copies_in_turn, divisors
 
 __all__ = [
-    "ConvMemory",
-    "ConvShape",
     "conv_allows",
     "conv_candidates",
-    "conv_footprint",
-    "conv_least",
-    "conv_work",
     "copies_of",
     "copies_of_rows",
     "inner_tiles",
@@ -49,93 +28,11 @@ __all__ = [
 _COPIES = (4, 3, 2, 7, 5, 1)
 _LONGEST_KERNEL = 512
 """Micro-ops of a kernel that the search looks for; binding and loading take a cycle or half of one for each."""
-_SLACK = 4
-"""Accumulators for temporaries of the ALU's stages."""
-
 _SMALLEST = 64
 """The smallest tile that the search looks at is this part of the accumulator, if there are larger ones."""
 
 _WIDTHS = 4
 """How many widths of tiles the search looks at."""
-
-
-@dataclass(frozen=True)
-class ConvShape:
-    """A convolution as its loops see it: sizes in blocks, on one configuration.
-
-    The epilogue does ``stages`` operations on every accumulator; it loads ``residuals`` tensors of the output's size
-    and ``by_channel`` ones of a value a channel, and holds ``held`` numbers beside each. ``gathers`` says that rows and
-    columns that nobody reads are left out, and ``even`` that tiles must divide the output. ``bus`` is what the search
-    prices loads with. A step of the products takes ``taps`` places of a row of the window,
-    which divide it.
-    """
-
-    config: VTAConfig
-    images: int
-    height: int
-    width: int
-    channels: ChannelBlocks
-    window: Window
-    stages: int
-    residuals: int
-    by_channel: int
-    held: int = 0
-    gathers: bool = True
-    even: bool = False
-    bus: Bus = field(default_factory=Bus)
-    taps: int = 1
-
-    @cached_property
-    def output(self) -> tuple[int, int]:
-        """Rows and columns of the result."""
-        return self.window.output(self.height, self.width)
-
-    @property
-    def row_steps(self) -> int:
-        """Steps of the products that a row of the window takes, each of which has a weight element of its own."""
-        return self.window.kernel[1] // self.taps
-
-    @property
-    def blocks_out(self) -> int:
-        """Blocks of output channels."""
-        return len(self.channels.starts)
-
-    @cached_property
-    def capacity(self) -> Footprint:
-        """What the scratchpads hold."""
-        return Footprint.capacity(self.config)
-
-    @cached_property
-    def element_bytes(self) -> tuple[int, int, int, int]:
-        """Bytes of an input, a weight, an output and an accumulator."""
-        config = self.config
-        return config.inp_elem_bytes, config.wgt_elem_bytes, config.out_elem_bytes, config.acc_elem_bytes
-
-    @cached_property
-    def gaps(self) -> tuple[int, int]:
-        """How far apart the rows and columns are that are loaded."""
-        return self.window.gaps if self.gathers else (1, 1)
-
-    def parts(self, extent: int) -> list[int]:
-        """Return the sizes of parts into which ``extent`` may be cut, the largest first."""
-        return [part for part in even_parts(extent) if not self.even or extent % part == 0]
-
-    def fetched(self, tiles: ConvTiles) -> tuple[int, int, int]:
-        """Return blocks, rows and columns of data that a step loads, those in between left out."""
-        rows_of_kernel = (0 if tiles.rotate_rows else tiles.tile_kh) or self.window.kernel[0]
-        reach = (rows_of_kernel - 1) * self.window.dilation[0]
-        gap = self.gaps
-        rows = ((tiles.tile_h - 1) * self.window.strides[0] + reach) // gap[0] + 1
-        columns = (self.window.span(1, tiles.tile_w)[1] - 1) // gap[1] + 1
-        if tiles.resident is Resident.DATA:
-            rows = (self.window.span(tiles.tile_h, 1)[0] - 1) // gap[0] + 1
-            return self.channels.count + self._spreads[self.blocks_out], rows, columns
-        return tiles.tile_ci + self._spreads[tiles.tile_co], rows, columns
-
-    @cached_property
-    def _spreads(self) -> dict[int, int]:
-        """How far apart the channels that a tile reads begin, by how many blocks of output channels it has."""
-        return {number: self.channels.read(number, 1) - 1 for number in range(1, self.blocks_out + 1)}
 
 
 def require_tiles(shape: ConvShape, tiles: ConvTiles, what: str) -> None:
@@ -175,154 +72,6 @@ def conv_allows(shape: ConvShape, tiles: ConvTiles) -> bool:
     plain = replace(tiles, resident=Resident.NONE)
     turning = {choice.resident: trips for choice, trips in with_residents(shape, plain)}.get(tiles.resident)
     return turning is not None and copies in copies_of(shape, tiles, turning)
-
-
-def conv_footprint(shape: ConvShape, tiles: ConvTiles) -> Footprint:
-    """Return what ``tiles`` take."""
-    return ConvMemory.of(shape, tiles).footprint(tiles.rotate_tiles, tiles.rotate_steps)
-
-
-@dataclass(frozen=True, slots=True)
-class ConvMemory:
-    """What tiles take of the scratchpads without copies, and what of it every copy takes again."""
-
-    inp: int
-    wgt: int
-    acc: int
-    uops: int
-    resident: Resident
-    row_copies: int = 0
-    """Of weights alone; 0: as many as of the data."""
-
-    @staticmethod
-    def of(shape: ConvShape, tiles: ConvTiles) -> "ConvMemory":
-        """Return what one copy for each thread takes."""
-        threads = tiles.oc_nthread * tiles.h_nthread
-        rows, columns = shape.window.kernel[0], shape.row_steps
-        weights = tiles.tile_co * tiles.tile_ci * (tiles.tile_kh or rows) * columns
-        if tiles.resident is Resident.KERNEL:
-            weights = tiles.tile_co * shape.channels.count * rows * columns
-        places = tiles.tile_h * tiles.tile_w * tiles.tile_co
-        accumulators = places * (1 + shape.residuals + shape.held) + shape.by_channel * tiles.tile_co
-        return ConvMemory(
-            prod(shape.fetched(tiles)) * threads,
-            weights * threads,
-            accumulators * threads,
-            _kernel(shape, tiles),
-            tiles.resident,
-            tiles.rotate_rows,
-        )
-
-    def footprint(self, tile_copies: int, step_copies: int) -> Footprint:
-        """Return what it takes with copies."""
-        inp, wgt, acc = self._turned(tile_copies, step_copies)
-        return Footprint(inp=inp, wgt=wgt, acc=acc, uops=self.uops)
-
-    def fits(self, capacity: Footprint, tile_copies: int, step_copies: int) -> bool:
-        """Return whether the footprint is within ``capacity``."""
-        inp, wgt, acc = self._turned(tile_copies, step_copies)
-        return acc <= capacity.acc and inp <= capacity.inp and wgt <= capacity.wgt and self.uops <= capacity.uops
-
-    def _turned(self, tile_copies: int, step_copies: int) -> tuple[int, int, int]:
-        operands = step_copies if step_copies > 1 else tile_copies
-        return (
-            self.inp * (1 if self.resident is Resident.DATA else operands),
-            self.wgt * (1 if self.resident is Resident.KERNEL else self.row_copies or operands),
-            self.acc * tile_copies + _SLACK,
-        )
-
-
-def _kernel(shape: ConvShape, tiles: ConvTiles) -> int:
-    """Return the micro-ops of a step's products: what the two longest loops do not take."""
-    rows = tiles.tile_kh or shape.window.kernel[0]
-    if not tiles.run:
-        return 1
-    loops = sorted((tiles.tile_co, tiles.tile_h, tiles.tile_w // tiles.run, tiles.tile_ci))
-    return loops[0] * loops[1] * rows * shape.row_steps * tiles.run
-
-
-def conv_work(shape: ConvShape, tiles: ConvTiles, bus: Bus) -> Work:
-    """Return what a schedule with ``tiles`` and without threads does."""
-    inp_bytes, wgt_bytes, out_bytes, acc_bytes = shape.element_bytes
-    rows = tiles.tile_kh or shape.window.kernel[0]
-    steps = shape.channels.count // tiles.tile_ci * (shape.window.kernel[0] // rows)
-    counts = _counts(shape, tiles)
-    places = tiles.tile_h * tiles.tile_w * tiles.tile_co
-    read, high, wide = shape.fetched(tiles)
-    gap = shape.gaps
-    runs = read * high * (wide if gap[1] > 1 else 1)
-    # Pads are not read.
-    seen = min(high, blocks(shape.height, gap[0])) * min(wide, blocks(shape.width, gap[1]))
-    data = bus.beats(read * seen, inp_bytes, runs)
-    if tiles.rotate_rows:  # once for all rows of the kernel
-        data = -(-data * rows // shape.window.kernel[0])
-    data_instructions = read * (high if gap[1] > 1 else 1)
-    taps = tiles.tile_co * tiles.tile_ci * rows * shape.row_steps
-    weights = bus.beats(taps, wgt_bytes, tiles.tile_co)
-    residual = bus.beats(places * shape.residuals, out_bytes)
-    channel = bus.beats(tiles.tile_co * shape.by_channel, acc_bytes)
-    load = (0 if tiles.resident is Resident.DATA else data) + (0 if tiles.resident is Resident.KERNEL else weights)
-    whole = {Resident.NONE: 0, Resident.DATA: data, Resident.KERNEL: weights * steps}[tiles.resident]
-    per_kind = {Resident.NONE: 1, Resident.DATA: counts[0] * counts[2] * counts[3], Resident.KERNEL: counts[1]}
-    # What stays on the chip lies together for the blocks of input channels of a step, and the rows of the kernel.
-    neighbours = tiles.tile_ci * rows * shape.row_steps * wgt_bytes
-    if tiles.resident is Resident.DATA:
-        neighbours = tiles.tile_ci * seen * inp_bytes if gap[1] == 1 and rows == shape.window.kernel[0] else 0
-    return Work(
-        tiles=prod(counts),
-        steps=steps,
-        tile_copies=tiles.rotate_tiles,
-        step_copies=tiles.rotate_steps,
-        load=load,
-        weights=0 if tiles.resident is Resident.KERNEL else weights,
-        blocks=tiles.tile_co,
-        load_instructions=1 + (0 if tiles.resident is Resident.DATA else data_instructions),
-        gemm=places * tiles.tile_ci * rows * shape.row_steps,
-        alu=places * shape.stages,
-        epilogue_load=residual + channel,
-        store=bus.beats(places, out_bytes),
-        accumulators=places,
-        resident_load=whole,
-        resident_loads=per_kind[tiles.resident],
-        resident_instructions=data_instructions if tiles.resident is Resident.DATA else 1,
-        resident_steps=comes_in_steps(steps, neighbours),
-        kernels=tiles.rotate_tiles * tiles.rotate_steps,
-        uops=_kernel(shape, tiles),
-        stages=shape.stages,
-        store_instructions=_stores(shape, tiles),
-        run=tiles.run,
-    )
-
-
-def conv_least(shape: ConvShape, tiles: ConvTiles) -> float:
-    """Return what the products of ``tiles`` take at least, whatever is resident and how many copies there are."""
-    places = tiles.tile_h * tiles.tile_w * tiles.tile_co
-    products = places * shape.channels.count * shape.window.kernel[0] * shape.row_steps
-    return prod(_counts(shape, tiles)) * least_pace(products, places)
-
-
-def _stores(shape: ConvShape, tiles: ConvTiles) -> int:
-    """Return the instructions that store a tile: one takes whole rows of places, or one row where some are shorter."""
-    columns = shape.output[1]
-    if columns % tiles.tile_w:
-        return tiles.tile_h * tiles.tile_co
-    return 1 if tiles.tile_w == columns else tiles.tile_co
-
-
-def conv_price(shape: ConvShape, tiles: ConvTiles) -> Price:
-    """Return what a launch with ``tiles`` and without threads takes."""
-    return priced(conv_work(shape, tiles, shape.bus), shape.bus)
-
-
-def _counts(shape: ConvShape, tiles: ConvTiles) -> tuple[int, int, int, int]:
-    """Return how many tiles there are along batch, output channels, rows and columns."""
-    rows, columns = shape.output
-    return (
-        shape.images,
-        shape.blocks_out // tiles.tile_co,
-        blocks(rows, tiles.tile_h),
-        blocks(columns, tiles.tile_w),
-    )
 
 
 def conv_candidates(shape: ConvShape) -> Iterator[Candidate[ConvTiles]]:
@@ -401,7 +150,7 @@ def longest_run(shape: ConvShape, tile_w: int, rows: int) -> int:
 
 def with_residents(shape: ConvShape, plain: ConvTiles) -> Iterator[tuple[ConvTiles, tuple[int, ...]]]:
     """Yield what may be resident, with the trips of the loops that can use accumulators in turn then."""
-    batch, channels, rows, columns = _counts(shape, plain)
+    batch, channels, rows, columns = shape.counts(plain)
     yield plain, (columns, channels, rows, batch)
     if plain.rotate_rows:
         return

@@ -12,7 +12,7 @@ from vta.topi.conv.conv2d import Conv2dError, ConvTiles, conv2d, schedule_conv2d
 from vta.topi.conv.conv2d_grouped import group_conv2d
 from vta.topi.conv.conv2d_operator import Conv2d, conv2d_sums
 from vta.topi.conv.conv2d_search import conv_shape, searched_tiles
-from vta.topi.conv.conv2d_tiling import conv_work
+from vta.topi.conv.conv2d_work import conv_work
 from vta.topi.core import epilogue
 from vta.topi.core.epilogue import Bias, Clip, Residual, ShiftRight, append
 from vta.topi.core.fused import fused_layer

@@ -11,7 +11,8 @@ from tests.support.compiler.random_operators import random_operator
 from tests.support.configs import CONFIGS
 from vta.topi.conv.conv2d_finalists import finalists, searched
 from vta.topi.conv.conv2d_operator import Conv2d
-from vta.topi.conv.conv2d_tiling import ConvShape, conv_candidates
+from vta.topi.conv.conv2d_shape import ConvShape
+from vta.topi.conv.conv2d_tiling import conv_candidates
 from vta.topi.core.epilogue import Bias, Clip, ShiftRight
 from vta.topi.core.resident import Resident
 from vta.topi.tiling import cycles, followed_cycles

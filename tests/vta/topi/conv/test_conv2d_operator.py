@@ -14,7 +14,7 @@ from vta.nd import EXT_DEV, Device, empty
 from vta.tir.dtype import DType
 from vta.topi.conv.conv2d import ConvTiles
 from vta.topi.conv.conv2d_operator import Conv2d, conv2d_sums
-from vta.topi.conv.conv2d_tiling import conv_work
+from vta.topi.conv.conv2d_work import conv_work
 from vta.topi.core.epilogue import Bias, Clip, Residual, ShiftRight
 from vta.topi.core.operand import Operand
 from vta.topi.core.operator import OperatorError, compile  # noqa: A004

@@ -11,13 +11,11 @@ from isa.named_config import named_config
 from tests.support.compiler.random_operators import random_operator
 from tests.support.configs import CONFIGS
 from vta.cost import predict
-from vta.topi.conv.conv2d import ConvTiles
 from vta.topi.conv.conv2d_operator import Conv2d
-from vta.topi.conv.conv2d_tiling import conv_candidates, conv_footprint, conv_work
-from vta.topi.core.epilogue import Bias, Clip, Epilogue, Residual, ShiftRight
+from vta.topi.conv.conv2d_tiling import conv_candidates
+from vta.topi.core.epilogue import Bias, Clip, Epilogue, ShiftRight
 from vta.topi.core.operator import compile  # noqa: A004
-from vta.topi.core.resident import Resident
-from vta.topi.tiling import Bus, Footprint, TilingError
+from vta.topi.tiling import Footprint, TilingError
 
 STEPS: Epilogue = (ShiftRight(8), Bias(), Clip(0, 127))
 RESNET = {
@@ -39,38 +37,6 @@ def test_every_candidate_of_a_random_convolution_fits(seed: int, config: str) ->
     assert candidates
     assert all(c.footprint.fits(capacity) for c in candidates)
     assert len({c.tiles for c in candidates}) == len(candidates)
-
-
-@pytest.mark.parametrize("name", RESNET)
-def test_a_layer_of_resnet_18_is_bound_by_its_products(name: str) -> None:
-    operator, env = RESNET[name], vta.get_env()
-    tiles = operator.chosen(env)
-    work = conv_work(operator.shape_on(env), tiles, Bus())
-    assert work.tiles * work.steps * work.gemm * 256 == operator.macs
-    assert tiles.rotate_tiles > 1
-    assert tiles.tile_h * tiles.tile_w * tiles.tile_co >= 32
-
-
-def test_a_footprint_counts_copies_residents_and_what_the_epilogue_reads() -> None:
-    env = vta.get_env()
-    operator = Conv2d(1, 64, 28, 28, 64, (3, 3), padding=(1, 1, 1, 1), epilogue=(Bias(), Residual()))
-    shape = operator.shape_on(env)
-    plain = ConvTiles(tile_h=4, tile_w=14, tile_ci=2, tile_co=4, run=7)
-    accumulators = 2 * 4 * 14 * 4 + 4
-    kernel = 7 * 9 * 2 * 2  # the loops over blocks and rows, of four each, are the instruction's
-    assert conv_footprint(shape, plain) == Footprint(inp=2 * 6 * 16, wgt=4 * 2 * 9, acc=accumulators + 4, uops=kernel)
-    turning = ConvTiles(tile_h=4, tile_w=14, tile_ci=2, tile_co=4, run=7, rotate_tiles=2, rotate_steps=3)
-    assert conv_footprint(shape, turning) == Footprint(
-        inp=3 * 2 * 6 * 16, wgt=3 * 4 * 2 * 9, acc=2 * accumulators + 4, uops=kernel
-    )
-    resident = ConvTiles(
-        tile_h=4, tile_w=14, tile_ci=2, tile_co=4, run=7, rotate_tiles=2, rotate_steps=2, resident=Resident.KERNEL
-    )
-    assert conv_footprint(shape, resident).wgt == 4 * 4 * 9
-    assert conv_footprint(shape, resident).inp == 2 * 2 * 6 * 16
-    rows = ConvTiles(tile_h=4, tile_w=14, tile_co=4, tile_kh=1, run=14, rotate_steps=2, rotate_rows=3)
-    assert conv_footprint(shape, rows).inp == 2 * 6 * 16
-    assert conv_footprint(shape, rows).wgt == 3 * 4 * 3
 
 
 def test_data_stay_while_rows_of_the_kernel_come_where_weights_are_most_of_what_is_read() -> None:

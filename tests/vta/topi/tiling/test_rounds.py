@@ -11,7 +11,7 @@ from runtime.session import Session
 from vta.nd import EXT_DEV, Device, empty
 from vta.topi.conv.conv2d import ConvTiles
 from vta.topi.conv.conv2d_operator import Conv2d
-from vta.topi.conv.conv2d_tiling import conv_work
+from vta.topi.conv.conv2d_work import conv_work
 from vta.topi.core.epilogue import Bias, Clip, Epilogue, ShiftRight
 from vta.topi.core.operator import compile  # noqa: A004
 from vta.topi.core.resident import Resident
