@@ -5,7 +5,7 @@ their times. Tests: tests/runtime/timing.
 """
 
 from runtime.timing.machine import Times, alu_loss, time_tasks
-from runtime.timing.program import tasks_of
-from runtime.timing.task import Task, Unit
+from runtime.timing.program import RESET_LANES, tasks_of
+from runtime.timing.task import NOTHING, Task, Unit
 
-__all__ = ["Task", "Times", "Unit", "alu_loss", "tasks_of", "time_tasks"]
+__all__ = ["NOTHING", "RESET_LANES", "Task", "Times", "Unit", "alu_loss", "tasks_of", "time_tasks"]

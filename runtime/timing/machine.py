@@ -29,23 +29,27 @@ _DISPATCH = 1
 _FETCHED = 2
 """Cycles from the last beat of an instruction to its dispatch."""
 
-_START = 2
+_START = 1
+"""Cycles from the one in which an instruction can go to its unit to that in which the unit begins."""
+
+_RANGE = 2
+"""Cycles that finding a range of accumulators takes beside those for the bits of the loops."""
+
 _ADDRESS = 0
 """Cycles from a start to the address on the bus."""
 
 _LOADED = 0
 """Cycles from the last beat to the last write."""
 
-_STORED = 5
-"""Cycles from the start of a store to its first beat."""
+_STORED, _PACKED = 2, 8
+"""Cycles from the start of a store to its first beat, and from when its tiles are read to its last beat."""
 
-_RESET_LANES = 4
 _ALU_LATENCY = 10
-_ALU_CLASH = 8
+_ALU_CLASH = 7
 _FUSED_LANE = 2
 """Cycles that an ALU with fused steps takes more from the read of a number to its write."""
 
-_FUSED_GEMM_LATENCY = 13
+_FUSED_GEMM_LATENCY = 11
 """Least latency of GEMM beside such an ALU: its destinations are known that much ahead of their writes."""
 
 _WAITS_OF_RUN = 1.8
@@ -60,7 +64,7 @@ because every 16 accumulators their banks come in another order.
 _RECENT = 8
 """Instructions of ALU and GEMM that may still overlap."""
 
-_UOPS_LOADED, _ACC_LOADED = 4, 3
+_UOPS_LOADED, _ACC_LOADED = 1, 3
 """Cycles from the last beat to the end of a load of micro-ops, and of accumulators."""
 
 _BURSTS = 8
@@ -241,7 +245,8 @@ class _StoreModule:
         before = self._written[-1] if self._written else 0
         bursts = task.bursts * self._latency // self._most  # that may be waiting for their responses
         written = max(before, start + _STORED) + max(task.work, bursts)
-        self._free = max(start + 1 + task.bursts, written - _STORED)
+        read = task.high - task.low + 1  # a tile a cycle
+        self._free = max(start + 1 + task.bursts, start + read, written - _PACKED)
         self._written.append(written)
         self._end = max(written + self._latency + 1, self._end + 1)
         return self._end, self._end
@@ -254,7 +259,7 @@ class _ComputeModule:
         self._bus = bus
         levels = block_in.bit_length() - 1
         self._latency = [0] * len(Unit)  # by unit, as what follows
-        self._latency[Unit.GEMM] = 10 + max(0, levels) // 2
+        self._latency[Unit.GEMM] = 8 + levels // 2
         self._latency[Unit.ALU], self._latency[Unit.RESET] = _ALU_LATENCY, 1
         self._clash = _ALU_CLASH
         if fused_alu:
@@ -287,7 +292,7 @@ class _ComputeModule:
         bound = max(end, self._bound)
         retired = max(bound, self._retired[-1] + 1 if self._retired else 0)
         self._retired.append(retired)
-        passed = self._bound if task.unit is Unit.RESET else bound
+        passed = start + 1 if task.unit is Unit.RESET else bound  # nobody reads what it leaves but those behind it
         self.settled = max(passed, self.settled + 1)
         return retired, self.settled
 
@@ -301,7 +306,7 @@ class _ComputeModule:
             return max([start + _START, self._free[unit], *users])
         if unit is Unit.FINISH:
             return max([start, *(end for end, _ in before)])
-        early = max(start + 1, self._loaded + 1, self._bind(task, start))
+        early = max(start + 1, self._loaded, self._bind(task, start))
         conflict = 0
         for end, other in before:
             if other.unit is unit or other.unit is Unit.UOP:
@@ -309,20 +314,21 @@ class _ComputeModule:
             early = max(early, end)
             if other.low <= task.high and task.low <= other.high and end >= conflict:
                 conflict = end + 1
-        pushed = min(early, self._bound) if unit is Unit.GEMM or unit is Unit.ALU else self._bound
-        return max(pushed + _START, self._free[unit], conflict)
+        if unit is Unit.GEMM or unit is Unit.ALU:
+            return max(min(early, self._bound) + _START, self._free[unit], conflict)
+        return max(self._bound + (2 * _START if unit is Unit.ACC else 0), self._free[unit], conflict)
 
     def _bind(self, task: Task, start: int) -> int:
         """Find the range of a task; return when that began."""
-        begin = max(start + 1, self._bound)
+        begin = max(start, self._bound)
         if task.bits:
-            begin = max(begin, self._loaded + 1)
+            begin = max(begin, self._loaded)
             uops = (task.uop_bgn, task.uop_end)
-            scan = 0 if uops in self._known else uops[1] - uops[0] + 2
+            scan = 0 if uops in self._known else uops[1] - uops[0] + 1
             self._known.add(uops)
-            self._bound = begin + scan + 2 + task.bits
+            self._bound = begin + scan + _RANGE + task.bits
         else:
-            self._bound = begin + 2
+            self._bound = begin + _RANGE
         return begin
 
     def _execute(self, task: Task, begin: int) -> int:
@@ -332,12 +338,10 @@ class _ComputeModule:
         if task.unit is Unit.UOP or task.unit is Unit.ACC:
             return self._load(task, begin)
         work = task.work
-        if task.unit is Unit.RESET:
-            work = -(-work // _RESET_LANES)
-        elif task.unit is Unit.ALU:
+        if task.unit is Unit.ALU:
             begin = self._apart(task, begin)
             work = self._sharing(begin, work)
-        else:
+        elif task.unit is Unit.GEMM:
             self._shared(begin, begin + work, task.run)
         self._free[task.unit] = begin + work
         return begin + work + self._latency[task.unit]
@@ -349,7 +353,7 @@ class _ComputeModule:
             self._known.clear()
             self._loaded = self._bus.urgent(begin + 1, task.work) + _UOPS_LOADED
             return self._loaded
-        end = self._bus.read(Unit.ACC, begin + 1, task.work, task.bursts) + _ACC_LOADED
+        end = self._bus.read(Unit.ACC, begin, task.work, task.bursts) + _ACC_LOADED
         return max(end, begin + task.zeros)
 
     def _sharing(self, begin: int, work: int) -> int:

@@ -21,7 +21,10 @@ from isa.machine.hardware_config import HardwareConfig
 from isa.tokens import TokenQueue, pops, pushes
 from runtime.timing.task import NOTHING, Task, Unit
 
-__all__ = ["TimingError", "tasks_of"]
+__all__ = ["RESET_LANES", "TimingError", "tasks_of"]
+
+RESET_LANES = 4
+"""Accumulators that are cleared in a cycle."""
 
 
 class TimingError(VTAError, ValueError):
@@ -149,9 +152,11 @@ class _Maker:
         if steps and isinstance(loops, Alu) and loops.fused:
             steps += _pairs(loops, self._uops.read(loops.uop_bgn, loops.uop_end).src)
         unit = Unit.ALU if isinstance(loops, Alu) else Unit.RESET if loops.reset else Unit.GEMM
+        if steps and isinstance(loops, Gemm) and loops.reset:
+            steps = _groups(loops, self._uops.read(loops.uop_bgn, loops.uop_end).dst)
         return Task(
             unit, steps, 0, 0, prev, following, low, high, loops.uop_bgn, loops.uop_end,
-            bits=max(loops.iter_out, loops.iter_in).bit_length(), run=run,
+            bits=1 + (max(loops.iter_out, loops.iter_in) - 1).bit_length() if steps else 0, run=run,
         )  # fmt: skip
 
     def _span(self, loops: Gemm | Alu) -> tuple[int, int, int]:
@@ -183,6 +188,20 @@ def _pairs(loops: Alu, src: Sequence[int]) -> int:
     outside = back + loops.src_factor_out - (loops.iter_in - 1) * loops.src_factor_in != 0
     passes = loops.iter_out * loops.iter_in
     return 1 + passes * inside + (passes - loops.iter_out) * again + (loops.iter_out - 1) * outside
+
+
+def _groups(reset: Gemm, dst: Sequence[int]) -> int:
+    """Return the cycles in which accumulators are cleared: up to four neighbours of one loop at a time.
+
+    It is the first loop of those over micro-ops (if they are at equal distances), inner and outer one that has four
+    turns and an odd step; without one, they are cleared one by one.
+    """
+    step = dst[1] - dst[0] if len(dst) > 1 else 0
+    if any(two - one != step for one, two in pairwise(dst)):
+        return len(dst) * reset.iter_in * reset.iter_out
+    counts = [(len(dst), step), (reset.iter_in, reset.dst_factor_in), (reset.iter_out, reset.dst_factor_out)]
+    first = next((count for count, step in counts if count >= RESET_LANES and step % 2), 1)
+    return len(dst) * reset.iter_in * reset.iter_out // first * -(-first // RESET_LANES)
 
 
 def _run(dst: Sequence[int], *outer: tuple[int, int]) -> int:

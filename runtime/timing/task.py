@@ -43,12 +43,12 @@ class Task:
     """An instruction; times are cycles.
 
     ``work`` is what its unit needs where nothing is in its way: steps of GEMM and ALU (and one for each pair of
-    operands of fused steps), tiles of a reset, for transfers the longer of their beats and the elements that are
-    written or read. ``bursts`` are those of a transfer, and ``zeros`` the elements that a load fills in.
-    ``after_prev`` and ``after_next`` are the places of the instructions of the neighbouring modules whose tokens it
-    takes. ``low`` to ``high`` (included) are its accumulators, ``uop_bgn`` up to ``uop_end`` the micro-ops that it
-    uses or loads, ``bits`` those of its longer loop count, ``kind`` the scratchpad that a load fills, ``run`` how many
-    neighbouring accumulators a GEMM adds to one after the other (0: unknown).
+    operands of fused steps), cycles of a reset, for transfers the longer of their beats and the elements that are
+    written or read. ``bursts`` are those of a transfer, and ``zeros`` the elements that a load fills in. ``after_prev``
+    and ``after_next`` are the places of the instructions of the neighbouring modules whose tokens it takes. ``low`` to
+    ``high`` (included) are its accumulators, ``uop_bgn`` up to ``uop_end`` the micro-ops that it uses or loads,
+    ``bits`` those of its longer loop's last index and one more, ``kind`` the scratchpad that a load fills, ``run`` how
+    many neighbouring accumulators a GEMM adds to one after the other (0: unknown).
     """
 
     unit: Unit

@@ -62,7 +62,30 @@ def test_loops_touch_what_their_micro_ops_and_factors_say() -> None:
     loaded, products, cleared = made(load, gemm, replace(gemm, reset=True), uops=uops)
     assert (loaded.unit, loaded.work, loaded.uop_end) == (Unit.UOP, 2, 3)
     assert (products.unit, products.work, products.low, products.high) == (Unit.GEMM, 60, 0, 59)
-    assert (cleared.unit, cleared.bits) == (Unit.RESET, 3)
+    assert (cleared.unit, cleared.work, cleared.bits) == (Unit.RESET, 24, 4)
+
+
+@pytest.mark.parametrize(
+    ("dst", "loops", "cycles"),
+    [
+        ((0,), (1, 100, 1, 1), 25),
+        ((0,), (1, 3, 1, 1), 3),  # no loop has four turns
+        ((0, 1, 2, 3), (2, 5, 20, 4), 10),
+        ((0,), (4, 2, 2, 1), 8),  # that with four has an even step
+        ((0,), (4, 2, 1, 4), 2),
+        ((0,), (14, 14, 28, 2), 196),
+        ((0, 2, 5, 7), (3, 1, 9, 1), 12),  # at no equal distances
+    ],
+)
+def test_a_reset_clears_four_neighbours_of_one_loop_in_a_cycle(
+    dst: tuple[int, ...], loops: tuple[int, int, int, int], cycles: int
+) -> None:
+    load = Load(memory=MemoryId.UOP, dram_base=1024, x_size=len(dst), y_size=1)
+    outer, inner, outer_step, inner_step = loops
+    reset = Gemm(
+        reset=True, uop_end=len(dst), iter_out=outer, iter_in=inner, dst_factor_out=outer_step, dst_factor_in=inner_step
+    )
+    assert made(load, reset, uops=tuple(MicroOp(dst=n) for n in dst))[1].work == cycles
 
 
 @pytest.mark.parametrize(

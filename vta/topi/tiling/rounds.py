@@ -7,7 +7,7 @@ Tests: tests/vta/topi/tiling/test_rounds.py.
 
 from dataclasses import dataclass, field
 
-from runtime.timing import Task, Unit, time_tasks
+from runtime.timing import NOTHING, RESET_LANES, Task, Unit, time_tasks
 from vta.topi.tiling.cost import Bus, Price, Work, first_parts, last_parts, last_steps, loading, loading_resident
 
 __all__ = ["followed_cycles", "priced"]
@@ -107,7 +107,11 @@ class _Stream:
         low = copy * (work.accumulators + 1)
         high = low + work.accumulators - 1
         free = self._stores[number - work.tile_copies] if number >= work.tile_copies and not self._serial else -1
-        self._add(Task(Unit.RESET, work.accumulators, 0, 0, -1, free, low, high, *self._kernel(-1, copy), bits=_BITS))
+        loaded = self._resident_first() if self._serial and self._resident else NOTHING
+        groups = -(-work.accumulators // RESET_LANES)
+        reset = self._add(Task(Unit.RESET, groups, 0, 0, loaded, free, low, high, *self._kernel(-1, copy), bits=_BITS))
+        if loaded != NOTHING:
+            self._readers[0] = reset
         parts = last_parts(work) if is_last else 1
         begin = work.steps - last_steps(work) if parts > 1 else work.steps
         for step in range(begin):
@@ -129,6 +133,11 @@ class _Stream:
         if self._serial:  # without copies the compiler gives the tokens, and a tile begins after the one before it
             relay = self._add(Task(Unit.UOP, after_next=self._stores[-1]))
             self._readers[0] = self._gemm = relay
+
+    def _resident_first(self) -> int:
+        """Load what stays on the chip; without copies that is when the last tile is done, and a reset waits for it."""
+        beats, self._resident = loading_resident(self.work, self.bus), 0
+        return self._add(Task(Unit.LOAD, beats, 1, after_next=self._readers.get(0, NOTHING), kind=1))
 
     def _waits(self, step: int) -> bool:
         """Whether a step of the first tile waits for its loads, so that it is worth doing in parts."""

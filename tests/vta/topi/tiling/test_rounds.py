@@ -8,6 +8,7 @@ import vta
 from isa.machine.hardware_config import HardwareConfig
 from runtime.devices.device import HardwareSetup
 from runtime.session import Session
+from vta.cost import predict
 from vta.nd import EXT_DEV, Device, empty
 from vta.topi.conv.conv2d import ConvTiles
 from vta.topi.conv.conv2d_operator import Conv2d
@@ -15,6 +16,8 @@ from vta.topi.conv.conv2d_work import conv_work
 from vta.topi.core.epilogue import Bias, Clip, Epilogue, ShiftRight
 from vta.topi.core.operator import compile  # noqa: A004
 from vta.topi.core.resident import Resident
+from vta.topi.matmul.dense import Dense
+from vta.topi.matmul.matmul_schedule import MatmulTiles
 from vta.topi.tiling import Bus, Work, followed_cycles, priced
 
 WORK = Work(
@@ -50,6 +53,13 @@ def test_what_is_resident_is_loaded_again_for_each_group_of_tiles() -> None:
     kept = replace(WORK, resident_load=4000, resident_loads=1)
     again = replace(WORK, resident_load=4000, resident_loads=8)
     assert followed_cycles(again, BUS) > followed_cycles(kept, BUS) + 6 * 4000
+
+
+def test_without_copies_what_is_resident_is_loaded_when_the_tile_before_is_done() -> None:
+    operator, tiles = Dense(91, 46, 15, STEPS), MatmulTiles(rows=6, inner=1, columns=1, resident=Resident.DATA)
+    env = vta.Environment(vta.get_env().config, hardware={"memory_latency": 1})
+    searched, followed = predict(operator, tiles=tiles, env=env).cycles, predict(compile(operator, env, tiles)).cycles
+    assert searched == pytest.approx(followed, rel=0.03)
 
 
 def test_many_short_loads_wait_for_the_memory_although_it_is_not_busy() -> None:
