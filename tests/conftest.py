@@ -1,6 +1,8 @@
 """Options of the whole test suite."""
 
+import gc
 import os
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
@@ -17,6 +19,17 @@ os.environ.pop("VTA_CONFIG", None)  # the tests are about the default configurat
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--update-golden``: golden files are written instead of compared."""
     parser.addoption("--update-golden", action="store_true", help="write the golden text files instead of comparing")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage among tens of thousands of tests, and never look at them again: that takes 15 seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture

@@ -4,16 +4,16 @@ Derives from ``amaranth.back.rtlil``, whose classes are private: Amaranth is pin
 Tests: ``tests/hw/verilog/test_netlist_text.py``.
 """
 
-import gc
 import itertools
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import _ast, _ir, _nir
 from amaranth.lib import wiring
+
+from runtime.native.garbage import no_collection
 
 __all__ = ["component_to_rtlil"]
 
@@ -41,20 +41,8 @@ def component_to_rtlil(component: wiring.Component, *, name: str) -> str:
         "_".join(map(str, path)): (value.as_value() if hasattr(value, "as_value") else value, _direction(member))
         for path, member, value in component.signature.flatten(component)
     }
-    with _no_collection():
+    with no_collection():
         return _emit(_ir.build_netlist(_ir.Fragment.get(component, None), ports=ports, name=name))
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep Python from looking for garbage: among millions of objects that all stay it takes half of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _emit(netlist: Any) -> str:

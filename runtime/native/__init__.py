@@ -5,6 +5,7 @@
     linking     an object file into this process
     cache       what was compiled, for the next process
     thread_pool threads for parallel loops of compiled code
+    garbage     the collector, off while millions of objects are made that all stay
 
 What any producer of LLVM text needs belongs here. What the text computes does not: host programs are ``vta.codegen``'s,
 the functional simulator's kernels ``runtime.sim``'s, a design's cells ``hw.sim``'s. Tests: tests/runtime/native.

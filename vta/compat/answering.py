@@ -10,8 +10,6 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 
 from vta.compat.answer import Answer, Finder
-from vta.compat.tvm_names import tvm_names
-from vta.compat.typed_text import typed_text
 
 __all__ = ["answering"]
 
@@ -30,6 +28,10 @@ class _FromTheFirstOn(MetaPathFinder):
         if fullname.partition(".")[0] != _ROOT:
             return None
         if self._finder is None:
+            # Here, since what answers is all of the toolchain: half of the time of a command that does not need it.
+            from vta.compat.tvm_names import tvm_names
+            from vta.compat.typed_text import typed_text
+
             self._finder = Finder(Answer(_ROOT, tvm_names()))
             self._stack.enter_context(typed_text())
         return self._finder.find_spec(fullname)

@@ -20,6 +20,7 @@ from hw.sim.translate.module import translate
 from runtime import native
 from runtime.native.cache import cached
 from runtime.native.compiling import Passes, compile_object
+from runtime.native.garbage import no_collection
 from runtime.native.target import CodeTarget, feature_text, host_features, host_key, without_avx512
 
 __all__ = ["cached_design", "compile_design", "design_target", "signal_names"]
@@ -53,7 +54,8 @@ def compile_design(
     """
     with _stages() as stage:
         stage(0)
-        netlist = build_netlist(component, name=name)
+        with no_collection():
+            netlist = build_netlist(component, name=name)
         observed = _observed(netlist, probes, hooks)
         if not cache or not sources_are_loaded(_SOURCES):
             return CompiledDesign(_build(netlist, observed, hooks, stage), hooks)
@@ -80,7 +82,8 @@ def cached_design(
     def build() -> Image:
         with _stages() as stage:
             stage(0)
-            netlist = build_netlist(make())
+            with no_collection():
+                netlist = build_netlist(make())
             return _build(netlist, _observed(netlist, probes, hooks), hooks, stage)
 
     if not sources_are_loaded(sources):
@@ -161,8 +164,9 @@ def _build(
 ) -> Image:
     """Translate and compile."""
     stage(1)
-    netlist = simplify(netlist)
-    translation = translate(netlist, observed, hooks)
+    with no_collection():
+        netlist = simplify(netlist)
+        translation = translate(netlist, observed, hooks)
     names = [cell.name for cell in netlist.cells if isinstance(cell, n.MemoryCell)]
     stage(2)
     # The loops of a design call its partitions or move a few bytes: there is nothing for a loop vectoriser.
