@@ -31,7 +31,7 @@ from vta.passes.host.convert_for_loops_to_serial import convert_for_loops_to_ser
 from vta.passes.host.cpu_access_rewrite import cpu_access_rewrite
 from vta.passes.host.hoist_if_then_else import hoist_if_then_else
 from vta.passes.host.loop_partition import loop_partition
-from vta.passes.host.narrow_data_type import narrow_data_type
+from vta.passes.host.narrow_data_type import narrow_to
 from vta.passes.host.skip_assert import skip_assert
 from vta.passes.host.unroll_loop import unroll_loop
 from vta.passes.host.vectorize_loop import vectorize_loop
@@ -51,6 +51,7 @@ from vta.passes.storage.storage_rewrite import storage_rewrite
 from vta.passes.sync.inject_coproc_sync import inject_coproc_sync
 from vta.passes.vthread.inject_virtual_thread import inject_virtual_thread
 from vta.tir.analysis import verify_memory
+from vta.tir.dtype import DType
 from vta.tir.func import IRModule, PrimFunc
 from vta.tir.stmt import AttrKey
 from vta.transform import PassContext
@@ -108,10 +109,11 @@ def LowerBlocks() -> FunctionPass:  # noqa: N802
 
 
 def NarrowDataType(target_bits: int = 32) -> FunctionPass:  # noqa: N802
-    """64-bit indices become 32-bit ones where their bounds show that these are enough."""
-    if target_bits != 32:
-        raise PassArgumentError(f"NarrowDataType: indices become 32 bits wide, not {target_bits}")
-    return of_function(narrow_data_type, "NarrowDataType")
+    """Indices get ``target_bits`` where their bounds show that these are enough."""
+    if target_bits not in (8, 16, 32):
+        raise PassArgumentError(f"NarrowDataType: indices become 8, 16 or 32 bits wide, not {target_bits}")
+    narrow = DType(f"int{target_bits}")
+    return of_function(lambda func, config: narrow_to(func, narrow), "NarrowDataType")  # noqa: ARG005  # a pass
 
 
 def LoopPartition() -> FunctionPass:  # noqa: N802

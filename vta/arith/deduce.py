@@ -14,6 +14,7 @@ from vta.arith.int_set import IntSet
 from vta.arith.linear import detect_linear_equation
 from vta.arith.simplify import Analyzer
 from vta.tir.expr import EQ, GE, GT, LE, LT, Expr, ExprLike, FloorDiv, IntImm, Max, Min, Var, binary, convert
+from vta.tir.traverse import uses_var
 
 __all__ = ["deduce_bound"]
 
@@ -21,13 +22,13 @@ __all__ = ["deduce_bound"]
 def deduce_bound(var: Var, cond: ExprLike, hint_map: Mapping[Var, IntSet], relax_map: Mapping[Var, IntSet]) -> IntSet:
     """Return a set of values of ``var`` for each of which ``cond`` holds, whatever the variables of ``relax_map`` are.
 
-    ``cond`` is a conjunction of comparisons that are linear in ``var`` with a constant factor; ``hint_map`` says what
-    is known of other variables. The set of nothing if there is no such form, or no bound.
+    ``cond`` is a conjunction of comparisons that are linear in ``var``, with a factor whose sign is known; ``hint_map``
+    says what is known of other variables. The set of nothing if there is no such form, or no bound.
     """
     analyzer = Analyzer()
     for other, known in hint_map.items():
-        if other not in relax_map and isinstance(known.min_value, IntImm) and isinstance(known.max_value, IntImm):
-            analyzer.bind(other, ConstInterval(known.min_value.value, known.max_value.value))
+        if other not in relax_map and isinstance(known.low, IntImm) and isinstance(known.high, IntImm):
+            analyzer.bind(other, ConstInterval(known.low.value, known.high.value))
     low: Expr | None = None
     high: Expr | None = None
     for part in conjuncts(convert(cond)):
@@ -63,14 +64,27 @@ def _from_slack(var: Var, slack: Expr, relax_map: Mapping[Var, IntSet], analyzer
     if not slack.dtype.is_int:
         return None
     form = detect_linear_equation(slack, [var], analyzer)
-    if form is None or not isinstance(form[0], IntImm) or form[0].value == 0:
+    if form is None:
         return None
-    factor = form[0].value
-    free = {other: Interval(s.min_value, s.max_value) for other, s in relax_map.items()}
+    free = {other: Interval(s.low, s.high) for other, s in relax_map.items()}
     least = eval_interval(form[1], free, analyzer).min
     if least is None:
+        return None
+    if not isinstance(form[0], IntImm):
+        return None if uses_var(form[0], relax_map) else _divided(form[0], least, analyzer)
+    factor = form[0].value
+    if factor == 0:
         return None
     quotient = analyzer.simplify(binary(FloorDiv, least, abs(factor)))
     if factor < 0:
         return Interval(None, quotient)
     return Interval(analyzer.simplify(0 - quotient), None)
+
+
+def _divided(factor: Expr, least: Expr, analyzer: Analyzer) -> Interval | None:
+    """Return the values times ``factor`` of which are at least ``-least``; a bound below is one too high at most."""
+    if analyzer.can_prove(factor < 0):
+        return Interval(None, analyzer.simplify(binary(FloorDiv, 0 - least, factor)))
+    if not analyzer.can_prove(factor > 0):
+        return None
+    return Interval(analyzer.simplify(binary(FloorDiv, 0 - least, factor) + 1), None)

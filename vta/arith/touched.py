@@ -12,7 +12,7 @@ from vta.arith.bounds import Interval, eval_interval
 from vta.arith.simplify import Analyzer
 from vta.tir.buffer import Buffer
 from vta.tir.effects import reads_memory
-from vta.tir.expr import BufferLoad, Expr, IntImm, IterVar, Max, Min, Range, Var, binary, const
+from vta.tir.expr import Broadcast, BufferLoad, Expr, IntImm, IterVar, Max, Min, Ramp, Range, Var, binary, const
 from vta.tir.stmt import AttrKey, AttrStmt, BufferStore, For, Stmt
 from vta.tir.traverse import TirNode, children, uses_var
 
@@ -52,13 +52,26 @@ def domain_touched(stmt: Stmt, buffer: Buffer, consider_loads: bool, consider_st
 def _joined(
     found: list[Interval] | None, indices: Sequence[Expr], free: dict[Var, Interval], analyzer: Analyzer
 ) -> list[Interval]:
-    new = [_settled(eval_interval(index, free, analyzer), free) for index in indices]
+    new = [_settled(_of_lanes(index, free, analyzer), free) for index in indices]
     if found is None:
         return new
     return [
         Interval(_either(Min, a.min, b.min, analyzer), _either(Max, a.max, b.max, analyzer))
         for a, b in zip(found, new, strict=True)
     ]
+
+
+def _of_lanes(index: Expr, free: dict[Var, Interval], analyzer: Analyzer) -> Interval:
+    """Return bounds of an index, or of every lane of one."""
+    match index:
+        case Broadcast(value=value):
+            return eval_interval(value, free, analyzer)
+        case Ramp():
+            first = eval_interval(index.base, free, analyzer)
+            last = eval_interval(index.base + index.stride * (index.lanes - 1), free, analyzer)
+            return Interval(_either(Min, first.min, last.min, analyzer), _either(Max, first.max, last.max, analyzer))
+        case _:
+            return eval_interval(index, free, analyzer)
 
 
 def _settled(interval: Interval, free: dict[Var, Interval]) -> Interval:

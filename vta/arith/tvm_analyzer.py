@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial, reduce
 
 from isa.errors import VTAError
 from vta.arith import linear
@@ -17,7 +18,27 @@ from vta.arith.int_set import IntSet, int_set_of
 from vta.arith.modular import EVERY_INTEGER, ModularSet, modular_set
 from vta.arith.rewrites import Rewriter
 from vta.arith.simplify import Analyzer
-from vta.tir.expr import EQ, Expr, ExprLike, FloorMod, IntImm, Range, Var, convert
+from vta.tir.dtype import Kind
+from vta.tir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    And,
+    Expr,
+    ExprLike,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Range,
+    Var,
+    binary,
+    const,
+    convert,
+)
 
 __all__ = [
     "NEG_INF", "POS_INF", "AnalyzerError", "ConstIntBound", "TvmAnalyzer", "detect_clip_bound",
@@ -58,8 +79,11 @@ class TvmAnalyzer(Analyzer):
         if not isinstance(expr, Range | ConstInterval):
             self._residues[var] = modular_set(convert(expr), self._residues)
 
-    def simplify(self, expr: ExprLike) -> Expr:
-        """Return the normal form, or a shorter one that the rules of ``vta.arith.rewrites`` find."""
+    def simplify(self, expr: ExprLike, steps: int = 2) -> Expr:  # noqa: ARG002  # TVM's signature
+        """Return the normal form, or a shorter one that the rules of ``vta.arith.rewrites`` find.
+
+        ``steps`` is TVM's: how often it takes turns with its simplifiers. Here there is one, which goes on to the end.
+        """
         if self._inside:  # a step of the same work
             return super().simplify(expr)
         self._inside = True
@@ -116,7 +140,10 @@ class TvmAnalyzer(Analyzer):
         residues = dict(self._residues)
         for part in conjuncts(condition):
             match part:
-                case EQ(a=FloorMod(a=Var() as var, b=IntImm(value=step)), b=IntImm(value=base)) if step > 0:
+                case EQ(a=FloorMod() | Mod() as rest, b=IntImm(value=base)) if isinstance(rest.a, Var):
+                    if not isinstance(rest.b, IntImm) or rest.b.value <= 0:
+                        continue
+                    var, step = rest.a, rest.b.value
                     known = self._residues.get(var, EVERY_INTEGER)
                     self._residues[var] = known.intersect(ModularSet(step, base))
                 case _:
@@ -129,12 +156,38 @@ class TvmAnalyzer(Analyzer):
 
 
 def detect_linear_equation(expr: ExprLike, var_list: Sequence[Var]) -> list[Expr]:
-    """Return the coefficient of each variable and the base; the empty list if there is no such form."""
+    """Return the coefficient of each variable and the base; the empty list if there is no such form.
+
+    Coefficients of unsigned numbers are signed ones where that is the shorter way: ``128 - c`` has -1.
+    """
     form = linear.detect_linear_equation(convert(expr), list(var_list))
-    return [] if form is None else list(form)
+    return [] if form is None else [*map(_signed, form[:-1]), form[-1]]
+
+
+def _signed(coefficient: Expr) -> Expr:
+    dtype = coefficient.dtype
+    if isinstance(coefficient, IntImm) and dtype.kind is Kind.UINT and coefficient.value > dtype.bounds[1] // 2:
+        return const(coefficient.value - dtype.bounds[1] - 1, f"int{dtype.bits}")
+    return coefficient
 
 
 def detect_clip_bound(expr: ExprLike, var_list: Sequence[Var]) -> list[Expr | None]:
     """Return the least and the largest value of each variable; the empty list if the condition is no such bound."""
-    found = linear.detect_clip_bound(convert(expr), list(var_list))
+    parts = [each for part in conjuncts(convert(expr)) for each in _without_extremes(part)]
+    found = linear.detect_clip_bound(reduce(partial(binary, And), parts), list(var_list))
     return [] if found is None else [end for pair in found for end in pair]
+
+
+def _without_extremes(part: Expr) -> list[Expr]:
+    """Return a comparison with the smaller (larger) of two numbers, where both have to hold, as both."""
+    match part:
+        case LT() | LE() | GT() | GE():
+            above, below = (part.a, part.b) if isinstance(part, GT | GE) else (part.b, part.a)
+            kind = GT if isinstance(part, GT | LT) else GE
+            if isinstance(above, Min):
+                return [kind(above.a, below), kind(above.b, below)]
+            if isinstance(below, Max):
+                return [kind(above, below.a), kind(above, below.b)]
+            return [part]
+        case _:
+            return [part]

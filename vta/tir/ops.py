@@ -11,6 +11,7 @@ import numpy as np
 
 from vta.tir.dtype import BOOL, DType
 from vta.tir.expr import (
+    NE,
     And,
     Binary,
     Builtin,
@@ -44,8 +45,14 @@ __all__ = [
 _FLOAT_MAX = {16: 65504.0, 32: 3.4028234663852886e38, 64: sys.float_info.max}
 
 
+_ONE_BIT = DType("uint1")
+"""TVM's other name for bool. Here it is a type of its own, for weights; as a condition it is what is not 0."""
+
+
 def _condition(name: str, value: ExprLike) -> Expr:
     expr = convert(value)
+    if expr.dtype.element == _ONE_BIT:
+        return binary(NE, expr, const(0, expr.dtype))
     if expr.dtype.element != BOOL:
         raise ExprError(f"{name} takes conditions (bool), not {expr.dtype}; compare the value with something")
     return expr

@@ -7,7 +7,7 @@ import pytest
 from vta.arith.simplify import simplify
 from vta.arith.touched import TouchedError, domain_touched
 from vta.tir.buffer import decl_buffer
-from vta.tir.expr import BufferLoad, Expr, IntImm, Var
+from vta.tir.expr import BufferLoad, Expr, IntImm, Ramp, Var
 from vta.tir.stmt import BufferStore, For
 from vta.tir.traverse import substitute
 
@@ -59,3 +59,14 @@ def test_no_bounds_are_no_range() -> None:
     with pytest.raises(TouchedError) as error:
         domain_touched(For(i, IntImm(0), IntImm(3), BufferStore(a, IntImm(0), (unknown,))), a, False, True)
     assert str(error.value) == "the elements of 'a' that are touched have no bounds in dimension 0"
+
+
+def test_lanes_are_touched_each() -> None:
+    i = Var("i")
+    a = decl_buffer((99,), "int32", "a")
+    store = a.vstore(i * 8, BufferLoad(a, (Ramp(i * 8 + 20, IntImm(-2), 4),)))
+    [read], [written] = (
+        domain_touched(For(i, IntImm(0), IntImm(4), store), a, *which) for which in ((True, False), (False, True))
+    )
+    assert (str(read.min), str(read.extent)) == ("14", "31")
+    assert (str(written.min), str(written.extent)) == ("0", "28")

@@ -83,3 +83,20 @@ def test_linear_forms_and_clip_bounds_are_lists() -> None:
     assert detect_linear_equation(x * x, [x]) == []
     assert [str(end) for end in detect_clip_bound(ops.all(x < y, x >= 2), [x])] == ["2", "(y - 1)"]
     assert detect_clip_bound(x * x < y, [x]) == []
+
+
+def test_coefficients_of_unsigned_numbers_are_signed() -> None:
+    c = Var("c", "uint32")
+    coefficient, base = detect_linear_equation(const(128, "uint32") - c, [c])
+    assert (str(coefficient), str(base)) == ("-1", "128u32")
+
+
+def test_both_sides_of_an_extreme_are_bounded() -> None:
+    assert list(map(str, detect_clip_bound(ops.all(ops.min(x, y) > 3, x < 10), [x, y]))) == ["4", "9", "4", "None"]
+    assert list(map(str, detect_clip_bound(ops.max(x, y) <= 7, [x, y]))) == ["None", "7", "None", "7"]
+
+
+def test_remainders_of_both_kinds_are_residues() -> None:
+    analyzer = TvmAnalyzer()
+    with analyzer.constraint_scope(ops.truncmod(x, 12) == 1), analyzer.constraint_scope(x % 5 == 3):
+        assert analyzer.modular_set(x) == ModularSet(60, 13)

@@ -110,7 +110,7 @@ def test_passes_that_are_switched_off_change_nothing() -> None:
 
 def test_arguments_that_mean_nothing_are_refused() -> None:
     cases: list[tuple[Callable[[], FunctionPass], str]] = [
-        (lambda: tir_passes.NarrowDataType(16), "NarrowDataType: indices become 32 bits wide, not 16"),
+        (lambda: tir_passes.NarrowDataType(12), "NarrowDataType: indices become 8, 16 or 32 bits wide, not 12"),
         (
             lambda: tir_passes.HoistIfThenElse("advanced"),
             "HoistIfThenElse: there is the variant 'basic', not 'advanced'",

@@ -7,7 +7,7 @@ import pytest
 
 from vta import tir
 from vta.tir import ops
-from vta.tir.dtype import BOOL
+from vta.tir.dtype import BOOL, DType
 from vta.tir.expr import ExprError, FloatImm, IntImm, Var, const, same
 
 i, j = Var("i"), Var("j")
@@ -120,3 +120,9 @@ def test_infinity_is_a_number_of_floats() -> None:
     with pytest.raises(ExprError) as caught:
         ops.infinity("int8")
     assert str(caught.value) == "tir.infinity: expected a type of floats, got int8"
+
+
+def test_numbers_of_one_bit_are_conditions() -> None:
+    x = Var("x", DType("uint1"))
+    assert str(tir.all(x, const(1, "uint1"))) == "(x != 0u1)"
+    assert str(tir.any(const(0, "uint1"))) == "False"

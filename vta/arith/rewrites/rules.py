@@ -1,7 +1,7 @@
 """Rules beyond the normal form of ``simplify``, for whoever asks for the shortest form: ``Analyzer.rewrite_simplify``.
 
 The normal form is what passes rely on and listings show; these rules make expressions shorter at a price in time. Each
-looks at one node and is taken where the result has fewer nodes. As in ``simplify``, indices (int32, int64) do not
+looks at one node and is taken where the result is smaller. As in ``simplify``, indices (int32, int64) do not
 overflow. Tests: tests/vta/arith/test_rewrites.py.
 """
 
@@ -27,6 +27,7 @@ from vta.tir.expr import (
     Min,
     Mod,
     Mul,
+    Node,
     Select,
     Sub,
     binary,
@@ -39,18 +40,27 @@ if TYPE_CHECKING:
     from vta.arith.const_interval import ConstInterval
     from vta.arith.modular import ModularSet
 
-__all__ = ["Rewriter"]
+__all__ = ["Rewriter", "size"]
 
 _ROUNDS = 4
 _STEPS = 8
-_LARGEST = 400
-"""Nodes of an expression up to which rules are tried."""
+_LARGEST = 800
+"""The size of an expression up to which rules are tried."""
 
 _Extreme = Min | Max
 
 
-def _size(expr: Expr) -> int:
-    return sum(1 for _ in walk(expr))
+_SCALAR, _CONSTANT, _VECTOR = 2, 1, 8
+"""What nodes weigh: one of several lanes with more scalars inside is shorter than two, and a constant is cheap."""
+
+
+def size(expr: Expr) -> int:
+    """Return what the rules make smaller: the nodes of an expression, weighed."""
+    return sum(_CONSTANT if isinstance(node, IntImm) else _weight(node) for node in walk(expr))
+
+
+def _weight(node: object) -> int:
+    return _SCALAR if not isinstance(node, Node) or node.dtype.lanes == 1 else _VECTOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +73,29 @@ class Rewriter:
 
     def shortest(self, expr: Expr) -> Expr:
         """Return the shortest form of an expression in normal form that the rules find."""
-        best, least = expr, _size(expr)
+        best, least = expr, size(expr)
         if least > _LARGEST:
             return expr
         for _ in range(_ROUNDS):
             changed = map_expr(self._node, expr)
             if changed is expr:
                 break
-            size = _size(changed)
-            if size < least:
-                best, least = changed, size
+            now = size(changed)
+            if now < least:
+                best, least = changed, now
             expr = self.simplify(changed)
-            size = _size(expr)
-            if size <= least:
-                best, least = expr, size
+            now = size(expr)
+            if now <= least:
+                best, least = expr, now
         return best
 
     def _node(self, expr: Expr) -> Expr:
-        size = _size(expr)
+        least = size(expr)
         for _ in range(_STEPS):
-            found = next((new for new in self._candidates(expr) if new is not None and _size(new) < size), None)
+            found = next((new for new in self._candidates(expr) if new is not None and size(new) < least), None)
             if found is None:
                 return expr
-            expr, size = found, _size(found)
+            expr, least = found, size(found)
         return expr
 
     def _candidates(self, expr: Expr) -> Iterator[Expr | None]:
@@ -319,8 +329,18 @@ class Rewriter:
                 kind = type(expr)
                 arms = [binary(kind, x, y) for x, y in ((a.true_value, b.true_value), (a.false_value, b.false_value))]
                 return Select(a.condition, *map(self.simplify, arms))
+            case Select() as a, b if isinstance(expr, Add | Sub) and not isinstance(b, Select):
+                return self._with_one_arm_gone(a, lambda arm: binary(type(expr), arm, b))
+            case a, Select() as b if isinstance(expr, Add | Sub):
+                return self._with_one_arm_gone(b, lambda arm: binary(type(expr), a, arm))
             case _:
                 return None
+
+    def _with_one_arm_gone(self, choice: Select, operation: Callable[[Expr], Expr]) -> Expr | None:
+        """Return an operation on a choice as a choice, where that leaves nothing of an arm."""
+        arms = [self.simplify(operation(arm)) for arm in (choice.true_value, choice.false_value)]
+        gone = any(isinstance(arm, IntImm) and arm.value == 0 for arm in arms)
+        return Select(choice.condition, *arms) if gone else None
 
 
 def _terms(expr: Expr, factor: int) -> Iterator[tuple[int, Expr]]:
@@ -363,6 +383,8 @@ def _of_quotient(expr: Div) -> Expr | None:
     match expr:
         case Div(a=Div(a=x, b=IntImm(value=b)), b=IntImm(value=c)) if b > 0 and c > 0:
             return binary(Div, x, const(b * c, x.dtype)) if b * c <= x.dtype.bounds[1] else None
+        case Div(a=a, b=b) if same(a, b):  # dividing by zero means nothing
+            return const(1, a.dtype)
         case _:
             return None
 

@@ -16,6 +16,7 @@ from vta.tir.expr import (
     Broadcast,
     Cast,
     Compare,
+    Div,
     Expr,
     FloorDiv,
     FloorMod,
@@ -69,6 +70,12 @@ def _of_pair(expr: Binary | Compare, simplify: _Simplify, residues: Callable[[Ex
             kind in (FloorDiv, FloorMod) and divisor > 0 and is_index(ramp.base.dtype)
         ):
             return _divided(kind, ramp, divisor, simplify, residues)
+        case Ramp(stride=IntImm(value=step)) as ramp, Broadcast(value=IntImm(value=divisor)) if kind is Div:
+            whole = residues(ramp.base)  # nothing is rounded where base and stride are multiples
+            if divisor < 1 or step % divisor or whole.coeff % divisor or whole.base % divisor:
+                return None
+            first = simplify(binary(Div, ramp.base, const(divisor, ramp.base.dtype)))
+            return Ramp(first, const(step // divisor, ramp.base.dtype), ramp.lanes)
         case _:
             return None
 

@@ -44,6 +44,7 @@ from vta.tir.expr import (
     Sub,
     Var,
     cast_to,
+    const,
 )
 from vta.tir.stmt import (
     AssertStmt,
@@ -57,7 +58,7 @@ from vta.tir.stmt import (
     Stmt,
     is_noop,
 )
-from vta.tir.traverse import walk
+from vta.tir.traverse import substitute, uses_var, walk
 
 __all__ = ["NotVectorError", "has_vectors", "vectorized"]
 
@@ -73,18 +74,29 @@ def has_vectors(stmt: Stmt) -> bool:
 
 def vectorized(stmt: Stmt, var: Var, values: Ramp, analyzer: Analyzer) -> Stmt:
     """Return ``stmt`` for all ``values`` of ``var``; raises ``NotVectorError``."""
-    return _Vectorizer(values.lanes, analyzer, {var: values}).stmt(stmt)
+    done = _Vectorizer(values, analyzer, {var: values}).stmt(stmt)
+    if not has_vectors(done):
+        raise NotVectorError("each iteration does something else")
+    return done
 
 
 @dataclass(slots=True)
 class _Vectorizer:
-    lanes: int
+    values: Ramp
     analyzer: Analyzer
     vectors: dict[Var, Expr] = field(default_factory=dict)
+    scalars: dict[Var, Expr] = field(default_factory=dict)
+    """What the variables of lets stand for in one iteration."""
+
+    @property
+    def lanes(self) -> int:
+        return self.values.lanes
 
     @deep
     def stmt(self, stmt: Stmt) -> Stmt:
         match stmt:
+            case IfThenElse() if self.expr(stmt.condition).dtype.lanes > 1:
+                return self._lane_by_lane(stmt)
             case BufferStore():
                 return self._store(stmt)
             case SeqStmt():
@@ -107,6 +119,17 @@ class _Vectorizer:
             case _:
                 raise NotVectorError(f"a {type(stmt).__name__} is done once for each iteration")
 
+    def _lane_by_lane(self, stmt: Stmt) -> Stmt:
+        """Return a loop over the lanes for a statement that differs from lane to lane; others stay vectors."""
+        var = next(var for var, values in self.vectors.items() if values is self.values)
+        if uses_var(stmt, [let for let in self.vectors if let not in self.scalars and let is not var]):
+            raise NotVectorError("it needs what a variable holds for one lane")
+        for let, value in reversed(self.scalars.items()):
+            stmt = substitute(stmt, {let: value})
+        lane = Var(var.name, var.dtype)
+        body = substitute(stmt, {var: self.values.base + lane})
+        return For(lane, const(0, var.dtype), const(self.lanes, var.dtype), body)
+
     def _store(self, stmt: BufferStore) -> Stmt:
         indices = tuple(map(self.expr, stmt.indices))
         if len(indices) != 1 or not _are_neighbours(indices[0]):
@@ -118,9 +141,12 @@ class _Vectorizer:
         value = self.expr(stmt.value)
         if value.dtype.lanes == 1:
             return replace(stmt, value=value, body=self.stmt(stmt.body))
-        if any(isinstance(node, BufferLoad | Call) for node in walk(value)):
-            raise NotVectorError("a variable holds what memory had at its place")
+        if not isinstance(value, Ramp) and any(isinstance(node, BufferLoad | Call) for node in walk(value)):
+            vector = Var(stmt.var.name, value.dtype)  # computed once, before memory changes
+            self.vectors[stmt.var] = vector
+            return LetStmt(vector, value, self.stmt(stmt.body), origin=stmt.origin)
         self.vectors[stmt.var] = value
+        self.scalars[stmt.var] = stmt.value
         return self.stmt(stmt.body)
 
     def _scalar(self, expr: Expr) -> Expr:

@@ -14,7 +14,7 @@ from typing import assert_never
 from vta.tir.blocks import misplaced, unlowered_block
 from vta.tir.buffer import Buffer
 from vta.tir.deep import deep
-from vta.tir.expr import BufferLoad, Builtin, Call, Expr, Var
+from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IterVar, Let, Var
 from vta.tir.stmt import (
     Allocate,
     AssertStmt,
@@ -35,7 +35,7 @@ from vta.tir.stmt import (
     Stmt,
     While,
 )
-from vta.tir.traverse import children, expr_children
+from vta.tir.traverse import children, expr_children, walk
 
 __all__ = ["Liveness", "Point", "PointKind", "is_attach_scope", "liveness"]
 
@@ -66,11 +66,15 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """The points of a function, its allocations in order, and the memory that is used as a bare address somewhere."""
+    """The points of a function, its allocations in order, and the memory that is used as a bare address somewhere.
+
+    ``defined`` are the variables of its loops and lets.
+    """
 
     points: list[Point]
     allocations: dict[Var, Allocate]
     addressed: set[Var]
+    defined: frozenset[Var] = frozenset()
 
 
 def is_attach_scope(stmt: Stmt) -> bool:
@@ -87,7 +91,16 @@ def liveness(body: Stmt) -> Liveness:
     walker = _Walker([], {}, set(), {}, [])
     walker.visit(body)
     _mark_first_and_last(walker.points)
-    return Liveness(walker.points, walker.allocations, walker.addressed)
+    return Liveness(walker.points, walker.allocations, walker.addressed, frozenset(_defined(body)))
+
+
+def _defined(body: Stmt) -> Iterator[Var]:
+    for node in walk(body):
+        match node:
+            case For(loop_var=var) | LetStmt(var=var) | Let(var=var) | AttrStmt(node=IterVar(var=var)):
+                yield var
+            case _:
+                continue
 
 
 @dataclass(slots=True)

@@ -14,8 +14,9 @@ from vta.passes.storage.in_place import can_run_in_place
 from vta.passes.storage.liveness import Liveness, Point, PointKind, is_attach_scope
 from vta.tir.buffer import is_global
 from vta.tir.dtype import DType
-from vta.tir.expr import IntImm, Var
+from vta.tir.expr import IntImm, Var, same
 from vta.tir.stmt import Allocate
+from vta.tir.traverse import uses_var
 
 __all__ = ["ROOT", "Sharing", "StoragePlace", "constant_bits", "is_tagged", "plan_places"]
 
@@ -29,15 +30,19 @@ _MAX_BEGINS_IN_PLACE = 2
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """What may share memory: operands and results of one statement; memory that is free."""
+    """What may share memory: operands and results of one statement; memory that is free; a program's of the host."""
 
     in_place: bool = True
     reuse: bool = True
+    of_host: bool = False
 
 
 @dataclass(slots=True)
 class StoragePlace:
-    """A piece of memory ``scope``, ``bits`` large, in attach scope ``attach``, that serves ``allocations`` in turn."""
+    """A piece of memory ``scope``, ``bits`` large, in attach scope ``attach``, that serves ``allocations`` in turn.
+
+    Where the size is not constant, ``bits`` is 0, and all allocations have the extents of the first one.
+    """
 
     scope: str
     dtype: DType
@@ -70,8 +75,8 @@ def constant_bits(stmt: Allocate) -> int | None:
 def plan_places(live: Liveness, sharing: Sharing) -> list[StoragePlace]:
     """Return the places that the allocations of a function need, in order of their first use.
 
-    Left out are allocations that are never used, and those whose place is not ours to choose: DRAM, host memory of a
-    size that is not constant, and host memory whose address is handed out.
+    Left out are allocations that are never used, and those whose place is not ours to choose: DRAM and host memory of a
+    size that is not constant, unless the whole program is the host's, and host memory whose address is handed out.
     """
     planner = _PlacePlanner(live, sharing)
     for point in live.points:
@@ -113,7 +118,11 @@ class _PlacePlanner:
         if is_tagged(stmt.scope):
             return True
         size = constant_bits(stmt)
-        fixed = size is None or size == 0 or is_global(stmt.scope) or var in self._live.addressed
+        if size is None:
+            movable = self._sharing.of_host and not any(uses_var(extent, self._live.defined) for extent in stmt.extents)
+        else:
+            movable = size > 0 and (self._sharing.of_host or not is_global(stmt.scope))
+        fixed = not movable or var in self._live.addressed
         return not fixed and isinstance(stmt.condition, IntImm) and bool(stmt.condition.value)
 
     def _begin(self, stmt: Allocate, point: Point) -> None:
@@ -136,7 +145,7 @@ class _PlacePlanner:
             place = self._of.get(var)
             if place is None or var in self._taken_over or not self._fits(place, stmt):
                 continue
-            if place.bits == bits and can_run_in_place(point.stmt, stmt.buffer_var, var):
+            if place.bits == bits and _as_large(place, stmt) and can_run_in_place(point.stmt, stmt.buffer_var, var):
                 self._taken_over.add(var)  # the place lives on under the result's name: its operand must not free it
                 return place
         return None
@@ -146,11 +155,16 @@ class _PlacePlanner:
         return place.scope == stmt.scope and place.attach == self._open_scopes[-1] and same_type
 
     def _free_place(self, stmt: Allocate, bits: int) -> StoragePlace | None:
+        if bits == 0:
+            at = next((k for k, (*_, p) in enumerate(self._free) if self._fits(p, stmt) and _as_large(p, stmt)), None)
+            return None if at is None else self._free.pop(at)[2]
         sizes = [size for size, _, _ in self._free]
         begin, middle = bisect_left(sizes, bits // _MATCH_RANGE), bisect_left(sizes, bits)
         end = bisect_right(sizes, bits * _MATCH_RANGE)
         # Larger pieces first: a smaller one grows, which takes memory, where a larger one takes none.
         for at in (*range(middle, end), *range(middle - 1, begin - 1, -1)):
+            if not self._free[at][0]:
+                continue
             # A scratchpad has no types of its own, and one that grows would have to keep the alignment of both.
             any_type = at >= middle and is_tagged(stmt.scope)
             if self._fits(self._free[at][2], stmt, any_type=any_type):
@@ -160,3 +174,8 @@ class _PlacePlanner:
     def _release(self, place: StoragePlace) -> None:
         self._freed += 1
         insort(self._free, (place.bits, self._freed, place), key=lambda item: item[:2])
+
+
+def _as_large(place: StoragePlace, stmt: Allocate) -> bool:
+    """Whether a place has the size of an allocation, where one of them is not constant."""
+    return bool(place.bits) or same(place.allocations[0].extents, stmt.extents)

@@ -31,6 +31,7 @@ from dataclasses import dataclass, field, replace
 
 from isa.config import VTAConfig
 from vta.passes.errors import PassError
+from vta.passes.host.host_only import is_accelerator_scope
 from vta.passes.storage.liveness import is_attach_scope, liveness
 from vta.passes.storage.reuse import ROOT, Sharing, constant_bits, is_tagged, plan_places
 from vta.passes.storage.tagged_merge import StorageBlock, check_capacity, index_constant, lay_out
@@ -40,7 +41,7 @@ from vta.tir.deep import deep
 from vta.tir.expr import BufferLoad, Builtin, Call, Expr, IntImm, Var
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import Allocate, AttrStmt, BufferStore, For, Stmt
-from vta.tir.traverse import map_expr, map_stmt_children
+from vta.tir.traverse import map_expr, map_stmt_children, walk
 
 __all__ = ["StorageError", "rewrite_storage", "storage_rewrite"]
 
@@ -55,7 +56,8 @@ def storage_rewrite(func: PrimFunc, config: VTAConfig) -> PrimFunc:
     Raises ``CapacityError`` naming buffers, need and limit, ``StorageError`` for scratchpad memory of unknown size.
     """
     # In place is safe with virtual threads: operand and result are one statement of one thread.
-    sharing = Sharing(in_place=True, reuse=not func.attrs.get(VIRTUAL_THREADS, False))
+    of_host = not any(map(is_accelerator_scope, walk(func.body)))
+    sharing = Sharing(in_place=True, reuse=not func.attrs.get(VIRTUAL_THREADS, False), of_host=of_host)
     body, blocks = rewrite_storage(func.body, config, sharing)
     check_capacity(blocks, config)
     return replace(func, body=body)
@@ -189,7 +191,7 @@ class _Rewriter:
             return buffer
         # One view for each buffer: types differ between the buffers of a block, and passes compare buffers by identity.
         if buffer not in self.buffers:
-            shape = (index_constant(block.bits // buffer.dtype.bits),)
+            shape = (index_constant(block.bits // buffer.dtype.bits),) if block.bits else buffer.shape
             self.buffers[buffer] = replace(buffer, data=block.var, shape=shape)
         return self.buffers[buffer]
 
@@ -206,7 +208,7 @@ def _elements(bits: int, unit: int, var: Var) -> Expr:
 
 def _allocate(block: StorageBlock, body: Stmt) -> Allocate:
     first = block.places[0].allocations[0]
-    if len(block.places) == 1 and block.bits == constant_bits(first):
+    if not block.bits or (len(block.places) == 1 and block.bits == constant_bits(first)):
         return replace(first, body=body)
     return Allocate(block.var, block.dtype, (_extent(block),), body, IntImm(1, first.condition.dtype), first.origin)
 

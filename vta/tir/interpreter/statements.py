@@ -15,7 +15,7 @@ from vta.tir.blocks import block_as_loops, misplaced
 from vta.tir.buffer import Buffer, size_variable
 from vta.tir.deep import deep
 from vta.tir.dtype import DType
-from vta.tir.expr import Builtin, Call, Expr, IntImm, IterVar, Range, Var
+from vta.tir.expr import Builtin, Call, Expr, IntImm, IterVar, Range, Shuffle, Var
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter.expressions import (
     BufferLayout,
@@ -47,6 +47,7 @@ from vta.tir.stmt import (
     While,
     is_noop,
 )
+from vta.tir.traverse import substitute
 
 __all__ = ["Memory", "Source", "write_function"]
 
@@ -120,6 +121,15 @@ class _StmtWriter:
         bounds = var.dtype.bounds if var.dtype.is_int else (low, high)
         self._exprs.names[var] = Code(name, max(low, bounds[0]), min(high, bounds[1]))
         return name
+
+    def _let_lanes(self, stmt: LetStmt) -> None:
+        """Write the let of a vector as one of each lane."""
+        lanes = [Var(stmt.var.name, stmt.var.dtype.element) for _ in range(stmt.var.dtype.lanes)]
+        for place, var in enumerate(lanes):
+            value = self._exprs.write(lane(stmt.value, place))
+            self._line(f"{self._define(var, value.lo, value.hi)} = {value.text}", stmt)
+        vector = Shuffle(tuple(lanes), tuple(range(len(lanes))))
+        self.statement(substitute(stmt.body, {stmt.var: vector}))
 
     # Functions and memory
 
@@ -224,6 +234,8 @@ class _StmtWriter:
                 self._allocate(stmt)
             case BufferRealize():
                 self._realize(stmt)
+            case LetStmt() if stmt.var.dtype.lanes > 1:
+                self._let_lanes(stmt)
             case LetStmt():
                 value = self._exprs.write(stmt.value)
                 self._line(f"{self._define(stmt.var, value.lo, value.hi)} = {value.text}", stmt)

@@ -9,10 +9,10 @@ from tests.support.compiler.run_schedule import run_schedule
 from tests.support.compiler.tir_build import buffer, function, loop, store, when
 from tests.support.configs import CONFIGS
 from vta import te
-from vta.passes.host.narrow_data_type import narrow_data_type
+from vta.passes.host.narrow_data_type import narrow_data_type, narrow_to
 from vta.tir import ops
 from vta.tir.dtype import DType
-from vta.tir.expr import Cast, Expr, IntImm, Var
+from vta.tir.expr import Broadcast, Cast, Expr, IntImm, Ramp, Var
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter.run import run_func
 from vta.tir.stmt import For, LetStmt, Stmt
@@ -142,3 +142,22 @@ def test_comparisons_of_what_was_widened_are_of_32_bits() -> None:
     assert wide_parts(after) == []
     after = narrowed(long_loop(i, wide(9), when(i < wide(1 << 31), store(A, 1, i))))
     assert wide_parts(after) != []
+
+
+def test_other_widths_and_loops_that_need_more() -> None:
+    def loops(extent: int, width: str) -> list[str]:
+        i, j = Var("i", INT64), Var("j", INT64)
+        body = long_loop(i, wide(extent), long_loop(j, wide(extent), store(A, 1, i * extent + j)))
+        done = verify(narrow_to(verify(function(body, A)), DType(width)))
+        return [str(node.loop_var.dtype) for node in walk(done.body) if isinstance(node, For)]
+
+    assert loops(2, "int16") == ["int16"] * 2
+    assert loops(1 << 8, "int16") == ["int64"] * 2
+    assert loops(1 << 15, "int32") == ["int32"] * 2
+    assert loops(1 << 16, "int32") == ["int64"] * 2
+
+
+def test_vectors_of_wide_indices_get_narrow() -> None:
+    i = Var("i", INT64)
+    body = long_loop(i, wide(4), A.vstore(Ramp(i * 4, wide(1), 4).base, Broadcast(IntImm(1), 4)))
+    assert wide_parts(narrowed(body)) == []

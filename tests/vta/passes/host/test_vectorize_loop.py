@@ -25,7 +25,7 @@ from vta.tir.verify import verify
 N = 160
 A, B, C = buffer("A", [N]), buffer("B", [N]), buffer("C", [N])
 VECTOR = ForKind.VECTORIZED
-i, j, n = Var("i"), Var("j"), Var("n")
+i, j, n, x = Var("i"), Var("j"), Var("n"), Var("x")
 
 
 def vectorized(body: Stmt, *params: Buffer) -> PrimFunc:
@@ -111,6 +111,9 @@ GOOD: dict[str, Stmt] = {
     "a pragma": AttrStmt(None, "pragma_x", SCALE, store(A, i, i)),
     "a condition of the outside": when(B.load(0) > 0, store(A, i, i), store(A, i + 1, i)),
     "an assertion": AssertStmt(const(1, BOOL), "never", store(A, i, i)),
+    "a let of memory": LetStmt(x, B.load(i), block(store(B, 0, i), store(A, x * x, i))),
+    "a condition of the lane beside others": block(when(B.load(i) < i, store(A, 7, i)), store(B, i, i)),
+    "a let in a condition of the lane": LetStmt(x, i * 2, block(when(x < 9, store(A, x, i)), store(B, i, i))),
     "nothing": block(store(A, i, i), loop(j, 3, Evaluate(const(0)))),
 }  # fmt: skip
 
@@ -118,9 +121,6 @@ GOOD: dict[str, Stmt] = {
 @pytest.mark.parametrize("case", GOOD)
 def test_independent_iterations_become_vectors(case: str) -> None:
     check(loop(i, 32, GOOD[case], kind=VECTOR), vectors=True)
-
-
-x = Var("x")
 
 
 def test_variables_of_a_let_are_replaced_by_their_vectors() -> None:
@@ -145,7 +145,6 @@ BAD: dict[str, Stmt] = {
     "a place that is not linear": store(A, i, i * i % 128),
     "a condition of the lane": when(B.load(i) > 0, store(A, i, i)),
     "an inner loop of the lane": loop(j, i, store(A, i, i)),
-    "a let of memory": LetStmt(x, B.load(i), store(A, x * x, i)),
     "a read that may be outside": store(A, ops.if_then_else(i < 4, B.load(i * 40), 0), i),
     "a division that may be by zero": store(A, ops.if_then_else((B.load(i) != 0).asexpr(), 100 // B.load(i), 0), i),
     "a guarded read beyond the last element": store(

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isa.config import VTAConfig
-from tests.support.compiler.tir_build import alloc, block, buffer, call, function, loop, store, thread, when
+from tests.support.compiler.tir_build import alloc, block, buffer, call, function, loop, on, store, thread, when
 from vta.passes.storage.reuse import Sharing
 from vta.passes.storage.storage_rewrite import StorageError, rewrite_storage, storage_rewrite
 from vta.passes.storage.tagged_merge import CapacityError
 from vta.passes.vthread.inject_virtual_thread import VIRTUAL_THREADS
 from vta.tir.buffer import Buffer
-from vta.tir.expr import Add, BufferLoad, Builtin, Call, Expr, IntImm, Var, same
+from vta.tir.expr import Add, BufferLoad, Builtin, Call, Expr, IntImm, Var, const, same
 from vta.tir.func import PrimFunc
 from vta.tir.interpreter.run import run_func
 from vta.tir.printer import to_text
@@ -170,8 +170,26 @@ def test_the_parts_of_expanded_threads_are_not_given_to_other_memory() -> None:
 
 def test_dram_and_host_memory_with_an_address_stay_where_they_are() -> None:
     dram, host = buffer("dram", [64]), buffer("host", [64], "int32", "local")
-    body = block(alloc(dram, each(dram, 1)), alloc(host, block(each(host, 1), call("use", host.data))))
+    work = on(2, each(dram, 1))
+    body = block(alloc(dram, work), alloc(host, block(each(host, 1), call("use", host.data))))
     func = function(body)
+    assert to_text(storage_rewrite(func, CONFIG).body) == to_text(func.body)
+
+
+def test_memory_of_a_program_of_the_host_is_used_again_whatever_its_size() -> None:
+    n = Var("n")
+    a, b, c = (buffer(name, [n]) for name in "abc")
+    out = buffer("out", [64])
+    body = nested([a, b, c], each(a, 1), each(b, 2), each(out, a), each(c, b), each(out, c))
+    func = storage_rewrite(function(body, out), CONFIG)
+    assert [stmt.buffer_var.name for stmt in allocations(func)] == ["a", "b"]
+    assert accesses(func) == {"a", "b", "out"}
+
+
+def test_memory_whose_size_a_loop_says_stays_in_the_loop() -> None:
+    i = Var("i")
+    a = buffer("a", [i + 1])
+    func = function(For(i, const(0), const(4), alloc(a, store(a, 1, 0))))
     assert to_text(storage_rewrite(func, CONFIG).body) == to_text(func.body)
 
 
