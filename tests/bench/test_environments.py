@@ -17,7 +17,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-QUICK = ("no home", "full disk", "stdout closed", "reader gone", "ASCII", "narrow terminal")
+QUICK = ("no home", "full disk", "stdout closed", "ASCII")
 
 
 @pytest.mark.parametrize("name", [pytest.param(e, marks=() if e in QUICK else pytest.mark.long) for e in ENVIRONMENTS])

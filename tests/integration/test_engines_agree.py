@@ -30,6 +30,7 @@ from tests.support.hw.rtl_comparison import account_error, rtl_difference
 from tests.support.hw.small_designs import SMALL_DESIGNS
 from tests.support.isa.random_programs import random_program
 from tests.support.runtime.engine_comparison import run_reference
+from tests.support.turns import few
 from vta.nd import EXT_DEV, Device, array, empty
 
 QUICK = ("insn.", "tut.vta_get_started", "tut.matrix_multiply", "benchmark_gemm.128.alu_unittest")
@@ -67,7 +68,7 @@ def compare_programs(config: VTAConfig, seed: int, count: int) -> None:
         assert difference is None, f"program {index}, latency {latency}: {difference}\n{disassemble(program)}"
 
 
-@pytest.mark.parametrize("name", SMALL_DESIGNS)
+@pytest.mark.parametrize("name", few(SMALL_DESIGNS))
 def test_random_programs_agree_with_the_reference_whatever_memory_does(name: str) -> None:
     compare_programs(SMALL_DESIGNS[name], 41, 25)
 

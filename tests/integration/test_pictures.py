@@ -8,6 +8,7 @@ import pytest
 
 from docs.make_pictures.sessions import PICTURES, ROOT, SESSIONS, Session, drawn, workplace
 from docs.make_pictures.terminal import lines_of, picture
+from tests.support.turns import few
 
 PAGE = ROOT / "docs" / "inspection.md"
 SCREENSHOTS = {"trace-page", "one-thread", "two-threads", "perfetto"}
@@ -24,7 +25,7 @@ def without_cycles(line: str) -> str:
     return re.sub(r"[\s─━]+", " ", re.sub(r"\d[\d,.]*", "N", line))
 
 
-@pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.name)
+@pytest.mark.parametrize("session", few(SESSIONS), ids=lambda session: session.name)
 def test_a_picture_says_what_its_commands_say(session: Session, folder: Path) -> None:
     committed = lines_of((PICTURES / f"{session.name}.svg").read_text(encoding="utf-8"))
     now = lines_of(drawn(session, folder))

@@ -24,6 +24,7 @@ from isa.instructions import Load, MemoryId
 from isa.machine.hardware_config import HardwareConfig
 from isa.reference import Reference, pack
 from tests.support.hw.compute_rig import COMPUTE_CONFIGS, MemoryPort, Stalls
+from tests.support.turns import few
 
 MEMORY = np.random.default_rng(0).bytes(1 << 15)
 
@@ -182,7 +183,7 @@ def test_the_micro_op_memory_has_two_places_and_a_reader(address_width: int, rea
         UopMemory(address_width=address_width, readers=readers)
 
 
-@pytest.mark.parametrize("name", COMPUTE_CONFIGS)
+@pytest.mark.parametrize("name", few(COMPUTE_CONFIGS))
 @pytest.mark.parametrize("data_width", [64, 512])
 @pytest.mark.parametrize("refuse", [0, 60])
 def test_accumulators_are_loaded_with_their_zeros(name: str, data_width: int, refuse: int) -> None:

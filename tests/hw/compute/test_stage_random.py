@@ -8,8 +8,9 @@ import pytest
 
 from isa.machine.hardware_config import HardwareConfig
 from tests.support.hw.compute_rig import COMPUTE_CONFIGS, EDGE_CONFIGS, ComputeRig, Stalls, random_compute_program
+from tests.support.turns import few
 
-SEEDS = range(100, 104)
+SEEDS = few(range(100, 104))
 
 
 def _random_stalls(rng: np.random.Generator) -> Any:

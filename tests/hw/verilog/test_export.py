@@ -15,6 +15,7 @@ from hw.verilog import VerilogError, component_to_verilog, to_verilog
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 from tests.support.odd_configs import ODD_CONFIGS
+from tests.support.turns import few
 
 VTA = ODD_CONFIGS["single_lane"]
 HARDWARE = HardwareConfig()
@@ -39,7 +40,7 @@ def smallest(*names: str) -> VTAConfig:
     return replace(VTA, **sizes)  # type: ignore[arg-type]  # fields of this type
 
 
-@pytest.mark.parametrize("names", [("acc",), ("uop", "inp", "wgt", "acc")])
+@pytest.mark.parametrize("names", few([("uop", "inp", "wgt", "acc"), ("acc",)]))
 def test_scratchpads_of_one_element_can_be_exported(names: tuple[str, ...]) -> None:
     config = smallest(*names)
     assert config.acc_depth == 1

@@ -17,6 +17,7 @@ from tests.support.configs import CONFIGS
 from tests.support.isa.damaged_programs import damaged_program
 from tests.support.odd_configs import ODD_CONFIGS
 from tests.support.runtime.launching import MEMORY_LIMIT, place_program, place_words
+from tests.support.turns import few
 
 SEED = 7
 ALL = {**CONFIGS, **ODD_CONFIGS}
@@ -48,7 +49,7 @@ def run(kind: type[ReferenceDevice] | type[FunctionalSimulator], config: VTAConf
     return Outcome(outcome, text, device.stats, {**contents, "DRAM": memory.address_space().copy()})
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", few(ALL))
 def test_damaged_programs_end_alike_on_both_devices(name: str) -> None:
     kinds: Counter[str] = Counter()
     for index in range(60 if name in CONFIGS else 25):

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.turns import few
+
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 LONG = """
@@ -82,16 +84,18 @@ def odd_files(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["run", "heavy.vta", "--no-check"],
-        ["run", "heavy.vta", "--target", "reference", "--no-check"],
-        ["run", "heavy.vta", "--target", "tsim", "--record", "new.trace", "--no-check"],
-        ["run", "heavy.vta", "--sanitize"],
-        ["check", "many.vta"],
-        ["asm", "many.vta", "-o", "new.vtab"],
-        ["diff", "heavy.vta", "--engines", "reference,sim"],
-        ["debug", "heavy.vta", "--commands", "continue"],
-    ],
+    few(
+        [
+            ["run", "heavy.vta", "--no-check"],
+            ["run", "heavy.vta", "--target", "reference", "--no-check"],
+            ["run", "heavy.vta", "--target", "tsim", "--record", "new.trace", "--no-check"],
+            ["run", "heavy.vta", "--sanitize"],
+            ["check", "many.vta"],
+            ["asm", "many.vta", "-o", "new.vtab"],
+            ["diff", "heavy.vta", "--engines", "reference,sim"],
+            ["debug", "heavy.vta", "--commands", "continue"],
+        ]
+    ),
     ids=lambda words: " ".join(words),
 )
 def test_a_long_command_hears_of_ctrl_c(folder: Path, words: list[str]) -> None:

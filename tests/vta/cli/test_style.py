@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.color import ColorSystem
 
+from tests.support.turns import few
 from vta.cli.style import painted, painter
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -89,13 +90,15 @@ def test_without_a_terminal_nothing_is_painted(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ("run", "examples/add_three.vta", "--trace", "-"),
-        ("check", "examples/add_three.vta"),
-        ("debug", "examples/add_three.vta", "--commands", "goto 3; where; queues; list"),
-        ("diff", "examples/add_three.vta", "--engines", "reference,sim"),
-        ("check", "no.vta"),
-    ],
+    few(
+        [
+            ("run", "examples/add_three.vta", "--trace", "-"),
+            ("check", "examples/add_three.vta"),
+            ("debug", "examples/add_three.vta", "--commands", "goto 3; where; queues; list"),
+            ("diff", "examples/add_three.vta", "--engines", "reference,sim"),
+            ("check", "no.vta"),
+        ]
+    ),
     ids=" ".join,
 )
 def test_a_terminal_shows_the_same_text_in_colours(command: tuple[str, ...]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import vta
+from tests.support.turns import few
 from vta.own_packages import OWN, ShadowedError, file_in_the_way, require_own_packages
 
 HOME = Path(vta.__file__).resolve().parents[1]
@@ -67,7 +68,7 @@ def test_a_folder_that_is_no_package_hides_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["vta.cli run", "vta.compat"])
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", few(OWN))
 def test_a_script_within_the_command_line_gets_the_package_and_a_note(tmp_path: Path, name: str, command: str) -> None:
     (tmp_path / "beside").mkdir()
     script = tmp_path / "beside" / "script.py"

@@ -15,7 +15,7 @@ from vta.inspect.trace import Recorded
 
 PATIENT = frozenset({"load"})
 
-DEAR = ("block32", "b2k16", "in16out32")
+DEAR = ("block32", "b2k16", "in16out32", "b1k8")
 """Configurations whose hardware takes ten seconds to make; they run with `make test-long`."""
 
 
