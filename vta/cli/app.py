@@ -1,4 +1,4 @@
-"""The list of commands. Each is a function in a module of its own; this one only names them.
+"""The list of commands. Each is a function in a module of its own, loaded when it is asked for; this one names them.
 
 Tests: tests/vta/cli.
 """
@@ -12,35 +12,42 @@ from typing import Annotated, TextIO
 
 import typer
 
-from vta.cli.commands.assembly import asm, disasm
-from vta.cli.commands.check import check
-from vta.cli.commands.compile import compile_network
-from vta.cli.commands.config import config_app
-from vta.cli.commands.debug import debug
-from vta.cli.commands.diff import diff
-from vta.cli.commands.doctor import doctor
-from vta.cli.commands.examples import examples
-from vta.cli.commands.explain import explain_trace
-from vta.cli.commands.explore import explore
-from vta.cli.commands.fpga import fpga_app
-from vta.cli.commands.lower import lower
-from vta.cli.commands.operators import operators
-from vta.cli.commands.quantize import quantize
-from vta.cli.commands.reduce import reduce
-from vta.cli.commands.run import run
-from vta.cli.commands.serve import serve
-from vta.cli.commands.trace import trace
-from vta.cli.commands.tracker import tracker
-from vta.cli.commands.tune import tune
-from vta.cli.commands.verilog import verilog
+from vta.cli.lazy_commands import lazy_group
 from vta.cli.progress import shown_progress
 from vta.cli.style import plain
 from vta.cli.warning_lines import warnings_in_one_line
 
 __all__ = ["app", "main", "run_scripts"]
 
+_COMMANDS = {
+    "run": "vta.cli.commands.run:run",
+    "quantize": "vta.cli.commands.quantize:quantize",
+    "compile": "vta.cli.commands.compile:compile_network",
+    "asm": "vta.cli.commands.assembly:asm",
+    "disasm": "vta.cli.commands.assembly:disasm",
+    "check": "vta.cli.commands.check:check",
+    "diff": "vta.cli.commands.diff:diff",
+    "debug": "vta.cli.commands.debug:debug",
+    "lower": "vta.cli.commands.lower:lower",
+    "trace": "vta.cli.commands.trace:trace",
+    "explain": "vta.cli.commands.explain:explain_trace",
+    "examples": "vta.cli.commands.examples:examples",
+    "operators": "vta.cli.commands.operators:operators",
+    "doctor": "vta.cli.commands.doctor:doctor",
+    "explore": "vta.cli.commands.explore:explore",
+    "reduce": "vta.cli.commands.reduce:reduce",
+    "serve": "vta.cli.commands.serve:serve",
+    "tracker": "vta.cli.commands.tracker:tracker",
+    "tune": "vta.cli.commands.tune:tune",
+    "verilog": "vta.cli.commands.verilog:verilog",
+    "config": "vta.cli.commands.config:config_app",
+    "fpga": "vta.cli.commands.fpga:fpga_app",
+}
+"""Name to place, in the order in which ``vta --help`` lists them."""
+
 app = typer.Typer(
     name="vta",
+    cls=lazy_group(_COMMANDS),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -63,30 +70,6 @@ def _vta(
     context.with_resource(shown_progress())
 
 
-app.command()(run)
-app.command()(quantize)
-app.command("compile")(compile_network)
-app.command()(asm)
-app.command()(disasm)
-app.command()(check)
-app.command()(diff)
-app.command()(debug)
-app.command()(lower)
-app.command()(trace)
-app.command("explain")(explain_trace)
-app.command()(examples)
-app.command()(operators)
-app.command()(doctor)
-app.command()(explore)
-app.command()(reduce)
-app.command()(serve)
-app.command()(tracker)
-app.command()(tune)
-app.command()(verilog)
-app.add_typer(config_app, name="config")
-app.add_typer(fpga_app, name="fpga")
-
-
 def _writable(stream: TextIO | None) -> TextIO:
     """Return a stream that takes any text: a closed one loses it, one that cannot write a character writes its number.
 
@@ -99,15 +82,15 @@ def _writable(stream: TextIO | None) -> TextIO:
     return stream
 
 
-_scripts = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-_scripts.command(context_settings={"allow_interspersed_args": False})(run)
-
-
 def run_scripts(program: str, arguments: Sequence[str] | None = None) -> None:
     """Run ``vta run`` as a command of its own, called ``program``; what follows the script belongs to the script."""
+    from vta.cli.commands.run import run
+
+    scripts = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    scripts.command(context_settings={"allow_interspersed_args": False})(run)
     sys.stdout, sys.stderr = _writable(sys.stdout), _writable(sys.stderr)
     with warnings_in_one_line(), shown_progress():
-        _scripts(args=None if arguments is None else list(arguments), prog_name=program)
+        scripts(args=None if arguments is None else list(arguments), prog_name=program)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
