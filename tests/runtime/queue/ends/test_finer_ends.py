@@ -24,6 +24,7 @@ from vta.nd import EXT_DEV, Device, array, empty
 from vta.topi import Conv2d, Dense
 from vta.topi.core.epilogue import Bias, Clip, Epilogue, ShiftRight
 from vta.topi.core.operator import Operator, compile  # noqa: A004
+from vta.topi.core.resident import Resident
 from vta.topi.matmul.matmul_schedule import MatmulTiles
 
 STEPS: Epilogue = (ShiftRight(8), Bias(), Clip(0, 127))
@@ -121,7 +122,7 @@ def test_without_room_for_micro_ops_nothing_is_cut(monkeypatch: pytest.MonkeyPat
 
 
 def test_small_tiles_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    layer, tiles = Dense(2, 64, 64, epilogue=STEPS), MatmulTiles(rows=1, inner=4, columns=4, rotate_tiles=2)
+    layer, tiles = Dense(2, 64, 64, epilogue=STEPS), MatmulTiles(rows=2, inner=4, columns=4, resident=Resident.KERNEL)
     fine = len(program_of(layer, ENV, tiles).instructions)
     coarse(monkeypatch)
     assert fine == len(program_of(layer, ENV, tiles).instructions)
