@@ -35,6 +35,13 @@ def test_a_record_is_a_choice_that_there_is_and_is_applied(record: tuple[Measure
     assert tiles == tiles_of(operator, given.config, task.env)
 
 
+def test_the_shortest_record_takes_the_cycles_that_it_says() -> None:
+    given, result = min(RECORDS, key=lambda record: record[1].cost)
+    name, *arguments = given.workload
+    option = vta.autotvm.measure_option(LocalBuilder(), LocalRunner())
+    assert option.measure(create(str(name), arguments), given.config).costs == result.costs
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("record", RECORDS, ids=named)
 def test_a_record_is_as_fast_as_it_says_and_not_slower_than_without(

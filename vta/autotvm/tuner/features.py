@@ -34,6 +34,11 @@ class Features:
         """Whether there is an analytic model."""
         return self._model is not None
 
+    @property
+    def considered(self) -> int:
+        """How many choices there are rows or predictions of."""
+        return len(self._priors)
+
     def rows(self, indices: list[int]) -> npt.NDArray[np.float64]:
         """Return a row for each choice."""
         return np.array([self._row(index) for index in indices])

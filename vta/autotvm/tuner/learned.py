@@ -66,6 +66,11 @@ class XGBTuner(Tuner):
         self._visited: set[int] = set()
         self._others: list[tuple[npt.NDArray[np.float64], float]] = []
 
+    @property
+    def considered(self) -> int:
+        """How many choices the models were asked about; few of them are measured."""
+        return self._features.considered
+
     def next_batch(self) -> list[int]:
         """Return the choices that the model thinks best, and some strangers."""
         batch = [] if self._visited else self._given()

@@ -29,6 +29,7 @@ def test_all_valid_choices_are_measured_in_the_end_each_once(loss: str, task: Ta
     tuner = XGBTuner(task, 64, loss_type=loss, seed=2)
     tuner.tune(10**6, option)
     assert sorted(builder.asked) == list(task.config_space.valid_indices())
+    assert tuner.considered == len(builder.asked)
     costs = [option.measure(task, task.config_space.get(index)).cost for index in builder.asked[:]]
     assert tuner.best_cost == min(costs)
 
