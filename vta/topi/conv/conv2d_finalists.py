@@ -18,7 +18,7 @@ from vta.topi.tiling.cost import Turns
 
 __all__ = ["best_tiles", "finalists", "searched"]
 
-_FINALISTS = 5
+_FINALISTS = 8
 """Choices whose instructions are followed."""
 
 
