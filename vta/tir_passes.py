@@ -42,6 +42,7 @@ from vta.passes.optional.inject_prefetch import inject_prefetch
 from vta.passes.optional.instrument_bound_checkers import instrument_bound_checkers
 from vta.passes.optional.lower_intrin import lower_intrin
 from vta.passes.optional.make_packed_api import make_packed_api
+from vta.passes.optional.oob_checker import check_bounds
 from vta.passes.optional.rewrite_unsafe_select import rewrite_unsafe_select
 from vta.passes.storage.early_rewrite import early_rewrite
 from vta.passes.storage.lift_alloc_to_scope_begin import lift_alloc_to_scope_begin
@@ -63,7 +64,7 @@ __all__ = [
     "InjectConv2DTransposeSkip", "InjectCopyIntrin", "InjectDMAIntrin", "InjectDoubleBuffer", "InjectPrefetch",
     "InjectSkipCopy", "InjectVirtualThread",
     "InstrumentBoundCheckers", "LiftAllocToScopeBegin", "LiftAttrScope", "LoopPartition", "LowerBlocks",
-    "LowerDeviceStorageAccessInfo", "LowerIntrin", "MakePackedAPI", "NarrowDataType", "PassArgumentError",
+    "LowerDeviceStorageAccessInfo", "LowerIntrin", "MakePackedAPI", "NarrowDataType", "OOBChecker", "PassArgumentError",
     "ReduceInPlace", "RemoveNoOp", "RewriteUnsafeSelect", "SettleLoopEnds", "Simplify", "SkipAssert", "StorageFlatten",
     "StorageRewrite", "UnrollLoop", "VectorizeLoop", "VerifyMemory", "prim_func_pass",
 ]  # fmt: skip
@@ -310,6 +311,17 @@ def VerifyMemory() -> ModulePass:  # noqa: N802
         return mod
 
     return ModulePass(check, PassInfo(0, "tir.VerifyMemory"))
+
+
+def OOBChecker() -> ModulePass:  # noqa: N802  # TVM's, in ``tir.analysis``
+    """Nothing changes; a function that touches elements outside of its buffers is refused."""
+
+    def check(mod: IRModule, context: PassContext) -> IRModule:  # noqa: ARG001  # a pass's signature
+        for func in mod.functions.values():
+            check_bounds(func)
+        return mod
+
+    return ModulePass(check, PassInfo(0, "tir.analysis.OOBChecker"))
 
 
 def Apply(ftransform: Callable[[PrimFunc], PrimFunc]) -> FunctionPass:  # noqa: N802

@@ -28,7 +28,7 @@ NAMES: Mapping[str, str] = {
     "tvm.ir": (
         "IRModule Range Op structural_equal assert_structural_equal structural_hash save_json load_json "
         "Array Map transform.PassContext transform.Sequential GlobalVar BaseFunc CallingConv register_op_attr "
-        "register_intrin_lowering"
+        "register_intrin_lowering make_node EnvFunc DictAttrs"
     ),
     "tvm.transform": (
         "PassContext Sequential module_pass PassInfo PrintIR"
@@ -54,11 +54,11 @@ NAMES: Mapping[str, str] = {
         "hybrid.HybridModule hybrid.runtime.HYBRID_GLOBALS schedule.InferBound schedule.ScheduleOps "
         "schedule.CreateReadGraph schedule.PostDFSOrder schedule.IterVar schedule.Buffer schedule.Fuse schedule.Split "
         "schedule.SchedulePostProcToPrimFunc schedule.AutoInlineInjective schedule.AutoInlineElemWise "
-        "schedule.AutoInlineBroadcast schedule.VerifyCompactBuffer "
+        "schedule.AutoInlineBroadcast schedule.VerifyCompactBuffer schedule.ScanGetBody schedule.ScanFixPointAnalysis "
         "schedule.SchedulePostProcRewriteForTensorCore tensor.Tensor"
     ),
     "tvm.te.schedule.Schedule": (
-        "create_group cache_read cache_write rfactor normalize outputs stage_map"
+        "create_group groups cache_read cache_write rfactor normalize outputs stage_map"
     ),
     "tvm.te.schedule.Stage": (
         "split fuse reorder tile bind compute_at compute_inline compute_root set_scope vectorize unroll parallel "
@@ -81,7 +81,7 @@ NAMES: Mapping[str, str] = {
         "call_llvm_pure_intrin"
     ),
     "tvm.tir.Buffer": (
-        "vload vstore access_ptr offset_of"
+        "vload vstore access_ptr offset_of scope __getitem__"
     ),
     "tvm.tir.SeqStmt": (
         "__getitem__"
@@ -94,10 +94,11 @@ NAMES: Mapping[str, str] = {
     ),
     "tvm.tir.analysis": (
         "verify_ssa verify_memory expr_deep_equal calculate_workspace_bytes undefined_vars "
-        "verify_gpu_code"
+        "verify_gpu_code estimate_tir_flops detect_buffer_access_lca get_block_access_region OOBChecker"
     ),
     "tvm.tir.schedule": (
-        "Schedule BlockRV LoopRV Trace Instruction"
+        "Schedule BlockRV LoopRV Trace Trace.simplified Trace.get_decision Trace.with_decision Trace.pop Instruction "
+        "InstructionKind testing.verify_trace_roundtrip"
     ),
     "tvm.tir.Schedule": (
         "mod trace copy get get_block get_loops get_child_blocks get_producers get_consumers "
@@ -123,7 +124,8 @@ NAMES: Mapping[str, str] = {
         "deduce_bound estimate_region_upper_bound estimate_region_lower_bound detect_iter_map "
         "normalize_iter_map_to_expr iter_map_simplify subspace_divide inverse_affine_iter_map IterMark IterSplitExpr "
         "IterSumExpr IterMapLevel solve_linear_equations solve_linear_inequalities IntConstraints "
-        "IntConstraintsTransform _ffi_api.DomainTouched"
+        "IntConstraintsTransform _ffi_api.DomainTouched int_set.union_lower_bound int_set.neg_inf int_set.pos_inf "
+        "detect_common_subexpr"
     ),
     "tvm.topi": (
         "add subtract multiply divide mod floor_divide floor_mod power maximum minimum equal not_equal "
@@ -210,7 +212,21 @@ NOTES: Mapping[str, str] = {
     "tvm.auto_scheduler.auto_schedule": "needs a `RecordToFile` among the callbacks",
     "tvm.auto_scheduler.load_best": "`task.apply_best(log)` returns the schedule",
     "tvm.te.thread_axis": "virtual threads and `rotate`; a GPU's lower and print, and no code is made of them",
-    "tvm.tir.Block": "one node, with the values of its axes and its predicate (TVM: `BlockRealize` of `Block`)",
+    "tvm.tir.Block": "one node, with the values of its axes and its predicate (TVM: `BlockRealize` of `Block`), by "
+    "arguments of its own; `name_hint` is there, `reads` and `writes` are None where the body shows them",
+    "tvm.lower": "loops of constant lengths are parted at their conditions as well (TVM: `partition_const_loop`)",
+    "tvm.ir.make_node": "expressions, statements and `DictAttrs`",
+    "tvm.ir.EnvFunc": "no JSON",
+    "tvm.te.schedule.ScanFixPointAnalysis": "1 where no row reads another place",
+    "tvm.tir.Buffer.__getitem__": "slices without steps are a region",
+    "tvm.tir.analysis.verify_memory": "a GPU's by the attribute `target`",
+    "tvm.tir.analysis.OOBChecker": "accesses under conditions pass",
+    "tvm.tir.analysis.detect_buffer_access_lca": "blocks and loops; None for the function",
+    "tvm.tir.analysis.get_block_access_region": "`vta.tir.blocks.block_reads` and `block_writes` have the accesses",
+    "tvm.tir.schedule.Trace.simplified": "leaves out steps that find or choose what no later step uses",
+    "tvm.tir.schedule.Instruction": "a step of the schedule's own name, `get_block`",
+    "tvm.tir.schedule.InstructionKind": "steps go by the names of the primitives",
+    "tvm.tir.Schedule.get": "chosen numbers are integers that the trace knows again, not variables",
     "tvm.tir.BlockRealize": "part of `Block`",
     "tvm.tir.IndexMap": "no inverse",
     "tvm.nd.from_dlpack": "memory of the host",
@@ -242,13 +258,13 @@ NOTES: Mapping[str, str] = {
     "tvm.tir.Schedule.annotate": "numbers, texts and lists of these",
     "tvm.tir.Schedule.transform_layout": "one-to-one maps; also of arguments, whose shapes change",
     "tvm.tir.Schedule.set_axis_separator": "memory has one dimension here",
-    "tvm.tir.Schedule.sample_compute_location": "`vta.auto_scheduler` chooses places",
+    "tvm.tir.Schedule.sample_compute_location": "a loop that works, never the root or inlining",
     "tvm.tir.Schedule.state": "a schedule has its function, `sch.func`, and no state besides",
     "tvm.tir.Schedule.get_sref": "blocks and loops are found by name and variable: `sch.get(rv)`",
     "tvm.tir.Schedule.remove_rv": "names of blocks and loops cost nothing, and stay",
     "tvm.tir.Schedule.set_scope": "the memory is named as in te",
     "tvm.tir.transform.StorageFlatten": "the size of cache lines decides nothing",
-    "tvm.tir.transform.NarrowDataType": "to 32 bits alone",
+    "tvm.tir.transform.VectorizeLoop": "a while loop inside leaves a serial loop, where TVM refuses",
     "tvm.tir.transform.LowerInitBlock": "refuses blocks: `LowerBlocks` lowers all of a block",
     "tvm.tir.transform.LowerWarpMemory": "refuses memory of a warp: there is no GPU",
     "tvm.tir.transform.SplitHostDevice": "refuses threads of a GPU: there is one program, the host's",
@@ -257,7 +273,7 @@ NOTES: Mapping[str, str] = {
     "tvm.arith.Analyzer": "one normal form: `rewrite_simplify` and `canonical_simplify` are `simplify`",
     "tvm.arith.iter_map_simplify": "of TVM 0.10",
     "tvm.arith.solve_linear_inequalities": "what ranges do not say stays as relations; no conditions by groups",
-    "tvm.arith.deduce_bound": "conditions linear in the variable, with a constant factor",
+    "tvm.arith.deduce_bound": "conditions linear in the variable, with a factor whose sign is known",
     "tvm.topi.argsort": "stable; no `valid_count`",
     "tvm.topi.einsum": "no ellipsis",
     "tvm.topi.unique": "its result has a size that only the data says",

@@ -22,6 +22,7 @@ from vta.arith import (
     touched,
     tvm_analyzer,
 )
+from vta.compat import made_nodes
 from vta.compat.absent_device import AbsentDevice, any_device
 from vta.compat.answer import Plain, Tree
 from vta.compat.auto_scheduler_names import auto_scheduler_names
@@ -38,6 +39,7 @@ from vta.compat.tvm_nodes import IterVar, Range
 from vta.passes.optional.verify_gpu_code import verify_gpu_code
 from vta.te import read_graph, relations
 from vta.te.lowering import lower, post_proc
+from vta.te.scans import scan_analysis
 from vta.tir import (
     analysis,
     buffer,
@@ -59,6 +61,7 @@ from vta.tir import (
     structural,
     tensor_intrin,
 )
+from vta.tir.analyses import access_lca, flops
 from vta.tir.expr import own_intrinsic
 from vta.tir_passes_elsewhere import passes_elsewhere
 
@@ -131,6 +134,9 @@ def tvm_names() -> Tree:
             "expr": {"Range": Range, "PrimExpr": expr.Node, "GlobalVar": func.GlobalVar},
             "container": container_names(),
             "Op": calls.Op,
+            "make_node": made_nodes.make_node,
+            "EnvFunc": made_nodes.EnvFunc,
+            "DictAttrs": made_nodes.DictAttrs,
             "GlobalVar": func.GlobalVar,
             "BaseFunc": func.PrimFunc,
             "CallingConv": CallingConv,
@@ -194,7 +200,13 @@ def _tir_names() -> Tree:
     for module in (ops, math_ops, calls, expr, stmt, buffer, func, layout, index_map, regions):
         nodes.update({name: getattr(module, name) for name in module.__all__})
     nodes.update({name: _public(module) for name, module in _TIR_MODULES.items()})
-    nodes["analysis"] = {**_public(analysis), "verify_gpu_code": verify_gpu_code}
+    nodes["analysis"] = {
+        **_public(analysis),
+        "verify_gpu_code": verify_gpu_code,
+        "estimate_tir_flops": flops.estimate_tir_flops,
+        "detect_buffer_access_lca": access_lca.detect_buffer_access_lca,
+        "OOBChecker": tir_passes.OOBChecker,
+    }
     nodes["TensorIntrin"] = tensor_intrin.TensorIntrin
     nodes.update({"Schedule": schedule.Schedule, "ScheduleError": schedule.BlockScheduleError})
     nodes["transform"] = {**passes_elsewhere(), **_public(tir_passes)}
@@ -237,7 +249,7 @@ def _arith_names() -> Tree:
         "pattern": {name: getattr(tvm_analyzer, name) for name in ("detect_clip_bound", "detect_linear_equation")},
         "iter_affine_map": _public(iter_map),
         "_ffi_api": {"DomainTouched": touched.domain_touched},
-        "int_set": {"IntSet": int_set.IntSet, "IntervalSet": int_set.IntervalSet},
+        "int_set": _public(int_set),
         "analyzer": {"ModularSet": modular.ModularSet, "ConstIntBound": tvm_analyzer.ConstIntBound},
     }
 
@@ -252,6 +264,7 @@ def _te_names() -> Tree:
         "TensorIntrin": te.TensorIntrin,
         "CreateReadGraph": read_graph.CreateReadGraph,
         "PostDFSOrder": read_graph.PostDFSOrder,
+        **_public(scan_analysis),
         "ScheduleOps": lower.ScheduleOps,
         **_public(post_proc),
     }

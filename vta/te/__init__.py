@@ -25,8 +25,8 @@ from vta.te.operation import (
 )
 from vta.te.reducer import comm_reducer, max, min, sum  # noqa: A004  # TVM's names
 from vta.te.scalars import const, div, indexdiv, indexmod, size_var, var
-from vta.te.scan import ScanError, scan
-from vta.te.scan_op import ScanOp
+from vta.te.scans.scan import ScanError, scan
+from vta.te.scans.scan_op import ScanOp
 from vta.te.schedule import Schedule, create_schedule
 from vta.te.stage import ScheduleError, Stage
 from vta.te.tensor import Tensor, TensorError, TensorSlice

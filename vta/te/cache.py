@@ -16,7 +16,7 @@ from vta.te.source import user_line
 from vta.te.stage import ScheduleError, Stage
 from vta.te.tensor import Tensor
 from vta.tir import ops
-from vta.tir.expr import And, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce, Var, binary, const
+from vta.tir.expr import And, CommReducer, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce, Var, binary, const
 from vta.tir.traverse import map_expr, substitute
 
 __all__ = ["cached_reader", "cached_writer", "read_cache"]
@@ -90,12 +90,22 @@ def _moved_body(op: ComputeOp, values: dict[Var, Expr], conditions: list[Expr]) 
             condition = moved.condition
             for guard in conditions:
                 condition = binary(And, condition, ops.likely(guard))
-            moved = replace(moved, axis=tuple(axes.values()), condition=condition)
+            combiner = _moved_combiner(moved.combiner, values)
+            moved = replace(moved, combiner=combiner, axis=tuple(axes.values()), condition=condition)
         elif conditions:
             moved = ops.if_then_else(ops.all(*(ops.likely(c) for c in conditions)), moved, const(0, moved.dtype))
         body.append(moved)
     first = body[0]
     return tuple(replace(first, value_index=i) for i in range(len(body))) if isinstance(first, Reduce) else tuple(body)
+
+
+def _moved_combiner(combiner: CommReducer, values: dict[Var, Expr]) -> CommReducer:
+    """Return a combiner that may use axes of the output."""
+    result = tuple(substitute(part, values) for part in combiner.result)
+    identity = tuple(substitute(part, values) for part in combiner.identity)
+    if all(a is b for a, b in zip((*result, *identity), (*combiner.result, *combiner.identity), strict=True)):
+        return combiner
+    return replace(combiner, result=result, identity=identity)
 
 
 def _moved_axis(axis: IterVar, values: dict[Var, Expr]) -> IterVar:

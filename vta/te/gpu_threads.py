@@ -33,5 +33,7 @@ def shares(scope: str, thread: IterVar, inside: int) -> bool:
     else:
         return False
     kind = scope.partition(".")[0]
+    if kind == "warp" and thread.thread_tag == f"{_THREADS}x":
+        return True
     of_scope = _RANKS.get(kind, 3) if scope else {-1: 0, 0: 1, 1: 3}[inside]
     return of_scope <= rank

@@ -22,7 +22,7 @@ from vta.te.elements import ComputeError, as_element
 from vta.te.extern import ExternOp
 from vta.te.hybrid_op import HybridOp
 from vta.te.lowering.index_range import check_indices
-from vta.te.scan_op import ScanOp
+from vta.te.scans.scan_op import ScanOp
 from vta.te.source import user_line
 from vta.te.tensor import Tensor, TensorError, as_index, as_range
 from vta.tir.dtype import DType

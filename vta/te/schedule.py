@@ -12,14 +12,14 @@ from typing import TypeAlias
 from vta.te.auto_inline import AutoInlineBroadcast, AutoInlineElemWise, AutoInlineInjective
 from vta.te.cache import cached_reader, cached_writer, read_cache
 from vta.te.extern import ExternOp
-from vta.te.group import Group, members_between
+from vta.te.group import Group, grouped, members_between
 from vta.te.hybrid_op import HybridOp
 from vta.te.lowering.index_range import check_indices
 from vta.te.lowering.infer_bound import InferBound
 from vta.te.operation import ComputeOp, Operation, PlaceholderOp
 from vta.te.relations import Role, children_of
 from vta.te.rfactor import factored
-from vta.te.scan_op import ScanOp
+from vta.te.scans.scan_op import ScanOp
 from vta.te.stage import Attach, AttachAt, ScheduleError, Stage
 from vta.te.tensor import Tensor
 from vta.tir.expr import IterVar
@@ -41,6 +41,7 @@ class Schedule:
 
     def __init__(self, outputs: Sequence[Operation]) -> None:
         self.stages: list[Stage] = []
+        self.groups: list[Group] = []
         self._stage_of: dict[Tensor, Stage] = {}
         self._outputs = tuple(dict.fromkeys(outputs))
         order = dataflow_order(self._outputs)
@@ -92,13 +93,10 @@ class Schedule:
         inputs: Tensor | Sequence[Tensor],
         include_inputs: bool = False,
     ) -> Group:
-        """Return the group of the stages between ``inputs`` and ``outputs``; a stage is in its last group."""
+        """Return the group of the stages between ``inputs`` and ``outputs``, with the groups of none but such."""
         ends, begins = ([given] if isinstance(given, Tensor) else list(given) for given in (outputs, inputs))
-        group = Group(members_between(self, ends, begins, include_inputs=include_inputs))
-        for stage in group.members:
-            if stage.group is not None:
-                stage.group.members.remove(stage)
-            stage.group = group
+        group = grouped(members_between(self, ends, begins, include_inputs=include_inputs))
+        self.groups.append(group)
         return group
 
     def consumes(self, reader: Stage, producer: Stage) -> bool:

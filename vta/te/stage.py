@@ -15,7 +15,7 @@ from vta.te.axis_attrs import AxisAttrs, AxisView
 from vta.te.hybrid_op import HybridOp
 from vta.te.operation import ComputeOp, Operation, PlaceholderOp
 from vta.te.relations import Fuse, Relation, Role, Singleton, Split, children_of, parents_of, roles_down
-from vta.te.scan_op import ScanOp
+from vta.te.scans.scan_op import ScanOp
 from vta.te.tensor import Tensor, TensorError, as_index
 from vta.te.tensorize.intrin import TensorIntrin
 from vta.tir.dtype import BOOL
@@ -31,6 +31,10 @@ __all__ = ["Attach", "AttachAt", "AttachKind", "AxisAttrs", "ScheduleError", "St
 
 class ScheduleError(VTAError, ValueError):
     """A schedule primitive that does not apply where it was called."""
+
+
+_KINDS_BY_PRAGMA = {"unroll": "unroll", "vectorize": "vectorize"}
+"""Pragmas that are another way to say how a loop runs."""
 
 
 class AttachKind(Enum):
@@ -386,6 +390,10 @@ class Stage:
         self.leaf(var, "pragma")
         if not isinstance(pragma_type, str) or not pragma_type:
             raise ScheduleError(f"stage {self.name!r}: pragma: expected the name of a pragma, got {pragma_type!r}")
+        kind = _KINDS_BY_PRAGMA.get(pragma_type)
+        if kind is not None:
+            getattr(self, kind)(var)
+            return
         value = convert(1 if pragma_value is None else pragma_value)
         if not isinstance(value, IntImm | StringImm):
             raise ScheduleError(

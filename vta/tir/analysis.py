@@ -12,7 +12,7 @@ from vta.tir.buffer import is_global
 from vta.tir.effects import has_effect
 from vta.tir.expr import BufferLoad, Expr, IntImm, Let, Reduce, Var, same
 from vta.tir.func import PrimFunc
-from vta.tir.stmt import Allocate, AttrKey, AttrStmt, BufferStore, For, LetStmt, Stmt
+from vta.tir.stmt import Allocate, AttrKey, AttrStmt, BufferStore, For, ForKind, LetStmt, Stmt
 from vta.tir.traverse import TirNode, children, free_vars, walk
 from vta.tir.verify import VerifyError, verify
 
@@ -62,18 +62,28 @@ def verify_well_formed(func: PrimFunc) -> bool:
 
 
 def verify_memory(func: PrimFunc) -> bool:
-    """Whether the host touches its own memory alone: a buffer on the accelerator only in a scope of the accelerator."""
-    return all(ok for ok in _host_accesses(func.body, on_device=False))
+    """Whether the host touches its own memory alone: a buffer on the accelerator only in a scope of the accelerator.
+
+    In a function whose attribute ``target`` is a GPU, no memory is the host's: all is touched in threads.
+    """
+    kind = str(getattr(func.attrs.get("target"), "kind", ""))
+    return all(ok for ok in _host_accesses(func.body, of_gpu=kind in _GPUS))
 
 
-def _host_accesses(stmt: Stmt, *, on_device: bool) -> Iterator[bool]:
-    stack: list[tuple[TirNode, bool]] = [(stmt, on_device)]
+_GPUS = frozenset(("cuda", "rocm", "opencl", "metal", "vulkan"))
+
+
+def _host_accesses(stmt: Stmt, *, of_gpu: bool) -> Iterator[bool]:
+    stack: list[tuple[TirNode, bool]] = [(stmt, False)]
     while stack:
         node, inside = stack.pop()
         match node:
             case BufferStore() | BufferLoad():
-                yield inside or is_global(node.buffer.scope) or "." not in node.buffer.scope
+                of_host = is_global(node.buffer.scope) or "." not in node.buffer.scope
+                yield inside or (of_host and not of_gpu)
             case AttrStmt(key=AttrKey.COPROC_SCOPE | AttrKey.COPROC_UOP_SCOPE | AttrKey.THREAD_EXTENT):
+                inside = True
+            case For(kind=ForKind.THREAD_BINDING):
                 inside = True
             case _:
                 pass

@@ -34,6 +34,7 @@ from vta.tir.expr import (
 )
 
 if TYPE_CHECKING:
+    from vta.tir.regions import BufferRegion
     from vta.tir.stmt import BufferStore
 
 __all__ = ["Access", "Buffer", "decl_buffer", "is_global", "size_variable"]
@@ -44,6 +45,16 @@ class Access(IntFlag):
 
     READ = 1
     WRITE = 2
+
+
+class Scope(str):
+    """The name of a memory. TVM asks a buffer for it by a call: ``buffer.scope()`` is the name as well."""
+
+    __slots__ = ()
+
+    def __call__(self) -> str:
+        """Return the name."""
+        return str(self)
 
 
 def is_global(scope: str) -> bool:
@@ -78,6 +89,9 @@ class Buffer:
     READ: ClassVar[Access] = Access.READ
     WRITE: ClassVar[Access] = Access.WRITE
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scope", Scope(self.scope))
+
     def __hash__(self) -> int:
         return id(self)
 
@@ -88,9 +102,14 @@ class Buffer:
         """Whether ``other`` is this very buffer."""
         return self is other
 
-    def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> BufferLoad:
-        """Return the element at ``indices``."""
-        return self.load(*(indices if isinstance(indices, tuple) else (indices,)))
+    def __getitem__(self, indices: ExprLike | slice | tuple[ExprLike | slice, ...]) -> BufferLoad | BufferRegion:
+        """Return the element at ``indices``; where one is a slice, ``2:6``, the region."""
+        from vta.tir.regions import region_at  # regions are of buffers
+
+        given = indices if isinstance(indices, tuple) else (indices,)
+        if any(isinstance(index, slice) for index in given):
+            return region_at(self, given)
+        return self.load(*given)  # type: ignore[arg-type]  # there is no slice among them
 
     def vload(self, begin: ExprLike | Sequence[ExprLike], dtype: str | None = None) -> BufferLoad:
         """Return the element at ``begin``, or with a vector type that many elements side by side."""

@@ -102,6 +102,10 @@ class PrimFunc:
         attrs = {**self.attrs, **{k: v for k, v in more.items() if v is not None}}
         return replace(self, name=str(attrs.get("global_symbol", self.name)), attrs=attrs)
 
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very function."""
+        return self is other
+
     def without_attr(self, key: str) -> PrimFunc:
         """Return the function without an attribute."""
         return replace(self, attrs={k: v for k, v in self.attrs.items() if k != key})
@@ -156,8 +160,10 @@ class IRModule:
 
     functions: Mapping[str, PrimFunc] = field(default_factory=dict)
     config: VTAConfig = field(default_factory=VTAConfig)
+    attrs: Mapping[str, str | int | bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "attrs", dict(self.attrs or {}))
         own: dict[str, PrimFunc] = {}
         for name, func in self.functions.items():
             own[_checked_name(name)] = _checked_function(func)
@@ -198,6 +204,14 @@ class IRModule:
             self[name] = func
 
     update_func = __setitem__
+
+    def with_attr(self, attr_key: str, attr_value: str | int | bool) -> IRModule:
+        """Return the module with a fact more about it."""
+        return replace(self, attrs={**self.attrs, attr_key: attr_value})
+
+    def get_attr(self, attr_key: str) -> str | int | bool | None:
+        """Return a fact about the module; None if there is none under that name."""
+        return self.attrs.get(attr_key)
 
     def get_global_vars(self) -> list[GlobalVar]:
         """Return the names of the functions."""

@@ -22,7 +22,7 @@ from vta.tir.dtype import DType
 from vta.tir.expr import Builtin, CommReducer, IterKind, IterVar, Node, PointerType, Range, Var, arithmetic, nodes
 from vta.tir.func import IRModule, PrimFunc
 from vta.tir.regions import BufferRegion
-from vta.tir.stmt import AttrKey, Block, For, ForKind, Stmt
+from vta.tir.stmt import Allocate, AttrKey, Block, For, ForKind, Stmt
 from vta.tir.structural import Program
 
 __all__ = ["JsonError", "load_json", "save_json"]
@@ -46,8 +46,10 @@ _CLASSES: Mapping[str, type] = {
     if isinstance(kind, type) and hasattr(kind, "__dataclass_fields__")
 }  # fmt: skip
 _LATER: Mapping[type, frozenset[str]] = {
+    Allocate: frozenset({"annotations"}),
     For: frozenset({"thread", "annotations"}),
     Block: frozenset({"reads", "writes", "annotations"}),
+    IRModule: frozenset({"attrs"}),
 }
 """Fields that texts of before do not have."""
 

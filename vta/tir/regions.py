@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vta.tir.buffer import Buffer
-from vta.tir.expr import ExprError, Range
+from vta.tir.expr import ExprError, ExprLike, Range, Sub, binary, const, convert, match_types
 
 __all__ = ["BufferRegion", "MatchBufferRegion"]
 
@@ -29,6 +29,23 @@ class BufferRegion:
                 f"a region of buffer {self.buffer.name!r} has {len(self.buffer.shape)} ranges, not {len(ranges)}"
             )
         object.__setattr__(self, "region", tuple(ranges))
+
+
+def region_at(buffer: Buffer, indices: Sequence[ExprLike | slice]) -> BufferRegion:
+    """Return the region that numbers and slices name, ``buffer[i, 2:6]``; steps other than one are refused."""
+    if len(indices) != len(buffer.shape):
+        raise ExprError(f"buffer {buffer.name!r} has {len(buffer.shape)} dimensions, not {len(indices)}")
+    ranges = []
+    for index, size in zip(indices, buffer.shape, strict=True):
+        if not isinstance(index, slice):
+            low = convert(index)
+            ranges.append(Range(low, const(1, low.dtype)))
+            continue
+        if index.step not in (None, 1):
+            raise ExprError(f"a region of buffer {buffer.name!r} has no steps: expected begin:end, got {index}")
+        low, high = match_types(0 if index.start is None else index.start, size if index.stop is None else index.stop)
+        ranges.append(Range(low, binary(Sub, high, low)))
+    return BufferRegion(buffer, tuple(ranges))
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,18 @@ def _condition_first(stmt: Allocate | BufferRealize | ProducerRealize) -> None:
     _settle(stmt, "condition")
 
 
+class _Identity:
+    """What statements have in common under TVM's names."""
+
+    __slots__ = ()
+
+    def same_as(self, other: object) -> bool:
+        """Whether ``other`` is this very statement."""
+        return self is other
+
+
 @dataclass(frozen=True, slots=True)
-class BufferStore:
+class BufferStore(_Identity):
     """``buffer[indices] = value``."""
 
     buffer: Buffer
@@ -98,7 +108,7 @@ class BufferStore:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluate:
+class Evaluate(_Identity):
     """``value`` computed for its effect; ``Evaluate(IntImm(0))`` does nothing."""
 
     value: Expr
@@ -109,7 +119,7 @@ class Evaluate:
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class For(_Identity):
     """``body`` for ``loop_var`` from ``min`` to ``min + extent - 1``; also in TVM's order, ``kind`` before ``body``.
 
     ``thread`` is the tag of the thread axis that a loop of kind THREAD_BINDING is bound to; a script may give the axis.
@@ -145,7 +155,7 @@ class For:
 
 
 @dataclass(frozen=True, slots=True)
-class While:
+class While(_Identity):
     """``body`` again and again, as long as ``condition`` holds before it; host programs only."""
 
     condition: Expr
@@ -157,7 +167,7 @@ class While:
 
 
 @dataclass(frozen=True, slots=True)
-class Prefetch:
+class Prefetch(_Identity):
     """A hint that ``bounds`` of ``buffer`` will be read soon; it computes nothing."""
 
     buffer: Buffer
@@ -170,7 +180,7 @@ class Prefetch:
 
 
 @dataclass(frozen=True, slots=True)
-class ProducerStore:
+class ProducerStore(_Identity):
     """``producer[indices] = value`` of a tensor that has no buffer yet; lowering replaces it by a ``BufferStore``."""
 
     producer: DataProducer
@@ -184,7 +194,7 @@ class ProducerStore:
 
 
 @dataclass(frozen=True, slots=True)
-class ProducerRealize:
+class ProducerRealize(_Identity):
     """``bounds`` of a tensor exist in memory ``storage_scope`` while ``body`` runs, before it has a buffer.
 
     Also in TVM's order, ``condition`` before ``body``.
@@ -204,7 +214,7 @@ class ProducerRealize:
 
 
 @dataclass(frozen=True, slots=True)
-class SeqStmt:
+class SeqStmt(_Identity):
     """Statements one after the other; at least two, none of them a ``SeqStmt`` (see ``seq``).
 
     A script may give it nested ones, and take statements by number.
@@ -231,7 +241,7 @@ class SeqStmt:
 
 
 @dataclass(frozen=True, slots=True)
-class AttrStmt:
+class AttrStmt(_Identity):
     """``body`` under an attribute: ``node`` is what it is about (an axis, buffers), ``value`` its value.
 
     ``key`` is an ``AttrKey`` or ``pragma_*``. BUFFER_BIND_SCOPE: node is (view, target), value the TUPLE call with
@@ -254,11 +264,11 @@ class AttrStmt:
 
 
 @dataclass(frozen=True, slots=True)
-class Allocate:
+class Allocate(_Identity):
     """``buffer_var`` points to ``extent`` elements of ``dtype`` while ``body`` runs, in the memory of its pointer type.
 
     ``extents`` multiply; uninitialised. Passes after storage flattening see memory through this node alone. Also in
-    TVM's order, ``condition`` before ``body``.
+    TVM's order, ``condition`` before ``body``. ``annotations`` are a script's; no pass looks at them.
     """
 
     buffer_var: Var
@@ -267,8 +277,11 @@ class Allocate:
     body: Stmt
     condition: Expr = _TRUE
     origin: Origin | None = field(default=None, compare=False)
+    annotations: Mapping[str, Annotation] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        if self.annotations is None:
+            object.__setattr__(self, "annotations", {})
         if type(self.dtype) is not DType:
             object.__setattr__(self, "dtype", DType(self.dtype))
         _condition_first(self)
@@ -281,7 +294,7 @@ class Allocate:
 
 
 @dataclass(frozen=True, slots=True)
-class BufferRealize:
+class BufferRealize(_Identity):
     """``bounds`` of ``buffer`` exist while ``body`` runs; storage flattening turns it into ``Allocate``.
 
     Also in TVM's order, ``condition`` before ``body``.
@@ -300,7 +313,7 @@ class BufferRealize:
 
 
 @dataclass(frozen=True, slots=True)
-class LetStmt:
+class LetStmt(_Identity):
     """``body`` with ``var`` standing for ``value``."""
 
     var: Var
@@ -313,7 +326,7 @@ class LetStmt:
 
 
 @dataclass(frozen=True, slots=True)
-class IfThenElse:
+class IfThenElse(_Identity):
     """``then_case`` if ``condition`` else ``else_case`` (which may be missing)."""
 
     condition: Expr
@@ -326,7 +339,7 @@ class IfThenElse:
 
 
 @dataclass(frozen=True, slots=True)
-class AssertStmt:
+class AssertStmt(_Identity):
     """Fail with ``message`` unless ``condition`` holds, then ``body``."""
 
     condition: Expr
@@ -340,7 +353,7 @@ class AssertStmt:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Block(_Identity):
     """What one iteration of the loops around computes: ``body``, where ``predicate`` holds.
 
     ``iter_vars`` are the axes that the body uses, ``values`` what they stand for in terms of the loops around.

@@ -176,3 +176,19 @@ def test_cache_write_is_refused_where_it_means_nothing() -> None:
         lambda: s.cache_write(c, "local"),
     )
     assert b in s
+
+
+def test_a_combiner_that_uses_an_output_axis_is_cached_with_it() -> None:
+    x = te.placeholder((6,), "int32", "x")
+
+    def longest(i: Expr) -> Expr:
+        k = te.reduce_axis((0, i + 1), "k")
+        combined = te.comm_reducer(lambda a, b: te.max(a + b, i), lambda dtype: i.astype(dtype), name="c")
+        return combined(x[k], axis=k)
+
+    y = te.compute((6,), longest, "y")
+    plain, cached = te.create_schedule(y.op), te.create_schedule(y.op)
+    cached.cache_write(y, "local")
+    data = np.array([3, -4, 2, 9, -20, 1], np.int32)
+    first, second = (run(s, [x, y], data) for s in (plain, cached))
+    np.testing.assert_array_equal(first, second)

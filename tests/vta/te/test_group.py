@@ -85,3 +85,21 @@ def test_a_hint_to_read_ahead_changes_nothing() -> None:
         "stage 'B': prefetch: it does not read Tensor(shape=[8], op.name=B, dtype=int32)",
         lambda: s[b].prefetch(b, b.op.axis[0], 1),
     )
+
+
+def test_groups_lie_in_groups() -> None:
+    x, x1, x2 = chain()
+    s = te.create_schedule(x2.op)
+    inner = s.create_group(outputs=x, inputs=x, include_inputs=True)
+    outer = s.create_group(outputs=x1, inputs=x, include_inputs=True)
+    assert (s[x].group, s[x1].group, inner.group, outer.group) == (inner, outer, outer, None)
+    assert (s.groups, outer.num_child_stages) == ([inner, outer], 2)
+    assert {stage.name for stage in outer.stages} == {"x", "x1"}
+    outer.compute_at(s[x2], x2.op.axis[0])
+    inner.compute_at(s[x1], x1.op.axis[1])
+    outer.compute_at(s[x2], x2.op.axis[0])
+    bounds = te.schedule.InferBound(s)
+    assert [[int(bounds[a].extent) for a in t.op.axis] for t in (x, x1, x2)] == [[1, 1], [1, 6], [4, 6]]
+    out = vta.nd.empty((4, 6), "int32")
+    build_generic(s, [x2])(out)
+    assert (out.numpy().reshape(-1) == (np.arange(24) + 1) * 2).all()

@@ -10,8 +10,8 @@ import vta
 from vta import te
 from vta.build_module import build_generic
 from vta.te.lowering.lower import LowerError
-from vta.te.scan import ScanError
-from vta.te.scan_op import ScanOp
+from vta.te.scans.scan import ScanError
+from vta.te.scans.scan_op import ScanOp
 from vta.te.stage import ScheduleError
 from vta.te.tensor import TensorError
 

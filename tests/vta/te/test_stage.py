@@ -274,3 +274,13 @@ def test_other_arguments_are_checked(p: Product) -> None:
         f"stage 'c': storage_align: expected one of the output's axes i, j, got {p.k!r}",
         lambda: p.stage.storage_align(p.k, 4, 0),
     )
+
+
+def test_pragmas_that_say_how_a_loop_runs() -> None:
+    a = te.placeholder((8, 8), "int32", "a")
+    b = te.compute((8, 8), lambda i, j: a[i, j] + 1, "b")
+    s = te.create_schedule(b.op)
+    i, j = b.op.axis
+    s[b].pragma(i, "unroll")
+    s[b].pragma(j, "vectorize")
+    assert [s[b].iter_var_attrs[axis].iter_type for axis in (i, j)] == [5, 6]

@@ -1,12 +1,13 @@
 """Questions about programs."""
 
+from vta.target import Target
 from vta.tir import analysis
 from vta.tir.buffer import decl_buffer
 from vta.tir.calls import call_extern, call_pure_extern
 from vta.tir.dtype import HANDLE, DType
 from vta.tir.expr import IterVar, Let, PointerType, Var, const
 from vta.tir.func import PrimFunc
-from vta.tir.stmt import Allocate, AttrKey, AttrStmt, BufferStore, Evaluate, For, LetStmt, Stmt, seq
+from vta.tir.stmt import Allocate, AttrKey, AttrStmt, BufferStore, Evaluate, For, ForKind, LetStmt, Stmt, seq
 
 i, n = Var("i"), Var("n")
 
@@ -59,3 +60,14 @@ def test_variables_and_effects() -> None:
     assert analysis.undefined_vars(i + n, [n]) == [i]
     assert analysis.has_side_effect(call_extern("int32", "f", n))
     assert not analysis.has_side_effect(call_pure_extern("int32", "f", n))
+
+
+def test_a_program_of_a_gpu_touches_memory_in_threads_alone() -> None:
+    store = BufferStore(decl_buffer((8,), "int32", "a"), const(1), (i,))
+    axis = IterVar(None, i, thread_tag="threadIdx.x")
+    for target, plain in (("cuda", False), ("llvm", True)):
+        bare = func(store).with_attr({"target": Target(target)})  # type: ignore[dict-item]  # a script's
+        assert analysis.verify_memory(bare) is plain
+        assert analysis.verify_memory(bare.with_body(AttrStmt(axis, AttrKey.THREAD_EXTENT, const(8), store)))
+        threads = For(i, const(0), const(8), store, ForKind.THREAD_BINDING, "threadIdx.x")
+        assert analysis.verify_memory(bare.with_body(threads))

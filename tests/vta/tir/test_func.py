@@ -85,3 +85,13 @@ def test_texts_have_tvms_name() -> None:
     func = PrimFunc([Var("x")], Evaluate(const(0)))  # type: ignore[arg-type]
     module = IRModule({"main": func})
     assert (func.astext(), module.astext()) == (str(func), str(module))
+
+
+def test_facts_about_a_module() -> None:
+    module = IRModule({}, attrs={"flag": 1}).with_attr("x", "y")
+    assert (module.get_attr("flag"), module.attrs["x"], module.get_attr("z")) == (1, "y", None)
+    func = PrimFunc("f", (), Evaluate(const(0)))
+    assert func.same_as(func)
+    assert not func.same_as(PrimFunc("f", (), Evaluate(const(0))))
+    assert func.body.same_as(func.body)
+    assert not func.body.same_as(Evaluate(const(0)))

@@ -126,3 +126,8 @@ def test_numbers_of_one_bit_are_conditions() -> None:
     x = Var("x", DType("uint1"))
     assert str(tir.all(x, const(1, "uint1"))) == "(x != 0u1)"
     assert str(tir.any(const(0, "uint1"))) == "False"
+
+
+def test_quotients_of_constants_are_constants() -> None:
+    assert str(const(6.5, "float32") / const(2.0, "float32")) == "3.25f32"
+    assert str(const(1.0, "float32") / const(0.0, "float32")) == "(1.0f32 / 0.0f32)"

@@ -25,7 +25,7 @@ from vta.te.lowering.own_loops import own_iteration
 from vta.te.lowering.reads import index_interval
 from vta.te.operation import ComputeOp, PlaceholderOp, domain, load_tensor, tensor_loads
 from vta.te.relations import Fuse, Split, whole
-from vta.te.scan_op import ScanOp
+from vta.te.scans.scan_op import ScanOp
 from vta.te.stage import AttachAt, ScheduleError, Stage
 from vta.tir.expr import Expr, IterVar, ProducerLoad, Range, Var, const
 from vta.tir.traverse import uses_var

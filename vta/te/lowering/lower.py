@@ -27,7 +27,7 @@ from vta.te.lowering.nest import wrap_loop
 from vta.te.lowering.own_loops import scheduled_body
 from vta.te.operation import ComputeOp, PlaceholderOp
 from vta.te.relations import Role
-from vta.te.scan_op import ScanOp
+from vta.te.scans.scan_op import ScanOp
 from vta.te.schedule import Schedule
 from vta.te.stage import ScheduleError, Stage
 from vta.te.tensor import Tensor

@@ -214,6 +214,10 @@ def true_divide(a: ExprLike, b: ExprLike) -> Expr:
     x, y = match_types(a, b)
     if not x.dtype.is_float:
         raise ExprError("/ between integers is ambiguous; use // (floor) or tir.truncdiv")
+    if isinstance(x, FloatImm) and isinstance(y, FloatImm) and y.value != 0:
+        number = np.dtype(str(x.dtype)).type
+        with np.errstate(all="ignore"):
+            return FloatImm(float(number(x.value) / number(y.value)), x.dtype)
     return Div(x, y)
 
 

@@ -6,6 +6,6 @@ What changes a program of blocks belongs here. Making blocks of tensor expressio
 
 from vta.tir.schedule.errors import BlockScheduleError
 from vta.tir.schedule.schedule import BlockRV, LoopRV, Schedule
-from vta.tir.schedule.trace import Instruction, Trace
+from vta.tir.schedule.trace import Instruction, IntRV, Trace
 
-__all__ = ["BlockRV", "BlockScheduleError", "Instruction", "LoopRV", "Schedule", "Trace"]
+__all__ = ["BlockRV", "BlockScheduleError", "Instruction", "IntRV", "LoopRV", "Schedule", "Trace"]

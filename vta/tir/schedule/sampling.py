@@ -12,7 +12,7 @@ from vta.tir.expr import IntImm
 from vta.tir.schedule.errors import BlockScheduleError
 from vta.tir.stmt import For
 
-__all__ = ["chosen", "perfect_tile"]
+__all__ = ["chosen", "perfect_tile", "place_among"]
 
 
 def chosen(rng: Random, candidates: Sequence[int], probs: Sequence[float], decision: object) -> int:
@@ -25,6 +25,17 @@ def chosen(rng: Random, candidates: Sequence[int], probs: Sequence[float], decis
         return rng.choices(range(len(candidates)), weights=list(probs))[0]
     if not isinstance(decision, int) or not 0 <= decision < len(candidates):
         raise BlockScheduleError(f"sample_categorical: {decision!r} is no place among {len(candidates)} candidates")
+    return decision
+
+
+def place_among(rng: Random, loops: Sequence[For], block: str, decision: int | None) -> int:
+    """Return the place of the loop that was decided for, or of a random one."""
+    if not loops:
+        raise BlockScheduleError(f"sample_compute_location: block {block!r} can be computed in no loop that reads it")
+    if decision is None:
+        return rng.randrange(len(loops))
+    if not isinstance(decision, int) or not 0 <= decision < len(loops):
+        raise BlockScheduleError(f"sample_compute_location: {decision!r} is no place among {len(loops)} loops")
     return decision
 
 

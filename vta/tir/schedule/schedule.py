@@ -11,7 +11,7 @@ from random import Random
 from typing import TypeAlias
 
 from vta.tir.blocks import block_reads, block_writes
-from vta.tir.expr import ExprLike, IterVar, Var
+from vta.tir.expr import Expr, ExprLike, IntImm, IterVar, Node, Var
 from vta.tir.func import IRModule, PrimFunc
 from vta.tir.index_map import IndexMap
 from vta.tir.schedule import annotating, caching, inlining, layouts, loops, moving, reductions, sampling
@@ -19,7 +19,7 @@ from vta.tir.schedule.blockize import blockized
 from vta.tir.schedule.errors import BlockScheduleError
 from vta.tir.schedule.flow import blocks_of, readers, writers
 from vta.tir.schedule.tensorize import tensorized
-from vta.tir.schedule.trace import BlockRV, Instruction, LoopRV, Trace
+from vta.tir.schedule.trace import BlockRV, Instruction, IntRV, LoopRV, RandomVariable, Trace
 from vta.tir.schedule.tree import block_named, check_unique, enclosing_block, loop_of, loops_around, only_blocks_below
 from vta.tir.stmt import Block, For, ForKind
 from vta.tir.tensor_intrin import SeveralIntrinsics, TensorIntrin
@@ -83,7 +83,7 @@ class Schedule:
         print(self._func, end="")
 
     def _note(
-        self, kind: str, arguments: tuple[object, ...], outputs: Sequence[BlockRV | LoopRV] = (), **options: object
+        self, kind: str, arguments: tuple[object, ...], outputs: Sequence[RandomVariable] = (), **options: object
     ) -> None:
         self.trace.insts.append(Instruction(kind, arguments, options, tuple(outputs)))
 
@@ -102,12 +102,19 @@ class Schedule:
         return loop_of(self._func, loop.var).loop_var
 
     def _found(self, block_or_loop: _Named | LoopRV) -> Block | For:
-        return self.get(BlockRV(block_or_loop) if isinstance(block_or_loop, str) else block_or_loop)
+        return self._node(BlockRV(block_or_loop) if isinstance(block_or_loop, str) else block_or_loop)
 
     # Finding things
 
-    def get(self, rand_var: BlockRV | LoopRV) -> Block | For:
-        """Return the block or loop as it is now."""
+    def get(self, rand_var: RandomVariable | Expr) -> Block | For | Expr:
+        """Return the block or loop as it is now; the value of a number that was chosen, or is made of such."""
+        if isinstance(rand_var, int):
+            return IntImm(int(rand_var))
+        if isinstance(rand_var, Node):
+            return rand_var
+        return self._node(rand_var)
+
+    def _node(self, rand_var: BlockRV | LoopRV) -> Block | For:
         return self._block(rand_var) if isinstance(rand_var, BlockRV) else loop_of(self._func, self._var(rand_var))
 
     def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
@@ -167,7 +174,8 @@ class Schedule:
         plain = [None if factor is None else int(factor) for factor in factors]
         self._func, variables = loops.split(self._func, self._var(loop), plain)
         result = [LoopRV(var) for var in variables]
-        self._note("split", (loop, plain), result)
+        noted = [factor if isinstance(factor, IntRV) else n for factor, n in zip(factors, plain, strict=True)]
+        self._note("split", (loop, noted), result)
         return result
 
     def fuse(self, *fused: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:  # noqa: ARG002
@@ -333,20 +341,45 @@ class Schedule:
 
     # Random choices
 
-    def sample_categorical(self, candidates: Sequence[int], probs: Sequence[float], decision: int | None = None) -> int:
+    def sample_categorical(
+        self, candidates: Sequence[int], probs: Sequence[float], decision: int | None = None
+    ) -> IntRV:
         """Return one of the candidates, random or the one at place ``decision``; the trace remembers which."""
         place = sampling.chosen(self._random, candidates, probs, decision)
-        self._note("sample_categorical", (list(candidates), list(probs)), decision=place)
-        return int(candidates[place])
+        result = IntRV(candidates[place])
+        self._note("sample_categorical", (list(candidates), list(probs)), [result], decision=place)
+        return result
 
     def sample_perfect_tile(
         self, loop: LoopRV, n: int, max_innermost_factor: int = 16, decision: Sequence[int] | None = None
-    ) -> list[int]:
+    ) -> list[IntRV]:
         """Return ``n`` factors that divide a loop exactly, random or as decided; the trace remembers which."""
         found = loop_of(self._func, self._var(loop))
         factors = sampling.perfect_tile(self._random, found, n, max_innermost_factor, decision)
-        self._note("sample_perfect_tile", (loop, n, max_innermost_factor), decision=factors)
-        return factors
+        result = [IntRV(factor) for factor in factors]
+        self._note("sample_perfect_tile", (loop, n, max_innermost_factor), result, decision=factors)
+        return result
+
+    def sample_compute_location(self, block: _Named, decision: int | None = None) -> LoopRV:
+        """Return a loop that ``compute_at`` takes for a block, of those that read it; random or as decided."""
+        places = [loop for reader in self._readers(block) for loop in loops_around(self._func, reader)]
+        good = [loop for loop in dict.fromkeys(places) if self._can_be_at(block, LoopRV(loop.loop_var))]
+        place = sampling.place_among(self._random, good, self._block(block).name, decision)
+        result = LoopRV(good[place].loop_var)
+        self._note("sample_compute_location", (block,), [result], decision=place)
+        return result
+
+    def _readers(self, block: _Named) -> list[Block]:
+        scope = enclosing_block(self._func, self._block(block))
+        writes = dict.fromkeys(store.buffer for store in block_writes(self._block(block)))
+        return list(dict.fromkeys(reader for buffer in writes for reader in readers(scope, buffer)))
+
+    def _can_be_at(self, block: _Named, loop: LoopRV) -> bool:
+        try:
+            moving.compute_at(self._func, self._block(block).name, loop.var, unit_loops=False, index=None)
+        except BlockScheduleError:
+            return False
+        return True
 
     def seed(self, seed: int) -> None:
         """Begin the random choices anew."""

@@ -17,7 +17,7 @@ from vta.tir.expr import FloatImm, IntImm, Node, StringImm, Var
 from vta.tir.index_map import IndexMap
 from vta.tir.json_text import load_json, save_json
 from vta.tir.schedule.errors import BlockScheduleError
-from vta.tir.schedule.trace import BlockRV, Instruction, LoopRV
+from vta.tir.schedule.trace import LETTERS, BlockRV, Instruction, IntRV, LoopRV, RandomVariable, key_of
 from vta.tir.tensor_intrin import TensorIntrin
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ STEPS = frozenset((
     "split", "fuse", "reorder", "parallel", "vectorize", "unroll", "bind", "blockize", "tensorize", "annotate",
     "unannotate", "storage_align", "add_unit_loop", "compute_at", "reverse_compute_at", "compute_inline",
     "reverse_compute_inline", "cache_read", "cache_write", "set_scope", "reindex", "transform_layout",
-    "sample_categorical", "sample_perfect_tile", "enter_postproc", "decompose_reduction", "rfactor",
+    "sample_categorical", "sample_perfect_tile", "sample_compute_location", "enter_postproc",
+    "decompose_reduction", "rfactor",
 ))  # fmt: skip
 """What a step may be called."""
 
@@ -44,7 +45,7 @@ def steps_as_json(insts: Sequence[Instruction], *, remove_postproc: bool) -> lis
 
     Raises ``BlockScheduleError`` for what has no JSON: an intrinsic without a registered name.
     """
-    names: dict[BlockRV | LoopRV, str] = {}
+    names: dict[object, str] = {}
     steps: list[_Json] = []
     decisions: list[_Json] = []
     for number, inst in enumerate(insts):
@@ -56,16 +57,18 @@ def steps_as_json(insts: Sequence[Instruction], *, remove_postproc: bool) -> lis
         if _DECISION in options:
             decisions.append([number, options.pop(_DECISION)])
         for output in inst.outputs:
-            if output not in names:
-                letter = "b" if isinstance(output, BlockRV) else "l"
-                names[output] = f"{letter}{sum(name[0] == letter for name in names.values())}"
-        steps.append([inst.kind, arguments, options, [names[output] for output in inst.outputs]])
+            if key_of(output) not in names:
+                letter = LETTERS[type(output)]
+                names[key_of(output)] = f"{letter}{sum(name[0] == letter for name in names.values())}"
+        steps.append([inst.kind, arguments, options, [names[key_of(output)] for output in inst.outputs]])
     return [steps, decisions]
 
 
 @deep
-def _written(value: object, names: Mapping[BlockRV | LoopRV, str], where: str) -> _Json:
+def _written(value: object, names: Mapping[object, str], where: str) -> _Json:
     match value:
+        case IntRV():
+            return {"rv": names[key_of(value)]} if key_of(value) in names else int(value)
         case None | bool() | int() | float() | str():
             return value
         case IntImm(value=number) | FloatImm(value=number) | StringImm(value=number):
@@ -101,7 +104,7 @@ def apply_json(document: object, sch: Schedule) -> None:
         case _:
             raise BlockScheduleError("trace: expected [steps, decisions], as Trace.as_json gives them")
     decided = dict(_decision(entry, len(steps)) for entry in decisions)
-    known: dict[str, BlockRV | LoopRV] = {}
+    known: dict[str, RandomVariable] = {}
     for number, step in enumerate(steps):
         _apply(sch, step, known, decided.get(number), f"trace, step {number}")
 
@@ -114,9 +117,7 @@ def _decision(entry: object, count: int) -> tuple[int, object]:
             raise BlockScheduleError(f"trace: expected the number of a step and a decision, got {entry!r}")
 
 
-def _apply(
-    sch: Schedule, step: object, known: dict[str, BlockRV | LoopRV], decision: object | None, where: str
-) -> None:
+def _apply(sch: Schedule, step: object, known: dict[str, RandomVariable], decision: object | None, where: str) -> None:
     match step:
         case [str() as kind, list() as arguments, dict() as options, list() as outputs] if kind in STEPS:
             pass
@@ -133,14 +134,16 @@ def _apply(
     except TypeError as error:
         raise BlockScheduleError(f"{where} ({kind}): {error}") from None
     found = result if isinstance(result, list) else [result]
-    made = [value for value in found if isinstance(value, BlockRV | LoopRV)]
+    made = [value for value in found if isinstance(value, BlockRV | LoopRV | IntRV)]
+    if not outputs and all(isinstance(value, IntRV) for value in made):
+        return  # the text is of before chosen numbers had names
     if len(made) != len(outputs):
-        raise BlockScheduleError(f"{where} ({kind}): gives {len(made)} blocks and loops, not {len(outputs)}")
+        raise BlockScheduleError(f"{where} ({kind}): gives {len(made)} blocks, loops and numbers, not {len(outputs)}")
     known.update(zip(map(str, outputs), made, strict=True))
 
 
 @deep
-def _read(value: object, known: Mapping[str, BlockRV | LoopRV], where: str) -> object:
+def _read(value: object, known: Mapping[str, RandomVariable], where: str) -> object:
     match value:
         case None | bool() | int() | float() | str():
             return value

@@ -75,3 +75,20 @@ def test_what_is_no_choice_is_refused() -> None:
         "sample_perfect_tile: loop 'x' has n iterations, no constant number",
         lambda: free.sample_perfect_tile(free.get_loops("B")[0], 2),
     )
+
+
+def test_a_place_to_compute_is_one_that_works() -> None:
+    func, inputs, expected = gemm_relu()
+    for seed in range(4):
+        sch = Schedule(func, seed=seed)
+        sch.compute_at("C", sch.sample_compute_location("C"))
+        check(sch.func, inputs, expected)
+        again = Schedule(func)
+        sch.trace.apply_to_schedule(again)
+        require_equal(again.mod, sch.mod)
+    sch = Schedule(func)
+    refused("sample_compute_location: 9 is no place among 2 loops", lambda: sch.sample_compute_location("C", 9))
+    refused(
+        "sample_compute_location: block 'D' can be computed in no loop that reads it",
+        lambda: sch.sample_compute_location("D"),
+    )

@@ -74,7 +74,7 @@ def test_decisions_are_apart_and_are_kept() -> None:
     sch.parallel(sch.get_loops("C")[0])
     steps, decisions = sch.trace.as_json()
     assert decisions == [[1, [1, 2, 4].index(place)], [2, factors]]
-    assert steps[2] == ["sample_perfect_tile", [{"rv": "l0"}, 2, 16], {}, []]
+    assert steps[2] == ["sample_perfect_tile", [{"rv": "l0"}, 2, 16], {}, ["v1", "v2"]]
     other = again(sch, func)
     require_equal(other.mod, sch.mod)
     shorter, _ = sch.trace.as_json(remove_postproc=True)
@@ -114,7 +114,7 @@ REFUSED: list[tuple[Any, str]] = [
     ([[["split"]], []], "trace, step 0: expected [name, arguments, options, outputs], got ['split']"),
     ([[["get_loops", [{"rv": "b0"}], {}, []]], []], "trace, step 0: no step before gives 'b0'"),
     ([[["get_loops", [{"x": 1}], {}, []]], []], "trace, step 0: {'x': 1} is no argument of a step"),
-    ([[["get_block", ["C"], {}, []]], []], "trace, step 0 (get_block): gives 1 blocks and loops, not 0"),
+    ([[["get_block", ["C"], {}, []]], []], "trace, step 0 (get_block): gives 1 blocks, loops and numbers, not 0"),
     (
         [[["get_block", [], {}, ["b0"]]], []],
         "trace, step 0 (get_block): Schedule.get_block() missing 1 required positional argument: 'name'",

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from isa.errors import VTAError
 from isa.origin import Origin
 from vta.te.operation import ComputeOp, PlaceholderOp
-from vta.te.scan_op import ScanOp
+from vta.te.scans.scan_op import ScanOp
 from vta.te.source import user_line
 from vta.te.tensor import Tensor
 from vta.tir.expr import Expr, ExprLike, IterVar, Range, Var, same

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from isa.origin import Origin
 from vta.te.tensor import Tensor
-from vta.tir.expr import ExprLike, IterVar
+from vta.tir.expr import ExprLike, IterVar, Range, Var, const
 
 __all__ = ["ScanOp"]
 
@@ -28,10 +28,15 @@ class ScanOp:
     state: tuple[Tensor, ...]
     origin: Origin | None = None
     outputs: tuple[Tensor, ...] = field(init=False, default=())
+    spatial_axis_: tuple[IterVar, ...] = field(init=False, default=())
+    """The axes within a row, of each state in turn, under TVM's name."""
 
     def __post_init__(self) -> None:
         made = tuple(Tensor(self, i, t.shape, t.dtype) for i, t in enumerate(self.state))
         object.__setattr__(self, "outputs", made)
+        within = [(i, dim, size) for i, t in enumerate(self.state) for dim, size in enumerate(t.shape) if dim]
+        axes = (IterVar(Range(const(0), size), Var(f"{self.name}.out{i}.i{dim}")) for i, dim, size in within)
+        object.__setattr__(self, "spatial_axis_", tuple(axes))
 
     @property
     def num_outputs(self) -> int:
