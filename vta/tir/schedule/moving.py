@@ -13,12 +13,13 @@ from vta.arith.block_regions import analyzer_for, region_of, touches, union, why
 from vta.arith.bounds import Interval
 from vta.arith.facts import conjuncts
 from vta.arith.simplify import Analyzer
-from vta.tir.blocks import Access, block_reads, reduce_axes
+from vta.tir.blocks import Access, block_reads, block_writes, reduce_axes
 from vta.tir.buffer import Buffer
-from vta.tir.expr import And, Expr, IterKind, IterVar, Range, Var, binary, const, same
+from vta.tir.expr import And, BufferLoad, Expr, IterKind, IterVar, Range, Var, binary, const, same
 from vta.tir.func import PrimFunc
 from vta.tir.schedule.errors import BlockScheduleError
 from vta.tir.schedule.flow import (
+    blocks_of,
     holds,
     only_output,
     plain_axes,
@@ -81,6 +82,7 @@ def compute_at(func: PrimFunc, name: str, var: Var, *, unit_loops: bool = True, 
                 f"compute_at: block {reader.name!r} reads {buffer.name!r} and is not in loop {var.name!r}"
             )
     tiles = stored_tiles(block, buffer, "compute_at")
+    own = _own_conditions(func, block, "compute_at")
     analyzer = _knowing(func, loop)
     regions: list[list[Interval]] = [[] for _ in buffer.shape]
     for touch in touches(loop.body, buffer):
@@ -89,7 +91,7 @@ def compute_at(func: PrimFunc, name: str, var: Var, *, unit_loops: bool = True, 
     needed = [union(found, size, analyzer) for found, size in zip(regions, buffer.shape, strict=True)]
     pairs = [(tile, part) for tile, part in zip(tiles, needed, strict=True) if tile is not None]
     ranges = {tile.axis: tile.steps(part, analyzer) for tile, part in pairs}
-    nest = _nest(block, ranges, analyzer, unit_loops=unit_loops)
+    nest = _nest(block, ranges, analyzer, own, unit_loops=unit_loops)
     func = without_statement(func, block)
     loop = loop_of(func, var)
     first = next(i for i, part in enumerate(_parts(loop)) if touches(part, buffer))
@@ -132,13 +134,15 @@ def _nest(
     block: Block,
     ranges: Mapping[IterVar, Range],
     analyzer: Analyzer,
+    own: Sequence[Expr],
     needed: Sequence[Expr] = (),
     *,
     unit_loops: bool,
 ) -> Stmt:
     """Return loops around ``block``: over ``ranges`` of its axes, over the whole domain of others.
 
-    The block runs where ``needed`` hold. Loops of one iteration are there if ``unit_loops``.
+    The block runs where ``own`` hold, conditions on its axes, and ``needed``, such on the loops around. Loops of one
+    iteration are there if ``unit_loops``.
     """
     values: list[Expr] = []
     loops: list[tuple[For, IterKind]] = []
@@ -160,7 +164,7 @@ def _nest(
         end = whole.min + whole.extent
         conditions += [c for c in (value >= whole.min, value < end) if not analyzer.can_prove(c)]
     predicate: Expr = const(True, "bool")
-    for condition in conditions:
+    for condition in [*conditions, *(substitute(c, places) for c in own)]:
         predicate = binary(And, predicate, condition)
     body: Stmt = replace(block, values=tuple(values), predicate=analyzer.simplify(predicate))
     nest = [loop for loop, kind in loops if kind is IterKind.DATA_PAR]
@@ -168,6 +172,36 @@ def _nest(
     for loop in reversed(nest):
         body = replace(loop, body=body)
     return body
+
+
+def _own_conditions(func: PrimFunc, block: Block, primitive: str) -> list[Expr]:
+    """Return, in terms of its axes, the conditions under which ``block`` runs that their domains do not say.
+
+    Such ones are left by ``rfactor``, whose axes are parts of one that was split without dividing. What is about loops
+    alone that no axis stands for (one iteration, split without dividing) says that the block runs once.
+    """
+    loops = loops_around(func, block)
+    analyzer = analyzer_for(loops)
+    values = {axis.var: value for axis, value in zip(block.iter_vars, block.values, strict=True)}
+    domains: list[Expr] = []
+    for axis, value in zip(block.iter_vars, block.values, strict=True):
+        assert axis.dom is not None
+        first, extent = (substitute(end, values) for end in (axis.dom.min, axis.dom.extent))
+        domains += [analyzer.simplify(value >= first), analyzer.simplify(value < first + extent)]
+    with analyzer.assuming(domains):
+        found = [part for part in conjuncts(block.predicate) if not analyzer.can_prove(part)]
+    axes: dict[Var, Expr] = {value: axis for axis, value in values.items() if isinstance(value, Var)}
+    conditions = []
+    for condition in found:
+        used = [loop.loop_var for loop in loops if uses_var(condition, loop.loop_var)]
+        if used and not any(uses_var(value, used) for value in block.values):
+            continue
+        if not all(var in axes for var in used):
+            raise BlockScheduleError(
+                f"{primitive}: block {block.name!r} runs only where {condition}, which is not about its axes"
+            )
+        conditions.append(substitute(condition, axes))
+    return conditions
 
 
 def reverse_compute_at(
@@ -184,6 +218,7 @@ def reverse_compute_at(
     if not made:
         raise BlockScheduleError(f"{primitive}: block {name!r} reads nothing that another block makes")
     output = only_output(block, primitive)
+    _require_no_update(block, output, primitive)
     producers = {read.buffer: writers(scope, read.buffer) for read in made}
     for buffer, blocks in producers.items():
         for producer in blocks:
@@ -197,6 +232,8 @@ def reverse_compute_at(
             raise BlockScheduleError(
                 f"{primitive}: block {other.name!r} in loop {var.name!r} uses {output.name!r}, too"
             )
+    _require_nothing_between(scope, block, loop, output)
+    own = _own_conditions(func, block, primitive)
     analyzer = _knowing(func, loop)
     ranges: dict[IterVar, Range] = {}
     for read in made:
@@ -206,12 +243,35 @@ def reverse_compute_at(
         for axis, found in zip(axes, written, strict=True):
             _settle(ranges, axis, found, block, analyzer)
     needed = _outer_conditions(loop, list(producers), block, analyzer)
-    nest = _nest(block, ranges, analyzer, needed, unit_loops=unit_loops)
+    nest = _nest(block, ranges, analyzer, own, needed, unit_loops=unit_loops)
     func = without_statement(func, block)
     loop = loop_of(func, var)
     last = max(i for i, part in enumerate(_parts(loop)) if any(touches(part, buffer) for buffer in producers))
     place = last + 1 if index is None else _place(last + 1, len(_parts(loop)), index, primitive)
     return _put(func, loop, nest, place)
+
+
+def _require_no_update(block: Block, output: Buffer, primitive: str) -> None:
+    """Refuse a block that adds to what was there before: in a loop that makes a part twice, it would add that twice."""
+    own = any(isinstance(node, BufferLoad) and node.buffer is output for node in walk(block.body))
+    if block.init is None and (own or reduce_axes(block)):
+        raise BlockScheduleError(
+            f"{primitive}: block {block.name!r} changes what {output.name!r} held before; move a sum with its start, "
+            "before decompose_reduction"
+        )
+
+
+def _require_nothing_between(scope: Block, block: Block, loop: For, output: Buffer) -> None:
+    """Refuse to move ``block`` up past one that uses its output: the start of a sum that was taken out of it."""
+    order = blocks_of(scope)
+    inside = [holds(loop, other) for other in order]
+    after = len(order) - inside[::-1].index(True)
+    for other in order[after : next(i for i, known in enumerate(order) if known is block)]:
+        if any(access.buffer is output for access in (*block_reads(other), *block_writes(other))):
+            raise BlockScheduleError(
+                f"reverse_compute_at: block {other.name!r}, between loop {loop.loop_var.name!r} and block "
+                f"{block.name!r}, uses {output.name!r}"
+            )
 
 
 def _outer_conditions(loop: For, buffers: Sequence[Buffer], block: Block, analyzer: Analyzer) -> list[Expr]:

@@ -18,7 +18,6 @@ from vta.tir.expr import (
     And,
     BufferLoad,
     Expr,
-    IntImm,
     IterKind,
     IterVar,
     Max,
@@ -35,6 +34,7 @@ from vta.tir.func import PrimFunc
 from vta.tir.regions import BufferRegion
 from vta.tir.schedule.errors import BlockScheduleError
 from vta.tir.schedule.flow import holds, only_output
+from vta.tir.schedule.repetition import repeated_over
 from vta.tir.schedule.tree import (
     block_named,
     chain_between,
@@ -90,14 +90,12 @@ def _require_all_inside(block: Block, outside: Sequence[For], inside: Sequence[F
                     f"{primitive}: condition {condition} is about loop {var.name!r} outside of loop "
                     f"{inside[0].loop_var.name!r}, and about the reduction; the start must come before all of it"
                 )
-    for loop in inside:
-        said = (*block.values, block.predicate)
-        once = isinstance(loop.extent, IntImm) and loop.extent.value <= 1
-        if not once and not any(uses_var(expr, loop.loop_var) for expr in said):
-            raise BlockScheduleError(
-                f"{primitive}: loop {loop.loop_var.name!r} runs block {block.name!r}, start and all, again for the "
-                "same axes; take the start out inside of it"
-            )
+    again = repeated_over(block, outside, inside)
+    if again is not None:
+        raise BlockScheduleError(
+            f"{primitive}: loop {again.loop_var.name!r} may run block {block.name!r}, start and all, again for the "
+            "same axes; take the start out inside of it"
+        )
 
 
 def _require_nothing_between(block: Block, top: For) -> None:
@@ -225,8 +223,13 @@ def _require_reduction_loop(block: Block, loop: For, loops: Sequence[For], primi
     pairs = list(zip(block.iter_vars, block.values, strict=True))
     if not any(uses_var(value, loop.loop_var) for _, value in reduce_axes(block)):
         raise BlockScheduleError(f"{primitive}: block {block.name!r} does not reduce over loop {loop.loop_var.name!r}")
-    if any(axis.kind is IterKind.DATA_PAR and uses_var(value, loop.loop_var) for axis, value in pairs):
-        raise BlockScheduleError(f"{primitive}: loop {loop.loop_var.name!r} walks over outputs, too")
+    for other in loops:
+        data = any(axis.kind is IterKind.DATA_PAR and uses_var(value, other.loop_var) for axis, value in pairs)
+        if data and any(uses_var(value, other.loop_var) for _, value in reduce_axes(block)):
+            raise BlockScheduleError(
+                f"{primitive}: loop {other.loop_var.name!r} walks over outputs and over the reduction; fuse them "
+                "afterwards"
+            )
     others = [axis.var for axis in block.iter_vars] + [other.loop_var for other in loops if other is not loop]
     if uses_var(loop.extent, others):
         raise BlockScheduleError(f"{primitive}: how often loop {loop.loop_var.name!r} runs depends on others")

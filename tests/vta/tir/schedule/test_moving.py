@@ -7,6 +7,7 @@ from tests.vta.tir.schedule.test_schedule import refused
 from vta import te
 from vta.tir.expr import IntImm
 from vta.tir.schedule import Schedule
+from vta.tir.script import from_source
 from vta.tir.stmt import For
 
 
@@ -106,6 +107,69 @@ def test_what_cannot_move_is_refused() -> None:
     refused(
         "reverse_compute_at: block 'R' reads 'Q' at v_i, (v_j + 1); expected one axis for each dimension, each once",
         lambda: sch.reverse_compute_at("R", sch.get_loops("Q")[0]),
+    )
+
+
+def test_what_runs_for_a_part_of_its_axes_alone_does_so_where_it_goes() -> None:
+    func, inputs, expected = gemm_relu()
+    sch = Schedule(func)
+    _, inner = sch.split(sch.get_loops("C")[2], [None, 3])  # 9 places for 8 numbers
+    sch.reorder(inner, *sch.get_loops("C")[:2])
+    partial = sch.rfactor(inner, 0)
+    sch.compute_at(partial, sch.get_loops("C")[0])
+    check(sch.func, inputs, expected)
+
+
+def test_conditions_that_are_not_about_axes_keep_a_block_where_it_is() -> None:
+    func, _, _ = gemm_relu()
+    sch = Schedule(func)
+    _, inner = sch.split(sch.get_loops("C")[2], [None, 3])
+    sch.reorder(inner, *sch.get_loops("C")[:2])
+    partial = sch.rfactor(inner, 0)
+    sch.split(sch.get_loops(partial)[0], [2, 2])
+    refused(
+        "compute_at: block 'C_rf' runs only where ((((k_0*3) + (k_1_0*2)) + k_1_1) < 8), which is not about its axes",
+        lambda: sch.compute_at(partial, sch.get_loops("C")[0]),
+    )
+
+
+def test_a_sum_without_its_start_does_not_move_to_what_it_reads() -> None:
+    func, _, _ = gemm_relu()
+    sch = Schedule(func)
+    copy = sch.cache_read("C", 1, "global")
+    sch.decompose_reduction("C", sch.get_loops("C")[0])
+    refused(
+        "reverse_compute_at: block 'C' changes what 'C' held before; move a sum with its start, before "
+        "decompose_reduction",
+        lambda: sch.reverse_compute_at("C", sch.get_loops(copy)[0]),
+    )
+
+
+def test_a_consumer_does_not_pass_one_that_uses_its_output() -> None:
+    sch = Schedule(
+        from_source("""
+@T.prim_func
+def main(a: T.handle, b: T.handle) -> None:
+    A = T.match_buffer(a, (4,), "int32")
+    B = T.match_buffer(b, (4,), "int32")
+    P = T.alloc_buffer((4,), "int32")
+    for i in range(4):
+        with T.block("P"):
+            vi = T.axis.spatial(4, i)
+            P[vi] = A[vi] * 2
+    for i in range(4):
+        with T.block("all"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = 7
+    for i in range(2):
+        with T.block("some"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = P[vi]
+""")
+    )
+    refused(
+        "reverse_compute_at: block 'all', between loop 'i' and block 'some', uses 'B'",
+        lambda: sch.reverse_compute_at("some", sch.get_loops("P")[0]),
     )
 
 

@@ -129,8 +129,8 @@ def test_a_start_is_not_taken_out_of_a_loop_that_repeats_the_sum() -> None:
     sch = Schedule(from_source(TWICE))
     _, again, k = sch.get_loops("C")
     refused(
-        "decompose_reduction: loop 'again' runs block 'C', start and all, again for the same axes; take the start out "
-        "inside of it",
+        "decompose_reduction: loop 'again' may run block 'C', start and all, again for the same axes; take the start "
+        "out inside of it",
         lambda: sch.decompose_reduction("C", again),
     )
     sch.decompose_reduction("C", k)
@@ -167,3 +167,68 @@ def some(a: T.handle, c: T.handle, d: T.handle) -> None:
 """)
     sch = Schedule(func)
     refused(f"decompose_reduction: {why}", lambda: sch.decompose_reduction("C", sch.get_loops("C")[0]))
+
+
+def test_a_start_is_not_taken_out_of_a_loop_that_makes_a_sum_again() -> None:
+    a = te.placeholder((5, 3), name="A", dtype="int32")
+    k = te.reduce_axis((0, 3), name="k")
+    s = te.compute((5,), lambda i: te.sum(a[i, k], axis=k), name="S")
+    d = te.compute((4,), lambda i: s[i] + s[i + 1] * 2, name="D")
+    sch = Schedule(te.create_prim_func([a, d]))
+    outer, _ = sch.split(sch.get_loops("D")[0], [None, 3])
+    sch.compute_at("S", outer)
+    around, window, _ = sch.get_loops("S")
+    refused(
+        "decompose_reduction: loop 'i_0' may run block 'S', start and all, again for the same axes; take the start out "
+        "inside of it",
+        lambda: sch.decompose_reduction("S", around),
+    )
+    sch.decompose_reduction("S", window)
+    values = np.arange(15, dtype=np.int32).reshape(5, 3)
+    sums = values.sum(1, dtype=np.int32)
+    check(sch.func, [values], sums[:-1] + sums[1:] * 2)
+
+
+def test_a_start_is_not_taken_out_where_the_whole_sum_is_made_at_every_place() -> None:
+    a = te.placeholder((5, 2), name="A", dtype="int32")
+    k = te.reduce_axis((0, 2), name="k")
+    s = te.compute((1,), lambda i: te.sum(a[i, k], axis=k), name="S")
+    d = te.compute((5,), lambda i: s[0] + a[i, 0], name="D")
+    sch = Schedule(te.create_prim_func([a, d]))
+    outer, inner = sch.split(sch.get_loops("D")[0], [None, 3])
+    sch.compute_at("S", inner)
+    for loop in (outer, inner):
+        refused(
+            f"decompose_reduction: loop {loop.var.name!r} may run block 'S', start and all, again for the same axes; "
+            "take the start out inside of it",
+            lambda loop=loop: sch.decompose_reduction("S", loop),
+        )
+
+
+@pytest.mark.parametrize("factors", [[None, 2], [2, None], [None, 3, 2]])
+@pytest.mark.parametrize("fused", [False, True])
+def test_a_start_is_taken_out_of_loops_that_do_not_divide(factors: list[int | None], *, fused: bool) -> None:
+    func, inputs, expected = gemm_relu()
+    sch = Schedule(func)
+    i, j, _ = sch.get_loops("C")
+    first, *_ = sch.split(sch.fuse(i, j) if fused else i, [None, 7])
+    *_, k = sch.get_loops("C")
+    sch.split(k, factors)
+    sch.decompose_reduction("C", first)
+    check(sch.func, inputs, expected, compiled=False)
+
+
+def test_partial_results_are_not_made_of_loops_that_walk_over_outputs_too() -> None:
+    func, inputs, expected = gemm_relu()
+    sch = Schedule(func)
+    _, _, k = sch.get_loops("C")
+    outer, inner = sch.split(k, [2, 4])
+    _, j, *_ = sch.get_loops("C")
+    sch.reorder(inner, outer, j)
+    both = sch.fuse(outer, j)
+    for loop in (inner, both):
+        refused(
+            "rfactor: loop 'k_0_j_fused' walks over outputs and over the reduction; fuse them afterwards",
+            lambda loop=loop: sch.rfactor(loop, 0),
+        )
+    check(sch.func, inputs, expected, compiled=False)
