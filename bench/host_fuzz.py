@@ -7,7 +7,9 @@ Program ``i`` depends on the seed, ``i`` and its kind alone, so ``--only i`` run
 asked for: ``loops`` are nests whose indices wrap (``tests/support/compiler/random_loops.py``), compiled as they are;
 ``te`` are tensor expressions under a random schedule with vectors, unrolled and parallel loops (however short, on three
 threads), ``tir`` ones under random steps of ``tir.Schedule``, both after all passes of the host, compared with numpy.
-The first difference is printed with the program, and the exit status is 1.
+``sums`` are small matrix products under many such steps, run by the interpreter as they are and compared with numpy:
+no code is made of them, and they take a tenth of the time; only ``--kind sums`` draws them. The first difference is
+printed with the program, and the exit status is 1.
 """
 
 import argparse
@@ -22,14 +24,15 @@ import numpy as np
 from isa.config import VTAConfig
 from runtime.native.thread_pool import set_threads
 from tests.support.compiler.host_programs import lowered_step_by_step, marked, random_function
-from tests.support.compiler.random_block_schedules import random_block_schedule
+from tests.support.compiler.random_block_schedules import random_block_schedule, random_sum_step
 from tests.support.compiler.random_loops import random_loops
-from tests.support.compiler.te_programs import Program, random_program
+from tests.support.compiler.te_programs import Program, random_product, random_program
 from tests.support.runtime.host_call import run_on
 from vta import te
 from vta.codegen.host import emit_host
 from vta.tir.func import PrimFunc
-from vta.tir.interpreter.run import run_func
+from vta.tir.interpreter.run import InterpreterError, run_func
+from vta.tir.verify import verify
 
 LEVELS = (0, 1, 2, 3)
 
@@ -39,7 +42,10 @@ _GUARD = 64
 """Elements before and after the output, which nothing may touch."""
 
 
-KINDS = ("loops", "te", "tir")
+KINDS = ("loops", "te", "tir", "sums")
+
+_SMALL = (1, 1, 2, 3, 5)
+_STEPS = 12
 
 
 def difference(seed: int, index: int, levels: Sequence[int] = LEVELS, kind: str | None = None) -> str | None:
@@ -50,6 +56,8 @@ def difference(seed: int, index: int, levels: Sequence[int] = LEVELS, kind: str 
             return _scheduled(rng, levels)
         case "tir":
             return _blocks(rng, levels)
+        case "sums":
+            return _sums(rng)
         case _:
             return _nest(rng, levels)
 
@@ -77,6 +85,19 @@ def _blocks(rng: Random, levels: Sequence[int]) -> str | None:
     func = te.create_prim_func([*(tensor for tensor, _ in program.inputs), program.output])
     sch, _ = random_block_schedule(rng, replace(func, name="program"))
     return _compiled(program, sch.func, levels)
+
+
+def _sums(rng: Random) -> str | None:
+    program = random_product(rng, _SMALL)
+    func = te.create_prim_func([*(tensor for tensor, _ in program.inputs), program.output])
+    sch, _ = random_block_schedule(rng, replace(func, name="program"), _STEPS, random_sum_step)
+    found, output = _guarded(np.full(program.expected.shape, 12345, np.int32))
+    try:
+        run_func(verify(sch.func), [*(value for _, value in program.inputs), output])
+    except InterpreterError as error:
+        return f"interpreted: {error}\n{sch.func}"
+    what = _wrong(found, program.expected.ravel())
+    return None if what is None else f"interpreted: {what}\n{sch.func}"
 
 
 def _compiled(program: Program, func: PrimFunc, levels: Sequence[int]) -> str | None:
@@ -132,8 +153,8 @@ def main() -> int:
             print(f"seed {arguments.seed}, program {index}: {found}")
             return 1
         count += 1
-    levels = ", ".join(map(str, arguments.levels))
-    print(f"seed {arguments.seed}: {count} programs agree at levels {levels}, {time.perf_counter() - start:.0f} s")
+    where = "interpreted" if arguments.kind == "sums" else f"at levels {', '.join(map(str, arguments.levels))}"
+    print(f"seed {arguments.seed}: {count} programs agree {where}, {time.perf_counter() - start:.0f} s")
     return 0
 
 

@@ -1,13 +1,15 @@
 """Random steps of ``tir.Schedule`` on any function of blocks: what is accepted must leave the numbers as they were."""
 
+from collections.abc import Callable
 from random import Random
 
 from vta.tir.func import PrimFunc
 from vta.tir.schedule import BlockRV, BlockScheduleError, Schedule
 
-__all__ = ["random_block_schedule", "random_step"]
+__all__ = ["random_block_schedule", "random_step", "random_sum_step"]
 
 _TRIES = 60
+_FACTORS = ([None, 2], [2, None], [None, 3, 2], [3, 2], [None, 4], [1, None], [2, 2])
 _LAYOUTS = (lambda i, j: [j, i], lambda i, j: [i, j // 2, j % 2])
 
 
@@ -53,13 +55,30 @@ def random_step(sch: Schedule, rng: Random) -> None:
             rng.choice([sch.parallel, sch.vectorize, sch.unroll])(loop)  # type: ignore[operator]
 
 
-def random_block_schedule(rng: Random, func: PrimFunc, steps: int = 9) -> tuple[Schedule, int]:
+def random_sum_step(sch: Schedule, rng: Random) -> None:
+    """Apply a primitive as ``random_step`` does, more often one that parts a reduction from its start."""
+    block = rng.choice(sch.get_child_blocks(BlockRV("root")))
+    loops = sch.get_loops(block)
+    match rng.randrange(20) if loops else 20:
+        case 0 | 1 | 2 | 3:
+            sch.split(rng.choice(loops), rng.choice(_FACTORS))  # type: ignore[arg-type]
+        case 4 | 5:
+            sch.decompose_reduction(block, rng.choice(loops))
+        case 6:
+            sch.reorder(*rng.sample(loops, k=min(len(loops), 3)))
+        case _:
+            random_step(sch, rng)
+
+
+def random_block_schedule(
+    rng: Random, func: PrimFunc, steps: int = 9, step: Callable[[Schedule, Random], None] = random_step
+) -> tuple[Schedule, int]:
     """Return a schedule after up to ``steps`` random steps that were accepted, and how many these are."""
     sch = Schedule(func)
     done = 0
     for _ in range(_TRIES):
         try:
-            random_step(sch, rng)
+            step(sch, rng)
         except BlockScheduleError:
             continue
         done += 1

@@ -22,7 +22,7 @@ from vta.tir.func import PrimFunc
 from vta.tir.interpreter.run import run_func
 from vta.tir.verify import verify
 
-__all__ = ["Program", "lower_and_run", "random_program", "random_schedule"]
+__all__ = ["Program", "lower_and_run", "random_product", "random_program", "random_schedule"]
 
 Array = np.ndarray
 
@@ -196,8 +196,9 @@ _GROW: tuple[Grow, ...] = (
 )  # fmt: skip
 
 
-def _product(rng: Random) -> Program:
-    n, m, r = (rng.choice([1, 2, 5, 6, 8, 9]) for _ in range(3))
+def random_product(rng: Random, sizes: tuple[int, ...] = (1, 2, 5, 6, 8, 9)) -> Program:
+    """Return a matrix product, less five, with each dimension one of ``sizes``."""
+    n, m, r = (rng.choice(sizes) for _ in range(3))
     a, b = te.placeholder((n, r), "int32", "A"), te.placeholder((r, m), "int32", "B")
     av, bv = _values(rng, (n, r)), _values(rng, (r, m))
     k = te.reduce_axis((0, r), "k")
@@ -224,7 +225,7 @@ def _joined(rng: Random, a: tuple[te.Tensor, Array], b: tuple[te.Tensor, Array],
 def random_program(rng: Random) -> Program:
     """Return a program of one to five stages."""
     if rng.random() < 0.2:
-        return _product(rng)
+        return random_product(rng)
     shape = tuple(rng.choice([1, 3, 4, 6, 7, 10, 13]) for _ in range(rng.randint(1, 3)))
     tensor, value = te.placeholder(shape, "int32", "X"), _values(rng, shape)
     inputs = [(tensor, value)]
