@@ -211,6 +211,7 @@ NOTES: Mapping[str, str] = {
     "tvm.auto_scheduler.create_task": "for the accelerator",
     "tvm.auto_scheduler.auto_schedule": "needs a `RecordToFile` among the callbacks",
     "tvm.auto_scheduler.load_best": "`task.apply_best(log)` returns the schedule",
+    "tvm.te.decl_tensor_intrin": "called in `te.compute` on parts of constant sizes",
     "tvm.te.thread_axis": "virtual threads and `rotate`; a GPU's lower and print, and no code is made of them",
     "tvm.tir.Block": "one node, with the values of its axes and its predicate (TVM: `BlockRealize` of `Block`), by "
     "arguments of its own; `name_hint` is there, `reads` and `writes` are None where the body shows them",

@@ -12,7 +12,7 @@ from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TypeAlias, overload
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 import numpy as np
 
@@ -43,9 +43,13 @@ from vta.tir.expr import (
 )
 from vta.tir.traverse import walk
 
+if TYPE_CHECKING:
+    from vta.te.tensorize.call import IntrinsicCall
+    from vta.te.tensorize.intrin import TensorIntrin
+
 __all__ = [
-    "ComputeError", "ComputeOp", "Operation", "PlaceholderError", "PlaceholderOp", "Scalar", "compute", "placeholder",
-    "reduce_axis", "tag_scope", "thread_axis",
+    "ComputeError", "ComputeOp", "IntrinsicLoops", "Operation", "PlaceholderError", "PlaceholderOp", "Scalar",
+    "compute", "placeholder", "reduce_axis", "tag_scope", "thread_axis",
 ]  # fmt: skip
 
 
@@ -100,12 +104,21 @@ class PlaceholderOp:
         return id(self)
 
 
+@dataclass(frozen=True, slots=True)
+class IntrinsicLoops:
+    """An intrinsic that stands for the loops of these axes, the first ones outside."""
+
+    intrinsic: TensorIntrin
+    axes: tuple[IterVar, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ComputeOp:
     """Each element of the outputs as an expression of the axes.
 
     ``body`` has an expression for each output; either none of them or each of them is a ``Reduce`` (the same one, with
     different ``value_index``). ``axis`` are the output's axes. The outputs share one shape.
+    ``called``: the intrinsic whose call the body is.
     ``reads_earlier_rows``: of a placeholder, before its first one too, which a scan's state alone may be asked for.
     """
 
@@ -117,6 +130,7 @@ class ComputeOp:
     origin: Origin | None = None
     outputs: tuple[Tensor, ...] = ()
     reads_earlier_rows: bool = False
+    called: IntrinsicLoops | None = None
     input_tensors: tuple[Tensor, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
@@ -231,7 +245,7 @@ class tag_scope(ContextDecorator):  # noqa: N801  # TVM's name
 @overload
 def compute(
     shape: ExprLike | Sequence[ExprLike],
-    fcompute: Callable[..., Scalar],
+    fcompute: Callable[..., Scalar | IntrinsicCall],
     name: str = "compute",
     tag: str = "",
     attrs: Mapping[str, ExprLike] | None = None,
@@ -246,7 +260,7 @@ def compute(
 ) -> tuple[Tensor, ...]: ...
 def compute(
     shape: ExprLike | Sequence[ExprLike],
-    fcompute: Callable[..., Scalar | Sequence[Scalar]],
+    fcompute: Callable[..., Scalar | IntrinsicCall | Sequence[Scalar]],
     name: str = "compute",
     tag: str = "",
     attrs: Mapping[str, ExprLike] | None = None,
@@ -254,13 +268,30 @@ def compute(
     """Return the tensor of ``shape`` whose element at (i, j, ...) is ``fcompute(i, j, ...)``.
 
     If ``fcompute`` returns several expressions, several tensors come back. A reduction must be the whole expression.
-    The axes take the names of ``fcompute``'s arguments (i0, i1, ... for ``*i``). Raises ``ComputeError``, and
+    A function of fewer indices gives elements that are the same along the dimensions behind them, or calls a tensor
+    intrinsic, which stands for these. The axes take the names of ``fcompute``'s arguments (i0, i1, ... for ``*i``).
+    Raises ``ComputeError``, and
     ``TensorError`` for a read that certainly goes beyond its tensor.
     """
+    from vta.te.tensorize.call import IntrinsicCall, body_of_call  # intrinsics are of operations
+
     sizes = _shape(shape, name)
     names = _axis_names(fcompute, len(sizes), name)
-    axes = tuple(IterVar(Range(const(0), size), Var(axis)) for axis, size in zip(names, sizes, strict=True))
+    axes = tuple(IterVar(Range(const(0), size), Var(axis)) for axis, size in zip(names, sizes, strict=False))
     result = fcompute(*(axis.var for axis in axes))
+    if isinstance(result, IntrinsicCall):
+        called = body_of_call(result, sizes[len(axes) :], name)
+        first = called.body[0]
+        inner = first.axis[len(result.reduce_axis) :] if isinstance(first, Reduce) else ()
+        loops = IntrinsicLoops(called.intrinsic, (*called.inner_axes, *inner))
+        whole = (*axes, *called.inner_axes)
+        _check_body(called.body, name)
+        check_indices(called.body, whole, name)
+        made = ComputeOp(name, tag, attrs or {}, whole, called.body, Origin(name, user_line()), called=loops)
+        return made.outputs if made.num_outputs > 1 else made.outputs[0]
+    axes += tuple(
+        IterVar(Range(const(0), size), Var(f"ax{k}")) for k, size in enumerate(sizes[len(axes) :])
+    )  # the same along these
     several = isinstance(result, tuple | list)
     body = tuple(as_element(value, name) for value in (result if isinstance(result, tuple | list) else [result]))
     _check_body(body, name)
@@ -278,7 +309,7 @@ def _axis_names(fcompute: Callable[..., object], count: int, stage: str) -> list
     ]  # fmt: skip
     if any(p.kind is p.VAR_POSITIONAL for p in parameters) or not (names or parameters):
         names += [f"i{i}" for i in range(len(names), count)]
-    if len(names) != count:
+    if len(names) > count:
         raise ComputeError(
             f"compute {stage!r}: the shape has {count} dimensions, but the function takes {len(names)} indices: "
             f"({', '.join(names)})"

@@ -50,6 +50,8 @@ class Schedule:
             if isinstance(op, ComputeOp) and op.reads_earlier_rows:
                 check_indices(op.body, op.axis, op.name, states)
             self._append(Stage(op, op, self, is_output=op in self._outputs), len(self.stages))
+            if isinstance(op, ComputeOp) and op.called is not None:
+                self.stages[-1].use_intrinsic(op.called)
 
     @property
     def outputs(self) -> tuple[Operation, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from isa.errors import VTAError
 from vta.te.axis_attrs import AxisAttrs, AxisView
 from vta.te.hybrid_op import HybridOp
-from vta.te.operation import ComputeOp, Operation, PlaceholderOp
+from vta.te.operation import ComputeOp, IntrinsicLoops, Operation, PlaceholderOp
 from vta.te.relations import Fuse, Relation, Role, Singleton, Split, children_of, parents_of, roles_down
 from vta.te.scans.scan_op import ScanOp
 from vta.te.tensor import Tensor, TensorError, as_index
@@ -384,6 +384,17 @@ class Stage:
                 f"stage {self.name!r}: tensorize: expected the result of te.decl_tensor_intrin, got {tensor_intrin!r}"
             )
         self._set_loop(var, "tensorize").intrinsic = tensor_intrin
+
+    def use_intrinsic(self, called: IntrinsicLoops) -> None:
+        """Let an intrinsic stand for its loops, inside of all others: for a computation that is a call of one."""
+        inside = [any(leaf is own for own in called.axes) for leaf in self.leaf_iter_vars]
+        if not any(inside):  # it stands for one element: for a loop of one iteration
+            _, single = self.split(self.leaf_iter_vars[-1], factor=1)
+            self.tensorize(single, called.intrinsic)
+            return
+        outside = [leaf for leaf, own in zip(self.leaf_iter_vars, inside, strict=True) if not own]
+        self.reorder(*outside, *called.axes)
+        self.tensorize(called.axes[0], called.intrinsic)
 
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: ExprLike | None = None) -> None:
         """Mark loop ``var`` and all inside of it with ``pragma_type`` (value 1 if none is given)."""

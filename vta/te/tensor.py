@@ -80,7 +80,7 @@ class Tensor:
             raise TensorError(f"tensor {self.name!r} has {self.ndim} dimensions, but {len(indices)} indices were given")
         return ProducerLoad(self, tuple(as_index(index, f"index of tensor {self.name!r}") for index in indices))
 
-    def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> TensorSlice:
+    def __getitem__(self, indices: ExprLike | slice | tuple[ExprLike | slice, ...]) -> TensorSlice:
         """Return the element at ``indices``, or a slice if there are fewer of them than dimensions."""
         return TensorSlice(self, ())[indices]
 
@@ -136,12 +136,12 @@ class TensorSlice(Operators):
 
     __slots__ = ("indices", "tensor")
 
-    def __init__(self, tensor: Tensor, indices: tuple[ExprLike, ...]) -> None:
+    def __init__(self, tensor: Tensor, indices: tuple[ExprLike | slice, ...]) -> None:
         self.tensor = tensor
         self.indices = indices
 
-    def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> TensorSlice:
-        """Return the slice with ``indices`` appended."""
+    def __getitem__(self, indices: ExprLike | slice | tuple[ExprLike | slice, ...]) -> TensorSlice:
+        """Return the slice with ``indices`` appended; parts, ``A[i, 0:16]``, are for calls of tensor intrinsics."""
         more = indices if isinstance(indices, tuple) else (indices,)
         chosen = (*self.indices, *more)
         if len(chosen) > self.tensor.ndim:
@@ -149,12 +149,14 @@ class TensorSlice(Operators):
                 f"tensor {self.tensor.name!r} has {self.tensor.ndim} dimensions, but {len(chosen)} indices were given"
             )
         for index in more:
+            if isinstance(index, slice):
+                continue
             as_index(index, f"index of tensor {self.tensor.name!r}")
         return TensorSlice(self.tensor, chosen)
 
     def asexpr(self) -> Expr:
         """Return the element; raises ``TensorError`` if indices are missing."""
-        return self.tensor(*self.indices)
+        return self.tensor(*self.indices)  # type: ignore[arg-type]  # a part among them is refused
 
     @property
     def dtype(self) -> DType:

@@ -70,8 +70,8 @@ def test_redefining_keeps_the_tensors() -> None:
 
 def test_a_wrong_number_of_arguments_is_refused() -> None:
     with pytest.raises(te.ComputeError) as error:
-        te.compute((3, 4), lambda _i: te.const(0), "y")
-    assert str(error.value) == "compute 'y': the shape has 2 dimensions, but the function takes 1 indices: (_i)"
+        te.compute((3, 4), lambda _i, _j, _k: te.const(0), "y")
+    assert str(error.value) == "compute 'y': the shape has 2 dimensions, but the function takes 3 indices: (_i, _j, _k)"
 
 
 def test_no_expression_is_refused() -> None:

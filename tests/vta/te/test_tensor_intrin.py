@@ -68,10 +68,6 @@ def test_misuse_is_refused_with_a_sentence() -> None:
         lambda: te.decl_tensor_intrin(x.op, lambda _ins, _outs: None, name="f"),
     )
     refused(
-        "tensor intrinsic 'f': scalar_params are for calls in a te.compute, which there are not",
-        lambda: te.decl_tensor_intrin(z.op, lambda _ins, _outs: None, name="f", scalar_params=[te.var("n")]),
-    )
-    refused(
         "tensor intrinsic 'f': expected one statement, or body, reset and update, got 4 statements",
         lambda: te.decl_tensor_intrin(z.op, lambda _ins, _outs: [None] * 4, name="f"),
     )

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from isa.errors import VTAError
 from vta.te.operation import ComputeOp, Operation
-from vta.te.tensor import Tensor
+from vta.te.tensor import Tensor, TensorSlice
 from vta.tir.buffer import Buffer, decl_buffer
-from vta.tir.expr import Equality, Expr, Operators, Var, convert
+from vta.tir.expr import Equality, Expr, ExprLike, IterVar, Operators, Var, convert
 from vta.tir.stmt import Evaluate, Stmt
 from vta.tir.tensor_intrin import TensorIntrin as BlockIntrinsic
+
+if TYPE_CHECKING:
+    from vta.te.tensorize.call import IntrinsicCall
 
 __all__ = ["IntrinsicBody", "TensorIntrin", "TensorIntrinError", "decl_tensor_intrin"]
 
@@ -44,6 +47,20 @@ class TensorIntrin:
     reduce_init: Stmt | None
     reduce_update: Stmt | None
     start_pragma: str | None = None
+    scalar_params: tuple[Var, ...] = ()
+
+    def __call__(
+        self,
+        *args: TensorSlice | Tensor | ExprLike,
+        reduce_axis: IterVar | Sequence[IterVar] = (),
+    ) -> IntrinsicCall:
+        """Return the intrinsic on parts of tensors, ``A[i, 0:16]``, and numbers: the body of a ``te.compute``."""
+        from vta.te.tensorize.call import IntrinsicCall  # calls are of intrinsics
+
+        parts = [_part(arg) for arg in args if isinstance(arg, TensorSlice | Tensor)]
+        numbers = [convert(arg) for arg in args if not isinstance(arg, TensorSlice | Tensor)]
+        axes = (reduce_axis,) if isinstance(reduce_axis, IterVar) else tuple(reduce_axis)
+        return IntrinsicCall(self, tuple(parts), axes, tuple(numbers))
 
     def __repr__(self) -> str:
         return f"TensorIntrin({self.name!r})"
@@ -65,9 +82,15 @@ class TensorIntrin:
         return for_blocks.ways(self)
 
 
+def _part(arg: TensorSlice | Tensor) -> tuple[Tensor, tuple[ExprLike | slice, ...]]:
+    if isinstance(arg, Tensor):
+        return arg, tuple(slice(0, size) for size in arg.shape)
+    return arg.tensor, arg.indices
+
+
 def decl_tensor_intrin(
     op: Operation,
-    fcompute: Callable[[list[Buffer], list[Buffer]], _Generated],
+    fcompute: Callable[..., _Generated],
     name: str = "tensor_intrin",
     binds: Mapping[Tensor, Buffer] | None = None,
     scalar_params: Sequence[Var] | None = None,
@@ -78,24 +101,23 @@ def decl_tensor_intrin(
 
     ``fcompute`` gets the buffers and returns a statement (or expression), or three: body, reset, update. ``binds``
     gives buffers with a scope, alignment or strides for tensors of ``op``; others are compact, may begin at any
-    element, and get ``default_buffer_params``. ``start_pragma`` marks stores of start values that are not ``op``'s.
+    element, and get ``default_buffer_params``. ``scalar_params`` are variables of ``op`` that a call in a
+    ``te.compute`` gives values; ``fcompute`` gets them as a third list. ``start_pragma`` marks stores of start values
+    that are not ``op``'s.
     """
-    if scalar_params:
-        raise TensorIntrinError(
-            f"tensor intrinsic {name!r}: scalar_params are for calls in a te.compute, which there are not"
-        )
     if not isinstance(op, ComputeOp):
         raise TensorIntrinError(f"tensor intrinsic {name!r}: expected the operation of a te.compute, got {op!r}")
     inputs = op.input_tensors
     buffers = tuple(_buffer(t, binds or {}, default_buffer_params or {}, name) for t in (*inputs, *op.outputs))
-    generated = fcompute(list(buffers[: len(inputs)]), list(buffers[len(inputs) :]))
+    ends = list(buffers[: len(inputs)]), list(buffers[len(inputs) :])
+    generated = fcompute(*ends, list(scalar_params)) if scalar_params else fcompute(*ends)
     parts = list(generated) if isinstance(generated, tuple | list) else [generated]
     if not 1 <= len(parts) <= 3:
         raise TensorIntrinError(
             f"tensor intrinsic {name!r}: expected one statement, or body, reset and update, got {len(parts)} statements"
         )
     body, reset, update = ([_statement(p, name) for p in parts] + [None, None])[:3]
-    return TensorIntrin(name, op, inputs, buffers, body, reset, update, start_pragma)
+    return TensorIntrin(name, op, inputs, buffers, body, reset, update, start_pragma, tuple(scalar_params or ()))
 
 
 def _buffer(tensor: Tensor, binds: Mapping[Tensor, Buffer], params: Mapping[str, object], name: str) -> Buffer:

@@ -112,7 +112,7 @@ class _Matching:
         places: dict[Var, Expr] = {
             axis.var: fresh[pairs[axis]] + dom.min if axis in pairs else dom.min for axis, dom in regions.items()
         }
-        names: dict[Var, Expr] = dict(values) | {axis.var: var for axis, var in fresh.items()}
+        names: dict[Var, Expr] = places | dict(values) | {axis.var: var for axis, var in fresh.items()}
         renaming = _Renaming(fresh, places, names)
         inputs = self._matching_inputs(inner, renaming, intervals)
         outputs = tuple(regions[axis] for axis in op.axis)

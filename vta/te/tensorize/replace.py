@@ -117,7 +117,8 @@ class _Use:
                 f"Tensorize failed: stage {op.name!r}, axis {self.axis.name!r}: {outside}the intrinsic "
                 f"{self.intrinsic.name!r} has no {part}; declare it, or tensorize at another axis"
             )
-        stmt = substitute(stmt, self.match.values)
+        positions = self.body.placed.iteration.positions  # numbers of a call may be in terms of axes outside
+        stmt = substitute(stmt, {**{axis.var: positions[axis.var] for axis in op.axis}, **self.match.values})
         for view, tensor in reversed(list(zip(self.intrinsic.output_buffers, op.outputs, strict=True))):
             stmt = self._bind(view, self.body.buffers[tensor], region, stmt)
         return stmt
