@@ -48,6 +48,9 @@ __all__ = [
 
 T = TypeVar("T")
 
+_FIELDS_OF_PRODUCTS = {"tile_b": "rows", "tile_ci": "inner", "tile_co": "columns"}
+"""TVM's names of knobs, and the fields of ``MatmulTiles`` that they are."""
+
 _RESIDENTS = tuple(resident.value for resident in Resident)
 
 
@@ -91,8 +94,9 @@ def tiles_of(operator: Operator, config: ConfigEntity, env: Environment) -> obje
 def index_of_tiles(space: ConfigSpace, tiles: object) -> int | None:
     """Return the number of the choice that means ``tiles``, None if there is none that is valid."""
     values: dict[str, Entity] = {}
+    fields = _FIELDS_OF_PRODUCTS if isinstance(tiles, MatmulTiles) else {}
     for name, knob in space.knobs.items():
-        value = getattr(tiles, name, None)
+        value = getattr(tiles, fields.get(name, name), None)
         values[name] = SplitEntity((-1, value)) if isinstance(knob[0], SplitEntity) else OtherOptionEntity(value)  # type: ignore[arg-type]
     if isinstance(tiles, ConvTiles) and tiles.rotate_rows and "rotate_rows" not in values:
         return None

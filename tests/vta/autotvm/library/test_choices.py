@@ -9,11 +9,12 @@ import vta
 from tests.support.configs import CONFIGS
 from tests.support.tuning.operators import OPERATORS
 from vta.autotvm import ConfigEntity, LocalBuilder, LocalRunner, TuningError, measure_option
-from vta.autotvm.library import model_of, tiles_of, workload_of
-from vta.autotvm.space import Entity, OtherOptionEntity, SplitEntity
+from vta.autotvm.library import index_of_tiles, model_of, tiles_of, workload_of
+from vta.autotvm.space import OtherOptionEntity, SplitEntity
 from vta.autotvm.task import Task, extract_from_operators
 from vta.autotvm.tuner.in_order import random_order
 from vta.topi import BatchMatmul, Conv2d, Dense
+from vta.topi.core.epilogue import ShiftRight
 from vta.topi.core.operator import OperatorError
 
 
@@ -32,13 +33,20 @@ def test_valid_choices_build_and_are_right(task: Task) -> None:
 
 
 def test_the_best_that_the_search_finds_is_one_of_the_choices(task: Task) -> None:
+    require_own_choice(task)
+
+
+def test_the_best_of_a_dense_layer_is_one_of_the_choices() -> None:
+    [task] = extract_from_operators([Dense(128, 128, 128, epilogue=(ShiftRight(8),))])
+    require_own_choice(task)
+
+
+def require_own_choice(task: Task) -> None:
+    """Require that the tiles that the search finds have a number, which means them."""
     assert task.operator is not None
     tiles = task.operator.schedule(task.env).tiles
-    values: dict[str, Entity] = {}
-    for name, knob in task.config_space.knobs.items():
-        value = getattr(tiles, name)
-        values[name] = SplitEntity((-1, value)) if isinstance(knob[0], SplitEntity) else OtherOptionEntity(value)
-    index = task.config_space.index_of(ConfigEntity(None, values))
+    index = index_of_tiles(task.config_space, tiles)
+    assert index is not None
     assert task.config_space.is_index_valid(index)
     assert tiles_of(task.operator, task.config_space.get(index), task.env) == tiles
 
