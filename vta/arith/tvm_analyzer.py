@@ -26,19 +26,24 @@ from vta.tir.expr import (
     LE,
     LT,
     And,
+    Div,
     Expr,
     ExprLike,
+    FloorDiv,
     FloorMod,
     IntImm,
     Max,
     Min,
     Mod,
+    Mul,
     Range,
+    Sub,
     Var,
     binary,
     const,
     convert,
 )
+from vta.tir.traverse import map_expr, walk
 
 __all__ = [
     "NEG_INF", "POS_INF", "AnalyzerError", "ConstIntBound", "TvmAnalyzer", "detect_clip_bound",
@@ -89,9 +94,30 @@ class TvmAnalyzer(Analyzer):
         self._inside = True
         try:
             rewriter = Rewriter(super().simplify, self.const_bounds, self.modular_set)
-            return rewriter.shortest(super().simplify(expr))
+            found = rewriter.shortest(super().simplify(expr))
+            return self._rounded_as(convert(expr), found)
         finally:
             self._inside = False
+
+    def _rounded_as(self, given: Expr, found: Expr) -> Expr:
+        """Return ``found`` with what TVM writes: negatives as differences, and divisions as ``given`` has them.
+
+        These round to zero where all of ``given`` do, and where that is the same.
+        """
+        found = map_expr(_negated, found)
+        kinds = {type(node) for node in walk(given)}
+        if kinds & {FloorDiv, FloorMod} or not kinds & {Div, Mod}:
+            return found
+
+        def rounded(node: Expr) -> Expr:
+            if not isinstance(node, FloorDiv | FloorMod):
+                return node
+            low, divisor = self.const_bounds(node.a).lo, self.const_bounds(node.b).lo
+            if low is None or low < 0 or divisor is None or divisor < 1:
+                return node
+            return Div(node.a, node.b) if isinstance(node, FloorDiv) else Mod(node.a, node.b)
+
+        return map_expr(rounded, found)
 
     def rewrite_simplify(self, expr: ExprLike) -> Expr:
         """Return the simplified expression; there is one simplifier here."""
@@ -153,6 +179,15 @@ class TvmAnalyzer(Analyzer):
                 yield
         finally:
             self._residues = residues
+
+
+def _negated(node: Expr) -> Expr:
+    """Return the negative of an expression as a difference, as TVM has it."""
+    match node:
+        case Mul(a=a, b=IntImm(value=-1)):
+            return Sub(const(0, a.dtype), a)
+        case _:
+            return node
 
 
 def detect_linear_equation(expr: ExprLike, var_list: Sequence[Var]) -> list[Expr]:

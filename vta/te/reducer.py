@@ -75,6 +75,10 @@ def comm_reducer(
         where, init = (more[0] if more else where), (more[1] if len(more) > 1 else init)
         single = not isinstance(expr, tuple | list)
         source = tuple(convert(e) for e in (expr if isinstance(expr, tuple | list) else [expr]))
+        if not axes:  # what is combined is one value
+            if where is not None or init is not None:
+                raise ComputeError(f"{name}: no axis to reduce over was given, but a condition or a start value")
+            return source[0] if single else source
         combiner = _combiner(fcombine, fidentity, source, single=single)
         condition = _condition(where, name)
         start = _start_values(init, source, name)
@@ -101,8 +105,6 @@ def _reduce_axes(axis: object, name: str) -> tuple[IterVar, ...] | None:
         axes = tuple(axis)
     else:
         return None
-    if not axes:
-        raise ComputeError(f"{name}: no axis to reduce over was given")
     for item in axes:
         if not isinstance(item, IterVar) or item.kind is not IterKind.COMM_REDUCE:
             label = item.name if isinstance(item, IterVar) else repr(item)

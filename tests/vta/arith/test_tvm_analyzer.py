@@ -14,7 +14,8 @@ from vta.arith.tvm_analyzer import (
     detect_linear_equation,
 )
 from vta.tir import ops
-from vta.tir.expr import Expr, Range, Var, const
+from vta.tir.dtype import DType
+from vta.tir.expr import Builtin, Call, Expr, Range, Var, const
 
 x, y = Var("x"), Var("y")
 
@@ -100,3 +101,45 @@ def test_remainders_of_both_kinds_are_residues() -> None:
     analyzer = TvmAnalyzer()
     with analyzer.constraint_scope(ops.truncmod(x, 12) == 1), analyzer.constraint_scope(x % 5 == 3):
         assert analyzer.modular_set(x) == ModularSet(60, 13)
+
+
+def test_divisions_keep_how_they_round() -> None:
+    analyzer = TvmAnalyzer({x: Range(const(0), const(1000)), y: Range(const(0), const(1000))})
+    for expr, text in (
+        (ops.truncdiv(ops.truncdiv(x, 2) + 1, 3), "((x + 2) / 6)"),
+        (ops.truncmod(x * 10 + y, 2), "(y % 2)"),
+        (ops.truncdiv(x * 4 + y, 2), "((x*2) + (y / 2))"),
+        ((x * 4 + y) // 2, "((x*2) + floordiv(y, 2))"),
+        (ops.truncdiv(x, 4) + y // 4, "(floordiv(x, 4) + floordiv(y, 4))"),
+    ):
+        assert str(analyzer.simplify(expr)) == text
+
+
+def test_quotients_and_remainders_make_a_whole() -> None:
+    analyzer = TvmAnalyzer()
+    for expr in (
+        ops.truncdiv(x, 8) * 8 + ops.truncmod(x, 8), ops.truncmod(x, y) + y * ops.truncdiv(x, y),
+        (x // y) * y + x % y, x % y + y * (x // y),
+    ):  # fmt: skip
+        assert str(analyzer.simplify(expr)) == "x"
+    assert str(analyzer.simplify(ops.truncdiv(x, 8) * 24 + ops.truncmod(x, 8) * 3 - y)) == "((x*3) - y)"
+    assert str(analyzer.simplify(ops.truncdiv(x, 8) * 8 + ops.truncmod(y, 8))) == "(((x / 8)*8) + (y % 8))"
+
+
+def test_bits_of_constants() -> None:
+    for op, value in ((Builtin.SHIFT_LEFT, 40), (Builtin.BITWISE_OR, 10), (Builtin.BITWISE_XOR, 8)):
+        assert str(TvmAnalyzer().simplify(Call(DType("int32"), op, (const(10), const(2))))) == str(value)
+    odd = Call(DType("int32"), Builtin.SHIFT_LEFT, (const(10), const(40)))
+    assert TvmAnalyzer().simplify(odd) is odd
+
+
+def test_negatives_are_differences_and_choices_of_two_conditions_one() -> None:
+    analyzer = TvmAnalyzer()
+    assert str(analyzer.simplify(x - (x + y))) == "(0 - y)"
+    inner = ops.if_then_else(x > y, 1, 0)
+    assert str(analyzer.simplify(ops.if_then_else(x < 5, inner, 0))) == (
+        "@tir.if_then_else(((x < 5) && (y < x)), 1, 0, dtype=int32)"
+    )
+    divides = ops.if_then_else(ops.floordiv(8, x) > y, 1, 0)
+    kept = analyzer.simplify(ops.if_then_else(x > 5, divides, 0))
+    assert "&&" not in str(kept)

@@ -86,7 +86,11 @@ def test_misuse_is_refused_with_a_sentence(x: Tensor) -> None:
         "reduce reduces over axes with a neutral element: comm_reducer(fcombine, fidentity)",
         lambda: te.comm_reducer(lambda a, b: a + b)(x[0, k], k),
     )
-    check("max: no axis to reduce over was given", lambda: te.max(x[0, 0], axis=[]))
+    check(
+        "max: no axis to reduce over was given, but a condition or a start value",
+        lambda: te.max(x[0, 0], axis=[], where=x[0, 0] > 1),
+    )
+    assert str(te.max(x[0, 0] + 1, axis=[])) == str(x[0, 0] + 1)
     check("min: i is not a reduction axis; make one with te.reduce_axis((begin, end))", lambda: te.min(x[0, k], axis=i))
     check(
         "sum: 'k' is not a reduction axis; make one with te.reduce_axis((begin, end))",

@@ -18,6 +18,10 @@ from vta.tir.expr import (
     LE,
     LT,
     Add,
+    And,
+    BufferLoad,
+    Builtin,
+    Call,
     Div,
     Expr,
     FloorDiv,
@@ -31,6 +35,7 @@ from vta.tir.expr import (
     Select,
     Sub,
     binary,
+    bitwise,
     const,
     same,
 )
@@ -48,6 +53,8 @@ _LARGEST = 800
 """The size of an expression up to which rules are tried."""
 
 _Extreme = Min | Max
+_SHIFTS = (Builtin.SHIFT_LEFT, Builtin.SHIFT_RIGHT)
+_BITS = (*_SHIFTS, Builtin.BITWISE_AND, Builtin.BITWISE_OR, Builtin.BITWISE_XOR)
 
 
 _SCALAR, _CONSTANT, _VECTOR = 2, 1, 8
@@ -115,6 +122,11 @@ class Rewriter:
                 yield from self._of_comparison(expr)
             case Select() if expr.dtype.is_int:
                 yield _as_extreme(expr)
+            case Call(op=Builtin.IF_THEN_ELSE):
+                yield _of_one_condition(expr)
+            case Call(op=op, args=(IntImm() as a, IntImm() as b)) if op in _BITS and expr.dtype.is_int:
+                if op not in _SHIFTS or 0 <= b.value < expr.dtype.bits:
+                    yield bitwise(op, a, b)
             case _:
                 return
         if isinstance(expr, Add | Sub | Min | Max | Mul):
@@ -164,6 +176,10 @@ class Rewriter:
 
     def _pair(self, one: tuple[int, Expr], other: tuple[int, Expr]) -> Expr | None:
         """Return the sum of two terms that have a shorter form together."""
+        for (times, quotient), (factor, rest) in ((one, other), (other, one)):
+            whole = _whole(times, quotient, factor, rest)
+            if whole is not None:
+                return whole
         (f, a), (g, b) = (one, other) if one[0] >= other[0] else (other, one)
         if isinstance(a, Min | Max) and isinstance(b, Min | Max):
             if f == g == 1 and type(a) is not type(b) and _same_sides(a, b):
@@ -376,6 +392,33 @@ def _product(factors: Sequence[Expr], number: int, like: Expr) -> Expr:
     for factor in factors:
         result = binary(Mul, factor, result)
     return result
+
+
+def _of_one_condition(expr: Call) -> Expr | None:
+    """Return a choice within a choice, with the same in both of their other cases, as one by both conditions."""
+    match expr.args:
+        case outer, Call(op=Builtin.IF_THEN_ELSE, args=(inner, first, second)), other if same(second, other):
+            harmless = not any(isinstance(n, BufferLoad | Call | Div | Mod | FloorDiv | FloorMod) for n in walk(inner))
+            return Call(expr.dtype, expr.op, (And(outer, inner), first, other)) if harmless else None
+        case _:
+            return None
+
+
+def _whole(times: int, quotient: Expr, factor: int, rest: Expr) -> Expr | None:
+    """Return ``(x/n)*n*factor + (x%n)*factor`` as ``x*factor``; either pair of operations, n a number or not."""
+    if not isinstance(rest, Mod | FloorMod):
+        return None
+    kind = Div if isinstance(rest, Mod) else FloorDiv
+    x, n = rest.a, rest.b
+    scaled = factor * n.value if isinstance(n, IntImm) else None
+    if scaled is not None and scaled == times and isinstance(quotient, kind):
+        found = same(quotient.a, x) and same(quotient.b, n)
+    elif isinstance(quotient, Mul) and times == factor:
+        sides = ((quotient.a, quotient.b), (quotient.b, quotient.a))
+        found = any(isinstance(q, kind) and same(q.a, x) and same(q.b, n) and same(other, n) for q, other in sides)
+    else:
+        return None
+    return binary(Mul, x, const(factor, x.dtype)) if found else None
 
 
 def _of_quotient(expr: Div) -> Expr | None:
