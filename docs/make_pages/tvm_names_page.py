@@ -78,7 +78,7 @@ NAMES: Mapping[str, str] = {
         "indexdiv indexmod ceildiv expr.Call stmt.For op.exp function.PrimFunc buffer.Buffer "
         "min_value max_value likely if_then_else const layout bijective_layout IndexMap clz "
         "q_multiply_shift stmt_list Shuffle BufferRegion CallEffectKind call_llvm_intrin "
-        "call_llvm_pure_intrin"
+        "call_llvm_pure_intrin address_of isnullptr tvm_tuple tvm_struct_get tvm_struct_set AllocateConst"
     ),
     "tvm.tir.Buffer": (
         "vload vstore access_ptr offset_of scope __getitem__"
@@ -229,7 +229,7 @@ NOTES: Mapping[str, str] = {
     "tvm.tir.schedule.InstructionKind": "steps go by the names of the primitives",
     "tvm.tir.Schedule.get": "chosen numbers are integers that the trace knows again, not variables",
     "tvm.tir.BlockRealize": "part of `Block`",
-    "tvm.tir.IndexMap": "no inverse",
+    "tvm.tir.IndexMap": "no `inverse`, no `map_shape`",
     "tvm.nd.from_dlpack": "memory of the host",
     "tvm.device": "of what is not here, one that does not exist",
     "tvm.tir.While": "programs of the host alone",
@@ -271,7 +271,8 @@ NOTES: Mapping[str, str] = {
     "tvm.tir.transform.SplitHostDevice": "refuses threads of a GPU: there is one program, the host's",
     "tvm.tir.transform.ThreadSync": "refuses threads of a GPU: there is none",
     "tvm.tir.transform.MakePackedAPI": "asks for no `target`; functions that are built take plain arguments",
-    "tvm.arith.Analyzer": "one normal form: `rewrite_simplify` and `canonical_simplify` are `simplify`",
+    "tvm.arith.Analyzer": "one simplifier: `rewrite_simplify` and `canonical_simplify` are `simplify`; equal values, "
+    "not always in TVM's form (`4 <= x` for `3 < x`, `x - 2` for `x + (-2)`, constants last)",
     "tvm.arith.iter_map_simplify": "of TVM 0.10",
     "tvm.arith.solve_linear_inequalities": "what ranges do not say stays as relations; no conditions by groups",
     "tvm.arith.deduce_bound": "conditions linear in the variable, with a factor whose sign is known",

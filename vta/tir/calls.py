@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from isa.errors import VTAError
 from vta.tir.buffer import Buffer
-from vta.tir.dtype import HANDLE, INT32, DType
-from vta.tir.expr import Builtin, Call, Expr, ExprLike, StringImm, const, convert
+from vta.tir.dtype import BOOL, HANDLE, INT32, DType
+from vta.tir.expr import BufferLoad, Builtin, Call, Expr, ExprLike, StringImm, const, convert
 from vta.tir.expr.own_intrinsic import OwnIntrinsic, own_intrinsic
 
 __all__ = [
-    "CallError", "Op", "call_extern", "call_intrin", "call_llvm_intrin", "call_llvm_pure_intrin", "call_packed",
-    "call_pure_extern", "ret",
+    "CallError", "Op", "address_of", "call_extern", "call_intrin", "call_llvm_intrin", "call_llvm_pure_intrin",
+    "call_packed", "call_pure_extern", "isnullptr", "ret", "tvm_struct_get", "tvm_struct_set", "tvm_tuple",
 ]  # fmt: skip
 
 
@@ -21,7 +21,14 @@ class CallError(VTAError, ValueError):
     """A call of something that there is not."""
 
 
-class Op:
+class _OpType(type):
+    """What a call names is an ``Op``: the intrinsics here, and a script's own by their names."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Builtin | OwnIntrinsic)
+
+
+class Op(metaclass=_OpType):
     """The intrinsics by name."""
 
     @staticmethod
@@ -74,6 +81,31 @@ def ret(val: ExprLike) -> Expr:
     """Return the end of the function, with a number as its result: ``Evaluate(tir.ret(x))`` is the statement."""
     value = convert(val)
     return Call(value.dtype, Builtin.RET, (value,))
+
+
+def address_of(buffer_load: BufferLoad) -> Expr:
+    """Return the address of an element."""
+    return Call(HANDLE, Builtin.ADDRESS_OF, (convert(buffer_load),))
+
+
+def isnullptr(var: ExprLike) -> Expr:
+    """Return whether an address is none."""
+    return Call(BOOL, Builtin.IS_NULL, (convert(var),))
+
+
+def tvm_tuple(*value: ExprLike) -> Expr:
+    """Return several values as one argument of a call."""
+    return Call(HANDLE, Builtin.TUPLE, tuple(map(convert, value)))
+
+
+def tvm_struct_get(arr: ExprLike, index: ExprLike, field: int, dtype: str) -> Expr:
+    """Return a field of the array at ``arr``, by its number."""
+    return Call(DType(dtype), Builtin.STRUCT_GET, (convert(arr), convert(index), convert(field)))
+
+
+def tvm_struct_set(arr: ExprLike, index: ExprLike, field: int, value: ExprLike) -> Expr:
+    """Return the call that sets a field of the array at ``arr``, by its number."""
+    return Call(INT32, Builtin.STRUCT_SET, (convert(arr), convert(index), convert(field), convert(value)))
 
 
 def call_packed(func_name: str, *args: ExprLike | Buffer) -> Expr:

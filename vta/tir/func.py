@@ -13,7 +13,7 @@ from isa.config import VTAConfig
 from isa.errors import VTAError
 from vta.tir.buffer import Buffer
 from vta.tir.dtype import HANDLE
-from vta.tir.expr import ExprLike, IntImm, Var
+from vta.tir.expr import ExprLike, IntImm, PlainInt, Var
 from vta.tir.stmt import Evaluate, Stmt
 
 __all__ = [
@@ -99,7 +99,7 @@ class PrimFunc:
     def with_attr(self, key: str | Mapping[str, str | int | bool], value: str | int | bool | None = None) -> PrimFunc:
         """Return the function with an attribute more (or several, by name); ``global_symbol`` names it, too."""
         more = dict(key) if isinstance(key, Mapping) else {key: value}
-        attrs = {**self.attrs, **{k: v for k, v in more.items() if v is not None}}
+        attrs = {**self.attrs, **{k: _attribute(v) for k, v in more.items() if v is not None}}
         return replace(self, name=str(attrs.get("global_symbol", self.name)), attrs=attrs)
 
     def same_as(self, other: object) -> bool:
@@ -130,6 +130,11 @@ class PrimFunc:
         from vta.tir.printer import to_text  # the printer imports the nodes
 
         return to_text(self)
+
+
+def _attribute(value: str | int | bool) -> str | int | bool:
+    """Return an attribute's value; whole numbers say theirs as constants do."""
+    return PlainInt(value) if type(value) is int else value
 
 
 def _parameter(param: object, buffer_map: dict[Var, Buffer]) -> Var:

@@ -6,6 +6,7 @@ import pytest
 import vta
 from vta import te
 from vta.build_module import build_generic
+from vta.tir import calls
 from vta.tir.buffer import decl_buffer
 from vta.tir.calls import (
     CallError,
@@ -17,7 +18,8 @@ from vta.tir.calls import (
     call_packed,
     call_pure_extern,
 )
-from vta.tir.expr import Builtin, Var, const
+from vta.tir.dtype import DType
+from vta.tir.expr import Builtin, Call, ExprError, Var, const
 from vta.tir.func import PrimFunc
 from vta.tir.stmt import For
 
@@ -80,3 +82,26 @@ def test_intrinsics_of_llvm_are_called_by_name() -> None:
     with pytest.raises(CallError) as error:
         call_llvm_intrin("int32", "llvm.trap")
     assert str(error.value) == "llvm.trap: expected the number of types in its name, and its arguments"
+
+
+def test_intrinsics_that_a_person_writes_out() -> None:
+    handle, buffer = Var("h", DType("handle")), decl_buffer((4,), "int32", "b")
+    for made, text in (
+        (calls.tvm_struct_get(handle, 0, 1, "handle"), "@tir.tvm_struct_get(h, 0, 1, dtype=handle)"),
+        (calls.tvm_struct_set(handle, 0, 1, 2), "@tir.tvm_struct_set(h, 0, 1, 2, dtype=int32)"),
+        (calls.isnullptr(handle), "@tir.isnullptr(h, dtype=bool)"),
+        (calls.tvm_tuple(1, 2), "@tir.tvm_tuple(1, 2, dtype=handle)"),
+        (calls.address_of(buffer.load(2)), "@tir.address_of(b[2], dtype=handle)"),
+    ):
+        assert str(made) == text
+        assert isinstance(made, Call)
+        assert isinstance(made.op, calls.Op)
+        assert made.op.name == str(made.op)
+    assert not isinstance("tir.exp", calls.Op)
+
+
+def test_a_call_by_the_name_of_an_intrinsic() -> None:
+    assert Call("float32", "tir.exp", (const(1.0),)).op is Builtin.EXP  # type: ignore[arg-type]  # a script's
+    with pytest.raises(ExprError) as error:
+        Call("float32", "tir.nothing", ())  # type: ignore[arg-type]
+    assert str(error.value) == "there is no intrinsic 'tir.nothing'"

@@ -4,7 +4,7 @@ import pytest
 
 from isa.config import VTAConfig
 from vta.tir.buffer import decl_buffer
-from vta.tir.expr import Var, const
+from vta.tir.expr import PlainInt, Var, const
 from vta.tir.func import FunctionError, IRModule, PrimFunc
 from vta.tir.printer import to_text
 from vta.tir.stmt import Evaluate
@@ -95,3 +95,10 @@ def test_facts_about_a_module() -> None:
     assert not func.same_as(PrimFunc("f", (), Evaluate(const(0))))
     assert func.body.same_as(func.body)
     assert not func.body.same_as(Evaluate(const(0)))
+
+
+def test_numbers_of_attributes_say_their_value() -> None:
+    func = PrimFunc("f", (), Evaluate(const(0))).with_attr({"calling_conv": 1, "flag": True})
+    value = func.attrs["calling_conv"]
+    assert isinstance(value, PlainInt)
+    assert (value.value, value, func.attrs["flag"]) == (1, 1, True)

@@ -78,12 +78,14 @@ from vta.tir.expr.operators import (
     Node,
     Operators,
 )
+from vta.tir.expr.types import PlainInt
 
 __all__ = [
     "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "Binary", "Broadcast", "BufferLoad", "Builtin", "Call",
     "Cast", "CommReducer", "Compare", "DataProducer", "Div", "Equality", "Expr", "ExprError", "ExprLike",
     "FloatImm", "FloorDiv", "FloorMod", "IntImm", "IterKind", "IterVar", "Let", "Max", "Min", "Mod", "Mul",
-    "Node", "Not", "Operators", "Or", "PointerType", "PrimType", "ProducerLoad", "Ramp", "Range", "Reduce", "Select",
+    "Node", "Not", "Operators", "Or", "PlainInt", "PointerType", "PrimType", "ProducerLoad", "Ramp", "Range",
+    "Reduce", "Select",
     "Shuffle", "SizeVar", "StringImm", "Sub", "Var", "binary", "bitwise", "cast_to", "const", "constant_like",
     "convert", "logical_or_bitwise", "match_types", "same", "structural_hash", "true_divide",
 ]  # fmt: skip

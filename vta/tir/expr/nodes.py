@@ -33,7 +33,7 @@ from vta.tir.expr.arithmetic import (
 from vta.tir.expr.builtin import Builtin
 from vta.tir.expr.iteration import CommReducer, IterVar
 from vta.tir.expr.operators import ExprError, Node, Operators
-from vta.tir.expr.types import PointerType, PrimType
+from vta.tir.expr.types import PlainInt, PointerType, PrimType
 
 if TYPE_CHECKING:
     from vta.tir.buffer import Buffer
@@ -300,7 +300,7 @@ class Shuffle(Node):
 
     def __post_init__(self) -> None:
         _settle_all(self, "vectors")
-        object.__setattr__(self, "indices", tuple(map(_lane_number, self.indices)))
+        object.__setattr__(self, "indices", tuple(PlainInt(_lane_number(index)) for index in self.indices))
         kinds = {vector.dtype.element for vector in self.vectors}
         if len(kinds) != 1 or not self.indices:
             raise ExprError(
@@ -351,6 +351,14 @@ class Let(Node):
         object.__setattr__(self, "dtype", self.body.dtype)
 
 
+def _builtin(name: str) -> Builtin:
+    """Return the intrinsic of that printed name."""
+    found = next((op for op in Builtin if op == name), None)
+    if found is None:
+        raise ExprError(f"there is no intrinsic {name!r}")
+    return found
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Call(Node):
     """An intrinsic applied to ``args``; the first argument of ``CALL_EXTERN`` is the symbol (a ``StringImm``)."""
@@ -362,6 +370,8 @@ class Call(Node):
     def __post_init__(self) -> None:
         if type(self.dtype) is not DType:
             object.__setattr__(self, "dtype", DType(self.dtype))
+        if type(self.op) is str:
+            object.__setattr__(self, "op", _builtin(self.op))
         _settle_all(self, "args")
 
 

@@ -9,7 +9,18 @@ from dataclasses import dataclass
 
 from vta.tir.dtype import DType
 
-__all__ = ["PointerType", "PrimType"]
+__all__ = ["PlainInt", "PointerType", "PrimType"]
+
+
+class PlainInt(int):
+    """An integer that says its value as a constant does, under TVM's name: in attributes, numbers of lanes."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> int:
+        """The integer."""
+        return int(self)
 
 
 @dataclass(frozen=True, slots=True)
