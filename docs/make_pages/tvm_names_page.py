@@ -36,11 +36,17 @@ NAMES: Mapping[str, str] = {
     "tvm.instrument": (
         "PassInstrument pass_instrument PassTimingInstrument"
     ),
+    "tvm.testing": (
+        "assert_allclose assert_prim_expr_equal check_numerical_grads enabled_targets parametrize_targets parameter "
+        "parameters fixture requires_llvm requires_gpu uses_gpu check_int_constraints_trans_consistency "
+        "check_map_iters_consistency main"
+    ),
     "tvm.driver": (
         "lower build build_module.schedule_to_module build_module.get_binds"
     ),
     "tvm.target": (
-        "Target Target.current cuda rocm codegen.build_module register_intrin_rule"
+        "Target Target.current cuda rocm codegen.build_module register_intrin_rule codegen.llvm_lookup_intrinsic_id "
+        "codegen.llvm_get_intrinsic_name generic_func"
     ),
     "tvm.runtime": (
         "convert load_module Module Module.imported_modules Module.export_library enabled convert_to_object String"
@@ -161,16 +167,17 @@ NAMES: Mapping[str, str] = {
         "schedule_extern schedule_injective schedule_reduce"
     ),
     "tvm.topi.utils": (
-        "get_const_tuple get_const_int"
+        "get_const_tuple get_const_int traverse_inline"
     ),
     "tvm.topi.tag": (
         "ELEMWISE BROADCAST INJECTIVE COMM_REDUCE"
     ),
     "tvm.contrib": (
-        "utils.tempdir graph_executor.create pickle_memoize.memoize"
+        "utils.tempdir graph_executor.create pickle_memoize.memoize clang.find_clang clang.create_llvm cc.get_cc "
+        "cc.create_shared nvcc.have_fp16"
     ),
     "tvm.relay": (
-        "nn.get_pad_tuple2d"
+        "nn.get_pad_tuple2d backend.Runtime backend.Executor"
     ),
     "tvm.autotvm": (
         "template get_config task.create measure_option LocalBuilder LocalRunner RPCRunner tuner.RandomTuner "
@@ -244,6 +251,10 @@ NOTES: Mapping[str, str] = {
     "tvm.tir.MatchBufferRegion": "of scripts alone: blocks have no regions of their own",
     "tvm.tir.transform.InjectPrefetch": "drops hints, which processors find out by themselves",
     "tvm.runtime.Module.export_library": "an object file for `load_module`; nothing is linked",
+    "tvm.target.codegen.llvm_lookup_intrinsic_id": "a number of this project's own, also for what LLVM does not have",
+    "tvm.contrib.cc.create_shared": "nothing is linked; `export_library` writes what `load_module` reads",
+    "tvm.relay.backend.Runtime": "a name and options; `relay.build` takes none",
+    "tvm.relay.backend.Executor": "a name and options; `relay.build` takes none",
     "tvm.tir.Prefetch": "a hint, which processors find out by themselves: it is dropped",
     "tvm.te.hybrid.script": "arrays begin with zeros, as in Python; loops are exchanged only where that is safe",
     "tvm.te.hybrid.build": "programs of the host alone",

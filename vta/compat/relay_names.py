@@ -12,7 +12,7 @@ from vta import pass_objects
 from vta.codegen import Module
 from vta.codegen import load_module as load_object
 from vta.compat.answer import Tree
-from vta.compat.small_names import get_pad_tuple2d
+from vta.compat.small_names import RelayPart, get_pad_tuple2d
 from vta.relay.front import build, graph_executor, operators, passes, values
 from vta.relay.ir import module as graphs
 from vta.relay.ir import nodes
@@ -134,6 +134,7 @@ def relay_names() -> Tree:
         "op": {**plain, **rooms, "get": _op},
         "qnn": {"op": vars(operators.qnn.op)},
         "build_module": built,
+        "backend": {"Runtime": RelayPart, "Executor": RelayPart},
         "transform": of_passes,
         "frontend": {"from_keras": _from_keras, "from_onnx": _from_onnx, "from_pytorch": _from_pytorch},
         "quantize": {"qconfig": _qconfig, "quantize": _quantize},

@@ -30,7 +30,7 @@ def _names(module: ModuleType) -> dict[str, object]:
 def tir_rooms(nodes: Tree) -> dict[str, object]:
     """Return the modules below ``tvm.tir`` that name the nodes and functions of ``tvm.tir`` again."""
     return {
-        "expr": {**_names(expr), "PrimExpr": expr.Node, "IterVar": nodes["IterVar"]},
+        "expr": {**_names(expr), "PrimExpr": expr.Node, "EqualOp": expr.Equality, "IterVar": nodes["IterVar"]},
         "stmt": _names(stmt),
         "op": {name: value for name, value in nodes.items() if callable(value) and name in _functions()},
         "function": {"PrimFunc": func.PrimFunc, "TensorIntrin": nodes["TensorIntrin"]},

@@ -108,7 +108,19 @@ class OpAttributeRequired(OpError, AttributeError):  # noqa: N818  # TVM's name
 def error_names() -> Tree:
     """Return the names below ``tvm.error``."""
     own = (OpError, OpNotImplemented, OpAttributeInvalid, OpAttributeRequired)
-    return {"TVMError": VTAError, "InternalError": VTAError, **{kind.__name__: kind for kind in own}}
+    return {
+        "TVMError": VTAError,
+        "InternalError": VTAError,
+        "register_error": register_error,
+        **{kind.__name__: kind for kind in own},
+    }
+
+
+def register_error(func_name: Any = None, cls: Any = None) -> Any:
+    """Return the class of an error as it is, or a decorator that does: errors keep their classes here."""
+    if isinstance(func_name, type):
+        return func_name
+    return cls if cls is not None else lambda kind: kind
 
 
 def _enabled(name: str) -> bool:
@@ -133,5 +145,7 @@ def runtime_names(devices: Mapping[str, Callable[..., object]]) -> Tree:
         "container": container_names(),
         "module": {"load_module": load_module, "Module": Module, "enabled": _enabled},
         "ndarray": arrays,
+        "object": {"Object": object},
+        "packed_func": {"PackedFunc": PackedFunc},
         **devices,
     }

@@ -17,6 +17,7 @@ from vta import nd
 from vta.arith.simplify import Analyzer
 from vta.compat.answer import Tree
 from vta.compat.constraints_check import check_bool_expr_is_true, check_int_constraints_trans_consistency
+from vta.compat.numerical_grads import check_numerical_grads
 from vta.tir.expr import ExprLike, convert
 from vta.tir.func import IRModule, PrimFunc
 from vta.tir.schedule import Schedule, Trace
@@ -119,6 +120,17 @@ def _parameter(*values: Any, ids: Sequence[str] | None = None) -> Any:
     return value
 
 
+def _parameters(*value_sets: Sequence[Any], ids: Sequence[str] | None = None) -> list[Any]:
+    """Return fixtures that take the values of one set after the other, all from the same set at a time."""
+    import pytest  # a script that marks tests has it
+
+    numbers = pytest.fixture(params=range(len(value_sets)), ids=ids)
+    return [
+        numbers(lambda request, column=column: value_sets[request.param][column])
+        for column in range(len(value_sets[0]))
+    ]
+
+
 def _fixture(function: Callable[..., Any] | None = None, **_options: Any) -> Any:
     import pytest  # a script that marks tests has it
 
@@ -145,6 +157,7 @@ def testing_names() -> Tree:
         "assert_prim_expr_equal": _assert_prim_expr_equal,
         "check_bool_expr_is_true": check_bool_expr_is_true,
         "check_int_constraints_trans_consistency": check_int_constraints_trans_consistency,
+        "check_numerical_grads": check_numerical_grads,
         "echo": _echo,
         "device_enabled": _device_enabled,
         "enabled_targets": _enabled_targets,
@@ -152,10 +165,12 @@ def testing_names() -> Tree:
         "exclude_targets": lambda *_targets: _echo,
         "known_failing_targets": lambda *_targets: _echo,
         "parameter": _parameter,
+        "parameters": _parameters,
         "fixture": _fixture,
         "main": _main,
         "requires_llvm": _requires("llvm"),
         "requires_package": lambda *_packages: _echo,
         "uses_gpu": _echo,
+        "slow": _echo,
         **{f"requires_{name}": _requires(name) for name in _NOT_HERE},
     }

@@ -11,6 +11,7 @@ from types import ModuleType
 from vta import te, topi
 from vta.compat.answer import Tree
 from vta.compat.constant_sizes import number, numbers
+from vta.compat.small_names import traverse_inline
 from vta.topi import cpu, testing
 
 __all__ = ["topi_names"]
@@ -70,7 +71,7 @@ def topi_names() -> Tree:
             "INJECTIVE": "injective",
             "COMM_REDUCE": "comm_reduce",
         },
-        "utils": {"get_const_tuple": numbers, "get_const_int": number},
+        "utils": {"get_const_tuple": numbers, "get_const_int": number, "traverse_inline": traverse_inline},
         "testing": {**_names(testing), **_schedules()},
     }
 

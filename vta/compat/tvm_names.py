@@ -22,7 +22,7 @@ from vta.arith import (
     touched,
     tvm_analyzer,
 )
-from vta.compat import made_nodes
+from vta.compat import llvm_names, made_nodes
 from vta.compat.absent_device import AbsentDevice, any_device
 from vta.compat.answer import Plain, Tree
 from vta.compat.auto_scheduler_names import auto_scheduler_names
@@ -99,7 +99,12 @@ def tvm_names() -> Tree:
             **_public(target),
             "create": target.Target,
             **gpu_targets(),
-            "codegen": {"build_module": _build_module},
+            "codegen": {
+                "build_module": _build_module,
+                "llvm_lookup_intrinsic_id": llvm_names.llvm_lookup_intrinsic_id,
+                "llvm_get_intrinsic_name": llvm_names.llvm_get_intrinsic_name,
+            },
+            "target": _public(target),
             "register_intrin_rule": own_intrinsic.register_intrin_rule,
         },
         "transform": _transform_names(),
@@ -116,6 +121,7 @@ def tvm_names() -> Tree:
             "utils": {"tempdir": tempdir, "TempDirectory": TempDirectory},
             "util": {"tempdir": tempdir, "TempDirectory": TempDirectory},
             "pickle_memoize": {"memoize": memoize},
+            **llvm_names.compiler_rooms(),
         },
         "testing": testing_names(),
         "script": {
@@ -130,6 +136,13 @@ def tvm_names() -> Tree:
             "save_json": _on_objects(json_text.save_json),
             "IRModule": IRModule,
             "module": {"IRModule": IRModule},
+            "base": {
+                **{name: _on_objects(getattr(structural, name)) for name in _STRUCTURAL},
+                **_public(json_text),
+                "save_json": _on_objects(json_text.save_json),
+                "make_node": made_nodes.make_node,
+                "EnvFunc": made_nodes.EnvFunc,
+            },
             "Range": Range,
             "expr": {"Range": Range, "PrimExpr": expr.Node, "GlobalVar": func.GlobalVar},
             "container": container_names(),
@@ -162,6 +175,7 @@ def tvm_names() -> Tree:
         "support": {"libinfo": dict},
         "register_func": packed_func.register_func,
         "get_global_func": packed_func.get_global_func,
+        "base": {"TVMError": VTAError},
         "_ffi": {"base": {"TVMError": VTAError}, **_public(packed_func)},
         "TVMError": VTAError,
         "lower": build_module.lower_generic,
@@ -206,11 +220,17 @@ def _tir_names() -> Tree:
         "estimate_tir_flops": flops.estimate_tir_flops,
         "detect_buffer_access_lca": access_lca.detect_buffer_access_lca,
         "OOBChecker": tir_passes.OOBChecker,
+        "analysis": _public(analysis),
     }
     nodes["TensorIntrin"] = tensor_intrin.TensorIntrin
     nodes.update({"Schedule": schedule.Schedule, "ScheduleError": schedule.BlockScheduleError})
     nodes["transform"] = {**passes_elsewhere(), **_public(tir_passes)}
-    nodes["schedule"] = {**_public(schedule), "testing": schedule_testing_names()}
+    nodes["schedule"] = {
+        **_public(schedule),
+        "testing": schedule_testing_names(),
+        "schedule": {**_public(schedule), "ScheduleError": schedule.BlockScheduleError},
+        "trace": {"Trace": schedule.Trace},
+    }
     nodes.update({"PrimExpr": expr.Node, "IterVar": IterVar, "PointerType": expr.PointerType})
     nodes["const"] = const
     nodes["CallEffectKind"] = own_intrinsic.CallEffectKind
@@ -250,7 +270,11 @@ def _arith_names() -> Tree:
         "iter_affine_map": _public(iter_map),
         "_ffi_api": {"DomainTouched": touched.domain_touched},
         "int_set": _public(int_set),
-        "analyzer": {"ModularSet": modular.ModularSet, "ConstIntBound": tvm_analyzer.ConstIntBound},
+        "analyzer": {
+            "Analyzer": tvm_analyzer.TvmAnalyzer,
+            "ModularSet": modular.ModularSet,
+            "ConstIntBound": tvm_analyzer.ConstIntBound,
+        },
     }
 
 

@@ -59,7 +59,9 @@ def call_pure_extern(dtype: str, func_name: str, *args: ExprLike) -> Expr:
     return _extern(Builtin.CALL_PURE_EXTERN, dtype, func_name, args)
 
 
-def _llvm(op: Builtin, dtype: str, name: str, args: tuple[ExprLike, ...]) -> Expr:
+def _llvm(op: Builtin, dtype: str, name: str | int, args: tuple[ExprLike, ...]) -> Expr:
+    if isinstance(name, int):  # as ``tvm.target.codegen.llvm_lookup_intrinsic_id`` gives it: the characters
+        name = name.to_bytes((name.bit_length() + 7) // 8, "big").decode(errors="replace")
     if not isinstance(name, str) or not name.startswith("llvm."):
         raise CallError(f"expected the name of an intrinsic of LLVM's, for example 'llvm.ctpop.v8i8', got {name!r}")
     if not args:
@@ -67,12 +69,12 @@ def _llvm(op: Builtin, dtype: str, name: str, args: tuple[ExprLike, ...]) -> Exp
     return _extern(op, dtype, name, args[1:])
 
 
-def call_llvm_intrin(dtype: str, name: str, *args: ExprLike) -> Expr:
+def call_llvm_intrin(dtype: str, name: str | int, *args: ExprLike) -> Expr:
     """Return the call of an intrinsic of LLVM's, with its types in its name; the first of ``args`` counts them."""
     return _llvm(Builtin.CALL_EXTERN, dtype, name, args)
 
 
-def call_llvm_pure_intrin(dtype: str, name: str, *args: ExprLike) -> Expr:
+def call_llvm_pure_intrin(dtype: str, name: str | int, *args: ExprLike) -> Expr:
     """Return the call of an intrinsic of LLVM's that does nothing but give a value."""
     return _llvm(Builtin.CALL_PURE_EXTERN, dtype, name, args)
 
