@@ -69,3 +69,22 @@ def test_a_missing_folder_is_an_error(
     assert run("--keep", str(tmp_path / "none")) == 1
     error = capsys.readouterr().err
     assert error == f"error: {tmp_path}/none: there is no such folder; create it, or name another one\n"
+
+
+def test_a_history_shows_earlier_reports_of_the_same_accelerator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "history.jsonl"
+    monkeypatch.setattr("hw.fpga.place.missing_tools", lambda: ())
+    for mhz, options in ((50.0, ()), (60.0, ("--speed", "8")), (55.5, ("--seed", "2"))):
+        placed = Placed(mhz, {"TRELLIS_COMB": 21000}, ())
+        monkeypatch.setattr("hw.fpga.report.place_accelerator", lambda *_, placed=placed, **__: (placed, {}))
+        assert run("--keep", str(tmp_path), "--history", str(file), *options) == 0
+    shown = capsys.readouterr().out.split("history:\n")
+    assert [line.split(maxsplit=2)[2] for line in shown[-1].splitlines()] == [
+        "seed 1    50.0 MHz  LUT 21,000, FF 0, multipliers 0, block RAMs 0",
+        "seed 2    55.5 MHz  LUT 21,000, FF 0, multipliers 0, block RAMs 0",
+    ]
+    file.write_text("no report\n")
+    assert run("--keep", str(tmp_path), "--history", str(file)) == 1
+    assert capsys.readouterr().err.startswith(f"error: {file}, line 1: expected a report's when, ")

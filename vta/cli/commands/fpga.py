@@ -5,6 +5,7 @@ Tests: tests/vta/cli/test_fpga_command.py.
 
 import tempfile
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -47,6 +48,10 @@ def report(
     keep: Annotated[
         Path | None, typer.Option("--keep", metavar="FOLDER", help="A folder for netlist, log and report of the tools.")
     ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option("--history", metavar="FILE", help="Add the report to this file, and show earlier ones like it."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only name what is missing.")] = False,
 ) -> None:
     """Place and route the accelerator for ECP5: LUT, FF, multipliers, RAM, Fmax, critical path by module.
@@ -55,6 +60,7 @@ def report(
     """
     with reported(), ExitStack() as stack:
         # Imported when it is asked for: Amaranth takes long to load.
+        from hw.fpga.history import Entry, append_entry, history_lines, read_history
         from hw.fpga.place import missing_tools
         from hw.fpga.report import place_accelerator, report_lines
         from runtime.devices.hardware_settings import hardware_setup
@@ -73,9 +79,11 @@ def report(
             folder = keep
         else:
             raise UserError(f"{keep}: there is no such folder; create it, or name another one")
+        earlier = read_history(history) if history is not None else ()
+        hardware = hardware_setup(changes.hardware).hardware
         placed, levels = place_accelerator(
             chosen,
-            hardware_setup(changes.hardware).hardware,
+            hardware,
             device=device.value,
             speed=speed,
             mhz=mhz,
@@ -84,3 +92,22 @@ def report(
         )
         plain(f"{chosen.bitstream} on ECP5-{device.value}, speed grade {speed}")
         plain("\n".join(report_lines(placed, levels)))
+        if history is None:
+            return
+        entry = Entry(
+            when=datetime.now(UTC).isoformat(sep=" ", timespec="seconds").removesuffix("+00:00"),
+            name=chosen.bitstream,
+            config=chosen.digest,
+            hardware=hardware.digest,
+            device=device.value,
+            speed=speed,
+            seed=seed,
+            mhz=round(placed.mhz, 2),
+            lut=placed.lut,
+            ff=placed.ff,
+            dsp=placed.dsp,
+            bram=placed.bram,
+        )
+        append_entry(history, entry)
+        plain("history:")
+        plain("\n".join(history_lines([*filter(entry.is_like, earlier), entry])))
