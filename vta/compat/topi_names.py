@@ -1,6 +1,6 @@
 """``tvm.topi``: the accelerator's operators and the CPU's, under one tree of names.
 
-Where both have a name, it is the accelerator's, which runs on the CPU too; pools choose by the layout of the image.
+Where both have a name, it is the accelerator's, which runs on the CPU too; pools and convolutions choose by the image.
 Tests: tests/vta/compat/test_topi_names.py.
 """
 
@@ -8,13 +8,19 @@ from collections.abc import Callable
 from functools import wraps
 from types import ModuleType
 
+from isa.errors import VTAError
 from vta import te, topi
 from vta.compat.answer import Tree
 from vta.compat.constant_sizes import number, numbers
 from vta.compat.small_names import traverse_inline
 from vta.topi import cpu, testing
 
-__all__ = ["topi_names"]
+__all__ = ["LayoutError", "topi_names"]
+
+
+class LayoutError(VTAError, ValueError):
+    """A layout of images that no operator here takes."""
+
 
 _BROADCASTS = {
     "add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "mod": "mod", "maximum": "maximum",
@@ -60,7 +66,7 @@ def topi_names() -> Tree:
         **{f"broadcast_{old}": flat[new] for old, new in _BROADCASTS.items()},
         **_names(topi),
         **{name: _of_numbers_too(name) for name in cpu.pairs.__all__ if name in topi.__all__},
-        "nn": {**layers, **_names(topi.nn), **pools, "pooling": pools},
+        "nn": {**layers, **_names(topi.nn), **pools, "conv2d": _conv2d, "pooling": pools},
         "image": {"resize2d": cpu.resize.resize2d},
         "generic": generic,
         "x86": {**generic, "tensor_intrin": intrinsics},
@@ -118,6 +124,29 @@ def _pool2d(data: te.Tensor, *args: object, **options: object) -> te.Tensor:
     """Return a pool of a plain image, or of one that is packed for the accelerator."""
     pool = cpu.pooling.pool2d if data.ndim == _PLAIN_RANK else topi.nn.pool2d
     return pool(data, *args, **options)  # type: ignore[arg-type]  # they check their arguments
+
+
+_CONVOLUTIONS = {
+    "NCHW": cpu.convolution.conv2d_nchw,
+    "NHWC": cpu.convolution.conv2d_nhwc,
+    "HWCN": cpu.convolutions.conv2d_hwcn,
+}
+
+
+def _conv2d(data: te.Tensor, kernel: te.Tensor, *args: object, **options: object) -> te.Tensor:
+    """Return a convolution of plain images, by their layout, or of packed ones."""
+    if data.ndim != _PLAIN_RANK:
+        return topi.nn.conv2d(data, kernel, *args, **options)  # type: ignore[arg-type]  # it checks its arguments
+    layout = options.pop("data_layout", options.pop("layout", "NCHW"))
+    if len(args) > _SHAPE_ARGUMENTS and isinstance(args[_SHAPE_ARGUMENTS], str):
+        layout, args = args[_SHAPE_ARGUMENTS], (*args[:_SHAPE_ARGUMENTS], *args[_SHAPE_ARGUMENTS + 1 :])
+    if layout not in _CONVOLUTIONS:
+        raise LayoutError(f"topi.nn.conv2d: plain images are {', '.join(_CONVOLUTIONS)}, not {layout!r}")
+    return _CONVOLUTIONS[layout](data, kernel, *args, **options)  # type: ignore[arg-type]
+
+
+_SHAPE_ARGUMENTS = 3
+"""Strides, padding and dilation; a layout follows."""
 
 
 def _global_pool(data: te.Tensor, *args: object, **options: object) -> te.Tensor:
