@@ -164,7 +164,8 @@ NAMES: Mapping[str, str] = {
         "correlation_nchw sparse_dense dense_pack simulated_quantize"
     ),
     "tvm.topi.generic": (
-        "schedule_extern schedule_injective schedule_reduce"
+        "schedule_extern schedule_injective schedule_reduce schedule_pool schedule_dense schedule_softmax "
+        "schedule_conv2d_nchw schedule_adaptive_pool schedule_sort"
     ),
     "tvm.topi.utils": (
         "get_const_tuple get_const_int traverse_inline"
@@ -287,6 +288,7 @@ NOTES: Mapping[str, str] = {
     "tvm.arith.iter_map_simplify": "of TVM 0.10",
     "tvm.arith.solve_linear_inequalities": "what ranges do not say stays as relations; no conditions by groups",
     "tvm.arith.deduce_bound": "conditions linear in the variable, with a factor whose sign is known",
+    "tvm.topi.generic.schedule_conv2d_nchw": "loops as they are defined; a schedule of a script's own makes them fast",
     "tvm.topi.argsort": "stable; no `valid_count`",
     "tvm.topi.einsum": "no ellipsis",
     "tvm.topi.unique": "its result has a size that only the data says",

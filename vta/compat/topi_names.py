@@ -31,8 +31,10 @@ _BROADCASTS = {
 _SCHEDULES = tuple(
     f"schedule_{layer}"
     for layer in (
-        "batch_matmul", "conv2d_nchw", "conv2d_nhwc", "conv2d_transpose_nchw", "dense", "depthwise_conv2d_nchw", "lrn",
-        "pool", "softmax", "group_conv2d_nchw",
+        "adaptive_pool", "argsort", "batch_matmul", "binarize_pack", "binary_dense", "conv1d_ncw", "conv1d_nwc",
+        "conv1d_transpose_ncw", "conv2d_hwcn", "conv2d_nchw", "conv2d_NCHWc", "conv2d_nhwc", "conv2d_transpose_nchw",
+        "conv3d_ncdhw", "conv3d_ndhwc", "dense", "depthwise_conv2d_nchw", "depthwise_conv2d_nhwc", "group_conv2d_nchw",
+        "lrn", "pool", "scatter", "softmax", "sort", "topk",
     )
 )  # fmt: skip
 """Names of schedules for one kind of layer: all of them but that of softmax are the default one here."""
