@@ -82,9 +82,13 @@ def _from_slack(var: Var, slack: Expr, relax_map: Mapping[Var, IntSet], analyzer
 
 
 def _divided(factor: Expr, least: Expr, analyzer: Analyzer) -> Interval | None:
-    """Return the values times ``factor`` of which are at least ``-least``; a bound below is one too high at most."""
+    """Return the values times ``factor`` of which are at least ``-least``; a bound below is one too high at most.
+
+    What is known of the variables decides the sign alone: the bound is for whoever does not know it.
+    """
+    plain = Analyzer()
     if analyzer.can_prove(factor < 0):
-        return Interval(None, analyzer.simplify(binary(FloorDiv, 0 - least, factor)))
+        return Interval(None, plain.simplify(binary(FloorDiv, 0 - least, factor)))
     if not analyzer.can_prove(factor > 0):
         return None
-    return Interval(analyzer.simplify(binary(FloorDiv, 0 - least, factor) + 1), None)
+    return Interval(plain.simplify(binary(FloorDiv, 0 - least, factor) + 1), None)

@@ -75,3 +75,8 @@ def test_a_factor_may_be_a_variable_of_known_sign(low: int) -> None:
         best = -(-9 // factor) if low > 0 else 9 // factor
         assert 0 <= (value - best) * (1 if low > 0 else -1) <= 1
         assert all(value * factor + rest >= 0 for rest in range(-9, 5))
+
+
+def test_what_is_known_of_a_factor_stays_out_of_the_bound() -> None:
+    found = deduce_bound(x, x * y - z >= 0, {y: IntSet(5, 7)}, {z: IntSet(0, 2)})
+    assert ends(found) == ("(floordiv(2, y) + 1)", "None")
