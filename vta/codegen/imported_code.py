@@ -1,5 +1,7 @@
 """Code of others in a host program: the LLVM assembly or bitcode that the pragma ``import_llvm`` brings along.
 
+The other way, ``bitcode_of`` gives a program as bitcode to others.
+
 A tensor intrinsic may call a function that a compiler of C made (``clang -S -emit-llvm``); the pragma on a loop of the
 stage has its text, or the path of a ``.ll`` or ``.bc`` file. It becomes part of the module, and is optimised with it.
 Tests: tests/vta/codegen/test_imported_code.py.
@@ -18,7 +20,7 @@ from vta.tir.func import PrimFunc
 from vta.tir.stmt import PRAGMA_PREFIX, AttrStmt
 from vta.tir.traverse import walk
 
-__all__ = ["imported_code", "with_imported_code"]
+__all__ = ["bitcode_of", "imported_code", "with_imported_code"]
 
 _PRAGMA = f"{PRAGMA_PREFIX}import_llvm"
 
@@ -95,3 +97,8 @@ def _in_one_line(error: RuntimeError) -> str:
 
 def _type(function: Any) -> str:
     return str(function.global_value_type)
+
+
+def bitcode_of(source: str) -> bytes:
+    """Return LLVM assembly as bitcode."""
+    return bytes(llvm.parse_assembly(source, context=llvm.create_context()).as_bitcode())

@@ -31,6 +31,7 @@ from runtime.session import Session
 from vta.codegen.arguments import Argument, BoundArguments, bind_arguments, c_signature
 from vta.codegen.function_table import FunctionTable, ModuleError
 from vta.codegen.host import HostProgram
+from vta.codegen.imported_code import bitcode_of
 from vta.codegen.metadata import FunctionInfo, Metadata, MetadataError
 from vta.codegen.results import result_slot
 from vta.codegen.scope import ORIGIN_SYMBOL
@@ -222,7 +223,7 @@ class Module(FunctionTable[Function]):
         """Write the module to a file, all or nothing; the suffix (or ``fmt``) says how.
 
         "o": an object file, which ``load_module`` reads and whose runtime functions are undefined symbols; "ll": LLVM
-        assembly; "s": the machine's assembly.
+        assembly; "bc": LLVM's bitcode; "s" or "asm": the machine's assembly.
         """
         target = Path(path)
         match fmt or target.suffix.removeprefix("."):
@@ -230,8 +231,14 @@ class Module(FunctionTable[Function]):
                 data = self._data if self._data is not None else self._sealed()
             case ("ll" | "s") as text:
                 data = self.get_source(text).encode()
+            case "asm":
+                data = self.get_source("s").encode()
+            case "bc":
+                data = bitcode_of(self.get_source("ll"))
             case other:
-                raise ModuleError(f"{target}: cannot save as {other or 'a file without suffix'!r}; use .o, .ll or .s")
+                raise ModuleError(
+                    f"{target}: cannot save as {other or 'a file without suffix'!r}; use .o, .ll, .bc or .s"
+                )
         write_whole(target, data)
 
     def export_library(self, path: str | os.PathLike[str], *args: object, **options: object) -> None:

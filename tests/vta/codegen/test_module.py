@@ -197,9 +197,13 @@ def test_source_can_be_saved_too(tmp_path: Path) -> None:
     module.save(tmp_path / "a.s")
     assert 'define i32 @"increment"' in (tmp_path / "a.ll").read_text()
     assert "increment:" in (tmp_path / "a.s").read_text()
+    module.save(tmp_path / "a.asm")
+    assert (tmp_path / "a.asm").read_text() == (tmp_path / "a.s").read_text()
+    module.save(tmp_path / "a.bc")
+    assert (tmp_path / "a.bc").read_bytes()[:2] == b"BC"
     module.save(tmp_path / "whatever", "o")
     assert (tmp_path / "whatever").read_bytes()[:4] == b"\x7fELF"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.ll", "a.s", "whatever"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.asm", "a.bc", "a.ll", "a.s", "whatever"]
 
 
 def test_a_saved_module_of_half_floats_needs_no_compiler_library(tmp_path: Path) -> None:
@@ -301,7 +305,7 @@ def test_unknown_formats_and_names_are_refused(tmp_path: Path) -> None:
     module = module_of(increment("f"), increment("g"))
     with pytest.raises(ModuleError) as error:
         module.save(tmp_path / "x.so")
-    assert str(error.value) == f"{tmp_path / 'x.so'}: cannot save as 'so'; use .o, .ll or .s"
+    assert str(error.value) == f"{tmp_path / 'x.so'}: cannot save as 'so'; use .o, .ll, .bc or .s"
     with pytest.raises(ModuleError) as error:
         module.get_source("cuda")
     assert str(error.value) == "source format 'cuda' is unknown; there are 'll' and 's'"
