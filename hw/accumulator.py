@@ -15,7 +15,15 @@ from amaranth.utils import bits_for
 from hw.errors import ComponentError
 from hw.scratchpad import Scratchpad
 
-__all__ = ["RESET_LANES", "Accumulator", "bank_bits", "bank_of", "loaded_tile_layout", "tile_write_layout"]
+__all__ = [
+    "RESET_LANES",
+    "Accumulator",
+    "bank_bits",
+    "bank_of_place",
+    "loaded_tile_layout",
+    "place_of",
+    "tile_write_layout",
+]
 
 RESET_LANES = 4
 """Tiles that a reset may clear in one cycle."""
@@ -31,22 +39,27 @@ def bank_bits(address_width: int) -> int:
     return min(2, address_width)
 
 
-def bank_of(address: Value) -> Value:
-    """Return the bank of a tile.
+def place_of(address: Value) -> Value:
+    """Return the place of a tile, which has its bank in the lowest bits: as many bits as the address, one to one.
 
     Four consecutive tiles that begin at a multiple of four lie in four banks. Higher address bits are mixed in, so that
     a GEMM whose destinations are a power of two (or a row of an image) apart does not stay in one bank, where it would
-    keep the ALU from going on.
+    keep the ALU from going on. Who uses the accumulator keeps places in registers: nothing waits for the mixing.
     """
     width = bank_bits(len(address))
     bank: Value = Const(0, width)
     for low in (0, 4, 6, 8):
         bank = bank ^ address[low : low + width]
-    return bank
+    return Cat(bank, address[width:])
+
+
+def bank_of_place(place: Value) -> Value:
+    """Return the bank of the tile at ``place``."""
+    return place[: bank_bits(len(place))]
 
 
 def tile_write_layout(*, address_width: int, tile_width: int) -> data.StructLayout:
-    """Return the layout of a tile and the address it is written to."""
+    """Return the layout of a tile and the address, or the place, it is written to."""
     return data.StructLayout({"address": address_width, "data": tile_width})
 
 
@@ -58,7 +71,7 @@ def loaded_tile_layout(*, address_width: int, tile_width: int) -> data.StructLay
 
 
 class Accumulator(wiring.Component):
-    """Banks with one read and one write port each, and who may use them.
+    """Banks with one read and one write port each, and who may use them. All addresses are places (``place_of``).
 
     The data of a read are at the output in the next cycle only. A write is seen by reads from the next cycle on. GEMM's
     reads and writes and the ALU's writes are never refused. The ALU's reads are granted in the same cycle, if GEMM does
@@ -171,7 +184,7 @@ class Accumulator(wiring.Component):
     def _bank(self, m: Module, address: Value, name: str) -> Signal:
         """Return the bank of ``address`` as a named signal."""
         bank = Signal(self._bits, name=f"{name}_bank")
-        m.d.comb += bank.eq(bank_of(address))
+        m.d.comb += bank.eq(bank_of_place(address))
         return bank
 
     def _reads(self, m: Module, banks: list[Scratchpad]) -> Value:

@@ -11,7 +11,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from hw.accumulator import loaded_tile_layout
+from hw.accumulator import loaded_tile_layout, place_of
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader
@@ -170,11 +170,11 @@ class AccLoader(wiring.Component):
         with m.If(zero_leaves):
             m.d.sync += zero_full.eq(0)
         with m.If(zero_taken):
-            m.d.sync += [zero_full.eq(1), zero_address.eq(write.address)]
+            m.d.sync += [zero_full.eq(1), zero_address.eq(place_of(write.address))]
         with m.If(writer.done):
             m.d.sync += [pending.eq(1), tag.eq(writer.tag)]
         with m.If(part_taken):
-            m.d.sync += address.eq(write.address)
+            m.d.sync += address.eq(place_of(write.address))
             for kind, size in enumerate(self.element_bytes):
                 with m.If(write.kind == kind):
                     self._take_part(m, tile, full, write, widen=kind == NARROW, bits=size * 8)

@@ -12,7 +12,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
-from hw.accumulator import tile_write_layout
+from hw.accumulator import place_of, tile_write_layout
 from hw.compute.alu_conflicts import AluConflicts, AluMoves, unless
 from hw.compute.alu_lane import LANE_LATENCY, LANE_MULTIPLIERS, AluLane
 from hw.compute.fused_lane import FUSED_LATENCY, FusedLane
@@ -157,8 +157,8 @@ class TensorAlu(wiring.Component):
         m.d.comb += [
             self.dst_address.eq(Mux(y.valid, y.dst, x.dst)),
             self.src_address.eq(src),
-            clash.eq(Mux(y.valid, conflicts.y_dst.any(), conflicts.x_dst.any())),
-            src_clash.eq(conflicts.x_src.any() | conflicts.src_in_y),
+            clash.eq(Mux(y.valid, conflicts.y_dst_waits, conflicts.x_dst_waits)),
+            src_clash.eq(conflicts.x_src_waits | conflicts.src_in_y),
             self.dst_read.eq(~clash & (y.valid | (unless(second, x.valid) & (known | (~src_clash & conflicts.apart))))),
             self.src_read.eq(x.valid & ~known & ~src_clash & (~y.valid | self.dst_grant)),
             y_leaves.eq(y.valid & self.dst_grant),
@@ -229,33 +229,38 @@ class TensorAlu(wiring.Component):
         shape = data.StructLayout({"dst": acc, "src": acc, "meta": _meta_layout(config), "last": 1})
         if config.fused_alu:
             shape = pair_step_layout(address_width=acc, meta=_meta_layout(config))
-        # Keeps a step while X is taken, so that the loops do not wait for a grant of the same cycle.
-        m.submodules.ahead = ahead = Skid(shape)
+        # The addresses come from a memory and an adder: they are compared in a cycle of their own.
+        m.submodules.fetched = register = StreamRegister(shape)
+        # Keeps a step while X is taken, so that nothing before it waits for a grant of the same cycle.
+        m.submodules.following = place = Skid(shape)
+        for name in ("dst", "src"):
+            address = Signal(acc, name=f"{name}_address")
+            m.d.comb += [
+                address.eq(uop[name] + fetched.offsets[name]),
+                register.source.p[name].eq(address if config.fused_alu else place_of(address)),
+            ]
         m.d.comb += [
-            ahead.source.valid.eq(valid),
-            leaves.eq(ahead.source.ready),
-            ahead.source.p.dst.eq(uop.dst + fetched.offsets.dst),
-            ahead.source.p.src.eq(uop.src + fetched.offsets.src),
-            ahead.source.p.meta.eq(fetched.meta),
-            ahead.source.p.last.eq(fetched.last),
+            register.source.valid.eq(valid),
+            leaves.eq(register.source.ready),
+            register.source.p.meta.eq(fetched.meta),
+            register.source.p.last.eq(fetched.last),
         ]
-        # Its addresses, which come from a memory and an adder, are compared in a cycle of their own.
-        m.submodules.following = register = StreamRegister(shape)
         second: Value | None = None
         if config.fused_alu:
             second = Signal(name="x_second", reset_less=True)
             m.submodules.pairs = pairs = PairSteps(address_width=acc, meta=_meta_layout(config))
-            connect(m, ahead.sink, pairs.steps)
-            connect(m, pairs.sink, register.source)
-            with m.If(register.sink.ready):
-                m.d.sync += second.eq(register.sink.p.second)
+            connect(m, register.sink, pairs.steps)
+            connect(m, pairs.sink, place.source)
+            m.d.comb += [place.source.p[name].eq(place_of(pairs.sink.p[name])) for name in ("dst", "src")]
+            with m.If(place.sink.ready):
+                m.d.sync += second.eq(place.sink.p.second)
         else:
-            connect(m, ahead.sink, register.source)
-        m.d.comb += register.sink.ready.eq(~x.valid | x_leaves)
-        following = register.sink.p
-        with m.If(register.sink.ready):
+            connect(m, register.sink, place.source)
+        following = place.sink.p
+        m.d.comb += place.sink.ready.eq(~x.valid | x_leaves)
+        with m.If(place.sink.ready):
             m.d.sync += [
-                x.valid.eq(register.sink.valid),
+                x.valid.eq(place.sink.valid),
                 x.dst.eq(following.dst),
                 src.eq(following.src),
                 x.meta.eq(following.meta),

@@ -10,7 +10,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
-from hw.accumulator import bank_of
+from hw.accumulator import bank_of_place
 
 __all__ = ["AluConflicts", "AluMoves", "unless"]
 
@@ -40,6 +40,9 @@ class AluConflicts:
         self.x_dst = Signal(stages, reset_less=True)
         self.x_src = Signal(stages, reset_less=True)
         self.y_dst = Signal(stages, reset_less=True)
+        self.x_dst_waits = Signal(reset_less=True)
+        self.x_src_waits = Signal(reset_less=True)
+        self.y_dst_waits = Signal(reset_less=True)
         self.src_in_y = Signal(reset_less=True)
         self.known = Signal(reset_less=True)
         self.apart = Signal(reset_less=True)
@@ -65,24 +68,33 @@ class AluConflicts:
         to_x = _equal(m, x.dst, following.src, "x_dst_is_new_src")
         in_y_new = _equal(m, y.dst, following.src, "y_dst_is_new_src")
         sides = (
-            (self.x_dst, following.dst, in_y, _equal(m, x.dst, following.dst, "x_dst_is_new_dst"),
+            (self.x_dst, self.x_dst_waits, following.dst, in_y, _equal(m, x.dst, following.dst, "x_dst_is_new_dst"),
              _equal(m, y.dst, following.dst, "y_dst_is_new_dst")),
-            (self.x_src, following.src, _equal(m, y.dst, src, "y_dst_is_x_src"), to_x, in_y_new),
+            (self.x_src, self.x_src_waits, following.src, _equal(m, y.dst, src, "y_dst_is_x_src"), to_x, in_y_new),
         )  # fmt: skip
-        for bits, new, y_is_old, x_is_new, y_is_new in sides:
+        for bits, waits, new, y_is_old, x_is_new, y_is_new in sides:
             behind = [
                 stage.valid & _equal(m, stage.dst, new, f"{bits.name}_new_{index}")
                 for index, stage in enumerate(flight[:-1])
             ]
             begun = begins & Mux(y.valid, y_is_new, x_is_new)
-            m.d.sync += bits.eq(Mux(moves.x_loads, Cat(begun, *behind), Cat(moves.y_leaves & y_is_old, bits)))
+            # What moves is known last: both outcomes are there by then, of the bits and of whether one of them is set.
+            stays = Cat(moves.y_leaves & y_is_old, bits[:-1])
+            m.d.sync += [
+                bits.eq(Mux(moves.x_loads, Cat(begun, *behind), stays)),
+                waits.eq(Mux(moves.x_loads, begun | Cat(behind).any(), stays[0] | bits[:-1].any())),
+            ]
         to_y = moves.to_y & to_x
-        y_begins = Cat(moves.y_leaves & in_y, self.x_dst)
-        m.d.sync += self.y_dst.eq(Mux(~y.valid | moves.y_leaves, y_begins, Cat(0, self.y_dst)))
+        begun_in_y = moves.y_leaves & in_y
+        y_takes = ~y.valid | moves.y_leaves
+        m.d.sync += [
+            self.y_dst.eq(Mux(y_takes, Cat(begun_in_y, self.x_dst[:-1]), Cat(0, self.y_dst[:-1]))),
+            self.y_dst_waits.eq(Mux(y_takes, begun_in_y | self.x_dst[:-1].any(), self.y_dst[:-1].any())),
+        ]
         with m.If(moves.x_loads):
             m.d.sync += [
                 self.src_in_y.eq(to_y | (y.valid & ~moves.y_leaves & in_y_new)),
-                self.apart.eq(bank_of(following.dst) != bank_of(following.src)),
+                self.apart.eq(bank_of_place(following.dst) != bank_of_place(following.src)),
             ]
         with m.Elif(moves.y_leaves):
             m.d.sync += self.src_in_y.eq(0)

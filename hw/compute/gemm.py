@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.accumulator import tile_write_layout
+from hw.accumulator import place_of, tile_write_layout
 from hw.compute.depthwise_lanes import DepthwiseLanes
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.compute.loop_nest import LoopNest
@@ -69,7 +69,7 @@ class GemmCore(wiring.Component):
     operand_enable, inp_address, inp_data, wgt_address, wgt_data : Out, Out, In, Out, In
         Read ports of the scratchpads (data in the next cycle); inputs are those of all taps, the addressed one first.
     acc_read, acc_address, acc_data : Out, Out, In
-        Read of the destination (data in the next cycle).
+        Read of the destination (data in the next cycle); the address, as all of the accumulator, is a place of it.
     acc_ahead, acc_ahead_address : Out
         The destination that will be read ``ahead`` cycles from now.
     acc_write, acc_write_tile : Out
@@ -185,7 +185,8 @@ class GemmCore(wiring.Component):
         m.d.sync += [valid.eq(self.working), offsets.eq(step.offsets), meta.eq(step.meta), last.eq(step.last)]
         uop = data.View(uop_struct(config), self.uop_data)
         dst = Signal(config.log_acc_depth, name="dst_1")
-        m.d.comb += dst.eq(uop.dst + offsets.dst)
+        address = Signal(config.log_acc_depth, name="address_1")
+        m.d.comb += [address.eq(uop.dst + offsets.dst), dst.eq(place_of(address))]
         addresses = (uop.src + offsets.src)[: config.log_inp_depth], (uop.wgt + offsets.wgt)[: config.log_wgt_depth]
         enable, inp, wgt, lane_by_lane = self._waiting(m, valid, *addresses, meta[TAG_WIDTH + 1 :])
         m.d.sync += [self.operand_enable.eq(enable), self.inp_address.eq(inp), self.wgt_address.eq(wgt)]

@@ -10,7 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for
 
-from hw.accumulator import Accumulator
+from hw.accumulator import RESET_LANES, Accumulator, place_of
 from hw.compute.acc_loader import AccLoader
 from hw.compute.alu import TensorAlu, alu_write_delay
 from hw.compute.binder import Binder
@@ -230,7 +230,7 @@ class ComputeStage(wiring.Component):
             accumulator.alu_write.eq(alu.write),
             accumulator.alu_write_tile.eq(alu.write_tile),
             accumulator.reset_write.eq(reset.write),
-            accumulator.reset_address.eq(reset.address),
+            *(accumulator.reset_address[lane].eq(place_of(reset.address[lane])) for lane in range(RESET_LANES)),
             reset.grant.eq(accumulator.reset_grant),
         ]
         for name in ("dst_read", "dst_address", "src_read", "src_address"):
@@ -241,6 +241,7 @@ class ComputeStage(wiring.Component):
         # A place for an address, so that the store module waits for no grant of the same cycle.
         m.submodules.store_address = place = Skid(self.store_read.address.payload.shape())
         connect(m, flipped(self.store_read).address, place.source)
+        m.d.comb += place.source.p.eq(place_of(self.store_read.address.p))
         connect(m, place.sink, accumulator.store_address)
         m.d.comb += [
             self.store_read.data.valid.eq(accumulator.store_data.valid),

@@ -5,35 +5,32 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.hdl import Const, Module
+from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
-from hw.accumulator import Accumulator, bank_bits, bank_of, tile_write_layout
+from hw.accumulator import Accumulator, bank_bits, bank_of_place, place_of, tile_write_layout
 from hw.compute.alu import alu_write_delay
 from hw.compute.gemm import WRITE_DELAY
 from hw.sim import compile_design
 from isa.config import VTAConfig
+from tests.support.hw.accumulator_places import bank, place
 from tests.support.hw.inline_design import Small
 
 WIDTH = 64
 ALU_WRITE_DELAY = alu_write_delay(VTAConfig())
 
 
-def _bank(address: int, width: int) -> Any:
-    bank = address ^ (address >> 4) ^ (address >> 6) ^ (address >> 8)
-    return bank & ((1 << min(2, width)) - 1)
-
-
 @pytest.mark.parametrize("width", [0, 1, 2, 5, 11])
-def test_banks_divide_the_tiles_evenly(width: int) -> None:
+def test_banks_divide_the_tiles_evenly_and_every_tile_has_a_place(width: int) -> None:
     assert bank_bits(width) == min(2, width)
-    assert len(bank_of(Const(0, width))) == min(2, width)
-    counts = np.bincount([_bank(address, width) for address in range(1 << width)], minlength=1)
+    places = [place(address, width) for address in range(1 << width)]
+    assert sorted(places) == list(range(1 << width))
+    counts = np.bincount([bank(at, width) for at in places], minlength=1)
     assert set(counts.tolist()) == {(1 << width) >> min(2, width)}
 
 
 class _Users:
-    """Random requests of every user; a model of the tiles says what each read must give."""
+    """Random requests of every user; a model of the tiles says what each read must give. Addresses are places."""
 
     def __init__(self, width: int, seed: int) -> None:
         self.width = width
@@ -78,7 +75,7 @@ class _Users:
             poke("alu_write_tile", word)
             writes.append((address, value))
         read = [*wants.values(), now]
-        writes += self._others([_bank(address, self.width) for address, _ in writes], read)
+        writes += self._others([bank(address, self.width) for address, _ in writes], read)
         granted = {name: bool(peek(f"{name}_grant")) for name in wants}
         assert granted == self._due(wants, now)
         assert peek("bubble") == (self.waited == 15)
@@ -91,7 +88,7 @@ class _Users:
         self.alu.append(wants["dst"] if granted["dst"] else None)
         if now is not None:
             self.expected["gemm"] = self.tiles[now]
-        banks = [_bank(address, self.width) for address, _ in writes]
+        banks = [bank(address, self.width) for address, _ in writes]
         assert len(set(banks)) == len(banks)
         design.step()
         for address, value in writes:
@@ -102,8 +99,8 @@ class _Users:
         ahead = self.gemm[8 + ALU_WRITE_DELAY - WRITE_DELAY]
 
         def apart(address: Any, *others: Any) -> bool:
-            taken = {_bank(other, self.width) for other in others if other is not None}
-            return address is not None and _bank(address, self.width) not in taken
+            taken = {bank(other, self.width) for other in others if other is not None}
+            return address is not None and bank(address, self.width) not in taken
 
         dst, src = wants["dst"], wants["src"]
         return {"dst": apart(dst, now, ahead), "src": apart(src, now, dst)}
@@ -149,27 +146,27 @@ class _Users:
         poke("reset_write", mask)
         poke("reset_address", sum(address << (index * self.width) for index, address in enumerate(self.resets)))
         poke("store_data__ready", int(rng.random() < 0.6))
-        busy = {_bank(address, self.width) for address in read if address is not None}
+        busy = {bank(address, self.width) for address in read if address is not None}
         room = len(self.wanted) - len(self.stored) < 4
         if store is not None:
-            assert peek("store_address__ready") == (room and _bank(store, self.width) not in busy)
+            assert peek("store_address__ready") == (room and bank(store, self.width) not in busy)
         self.waits = bool(
             (load is not None and not peek("load__ready"))
             or (self.resets and not peek("reset_grant"))
             or (store is not None and room and not peek("store_address__ready"))
         )
         if load is not None:
-            assert peek("load__ready") == (_bank(load[1], self.width) not in written)
-            written = [*written, _bank(load[1], self.width)]
+            assert peek("load__ready") == (bank(load[1], self.width) not in written)
+            written = [*written, bank(load[1], self.width)]
         if load is not None and peek("load__ready"):
             writes.append(load[1:])
             self.held["load"] = None
             self.grants["load"] += 1
         cleared = peek("reset_grant")
         for index, address in enumerate(self.resets):
-            bank = _bank(address, self.width)
-            assert cleared >> index & 1 == (bank not in written)
-            written = [*written, bank]
+            number = bank(address, self.width)
+            assert cleared >> index & 1 == (number not in written)
+            written = [*written, number]
         assert cleared & ~mask == 0
         writes += [(address, 0) for index, address in enumerate(self.resets) if cleared >> index & 1]
         self.grants["reset"] += len([1 for index in range(4) if cleared >> index & 1])
@@ -221,13 +218,14 @@ def test_a_store_may_keep_a_bit_or_all(kept: int) -> None:
 
 @pytest.mark.parametrize("width", [0, 1, 2, 5, 11])
 def test_a_tile_lies_in_the_bank_that_its_bits_say(width: int) -> None:
-    """Bits 4, 6 and 8 on are mixed into the lowest two."""
+    """Bits 4, 6 and 8 on are mixed into the lowest two, the others stay."""
 
     def build(m: Module, ports: Any) -> None:
-        m.d.comb += ports.bank.eq(bank_of(ports.address))
+        m.d.comb += [ports.place.eq(place_of(ports.address)), ports.bank.eq(bank_of_place(ports.place))]
 
-    design = compile_design(Small(build, {"address": In(max(width, 0)), "bank": Out(2)}))
+    design = compile_design(Small(build, {"address": In(width), "place": Out(width), "bank": Out(2)}))
     for address in range(1 << width):
         if width:
             design.poke("address", address)
-        assert design.peek("bank") == _bank(address, width)
+            assert design.peek("place") == place(address, width)
+        assert design.peek("bank") == bank(place(address, width), width)

@@ -23,6 +23,7 @@ from isa.encoding import encode
 from isa.instructions import Load, MemoryId
 from isa.machine.hardware_config import HardwareConfig
 from isa.reference import Reference, pack
+from tests.support.hw.accumulator_places import place as place_of_tile
 from tests.support.hw.compute_rig import COMPUTE_CONFIGS, MemoryPort, Stalls
 from tests.support.turns import few
 
@@ -202,7 +203,7 @@ def test_accumulators_are_loaded_with_their_zeros(name: str, data_width: int, re
         if not (ready and design.peek("tiles__valid")):
             return False
         write = layout.from_bits(design.peek("tiles__payload"))
-        contents[write.address] = 0 if write.zero else write.data
+        contents[place_of_tile(write.address, config.log_acc_depth)] = 0 if write.zero else write.data
         return True
 
     tags, _ = _run(

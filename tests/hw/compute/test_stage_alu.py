@@ -11,6 +11,7 @@ from hw.sim import compile_design
 from isa.config import VTAConfig
 from isa.encoding import encode, encode_uop
 from isa.instructions import Alu, AluOpcode, Gemm, MicroOp
+from tests.support.hw.accumulator_places import place
 from tests.support.hw.compute_rig import COMPUTE_CONFIGS, ComputeRig, load_uops, uop_image
 
 CONFIG = COMPUTE_CONFIGS["block4"]
@@ -139,7 +140,11 @@ def test_a_step_reads_what_it_needs_and_writes_a_fixed_time_later(fields: dict[s
     for cycle in range(40):
         if design.peek("uop_enable"):
             design.poke("uop_data", encode_uop(MicroOp(dst=0, src=32), CONFIG))
-        before = {name: design.peek(f"{name}_address") for name in read if design.peek(f"{name}_read")}
+        before = {
+            name: place(design.peek(f"{name}_address"), CONFIG.log_acc_depth)
+            for name in read
+            if design.peek(f"{name}_read")
+        }
         for name in read:
             design.poke(f"{name}_grant", int(name in before))
         assert design.peek("working") == int("dst" in before)
@@ -147,7 +152,7 @@ def test_a_step_reads_what_it_needs_and_writes_a_fixed_time_later(fields: dict[s
         read["src"] += [(cycle, before["src"])] if "src" in before else []
         if design.peek("write"):
             word = design.peek("write_tile")
-            written.append((cycle, word % CONFIG.acc_depth, word >> CONFIG.log_acc_depth))
+            written.append((cycle, place(word % CONFIG.acc_depth, CONFIG.log_acc_depth), word >> CONFIG.log_acc_depth))
         if design.peek("done") >> 4:
             done.append((cycle, design.peek("done") & 15))
         design.step()
