@@ -98,7 +98,11 @@ RTL_FAULTS: tuple[SourceFault, ...] = (
         'inner + (held[f"{name}_factor_in"] | 1)',
     ),
     _fault(
-        "the ALU takes its source without an offset", TensorAlu, "_front", "uop.src + fetched.offsets.src", "uop.src"
+        "the ALU takes its source without an offset",
+        TensorAlu,
+        "_front",
+        "uop[name] + fetched.offsets[name]",
+        'uop[name] + (fetched.offsets[name] if name == "dst" else 0)',
     ),
     _fault(
         "a source that was overwritten is taken as it was",
@@ -111,7 +115,7 @@ RTL_FAULTS: tuple[SourceFault, ...] = (
         "the ALU does not wait for its own results",
         TensorAlu,
         "elaborate",
-        "clash.eq(Mux(y.valid, conflicts.y_dst.any(), conflicts.x_dst.any()))",
+        "clash.eq(Mux(y.valid, conflicts.y_dst_waits, conflicts.x_dst_waits))",
         "clash.eq(0)",
     ),
     _fault(

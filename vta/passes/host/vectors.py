@@ -122,6 +122,8 @@ class _Vectorizer:
     def _lane_by_lane(self, stmt: Stmt) -> Stmt:
         """Return a loop over the lanes for a statement that differs from lane to lane; others stay vectors."""
         var = next(var for var, values in self.vectors.items() if values is self.values)
+        if any(isinstance(node, Call) and node.op is Builtin.RET for node in walk(stmt)):
+            raise NotVectorError("what comes first would be done for all iterations, and this ends them")
         if uses_var(stmt, [let for let in self.vectors if let not in self.scalars and let is not var]):
             raise NotVectorError("it needs what a variable holds for one lane")
         for let, value in reversed(self.scalars.items()):
