@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import vta
+from bench.layers import LAYERS
 from isa.config import VTAConfig
 from isa.named_config import named_config
 from tests.support.compiler.random_operators import random_operator
@@ -18,12 +19,6 @@ from vta.topi.core.operator import compile  # noqa: A004
 from vta.topi.tiling import Footprint, TilingError
 
 STEPS: Epilogue = (ShiftRight(8), Bias(), Clip(0, 127))
-RESNET = {
-    "C2": Conv2d(1, 64, 56, 56, 64, (3, 3), padding=(1, 1, 1, 1), epilogue=STEPS),
-    "C4": Conv2d(1, 64, 56, 56, 128, (1, 1), (2, 2), epilogue=STEPS),
-    "C9": Conv2d(1, 256, 14, 14, 512, (3, 3), (2, 2), (1, 1, 1, 1), epilogue=STEPS),
-    "C11": Conv2d(1, 512, 7, 7, 512, (3, 3), padding=(1, 1, 1, 1), epilogue=STEPS),
-}
 
 
 @pytest.mark.parametrize("config", CONFIGS)
@@ -41,7 +36,7 @@ def test_every_candidate_of_a_random_convolution_fits(seed: int, config: str) ->
 
 def test_data_stay_while_rows_of_the_kernel_come_where_weights_are_most_of_what_is_read() -> None:
     env = vta.Environment(named_config(Path("block32")), hardware={"data_width": 64})
-    layer = RESNET["C9"]
+    layer = LAYERS["C9"]
     tiles = layer.chosen(env)
     assert (tiles.tile_kh, tiles.tile_co) == (1, 16)
     assert tiles.rotate_rows > 1

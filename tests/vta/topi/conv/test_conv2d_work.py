@@ -3,6 +3,7 @@
 import pytest
 
 import vta
+from bench.layers import LAYERS
 from vta.topi.conv.conv2d_operator import Conv2d
 from vta.topi.conv.conv2d_tiling import conv_candidates
 from vta.topi.conv.conv2d_work import conv_least, conv_work
@@ -10,17 +11,11 @@ from vta.topi.core.epilogue import Bias, Clip, Epilogue, ShiftRight
 from vta.topi.tiling import Bus, cycles
 
 STEPS: Epilogue = (ShiftRight(8), Bias(), Clip(0, 127))
-RESNET = {
-    "C2": Conv2d(1, 64, 56, 56, 64, (3, 3), padding=(1, 1, 1, 1), epilogue=STEPS),
-    "C4": Conv2d(1, 64, 56, 56, 128, (1, 1), (2, 2), epilogue=STEPS),
-    "C9": Conv2d(1, 256, 14, 14, 512, (3, 3), (2, 2), (1, 1, 1, 1), epilogue=STEPS),
-    "C11": Conv2d(1, 512, 7, 7, 512, (3, 3), padding=(1, 1, 1, 1), epilogue=STEPS),
-}
 
 
-@pytest.mark.parametrize("name", RESNET)
+@pytest.mark.parametrize("name", ["C2", "C4", "C9", "C11"])
 def test_a_layer_of_resnet_18_is_bound_by_its_products(name: str) -> None:
-    operator, env = RESNET[name], vta.get_env()
+    operator, env = LAYERS[name], vta.get_env()
     tiles = operator.chosen(env)
     work = conv_work(operator.shape_on(env), tiles, Bus())
     assert work.tiles * work.steps * work.gemm * 256 == operator.macs
