@@ -39,6 +39,14 @@ def test_names_of_operations_are_made_unique_and_symbolic_sizes_stay() -> None:
     check(func, [values], (values + 1) * 2)
 
 
+def test_an_input_that_nothing_reads_is_an_argument() -> None:
+    a, unread = te.placeholder((4,), name="A", dtype="int32"), te.placeholder((2, 3), name="U", dtype="int8")
+    b = te.compute((4,), lambda i: a[i] + 1, name="B")
+    func = te.create_prim_func([a, unread, b])
+    values = np.arange(4, dtype=np.int32)
+    check(func, [values, np.zeros((2, 3), np.int8)], values + 1)
+
+
 def test_what_makes_no_function_is_refused() -> None:
     a = te.placeholder((4,), name="A")
     b = te.compute((4,), lambda i: a[i] + 1, name="B")

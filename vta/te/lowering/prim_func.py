@@ -42,7 +42,8 @@ def create_prim_func(ops: Sequence[Tensor]) -> PrimFunc:
     if not computed:
         raise LowerError("create_prim_func: expected a computed tensor among the arguments")
     order: list[Operation] = [stage.op for stage in create_schedule([tensor.op for tensor in computed]).stages]
-    buffers = {tensor: _buffer(tensor) for op in order for tensor in op.outputs}
+    needed = [tensor for op in order for tensor in op.outputs]
+    buffers = {tensor: _buffer(tensor) for tensor in (*needed, *args)}  # an input may be there that nothing reads
     for op in order:
         if isinstance(op, PlaceholderOp) and op.outputs[0] not in args:
             raise LowerError(f"tensor {op.name!r} is an input, but not among the arguments")
