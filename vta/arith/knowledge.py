@@ -28,6 +28,9 @@ from vta.tir.expr import (
 
 __all__ = ["Knowledge"]
 
+_DEEP_CONDITION = 3
+"""So many conditions inside of each other are simplified anew with everything that is learned; deeper ones are not."""
+
 _MOST_CASES = 64
 """How many minima and maxima are looked into for one question, in all."""
 
@@ -42,6 +45,8 @@ class Knowledge:
         self._facts: list[Fact] = []
         self._known: list[Expr] = []
         self._cases_left: int | None = None
+        self._settled: dict[int, tuple[Expr, Expr]] | None = None  # by identity, inside the outermost condition
+        self._conditions = 0
         for var, value in (env or {}).items():
             self.bind(var, value)
 
@@ -87,8 +92,10 @@ class Knowledge:
     @contextmanager
     def within_axes(self, axes: tuple[IterVar, ...]) -> Iterator[None]:
         """Let the variables of ``axes`` lie in their domains inside the ``with`` block."""
-        bounds = self._bounds
+        bounds, settled = self._bounds, self._settled
         self._bounds = dict(bounds)
+        if settled is not None:
+            self._settled = {}
         for axis in axes:
             if axis.dom is not None:
                 low, high = self._ends(axis.dom)
@@ -96,7 +103,7 @@ class Knowledge:
         try:
             yield
         finally:
-            self._bounds = bounds
+            self._bounds, self._settled = bounds, settled
 
     @contextmanager
     def constraint(self, condition: ExprLike) -> Iterator[None]:
@@ -110,7 +117,7 @@ class Knowledge:
     @contextmanager
     def assuming(self, conditions: Iterable[Expr]) -> Iterator[None]:
         """Take these simplified conditions for true inside the ``with`` block, in which memory stays as it is."""
-        facts, known, bounds = len(self._facts), len(self._known), self._bounds
+        facts, known, bounds, settled = len(self._facts), len(self._known), self._bounds, self._settled
         self._bounds = dict(bounds)
         for condition in conditions:
             self.learn(condition)
@@ -118,12 +125,14 @@ class Knowledge:
             yield
         finally:
             del self._facts[facts:], self._known[known:]
-            self._bounds = bounds
+            self._bounds, self._settled = bounds, settled
 
     def learn(self, condition: Expr) -> None:
         """Take one more simplified condition for true, inside an ``assuming`` block."""
         for part in conjuncts(condition):
             self._learn_comparison(part)
+            if self._settled is not None:  # what was settled with less knowledge is true, but may not be shortest
+                self._settled = dict(self._settled) if self._conditions > _DEEP_CONDITION else {}
 
     def _learn_comparison(self, condition: Expr) -> None:
         fact = fact_of(condition, self)

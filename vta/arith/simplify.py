@@ -10,7 +10,9 @@ Tests: tests/vta/arith/test_simplify.py and test_simplify_properties.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import TypeVar
 
 from vta.arith.comparison import NEGATED, compare, truth
 from vta.arith.const_bounds import const_bounds
@@ -61,6 +63,8 @@ from vta.tir.expr import (
 from vta.tir.traverse import expr_children, map_children, substitute
 
 __all__ = ["Analyzer", "simplify"]
+
+_T = TypeVar("_T", bound=Expr)
 
 
 class Analyzer(NormalForm):
@@ -135,7 +139,7 @@ class Analyzer(NormalForm):
             case Cast():
                 return self._cast(expr)
             case Select() | Call(op=Builtin.IF_THEN_ELSE):
-                return self._choice(expr)
+                return self._once(self._choice, expr)
             case Let():
                 return self._let(expr)
             case Reduce():
@@ -158,7 +162,7 @@ class Analyzer(NormalForm):
     def _condition(self, expr: LT | LE | GT | GE | EQ | NE | And | Or | Not) -> Expr:
         match expr:
             case And() | Or():
-                return self._connective(expr)
+                return self._once(self._connective, expr)
             case Not():
                 result = self._negation(self.simplify(expr.a))
                 return self._known_truth(result) if isinstance(result, Not) else result
@@ -187,14 +191,35 @@ class Analyzer(NormalForm):
                 return truth(not inner.value)
             case Not():
                 return inner.a
-            case And():
-                return self.simplify(Or(Not(inner.a), Not(inner.b)))
-            case Or():
-                return self.simplify(And(Not(inner.a), Not(inner.b)))
+            case And() | Or():  # in normal form, as what it is made of is
+                kind = Or if isinstance(inner, And) else And
+                return reduce(kind, map(self._negation, _operands(type(inner), inner)))
             case LT() | LE() | GT() | GE() | EQ() | NE() if is_scalar_int(inner.a):
                 return self.simplify(NEGATED[type(inner)](inner.a, inner.b))
             case _:
                 return Not(inner)
+
+    def _once(self, simplified: Callable[[_T], Expr], expr: _T) -> Expr:
+        """Simplify a choice or connective, or return what came of it before, with the same knowledge.
+
+        Each looks at its conditions several times: without that, conditions inside of conditions took a multiple of
+        the time per level.
+        """
+        outermost = self._settled is None
+        settled = {} if self._settled is None else self._settled
+        found = settled.get(id(expr))
+        if found is not None:
+            return found[1]
+        self._settled = settled
+        self._conditions += 1
+        try:
+            result = simplified(expr)
+        finally:
+            self._conditions -= 1
+            self._settled = None if outermost else settled
+        settled[id(expr)] = (expr, result)
+        settled[id(result)] = (result, result)
+        return result
 
     def _connective(self, expr: And | Or) -> Expr:
         """Simplify each operand under the others' truth (for Or: falsity); what then holds anyway goes."""

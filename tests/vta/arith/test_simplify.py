@@ -437,3 +437,26 @@ def test_a_question_about_many_minima_ends() -> None:
     positive = Analyzer({var: Range(const(0), const(9)) for pair in pairs[:4] for var in pair})
     few = sum((ops.min(a, b) for a, b in pairs[:4]), const(0))
     assert positive.can_prove(few >= 0)
+
+
+def test_conditions_inside_of_conditions_take_work_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each level took 25 times the work of the one inside."""
+    x, y = Var("x"), Var("y")
+    shapes = {
+        "and": lambda inner, d: ops.select(ops.all(inner > d, x < y + d), x + d, y),
+        "or": lambda inner, d: ops.select(ops.any(inner > d, ops.all(x > y, x < y + d)), x + d, y),
+    }
+    visits: list[Expr] = []
+    made = Analyzer._simplified
+    monkeypatch.setattr(Analyzer, "_simplified", lambda self, e: visits.append(e) or made(self, e))
+    grid = np.meshgrid(np.arange(-4, 9), np.arange(-4, 9))
+    env = {x: grid[0], y: grid[1]}
+    for shape in shapes.values():
+        work = []
+        nested: Expr = x
+        for d in range(1, 9):
+            nested = shape(nested, d)
+            visits.clear()
+            assert (evaluate(simplify(nested), env) == evaluate(nested, env)).all()
+            work.append(len(visits))
+        assert work[7] < 3 * work[5]
