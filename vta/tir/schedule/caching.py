@@ -117,7 +117,13 @@ def cache_write(func: PrimFunc, name: str, index: int, scope: str) -> tuple[Prim
     """Let block ``name`` write its buffer number ``index`` in memory ``scope``, and copy that afterwards."""
     block = block_named(func, name)
     buffer = buffer_at(block, index, block_writes(block), "cache_write")
-    others = [writer.name for writer in writers(enclosing_block(func, block), buffer) if writer is not block]
+    around = enclosing_block(func, block)
+    if around is not func.body and buffer not in around.alloc_buffers:
+        raise BlockScheduleError(
+            f"cache_write: block {name!r} is in block {around.name!r}, and {buffer.name!r} is more than what that "
+            f"makes; call cache_write first, or of block {around.name!r}"
+        )
+    others = [writer.name for writer in writers(around, buffer) if writer is not block]
     if others:
         raise BlockScheduleError(
             f"cache_write: block {others[0]!r} writes {buffer.name!r}, too; call cache_write first"

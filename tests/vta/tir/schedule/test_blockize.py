@@ -1,5 +1,7 @@
 """blockize: loops with their block become one step of a block of their own."""
 
+import numpy as np
+
 from tests.support.compiler.block_programs import check, gemm_relu, pipeline
 from tests.vta.tir.schedule.test_schedule import refused
 from vta import te
@@ -122,3 +124,18 @@ def test_a_split_that_does_not_divide_is_a_condition_of_the_outermost_block_alon
     check(sch.func, inputs, expected)
     sch.blockize(i1)
     check(sch.func, inputs, expected)
+
+
+def test_a_block_in_a_block_gets_no_copy_of_what_others_make_too() -> None:
+    """The copy would take the parts of other iterations, and the start of a sum, with it."""
+    a = te.placeholder((2, 3), name="A", dtype="int32")
+    sch = Schedule(te.create_prim_func([a, te.compute((2, 3), lambda i, j: a[i, j] + 1, name="B")]))
+    sch.blockize(sch.get_loops("B")[1])
+    sentence = (
+        "cache_write: block 'B' is in block 'B_o', and 'B' is more than what that makes; call cache_write first, or of "
+        "block 'B_o'"
+    )
+    refused(sentence, lambda: sch.cache_write("B", 0, "local"))
+    sch.cache_write("B_o", 0, "local")
+    values = np.arange(6, dtype=np.int32).reshape(2, 3)
+    check(sch.func, [values], values + 1)
