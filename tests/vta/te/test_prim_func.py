@@ -47,6 +47,16 @@ def test_an_input_that_nothing_reads_is_an_argument() -> None:
     check(func, [values, np.zeros((2, 3), np.int8)], values + 1)
 
 
+def test_a_reduction_of_no_elements_is_its_start() -> None:
+    a = te.placeholder((3, 1), name="A", dtype="int32")
+    k, many = te.reduce_axis((0, 0), name="k"), te.reduce_axis((0, 5), name="many")
+    most = te.compute((3,), lambda i: te.max(a[i, k] + many, axis=[many, k]), name="B")
+    least = te.compute((3,), lambda i: te.min(a[i, k] + most[i], axis=k), name="C")
+    values, bounds = np.ones((3, 1), np.int32), np.iinfo(np.int32)
+    check(te.create_prim_func([a, most]), [values], np.full(3, bounds.min, np.int32))
+    check(te.create_prim_func([a, least]), [values], np.full(3, bounds.max, np.int32))
+
+
 def test_what_makes_no_function_is_refused() -> None:
     a = te.placeholder((4,), name="A")
     b = te.compute((4,), lambda i: a[i] + 1, name="B")

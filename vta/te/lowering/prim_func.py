@@ -76,7 +76,10 @@ def _buffer(tensor: Tensor) -> Buffer:
 
 def _nest(op: ComputeOp, buffers: dict[Tensor, Buffer], name: str) -> Stmt:
     """Return the loops and the block of an operation."""
-    roots = (*op.axis, *op.reduce_axis)
+    first = op.body[0]
+    # A loop of no iterations would never reach the start of its block: where there is nothing to combine, that is all.
+    empty = any(isinstance(extent := domain(axis).extent, IntImm) and extent.value == 0 for axis in op.reduce_axis)
+    roots = op.axis if empty else (*op.axis, *op.reduce_axis)
     loops = [Var(axis.name) for axis in roots]
     renamed: dict[Var, Expr] = {}
     axes: list[IterVar] = []
@@ -95,15 +98,17 @@ def _nest(op: ComputeOp, buffers: dict[Tensor, Buffer], name: str) -> Stmt:
 
     indices = tuple(renamed[axis.var] for axis in op.axis)
     outputs = [buffers[tensor] for tensor in op.outputs]
-    first = op.body[0]
     init: Stmt | None = None
     if isinstance(first, Reduce):
         starts = first.init or first.combiner.identity
         init = seq(BufferStore(b, settled(s), indices, op.origin) for b, s in zip(outputs, starts, strict=True))
-        body = _update(first, outputs, indices, [settled(source) for source in first.source])
-        condition = settled(first.condition)
-        if not (isinstance(condition, IntImm) and condition.value):
-            body = IfThenElse(condition, body, None, op.origin)
+        if empty:
+            body, init = init, None
+        else:
+            body = _update(first, outputs, indices, [settled(source) for source in first.source])
+            condition = settled(first.condition)
+            if not (isinstance(condition, IntImm) and condition.value):
+                body = IfThenElse(condition, body, None, op.origin)
     else:
         body = seq(BufferStore(b, settled(v), indices, op.origin) for b, v in zip(outputs, op.body, strict=True))
     nest: Stmt = Block(name, tuple(axes), tuple(loops), body, init, origin=op.origin)
