@@ -1,5 +1,7 @@
 """What simplified expressions look like. The recorded ones come from listings of upstream's compiler."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -442,16 +444,21 @@ def test_a_question_about_many_minima_ends() -> None:
 def test_conditions_inside_of_conditions_take_work_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each level took 25 times the work of the one inside."""
     x, y = Var("x"), Var("y")
-    shapes = {
-        "and": lambda inner, d: ops.select(ops.all(inner > d, x < y + d), x + d, y),
-        "or": lambda inner, d: ops.select(ops.any(inner > d, ops.all(x > y, x < y + d)), x + d, y),
-    }
+    shapes: tuple[Callable[[Expr, int], Expr], ...] = (
+        lambda inner, d: ops.select(ops.all(inner > d, x < y + d), x + d, y),
+        lambda inner, d: ops.select(ops.any(inner > d, ops.all(x > y, x < y + d)), x + d, y),
+    )
     visits: list[Expr] = []
     made = Analyzer._simplified
-    monkeypatch.setattr(Analyzer, "_simplified", lambda self, e: visits.append(e) or made(self, e))
+
+    def counted(self: Analyzer, expr: Expr) -> Expr:
+        visits.append(expr)
+        return made(self, expr)
+
+    monkeypatch.setattr(Analyzer, "_simplified", counted)
     grid = np.meshgrid(np.arange(-4, 9), np.arange(-4, 9))
     env = {x: grid[0], y: grid[1]}
-    for shape in shapes.values():
+    for shape in shapes:
         work = []
         nested: Expr = x
         for d in range(1, 9):
