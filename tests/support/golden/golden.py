@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from isa.config import VTAConfig
+from isa.layout import uop_layout
 
-__all__ = ["GOLDEN_ROOT", "SPINE_PREFIXES", "Case", "case_names", "load_case"]
+__all__ = ["GOLDEN_ROOT", "SPINE_PREFIXES", "Case", "case_names", "load_case", "recorded_uops"]
 
 GOLDEN_ROOT = Path(__file__).resolve().parents[2] / "golden"
 
@@ -64,6 +65,16 @@ def case_names(*prefixes: str) -> list[tuple[str, str]]:
 
 
 @functools.cache
+def recorded_uops(case: Case) -> list[int]:
+    """Return the micro-ops of the case's one launch as they lay in memory, without what no field has.
+
+    Upstream's structure of bit fields leaves garbage in such bits; one recording has some.
+    """
+    [launch] = case.record["launches"]
+    layout = uop_layout(case.config)
+    return [layout.pack(layout.unpack(int(word, 16))) for word in launch["uop_dram_hex"]]
+
+
 def load_case(folder: str, name: str) -> Case:
     """Read one recording."""
     path = GOLDEN_ROOT / folder / f"{name}.json.gz"

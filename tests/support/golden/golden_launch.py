@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from isa.bulk import words_to_array
 from runtime.memory.device_memory import PAGE_BYTES, DeviceMemory
-from tests.support.golden.golden import Case
+from tests.support.golden.golden import Case, recorded_uops
 from tests.support.runtime.launching import Placed
 
 __all__ = ["GOLDEN_MEMORY_LIMIT", "golden_words", "place_case", "written_bytes"]
@@ -60,5 +60,5 @@ def _regions(case: Case) -> Iterator[_Region]:
         rng = np.random.default_rng(zlib.crc32(f"{case.name} {entry['name']}".encode()))
         yield _Region(entry["phy"], rng.integers(0, 256, entry["bytes"], np.uint8))
     [launch] = case.record["launches"]
-    micro_ops = np.array([int(word, 16) for word in launch["uop_dram_hex"]], "<u4")
+    micro_ops = np.array(recorded_uops(case), "<u4")
     yield _Region(launch["uop_phy"], micro_ops.view(np.uint8))

@@ -6,16 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from isa.bulk import decode_all, words_to_array
-from isa.layout import uop_layout
 from isa.program import MemoryImage, MemorySegment, Program
-from tests.support.golden.golden import Case
+from tests.support.golden.golden import Case, recorded_uops
 
 __all__ = ["golden_program"]
 
 
 def golden_program(case: Case) -> Program:
-    """Return the one launch of ``case``; one recording has garbage in the unused bits of its micro-ops."""
-    layout = uop_layout(case.config)
+    """Return the one launch of ``case``."""
     [launch] = case.record["launches"]
     segments = tuple(
         MemorySegment(address=entry["phy"], data=_contents(case, entry["name"], entry["bytes"]).tobytes(), name=name)
@@ -24,7 +22,7 @@ def golden_program(case: Case) -> Program:
     return Program(
         config=case.config,
         instructions=tuple(decode_all(words_to_array(case.words), case.config)),
-        uops=tuple(layout.pack(layout.unpack(int(word, 16))) for word in launch["uop_dram_hex"]),
+        uops=tuple(recorded_uops(case)),
         uop_base=launch["uop_phy"],
         memory=MemoryImage(segments=segments),
     )
