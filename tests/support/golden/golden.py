@@ -64,7 +64,6 @@ def case_names(*prefixes: str) -> list[tuple[str, str]]:
     return found
 
 
-@functools.cache
 def recorded_uops(case: Case) -> list[int]:
     """Return the micro-ops of the case's one launch as they lay in memory, without what no field has.
 
@@ -75,6 +74,7 @@ def recorded_uops(case: Case) -> list[int]:
     return [layout.pack(layout.unpack(int(word, 16))) for word in launch["uop_dram_hex"]]
 
 
+@functools.cache
 def load_case(folder: str, name: str) -> Case:
     """Read one recording."""
     path = GOLDEN_ROOT / folder / f"{name}.json.gz"
