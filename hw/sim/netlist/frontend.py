@@ -15,6 +15,7 @@ from amaranth.lib import wiring
 
 from hw.sim.errors import SimulatorError
 from hw.sim.netlist import cells as n
+from runtime.native.garbage import no_collection
 
 __all__ = ["PINNED_AMARANTH", "build_netlist", "component_ports"]
 
@@ -41,6 +42,7 @@ def component_ports(component: wiring.Component) -> dict[str, tuple[Any, Any]]:
     return ports
 
 
+@no_collection()
 def build_netlist(component: wiring.Component, *, name: str = "top") -> n.Netlist:
     """Elaborate ``component`` and return its netlist; raise SimulatorError for what cannot be simulated."""
     if amaranth.__version__ != PINNED_AMARANTH:

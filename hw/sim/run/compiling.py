@@ -54,8 +54,7 @@ def compile_design(
     """
     with _stages() as stage:
         stage(0)
-        with no_collection():
-            netlist = build_netlist(component, name=name)
+        netlist = build_netlist(component, name=name)
         observed = _observed(netlist, probes, hooks)
         if not cache or not sources_are_loaded(_SOURCES):
             return CompiledDesign(_build(netlist, observed, hooks, stage), hooks)
@@ -82,8 +81,7 @@ def cached_design(
     def build() -> Image:
         with _stages() as stage:
             stage(0)
-            with no_collection():
-                netlist = build_netlist(make())
+            netlist = build_netlist(make())
             return _build(netlist, _observed(netlist, probes, hooks), hooks, stage)
 
     if not sources_are_loaded(sources):
