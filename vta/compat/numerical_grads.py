@@ -5,7 +5,7 @@ Tests: tests/vta/compat/test_numerical_grads.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,14 +36,9 @@ def check_numerical_grads(
     ``function`` takes the inputs in order (or by name) and returns a number. The distance of all derivatives by one
     input from those by differences of ``delta`` is at most ``atol * sqrt(n) + rtol * norm``.
     """
-    named: dict[Any, npt.NDArray[Any]] = dict(
-        input_values.items() if isinstance(input_values, Mapping) else enumerate(input_values)
-    )
-    grads: dict[Any, npt.NDArray[Any]] = dict(
-        grad_values.items() if isinstance(grad_values, Mapping) else enumerate(grad_values)
-    )
     by_name = isinstance(input_values, Mapping)
-    values = {name: np.array(value) for name, value in named.items()}
+    values = {name: np.array(value) for name, value in _named(input_values)}
+    grads = dict(_named(grad_values))
 
     def at(name: object, changed: npt.NDArray[Any]) -> float:
         given = {**values, name: changed}
@@ -73,3 +68,8 @@ def check_numerical_grads(
                 f"the derivatives by input {name!r} are {distance:.3g} from those by differences, allowed are "
                 f"{allowed:.3g}"
             )
+
+
+def _named(arrays: _Arrays) -> Iterable[tuple[Any, npt.NDArray[Any]]]:
+    """Return arrays with their names, or with their numbers."""
+    return arrays.items() if isinstance(arrays, Mapping) else enumerate(arrays)
