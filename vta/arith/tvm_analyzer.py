@@ -215,14 +215,12 @@ def detect_clip_bound(expr: ExprLike, var_list: Sequence[Var]) -> list[Expr | No
 
 def _without_extremes(part: Expr) -> list[Expr]:
     """Return a comparison with the smaller (larger) of two numbers, where both have to hold, as both."""
-    match part:
-        case LT() | LE() | GT() | GE():
-            above, below = (part.a, part.b) if isinstance(part, GT | GE) else (part.b, part.a)
-            kind = GT if isinstance(part, GT | LT) else GE
-            if isinstance(above, Min):
-                return [kind(above.a, below), kind(above.b, below)]
-            if isinstance(below, Max):
-                return [kind(above, below.a), kind(above, below.b)]
-            return [part]
-        case _:
-            return [part]
+    if not isinstance(part, LT | LE | GT | GE):
+        return [part]
+    above, below = (part.a, part.b) if isinstance(part, GT | GE) else (part.b, part.a)
+    kind = GT if isinstance(part, GT | LT) else GE
+    if isinstance(above, Min):
+        return [kind(above.a, below), kind(above.b, below)]
+    if isinstance(below, Max):
+        return [kind(above, below.a), kind(above, below.b)]
+    return [part]

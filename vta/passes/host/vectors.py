@@ -74,7 +74,7 @@ def has_vectors(stmt: Stmt) -> bool:
 
 def vectorized(stmt: Stmt, var: Var, values: Ramp, analyzer: Analyzer) -> Stmt:
     """Return ``stmt`` for all ``values`` of ``var``; raises ``NotVectorError``."""
-    done = _Vectorizer(values, analyzer, {var: values}).stmt(stmt)
+    done = _Vectorizer(var, values, analyzer, {var: values}).stmt(stmt)
     if not has_vectors(done):
         raise NotVectorError("each iteration does something else")
     return done
@@ -82,6 +82,7 @@ def vectorized(stmt: Stmt, var: Var, values: Ramp, analyzer: Analyzer) -> Stmt:
 
 @dataclass(slots=True)
 class _Vectorizer:
+    var: Var
     values: Ramp
     analyzer: Analyzer
     vectors: dict[Var, Expr] = field(default_factory=dict)
@@ -121,16 +122,15 @@ class _Vectorizer:
 
     def _lane_by_lane(self, stmt: Stmt) -> Stmt:
         """Return a loop over the lanes for a statement that differs from lane to lane; others stay vectors."""
-        var = next(var for var, values in self.vectors.items() if values is self.values)
         if any(isinstance(node, Call) and node.op is Builtin.RET for node in walk(stmt)):
             raise NotVectorError("what comes first would be done for all iterations, and this ends them")
-        if uses_var(stmt, [let for let in self.vectors if let not in self.scalars and let is not var]):
+        if uses_var(stmt, [let for let in self.vectors if let not in self.scalars and let is not self.var]):
             raise NotVectorError("it needs what a variable holds for one lane")
         for let, value in reversed(self.scalars.items()):
             stmt = substitute(stmt, {let: value})
-        lane = Var(var.name, var.dtype)
-        body = substitute(stmt, {var: self.values.base + lane})
-        return For(lane, const(0, var.dtype), const(self.lanes, var.dtype), body)
+        lane = Var(self.var.name, self.var.dtype)
+        body = substitute(stmt, {self.var: self.values.base + lane})
+        return For(lane, const(0, lane.dtype), const(self.lanes, lane.dtype), body)
 
     def _store(self, stmt: BufferStore) -> Stmt:
         indices = tuple(map(self.expr, stmt.indices))
