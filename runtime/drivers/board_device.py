@@ -96,6 +96,10 @@ class BoardDevice(CountedDevice):
         self._known = np.zeros(self.memory.limit // _LINE_BYTES, np.bool_)
         self._doubtful = True  # whoever used the board before may have left a launch
 
+    def close(self) -> None:
+        """Give the link to the board back; the device cannot be used afterwards."""
+        self._port.close()
+
     def debug_mode(self, flag: int) -> None:
         """Accept no flag but none; the hardware executes everything."""
         if DeviceDebug(flag):

@@ -87,6 +87,10 @@ class EtherboneBus:
         """Send a write, once."""
         self._datagrams.send(encode_writes(address, [value]))
 
+    def close(self) -> None:
+        """Give the port back."""
+        self._datagrams.close()
+
     def _write(self, address: int, values: Words) -> None:
         for _ in range(self._attempts):
             self._datagrams.send(encode_writes(address, values))

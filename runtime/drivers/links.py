@@ -39,6 +39,10 @@ class Bus(Protocol):
         """Write a word that starts something and does not read back: it may be lost, or come twice where packets do."""
         ...
 
+    def close(self) -> None:
+        """Give back what carries the requests."""
+        ...
+
 
 class Datagrams(Protocol):
     """Carries whole packets, or loses them; they come in the order in which they were sent."""
@@ -54,6 +58,10 @@ class Datagrams(Protocol):
         """Return the next packet, None if none comes within ``seconds``."""
         ...
 
+    def close(self) -> None:
+        """Give the port back."""
+        ...
+
 
 class ByteStream(Protocol):
     """Carries bytes in order, and may lose or change some."""
@@ -66,4 +74,8 @@ class ByteStream(Protocol):
 
     def receive(self, count: int, seconds: float) -> bytes:
         """Return ``count`` bytes, fewer if no more come within ``seconds``."""
+        ...
+
+    def close(self) -> None:
+        """Give the port back."""
         ...

@@ -3,7 +3,6 @@
 Tests: ``tests/runtime/drivers/test_litex_board.py``; in simulation: ``tests/integration/test_board_simulation.py``.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,19 +11,14 @@ from typing import Any
 import numpy as np
 
 from isa.config import VTAConfig
-from isa.errors import VTAError
 from isa.machine.hardware_config import HardwareConfig
-from isa.printable import short
+from runtime.drivers.board_file import Table, configurations, read_json
 from runtime.drivers.links import Bus, LinkError
 from runtime.memory.device_memory import PAGE_BYTES
 
-__all__ = ["BoardFacts", "BoardFileError", "CsrEntry", "LiteXPort", "read_board"]
+__all__ = ["BoardFacts", "CsrEntry", "LiteXPort", "read_board"]
 
 _LAUNCH_ATTEMPTS = 8
-
-
-class BoardFileError(VTAError, ValueError):
-    """A folder that is no board's, or not one of this version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,36 +48,27 @@ class BoardFacts:
 
 def read_board(folder: Path) -> BoardFacts:
     """Return what the folder of a board says; ``BoardFileError`` for anything else."""
-    facts, bus = _json(folder / "board.json"), _json(folder / "csr.json")
-    try:
-        return BoardFacts(
-            name=facts["board"],
-            vta=VTAConfig.from_dict(facts["vta"], where=str(folder / "board.json")),
-            hardware=HardwareConfig(**facts["hardware"]),
-            clock=facts["clock"],
-            ip=facts["ip"],
-            udp_port=facts["udp_port"],
-            baud=facts["baud"],
-            registers=facts["registers"],
-            memory=facts["memory"],
-            links=facts["links"],
-            csr={name: CsrEntry(entry["addr"], entry["size"]) for name, entry in bus["csr_registers"].items()},
-        )
-    except (KeyError, TypeError) as error:
-        raise BoardFileError(
-            f"{folder}: its board.json and csr.json are not those of 'vta fpga build' ({short(error)}); build it again"
-        ) from None
+    facts, bus = read_json(folder / "board.json"), read_json(folder / "csr.json")
+    vta, hardware = configurations(facts)
+    registers = bus.table("csr_registers")
+    entries = {name: registers.table(name) for name in registers}
+    return BoardFacts(
+        name=facts.typed("board", str),
+        vta=vta,
+        hardware=hardware,
+        clock=facts.typed("clock", int),
+        ip=facts.typed("ip", str),
+        udp_port=facts.typed("udp_port", int),
+        baud=facts.typed("baud", int),
+        registers=facts.typed("registers", int),
+        memory=facts.table("memory"),
+        links=facts.typed("links", list),
+        csr=Table(bus.file, {name: _entry(found) for name, found in entries.items()}),
+    )
 
 
-def _json(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BoardFileError(
-            f"{file}: expected the folder of a board that 'vta fpga build' wrote ({error.strerror})"
-        ) from None
-    except ValueError as error:
-        raise BoardFileError(f"{file}: this is no JSON ({short(error)}); build the board again") from None
+def _entry(found: Table) -> CsrEntry:
+    return CsrEntry(found.typed("addr", int), found.typed("size", int))
 
 
 class LiteXPort:
@@ -139,3 +124,7 @@ class LiteXPort:
     def write_memory(self, offset: int, data: bytes) -> None:
         """Write bytes of memory."""
         self._bus.write(self._origin + offset, np.frombuffer(data, "<u4").astype(np.uint32))
+
+    def close(self) -> None:
+        """Give the link back."""
+        self._bus.close()

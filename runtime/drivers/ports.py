@@ -52,6 +52,10 @@ class AcceleratorPort(Protocol):
         """Write bytes of memory; ``offset`` and the length are multiples of 64."""
         ...
 
+    def close(self) -> None:
+        """Give back what the port is made of."""
+        ...
+
 
 class ControlRegisters:
     """The control registers of an accelerator that was built for these configurations; ``require_match`` says whether.

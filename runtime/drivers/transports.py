@@ -20,13 +20,16 @@ _LARGEST = 2048
 
 
 class UdpSocket:
-    """Datagrams to and from one address. LiteEth answers to its own port number, so ours is the same, at ``local``."""
+    """Datagrams to and from one address. LiteEth answers to its own port number, so ours is the same.
 
-    def __init__(self, ip: str, port: int, *, local: str = "") -> None:
+    It is that port of the address alone from which the board is reached, and of no other network.
+    """
+
+    def __init__(self, ip: str, port: int) -> None:
         self.name = f"the board at {ip}:{port}"
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
-            self._socket.bind((local, port))
+            self._socket.bind((_way_to(ip, port), port))
             self._socket.connect((ip, port))
         except OSError as error:
             self._socket.close()
@@ -51,6 +54,14 @@ class UdpSocket:
     def close(self) -> None:
         """Give the port back."""
         self._socket.close()
+
+
+def _way_to(ip: str, port: int) -> str:
+    """Return the address of this computer's from which packets go there."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        asked.connect((ip, port))  # sends nothing
+        name: str = asked.getsockname()[0]
+        return name
 
 
 class SerialPort:

@@ -94,6 +94,10 @@ class UartBus:
         """Send a write, once."""
         self._stream.send(encode_write(address, [value]))
 
+    def close(self) -> None:
+        """Give the port back."""
+        self._stream.close()
+
     def _write(self, address: int, values: Words, behind: Sequence[int]) -> None:
         """Write words behind which there are these."""
         self._stream.send(encode_write(address, values))

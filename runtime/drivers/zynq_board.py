@@ -4,18 +4,14 @@ The memory is mapped without a cache (``O_SYNC``), so that both sides see the sa
 makes both devices. Tests: ``tests/runtime/drivers/test_zynq_board.py``.
 """
 
-import json
 import mmap
 import os
 from pathlib import Path
 
-from isa.config import VTAConfig
-from isa.machine.hardware_config import HardwareConfig
 from isa.machine.register_map import MAP_BYTES
-from isa.printable import short
 from runtime.devices.device import DeviceError
 from runtime.drivers.board_device import BoardDevice
-from runtime.drivers.litex_board import BoardFileError
+from runtime.drivers.board_file import configurations, read_json
 from runtime.memory.device_memory import PAGE_BYTES
 
 __all__ = ["DMA_NAME", "ZynqPort", "open_zynq"]
@@ -39,8 +35,10 @@ class ZynqPort:
                 f"{self.memory_bytes} bytes at {self.base:#x}"
             )
         # One word a time, as a device must be accessed; slices of a mapping may be copied byte by byte.
-        self.registers = memoryview(_mapped(uio, MAP_BYTES)).cast("I")
-        self._memory = memoryview(_mapped(dma, self.memory_bytes))
+        registers, memory = _mapped(uio, MAP_BYTES), _mapped(dma, self.memory_bytes)
+        self.registers = memoryview(registers).cast("I")
+        self._memory = memoryview(memory)
+        self._views, self._mappings = (self.registers, self._memory), (registers, memory)
 
     def read_register(self, offset: int) -> int:
         """Return a word of the control registers."""
@@ -66,6 +64,13 @@ class ZynqPort:
         """Write bytes of memory."""
         self._memory[offset : offset + len(data)] = data
 
+    def close(self) -> None:
+        """Give the mappings back."""
+        for view in self._views:
+            view.release()
+        for mapping in self._mappings:
+            mapping.close()
+
 
 def open_zynq(
     folder: Path | str, *, uio: str = "/dev/uio0", dma: str = f"/dev/{DMA_NAME}", facts: str | None = None
@@ -75,19 +80,11 @@ def open_zynq(
     ``BoardFileError`` for a folder that is no board's, ``DeviceError`` where the devices are not there or the
     accelerator is another one.
     """
-    vta, hardware = _configurations(Path(folder) / "board.json")
+    vta, hardware = configurations(read_json(Path(folder) / "board.json"))
     port = ZynqPort(
         uio=Path(uio), dma=Path(dma), facts=Path(f"/sys/class/u-dma-buf/{Path(dma).name}" if facts is None else facts)
     )
     return BoardDevice(vta, port, hardware=hardware)
-
-
-def _configurations(file: Path) -> tuple[VTAConfig, HardwareConfig]:
-    try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
-        return VTAConfig.from_dict(facts["vta"], where=str(file)), HardwareConfig(**facts["hardware"])
-    except (OSError, json.JSONDecodeError, KeyError, TypeError) as error:
-        raise BoardFileError(f"{file}: expected what 'vta fpga build' wrote ({short(error)})") from None
 
 
 def _number(file: Path) -> int:

@@ -33,11 +33,12 @@ class InferenceError(VTAError, ValueError):
 
 
 class NetworkSession:
-    """Runs a compiled network: a ``.vtam`` file, or a network in memory, on a device of its own.
+    """Runs a compiled network: a ``.vtam`` file, or a network in memory.
 
-    ``target`` is the device's name (``sim``, ``tsim``, ``reference``), ``setup`` its hardware, ``limits`` how much
-    memory a file may take, ``fused`` functions for some of the host's steps. Inputs of a batch that
-    is a multiple of the network's are run piece by piece.
+    ``target`` is the name of a device (``sim``, ``tsim``, ``reference``) that is made for it, with ``setup`` as its
+    hardware, or a session, such as one on a board. ``limits`` says how much memory a file may take, ``fused`` are
+    functions for some of the host's steps. Inputs of a batch that is a multiple of the network's are run piece by
+    piece.
 
     Attributes
     ----------
@@ -50,14 +51,14 @@ class NetworkSession:
     def __init__(
         self,
         network: str | os.PathLike[str] | Network,
-        target: str = "sim",
+        target: str | Session = "sim",
         *,
         setup: HardwareSetup | None = None,
         limits: Limits = DEFAULT_LIMITS,
         fused: Sequence[FusedSteps] = (),
     ) -> None:
         self.network = network if isinstance(network, Network) else load_network(network, limits=limits)
-        device = Session(self.network.config, target, setup=setup)
+        device = Session(self.network.config, target, setup=setup) if isinstance(target, str) else target
         self._runner = NetworkRunner(self.network, device, fused=fused)
 
     @property

@@ -40,6 +40,9 @@ class Noting:
     def write_memory(self, *_: object) -> None:
         raise AssertionError
 
+    def close(self) -> None:
+        raise AssertionError
+
 
 def offset(name: str) -> int:
     return register(control_registers(CONFIG, HARDWARE), name).offset

@@ -3,7 +3,6 @@
 import os
 import pty
 import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from runtime.drivers.links import LinkError
 from runtime.drivers.transports import SerialPort, UdpSocket
 from runtime.drivers.uart_bridge import UartBus
 from tests.support.drivers.etherbone_board import EtherboneBoard
+from tests.support.drivers.served import over_pty, over_udp
 from tests.support.drivers.uart_board import UartBoard
 from tests.support.drivers.word_space import WordSpace
 
@@ -26,42 +26,24 @@ def words() -> WordSpace:
 @pytest.fixture
 def board() -> Iterator[int]:
     """Answer Etherbone at a port of this machine's second address; return the port."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    listener.bind(("127.0.0.2", 0))
-    listener.settimeout(0.05)
-    executor, over = EtherboneBoard(words()), threading.Event()
-
-    def answer() -> None:
-        while not over.is_set():
-            try:
-                packet, back = listener.recvfrom(2048)
-            except TimeoutError:
-                continue
-            if answered := executor.execute(packet):
-                listener.sendto(answered, back)
-
-    thread = threading.Thread(target=answer)
-    thread.start()
-    yield listener.getsockname()[1]
-    over.set()
-    thread.join()
-    listener.close()
+    with over_udp(EtherboneBoard(words())) as port:
+        yield port
 
 
 def test_a_bus_works_over_udp(board: int) -> None:
-    link = UdpSocket("127.0.0.2", board, local="127.0.0.1")
+    link = UdpSocket("127.0.0.2", board)
     bus = EtherboneBus(link)
     bus.write(0x4000_0010, range(300))
     assert bus.read(0x4000_0010, 300).tolist() == list(range(300))
     assert link.receive(0.001) is None
-    link.close()
+    bus.close()
 
 
 def test_a_port_that_nobody_listens_at_is_an_error() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
         other.bind(("127.0.0.2", 0))
         port = other.getsockname()[1]
-    link = UdpSocket("127.0.0.2", port, local="127.0.0.1")
+    link = UdpSocket("127.0.0.2", port)
     with pytest.raises(
         LinkError, match=r"^the board at 127\.0\.0\.2:\d+: no answer to 3 requests for 1 words at 0x0; is"
     ):
@@ -78,30 +60,14 @@ def test_a_port_that_is_taken_is_an_error() -> None:
     assert str(caught.value) == f"the board at 127.0.0.1:{port}: no packets can be sent there (Address already in use)"
 
 
-def test_a_bus_works_over_a_serial_port_until_it_is_gone() -> None:
-    ours, theirs = pty.openpty()
-    bridge = UartBoard(words())
-
-    def serve() -> None:
-        while True:
-            try:
-                bridge.send(os.read(ours, 4096))
-            except OSError:
-                return
-            if answer := bridge.receive(1 << 16, 0):
-                os.write(ours, answer)
-
-    link = SerialPort(os.ttyname(theirs), 1_000_000)
-    thread = threading.Thread(target=serve)
-    thread.start()
-    bus = UartBus(link)
-    bus.write(0x4000_0010, range(100))
-    assert bus.read(0x4000_0010, 100).tolist() == list(range(100))
-    assert link.receive(1, 0.001) == b""
-    os.close(theirs)
-    link.close()
-    thread.join(timeout=5)
-    os.close(ours)
+def test_a_bus_works_over_a_serial_port() -> None:
+    with over_pty(UartBoard(words())) as path:
+        link = SerialPort(path, 1_000_000)
+        bus = UartBus(link)
+        bus.write(0x4000_0010, range(100))
+        assert bus.read(0x4000_0010, 100).tolist() == list(range(100))
+        assert link.receive(1, 0.001) == b""
+        bus.close()
 
 
 def test_a_serial_port_whose_other_end_is_gone_is_an_error() -> None:

@@ -15,7 +15,7 @@ from isa.machine.hardware_config import HardwareConfig
 from isa.text.assembler import assemble
 from runtime.devices.device import DeviceError
 from runtime.drivers.board_device import BoardDevice
-from runtime.drivers.litex_board import BoardFileError
+from runtime.drivers.board_file import BoardFileError
 from runtime.drivers.zynq_board import ZynqPort, open_zynq
 from runtime.session import Session
 from tests.support.drivers.linux_devices import LinuxDevices, RegisterWindow
@@ -79,7 +79,7 @@ def test_the_folder_of_a_project_says_what_must_be_there(linux: LinuxDevices, tm
     (tmp_path / "board.json").write_text("{}")
     with pytest.raises(BoardFileError) as caught:
         open_zynq(tmp_path, **places)
-    assert str(caught.value) == (f"{tmp_path}/board.json: expected what 'vta fpga build' wrote (KeyError('vta'))")
+    assert str(caught.value) == f"{tmp_path}/board.json: there is no vta in it; build the board again"
 
 
 def test_devices_that_are_not_there_are_an_error_that_says_what_to_load(linux: LinuxDevices) -> None:
@@ -111,5 +111,10 @@ def test_devices_that_are_too_small_are_an_error(linux: LinuxDevices) -> None:
 
 def test_a_mapping_lasts_as_long_as_its_port(linux: LinuxDevices) -> None:
     port = port_of(linux)
-    assert isinstance(port.registers.obj, mmap.mmap)
+    mapping = port.registers.obj
+    assert isinstance(mapping, mmap.mmap)
     assert len(port.registers) * 4 == mmap.PAGESIZE
+    port.close()
+    assert mapping.closed
+    with pytest.raises(ValueError, match="released"):
+        port.read_register(0)

@@ -48,6 +48,9 @@ class EtherboneBoard:
     def receive(self, _: float) -> bytes | None:
         return self._answers.popleft() if self._answers else None
 
+    def close(self) -> None:
+        self.plugged = False
+
     def _carried(self, packet: bytes) -> list[bytes]:
         """Return what arrives of a packet."""
         self.frames += 1

@@ -9,9 +9,9 @@ from runtime.drivers.litex_board import BoardFacts, CsrEntry
 from tests.support.drivers.word_space import WordSpace
 from tests.support.hw.c_board import RtlBoard
 
-__all__ = ["ORIGIN", "REGISTERS", "RtlPort", "RtlWords", "facts_of"]
+__all__ = ["LAUNCHES", "MEMORY_CONTROL", "ORIGIN", "REGISTERS", "RtlPort", "RtlWords", "facts_of"]
 
-REGISTERS, ORIGIN, LAUNCHES = 0x3000_0000, 0x4000_0000, 0xF000_0000
+REGISTERS, ORIGIN, LAUNCHES, MEMORY_CONTROL = 0x3000_0000, 0x4000_0000, 0xF000_0000, 0xF000_0100
 
 _CYCLES = 400
 """Cycles that pass between two looks at the status."""
@@ -74,13 +74,16 @@ class RtlPort:
         self.written += len(data)
         self.board.there[offset : offset + len(data)] = memoryview(data)
 
+    def close(self) -> None:
+        pass
+
 
 class RtlWords(WordSpace):
     """The same behind the bus of a board of LiteX, which counts launches."""
 
     def __init__(self, config: VTAConfig, hardware: HardwareConfig, nbytes: int) -> None:
         self.port = RtlPort(config, hardware, nbytes, base=0)
-        super().__init__(self.port.board.there, origin=ORIGIN, registers={LAUNCHES: 0})
+        super().__init__(self.port.board.there, origin=ORIGIN, registers={LAUNCHES: 0, MEMORY_CONTROL: 1})
 
     def read_register(self, address: int) -> int:
         place = address - REGISTERS

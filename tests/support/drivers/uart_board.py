@@ -50,6 +50,9 @@ class UartBoard:
             next(self._bridge)
         return found
 
+    def close(self) -> None:
+        self.plugged = False
+
     def _carried(self, data: bytes) -> bytes:
         if not self.plugged:
             return b""

@@ -90,6 +90,9 @@ class BoardSimulation:
                 return frame[42 : 34 + struct.unpack(">H", frame[38:40])[0]]
         return None
 
+    def close(self) -> None:
+        pass
+
     def _send_frame(self, frame: bytes) -> None:
         frame = frame.ljust(60, b"\x00")
         self._calls.board_send_frame(self._board, frame, ctypes.c_size_t(len(frame)))
@@ -116,6 +119,9 @@ class SerialSide:
             some = self._board._calls.board_take_serial(self._board._board, room, ctypes.c_size_t(count - len(found)))
             found += room.raw[:some]
         return found
+
+    def close(self) -> None:
+        pass
 
 
 def _checksum(data: bytes) -> int:
