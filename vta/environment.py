@@ -22,8 +22,9 @@ from isa.instructions import AluOpcode, MemoryId, Module
 from isa.named_config import config_of_variable, named_config
 from runtime.devices.device import HardwareSetup
 from runtime.devices.hardware_settings import hardware_setup
-from runtime.session import Session
+from runtime.session import Session, SessionError
 from vta import intrin, te
+from vta.chosen_session import chosen_session
 from vta.passes.coproc_axis import coproc_axis
 from vta.target import Target, arm_cpu, vta
 from vta.tir.dtype import HANDLE
@@ -226,24 +227,46 @@ class Environment:
 
     @property
     def session(self) -> Session:
-        """The device that this process has for the environment: made at first use, shared by all that use it."""
+        """The device that this process has for the environment: made at first use, shared by all that use it.
+
+        Where a session was chosen (``vta run --board``), it is that one; ``SessionError`` if it has another
+        configuration, or if this environment says what hardware to simulate.
+        """
+        given = self.given_session
+        if given is not None:
+            return given
         with _MAKING_SESSIONS:
             if "_session" not in vars(self):
                 vars(self)["_session"] = Session(self.config, self.TARGET, setup=self.hardware)
             session: Session = vars(self)["_session"]
             return session
 
+    @property
+    def given_session(self) -> Session | None:
+        """What ``session`` is if the environment does not make it: that of ``run_on``, or the one that was chosen."""
+        given: Session | None = vars(self).get("_given_session")
+        chosen = chosen_session() if given is None else None
+        if chosen is None:
+            return given
+        chosen.require_config(self.config, "the environment")
+        if self.hardware is not None and self.hardware != chosen.device.capabilities.setup:
+            raise SessionError(
+                f"the environment says what hardware to simulate, and runs on device {chosen.device.name!r}, which is "
+                "what it is; leave hardware= out"
+            )
+        return chosen
+
     def run_on(self, session: Session) -> None:
         """Use this session, such as one on a board, before the environment has made one of its own."""
         session.require_config(self.config, "the environment")
         with _MAKING_SESSIONS:
-            own: Session | None = vars(self).get("_session")
+            own: Session | None = vars(self).get("_given_session") or vars(self).get("_session")
             if own is not None:
                 raise EnvironmentTargetError(
                     f"this environment runs on device {own.device.name!r} already; use a new one for "
                     f"{session.device.name!r}"
                 )
-            vars(self)["_session"] = session
+            vars(self)["_given_session"] = session
 
     @property
     def target(self) -> Target:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from isa.limits import Limits
 from isa.whole_file import write_new
-from runtime.session import Session
+from runtime.session import DEVICE_NAMES, Session
 from vta.cli.reporting import UserError, counted, require_file, sentence_of
 from vta.cli.style import say
 from vta.inspect.capsule import Capsule, Capture, load_capsule, replay, save_capsule
@@ -92,8 +92,8 @@ def _pack_failure(capture: Capture, file: Path, output: Path | None) -> None:
         _pack(capture, output)
         return
     capsule = capture.capsule()
-    if capsule is None or not capsule.outcomes[-1].failed:
-        return
+    if capsule is None or not capsule.outcomes[-1].failed or capsule.spec.device not in DEVICE_NAMES:
+        return  # a board's failure cannot be replayed
     name = re.sub(r"[^A-Za-z0-9._-]", "_", file.stem)[:_MOST_OF_NAME]
     packed = write_new(tempfile.gettempdir(), f"vta-{name}", ".capsule", capsule_to_bytes(capsule))
     say(f"the launch that failed is packed in {packed}: `vta run` replays it, `vta reduce` shrinks it", err=True)

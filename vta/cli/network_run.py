@@ -35,15 +35,17 @@ def run_network(
     file: Path,
     config: VTAConfig,
     wishes: Wishes,
+    board: Session | None = None,
     *,
     around: Callable[[Session], AbstractContextManager[object]],
 ) -> dict[str, object]:
     """Run a network on its inputs; print what comes out, with ``--stats`` also what every node took.
 
-    Returns what ``--json`` says of it, which is printed in place of the rest.
+    ``board`` is where it runs, if there is one. Returns what ``--json`` says of it, which is printed in place of the
+    rest.
     """
     limits, hardware = wishes.limits, wishes.settings.setup
-    session = loaded_session(file, config, wishes.target, shapes_of(wishes.shapes), hardware, limits=limits)
+    session = loaded_session(file, config, board or wishes.target, shapes_of(wishes.shapes), hardware, limits=limits)
     feed = feed_of(session.get_inputs(), wishes.inputs, limits=limits, preprocessing=wishes.preprocessing)
     if not wishes.inputs:
         say("no --input: random numbers", err=True)
@@ -94,7 +96,7 @@ def _node_table(nodes: Sequence[NodeRun]) -> Table:
 def explain_network(
     file: Path,
     config: VTAConfig,
-    target: str | None,
+    target: str | Session | None,
     shapes: Sequence[str] | None,
     inputs: Sequence[str] | None,
     *,

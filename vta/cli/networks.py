@@ -21,6 +21,7 @@ from isa.printable import in_one_line
 from runtime.devices.device import HardwareSetup
 from runtime.executor.container import is_container
 from runtime.executor.network import DeviceStep, Network, Tensor
+from runtime.session import Session
 from vta.cli.reporting import UserError
 from vta.cli.style import Screen, say
 
@@ -69,7 +70,7 @@ def shapes_of(options: Sequence[str] | None) -> dict[str, int | tuple[int, ...]]
 def loaded_session(
     file: Path,
     config: VTAConfig,
-    target: str | None,
+    target: str | Session | None,
     shapes: Mapping[str, int | tuple[int, ...]],
     hardware: HardwareSetup | None = None,
     *,

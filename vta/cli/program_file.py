@@ -25,9 +25,9 @@ def read_program(path: Path, *, config: VTAConfig | None = None, limits: Limits 
 
 
 def read_program_or_text(
-    path: Path, *, config: VTAConfig | None = None, limits: Limits = DEFAULT_LIMITS
+    path: Path, *, config: VTAConfig | None = None, limits: Limits = DEFAULT_LIMITS, asker: str = "--config"
 ) -> tuple[Program, bool]:
-    """Return the same, and whether the file is text."""
+    """Return the same, and whether the file is text; ``asker`` is the option that asks for the configuration."""
     data, where = read_file(path, limits), str(path)
     if data.startswith(TRACE_MAGIC):
         raise UserError(f"{path}: this is a trace, not a program; `vta trace {path}` shows it")
@@ -39,6 +39,6 @@ def read_program_or_text(
     if config is not None and config.digest != program.config.digest:
         raise UserError(
             f"{path}: the program is for {program.config.bitstream}, not for {config.bitstream}; "
-            "leave --config out (the program carries its own), or assemble it again"
+            f"leave {asker} out (the program carries its own), or assemble it again"
         )
     return program, is_text

@@ -14,6 +14,7 @@ from runtime.devices.device import HardwareSetup
 from runtime.observe.stats import Statistics
 from runtime.queue.launch import Launch
 from runtime.session import Session
+from vta.chosen_session import session_chosen
 from vta.cli.reporting import reported
 from vta.compat.answering import answering
 from vta.environment import Environment
@@ -36,14 +37,14 @@ def run_script(
 ) -> Statistics:
     """Run the script as ``__main__`` with ``config`` and ``hardware`` as the environment; return the device's counters.
 
-    It runs on ``session`` if one is given, on the environment's own otherwise.
+    All of its environments run on ``session`` if one is given, and on sessions of their own otherwise.
     ``on_launch`` sees each launch and its session before it runs, ``after_pass`` each function after each pass; the
     script runs in the contexts that ``inside`` makes of its session.
     """
     with ExitStack() as stack:
         env = stack.enter_context(Environment(config, hardware=hardware))
         if session is not None:
-            env.run_on(session)
+            stack.enter_context(session_chosen(session))
         if after_pass is not None:
             stack.enter_context(PassContext(instruments=(after_pass,)))
         if on_launch is not None:

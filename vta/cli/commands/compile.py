@@ -9,8 +9,9 @@ import typer
 from isa.limits import DEFAULT_LIMITS
 from runtime.executor.network import Network
 from vta.cli.networks import ShapeOption, loaded_session, note_of_the_host, shapes_of
-from vta.cli.options import ConfigOption, LimitsOption, TargetOption, chosen_config
+from vta.cli.options import ConfigOption, LimitsOption, TargetOption
 from vta.cli.reporting import UserError, reported, require_file, require_outputs
+from vta.cli.runs.boards import BoardOption, chosen_board, config_for
 from vta.cli.style import say
 from vta.relay.c import c_name, write_c
 
@@ -30,25 +31,31 @@ def compile_network(
         Path | None,
         typer.Option("--c", metavar="FOLDER", help="Write it as C with its runtime, for a board without Python."),
     ] = None,
+    board: BoardOption = None,
 ) -> None:
-    """Compile an ONNX model; the file runs with `vta run` and holds no code, only checked data."""
+    """Compile an ONNX model; the file runs with `vta run` and holds no code, only checked data.
+
+    With --board, it is compiled for a board's configuration; the board itself is not asked for anything.
+    """
     with reported():
         require_file(model, "an ONNX model")
-        place = output or (model.with_suffix(".vtam") if c is None else None)
-        require_outputs(model, {"--output": place})
+        written = output or (model.with_suffix(".vtam") if c is None else None)
+        require_outputs(model, {"--output": written})
         if c is not None and c.exists() and not c.is_dir():
             raise UserError(f"--c {c}: this is a file; name a folder")
-        session = loaded_session(model, chosen_config(config, target), target, shapes_of(shape), limits=max_memory)
+        made_for = config_for(chosen_board(board, None, target), config, target)
+        place = "sim" if board is not None else target  # nothing is run
+        session = loaded_session(model, made_for, place, shapes_of(shape), limits=max_memory)
         if c is not None:
             _write_c(session.network, c, model)
-        if place is None:
+        if written is None:
             return
-        session.save(place)
+        session.save(written)
         network = session.network
         kernels = sum(hasattr(step, "launches") for step in network.steps)
-        size = place.stat().st_size
+        size = written.stat().st_size
         say(
-            f"{place}: {kernels} kernels on the accelerator, {len(network.steps) - kernels} steps of the host, "
+            f"{written}: {kernels} kernels on the accelerator, {len(network.steps) - kernels} steps of the host, "
             f"{len(network.constants):,} bytes of constants, an arena of {network.arena_bytes:,} bytes; {size:,} bytes"
         )
         note_of_the_host(model, network)

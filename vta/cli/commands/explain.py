@@ -6,6 +6,7 @@ Tests: tests/vta/cli/test_explain_command.py.
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -19,8 +20,9 @@ from vta.cli.again import command_with
 from vta.cli.as_json import JsonOption, print_json
 from vta.cli.capsule import require_trace
 from vta.cli.networks import InputOption, ShapeOption, is_network
-from vta.cli.options import ConfigOption, LimitsOption, TargetOption, chosen_config
+from vta.cli.options import ConfigOption, LimitsOption, TargetOption
 from vta.cli.reporting import UserError, reported, require_file
+from vta.cli.runs.boards import BoardOption, SerialOption, chosen_board, config_for
 from vta.cli.style import Screen, say
 from vta.inspect.explain import ExplainError, Explanation, explain
 from vta.inspect.trace import Recorded, TraceReader, read_trace
@@ -43,21 +45,26 @@ def explain_trace(
     config: ConfigOption = None,
     as_json: JsonOption = False,
     max_memory: LimitsOption = DEFAULT_LIMITS,
+    board: BoardOption = None,
+    serial: SerialOption = None,
 ) -> None:
     """Say what bounds each launch of a trace, and which parameter would change it, with the predicted gain.
 
     A launch that failed gets a sentence, the others are explained. Of an ONNX model, say where every node runs, why,
-    and what would change it; with --target tsim, also what it costs.
+    and what would change it; with --target tsim or --board, also what it costs.
     """
     with reported():
         if is_network(file):
             from vta.cli.network_run import explain_network  # and with it ONNX, which takes long to load
 
             require_file(file, "an ONNX model")
-            explain_network(
-                file, chosen_config(config, target), target, shape, inputs, as_json=as_json, limits=max_memory
-            )
+            chosen = chosen_board(board, serial, target)
+            named = config_for(chosen, config, target)
+            with nullcontext(target) if chosen is None else chosen.session() as place:
+                explain_network(file, named, place, shape, inputs, as_json=as_json, limits=max_memory)
             return
+        if board is not None or serial is not None:
+            raise typer.BadParameter(f"--board is for networks, and {file} is explained from what was recorded")
         require_trace(file, "a trace that `vta run --target tsim --record FILE` wrote")
         told, refused = _Told(file, launch), list[dict[str, object]]()
         with read_trace(file, limits=max_memory) as reader:

@@ -26,6 +26,7 @@ from vta.cli.quantizing import (
     preprocessing_of,
 )
 from vta.cli.reporting import reported, require_file
+from vta.cli.runs.boards import BoardOption, SerialOption, chosen_board
 from vta.cli.runs.capsules import run_capsule
 from vta.cli.runs.networks import run_network_file
 from vta.cli.runs.programs import run_program
@@ -97,6 +98,8 @@ def run(
     latency: LatencyOption = None,
     data_width: DataWidthOption = None,
     queue_depth: QueueDepthOption = None,
+    board: BoardOption = None,
+    serial: SerialOption = None,
 ) -> None:
     """Run a script, a program or a network, and say what it computed or what went wrong.
 
@@ -107,6 +110,7 @@ def run(
         wishes = Wishes(
             arguments=tuple(arguments or ()),
             target=target,
+            board=chosen_board(board, serial, target),
             config=config,
             stats=stats,
             trace=trace,
@@ -128,6 +132,7 @@ def run(
             settings=settings(set_keys, file=hardware, latency=latency, data_width=data_width, queue_depth=queue_depth),
         )
         wishes.require_places(file)
+        wishes.require_device()
         if remote is not None:
             run_remotely(remote, file, wishes)
             return

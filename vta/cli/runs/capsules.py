@@ -23,6 +23,7 @@ def run_capsule(file: Path, wishes: Wishes) -> dict[str, object]:
         "a capsule and runs as it was packed, with its own machine",
         {
             "--target": wishes.target,
+            "--board": wishes.board,
             "--config": wishes.config,
             "--stats": wishes.stats,
             "--trace": wishes.trace,

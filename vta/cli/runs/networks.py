@@ -38,8 +38,11 @@ def run_network_file(file: Path, wishes: Wishes) -> dict[str, object]:
                 stack.enter_context(enter(session))
             yield
 
-    with quantised_on_the_way(file, wishes.calibration, wishes.shapes) as network:
-        document = run_network(network, config, wishes, around=around)
+    with (
+        wishes.board_session() as board,
+        quantised_on_the_way(file, wishes.calibration, wishes.shapes) as network,
+    ):
+        document = run_network(network, config, wishes, board, around=around)
     if wishes.sanitize and not wishes.as_json:
         sanitizer.summary(str(file))
     if any(found.severity is Severity.ERROR for _, found in sanitizer.findings):

@@ -3,6 +3,7 @@ tests/vta/cli/test_program_arrays.py.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import typer
 
 from isa.check.checker import Finding, Severity
 from isa.check.checker import check as findings_of
+from isa.config import VTAConfig
 from isa.files.array_file import exactly, read_arrays
 from isa.limits import Limits
 from isa.printable import in_one_line, short
@@ -39,7 +41,11 @@ def run_program(file: Path, wishes: Wishes) -> dict[str, object]:
     """Run a program and print its outputs; return what ``--json`` says of it."""
     wishes.refuse(file, "a program", {" ".join(wishes.arguments): wishes.arguments, "--shape": wishes.shapes})
     wishes.settings.require_no_config(file)
-    program, is_text = read_program_or_text(file, config=given_config(wishes.config), limits=wishes.limits)
+    if wishes.board is None:
+        config, asker = given_config(wishes.config), "--config"
+    else:
+        config, asker = wishes.configuration(), "--board"
+    program, is_text = read_program_or_text(file, config=config, limits=wishes.limits, asker=asker)
     if not program.instructions:
         raise UserError(f"{file}: the program has no instructions; it needs FINISH at least, the line `finish`")
     program = _with_inputs(file, program, wishes.inputs, wishes.limits)
@@ -53,8 +59,8 @@ def run_program(file: Path, wishes: Wishes) -> dict[str, object]:
             raise typer.Exit(1)
     elif wishes.check or (wishes.check is None and is_text):
         found = findings_of(program, first_address=FIRST_ADDRESS)
-    session = Session(program.config, wishes.target or program.config.target, setup=wishes.settings.setup)
     with (
+        _session(program.config, wishes) as session,
         reported(program=file),
         watched(session, file, wishes),
         packing(session, file, wishes.capsule) as capture,
@@ -76,6 +82,12 @@ def run_program(file: Path, wishes: Wishes) -> dict[str, object]:
         **statistics_objects(statistics),
         "findings": finding_objects(0, found),
     }
+
+
+def _session(config: VTAConfig, wishes: Wishes) -> AbstractContextManager[Session]:
+    if wishes.board is not None:
+        return wishes.board.session()
+    return nullcontext(Session(config, wishes.target or config.target, setup=wishes.settings.setup))
 
 
 def _note(file: Path, found: Sequence[Finding]) -> None:

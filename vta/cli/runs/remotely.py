@@ -54,6 +54,7 @@ def _refuse(file: Path, wishes: Wishes) -> None:
         "--stats": wishes.stats, "--trace": wishes.trace, "--record": wishes.record, "--sanitize": wishes.sanitize,
         "--capsule": wishes.capsule, "--vcd": wishes.vcd, "--json": wishes.as_json, "--check": wishes.check,
         "--set, --hardware or one of its short forms": wishes.settings.config or wishes.settings.hardware,
+        "--board": wishes.board,
     }  # fmt: skip
     given = [name for name, value in looking.items() if value]
     if given:

@@ -5,6 +5,7 @@ Tests: tests/vta/cli/test_script_commands.py, tests/vta/compat/test_scripts.py.
 
 import contextlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -20,6 +21,9 @@ from vta.cli.script import run_script
 
 __all__ = ["run_python"]
 
+_TARGET_ON_A_BOARD = "tsim"
+"""For scripts that look at TARGET: the hardware, in this process, which counts cycles."""
+
 
 def run_python(file: Path, wishes: Wishes) -> dict[str, object]:
     """Run a script as ``python FILE`` would; return what ``--json`` says of it. What it prints then goes to stderr."""
@@ -27,7 +31,7 @@ def run_python(file: Path, wishes: Wishes) -> dict[str, object]:
     wishes.refuse(file, "a script (--sanitize checks what it launches)", options)
     sanitizer, config = LaunchSanitizer(), wishes.configuration()
     quiet = contextlib.redirect_stdout(sys.stderr) if wishes.as_json else contextlib.nullcontext()
-    with quiet, listening(wishes, sanitizer) as listeners:
+    with quiet, listening(wishes, sanitizer) as listeners, wishes.board_session() as session:
 
         def on_launch(launch: Launch, session: Session) -> None:
             for listener in listeners:
@@ -35,9 +39,10 @@ def run_python(file: Path, wishes: Wishes) -> dict[str, object]:
 
         statistics = run_script(
             file,
-            config,
+            config if session is None else replace(config, target=_TARGET_ON_A_BOARD),
             wishes.arguments,
             hardware=wishes.settings.setup,
+            session=session,
             on_launch=on_launch if listeners else None,
             inside=around_launches(file, wishes),
         )
@@ -47,7 +52,7 @@ def run_python(file: Path, wishes: Wishes) -> dict[str, object]:
     if wishes.stats and not wishes.as_json and not errors:
         print_statistics(statistics)
     document = {
-        "device": config.target,
+        "device": config.target if session is None else session.device.name,
         "config": config.bitstream,
         "outputs": {},
         **statistics_objects(statistics),

@@ -23,9 +23,9 @@ from runtime.session import Session
 from vta.cli.capsule import packing
 from vta.cli.heartbeat import heartbeat
 from vta.cli.listing import launch_listing
-from vta.cli.options import chosen_config
 from vta.cli.quantizing import Calibration
 from vta.cli.reporting import UserError, require_outputs
+from vta.cli.runs.boards import ChosenBoard, config_for
 from vta.cli.sanitizing import LaunchSanitizer
 from vta.cli.settings import Settings
 from vta.cli.style import say
@@ -45,6 +45,7 @@ class Wishes:
 
     arguments: tuple[str, ...]
     target: str | None
+    board: ChosenBoard | None
     config: Path | None
     stats: bool
     trace: str | None
@@ -65,7 +66,19 @@ class Wishes:
 
     def configuration(self) -> VTAConfig:
         """Return the configuration for what brings none of its own."""
-        return self.settings.applied(chosen_config(self.config, self.target))
+        return config_for(self.board, self.config, self.target, self.settings)
+
+    def require_device(self) -> None:
+        """Raise typer's error for options that need a simulator, where there is a board."""
+        if self.board is None:
+            return
+        options = {"--record": self.record, "--capsule": self.capsule, "--vcd": self.vcd}
+        keys = {f"{key} (of --set, --hardware or its short forms)": True for key in self.settings.hardware}
+        self.board.refuse({**options, **keys})
+
+    def board_session(self) -> AbstractContextManager[Session | None]:
+        """Return what opens the board and gives it back; None is what it yields where there is none."""
+        return nullcontext() if self.board is None else self.board.session()
 
     def require_places(self, file: Path) -> None:
         """Raise an error unless everything that is asked for can be written, and none of it over ``file``."""

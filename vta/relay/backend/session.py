@@ -15,6 +15,7 @@ from runtime.executor.lifetimes import spend_on_running
 from runtime.executor.network import Network
 from runtime.executor.operators.types import TensorType, TupleType, Type
 from runtime.executor.session import BATCH, NetworkSession
+from runtime.session import Session
 from vta.environment import Environment, get_env
 from vta.relay.backend.build import Built, Progress, build_network
 from vta.relay.backend.host_functions import host_functions
@@ -133,9 +134,10 @@ def _open_batch(model: onnx.ModelProto) -> str:
 class InferenceSession(NetworkSession):
     """Runs a network: an ONNX model, which is compiled first, or a compiled one (``.vtam``).
 
-    ``target`` is a device's name (``sim``, ``tsim``, ``reference``); the environment's by default. ``shapes`` settles
-    what an ONNX model leaves open, ``limits`` how much memory a file may take. ``built`` is what was compiled, None for
-    a network that was compiled before. What the host computes is compiled as well, where that pays.
+    ``target`` is a device's name (``sim``, ``tsim``, ``reference``) or a session; by default that which the environment
+    was given (``run_on``, ``vta run --board``), or else a device of its TARGET. ``shapes`` settles what an ONNX model
+    leaves open, ``limits`` how much memory a file may take. ``built`` is what was compiled, None for a network that was
+    compiled before. What the host computes is compiled as well, where that pays.
     """
 
     def __init__(
@@ -144,12 +146,13 @@ class InferenceSession(NetworkSession):
         shapes: Shapes | None = None,
         *,
         env: Environment | None = None,
-        target: str | None = None,
+        target: str | Session | None = None,
         jobs: int | None = None,
         progress: Progress | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         chosen = env or get_env()
+        place = target or chosen.given_session or chosen.TARGET
         self.built: Built | None = None
         if isinstance(model, Network) or (not isinstance(model, onnx.ModelProto) and _is_compiled(model)):
             network = model if isinstance(model, Network) else load_network(model, limits=limits)
@@ -157,7 +160,7 @@ class InferenceSession(NetworkSession):
             self.built = compile_model(model, chosen, shapes, jobs=jobs, progress=progress, limits=limits)
             network = self.built.network
         fused = host_functions(network, jobs=jobs)
-        super().__init__(network, target or chosen.TARGET, setup=chosen.hardware, limits=limits, fused=fused)
+        super().__init__(network, place, setup=chosen.hardware, limits=limits, fused=fused)
 
 
 def _is_compiled(path: str | os.PathLike[str]) -> bool:

@@ -9,6 +9,7 @@ import pytest
 import vta
 from runtime.executor.network import NetworkError
 from runtime.executor.session import InferenceError
+from runtime.session import Session
 from tests.support.relay.onnx_models import model_of
 from tests.support.relay.quantised_models import Quantised, expected
 from vta.relay.backend.session import InferenceSession
@@ -74,3 +75,15 @@ def test_unknown_outputs_and_inputs_are_refused() -> None:
         session.run(["logits"], {"image": IMAGES})
     with pytest.raises(NetworkError, match=r"^the network takes inputs image, not picture$"):
         session.run(None, {"picture": IMAGES})
+
+
+def test_it_runs_on_a_session_that_it_or_its_environment_was_given() -> None:
+    device = Session(vta.get_env().config, "reference")
+    assert InferenceSession(model(), jobs=1, target=device).device is device
+    env = vta.Environment(vta.get_env().config)
+    env.run_on(device)
+    session = InferenceSession(model(), jobs=1, env=env)
+    assert session.device is device
+    [found] = session.run(None, {"image": IMAGES[:1]})
+    np.testing.assert_array_equal(found, InferenceSession(model(), jobs=1).run(None, {"image": IMAGES[:1]})[0])
+    assert InferenceSession(model(), jobs=1, env=env, target="sim").device is not device
