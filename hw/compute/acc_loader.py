@@ -20,6 +20,7 @@ from hw.interfaces import ReadClient
 from hw.job_queue import queue_jobs
 from hw.layouts import instruction_struct
 from hw.skid import Skid
+from hw.stream_register import StreamRegister
 from isa.config import VTAConfig
 from isa.instructions import MemoryId
 from isa.machine.hardware_config import HardwareConfig
@@ -83,7 +84,6 @@ class AccLoader(wiring.Component):
             addr_width=hardware.addr_width,
             data_width=hardware.data_width,
             burst_beats=hardware.burst_beats,
-            ahead=True,
             size_width=16 + exact_log2(max(self.element_bytes)),
             aligned=min(self.element_bytes) >= hardware.beat_bytes,
         )
@@ -94,21 +94,23 @@ class AccLoader(wiring.Component):
             address_width=max(1, self.config.log_acc_depth),
             tag_width=TAG_WIDTH,
         )
+        m.submodules.request = request = StreamRegister(walker.request.payload.shape())
+        connect(m, request.sink, walker.request)
         connect(m, walker.cmd, flipped(self.dma.cmd))
         connect(m, reader.beats, flipped(self.dma.data))
         m.submodules.part = part = Skid(reader.parts.payload.shape())
         connect(m, reader.parts, part.source)
         connect(m, part.sink, writer.parts)
-        self._front(m, walker, reader, writer)
+        self._front(m, request.source, reader, writer)
         self._collect(m, writer)
         m.d.comb += self.working.eq(writer.write.valid | self.tiles.valid)
         return m
 
-    def _front(self, m: Module, walker: BurstWalker, reader: Reader, writer: TileWriter) -> None:
+    def _front(self, m: Module, request: Any, reader: Reader, writer: TileWriter) -> None:
         """Decode a job and hand it to walker, reader and writer."""
         insn = data.View(instruction_struct(self.config, "LOAD"), self.job.p.insn)
         narrow = insn.memory == MemoryId.ACC_8BIT
-        request = walker.request.p
+        rows = request.p
         read = Signal(reader.job.payload.shape(), name="read_entry")
         write = Signal(writer.job.payload.shape(), name="write_entry")
         put = self.job.valid & self.job.ready
@@ -117,17 +119,17 @@ class AccLoader(wiring.Component):
         for kind, log in enumerate(map(exact_log2, self.element_bytes)):
             with m.If(narrow == kind):
                 m.d.comb += [
-                    request.addr.eq(self.base + (insn.dram_base << log)),
-                    request.row_bytes.eq(insn.x_size << log),
-                    request.stride_bytes.eq(insn.x_stride << log),
+                    rows.addr.eq(self.base + (insn.dram_base << log)),
+                    rows.row_bytes.eq(insn.x_size << log),
+                    rows.stride_bytes.eq(insn.x_stride << log),
                 ]
         m.d.comb += [
-            walker.request.valid.eq(self.job.valid & room),
-            self.job.ready.eq(walker.request.ready & room),
-            request.rows.eq(insn.y_size),
+            request.valid.eq(self.job.valid & room),
+            self.job.ready.eq(request.ready & room),
+            rows.rows.eq(insn.y_size),
             read.kind.eq(narrow),
-            read.offset.eq(request.addr),
-            read.stride.eq(request.stride_bytes),
+            read.offset.eq(rows.addr),
+            read.stride.eq(rows.stride_bytes),
             write.kind.eq(narrow),
             write.tag.eq(self.job.p.tag),
         ]

@@ -72,7 +72,7 @@ class Binder(wiring.Component):
     uops_pending : In(1)
         Its micro-ops are still being loaded.
     uops_changed : In(1)
-        Micro-ops have been loaded.
+        Micro-ops have been loaded; they are pending for whoever uses them in this cycle still.
     uop_enable, uop_address, uop_data : Out, Out, In
         Read port of the micro-op memory.
     take : Out(1)
@@ -109,7 +109,10 @@ class Binder(wiring.Component):
         cached = Signal(_bounds_layout(config))
         hit = Signal()
         scanned = Signal()
-        self._cache(m, alu, bounds, hit=hit, cached=cached, fill=scanned)
+        fill = Signal()
+        self._cache(m, alu, bounds, hit=hit, cached=cached, fill=fill)
+        # The instruction is still there in the cycle after ``scanned``, unless it is complete.
+        m.d.sync += fill.eq(scanned & ~(self.valid & self.complete))
         self._scan(m, alu, state, bounds, scanned)
         spans = self._spans(m, state)
         with m.Switch(state):
@@ -144,6 +147,7 @@ class Binder(wiring.Component):
         read = cache.read_port(domain="comb")
         write = cache.write_port()
         known = Signal(1 << CACHE_BITS)
+        changed = Signal()
         key = Signal(key_width)
         place = Signal(CACHE_BITS)
         # GEMM and ALU have the range of micro-ops in the same bits, and the bounds do not depend on which it is: source
@@ -155,7 +159,7 @@ class Binder(wiring.Component):
             place.eq(alu.uop_bgn[:CACHE_BITS] ^ alu.uop_bgn[CACHE_BITS : 2 * CACHE_BITS]),
             read.addr.eq(place),
             cached.eq(read.data.bounds),
-            hit.eq(known.bit_select(place, 1) & (read.data.key == key) & ~self.uops_changed),
+            hit.eq(known.bit_select(place, 1) & (read.data.key == key) & ~changed),
             write.addr.eq(place),
             write.data.key.eq(key),
             write.data.bounds.eq(bounds),
@@ -163,41 +167,44 @@ class Binder(wiring.Component):
         ]
         # The whole cache, not just what was overwritten: loads are rare among instructions, and comparing ranges is
         # costly.
-        with m.If(self.uops_changed):
+        m.d.sync += changed.eq(self.uops_changed)
+        with m.If(changed):
             m.d.sync += known.eq(0)
         with m.If(fill):
             m.d.sync += known.bit_select(place, 1).eq(1)
 
     def _scan(self, m: Module, alu: Any, state: Any, bounds: Any, scanned: Signal) -> None:
-        """Read the micro-ops; in the cycle of ``scanned``, ``bounds`` covers them all."""
+        """Read the micro-ops; from the cycle after ``scanned`` on, ``bounds`` covers them all."""
         config = self.config
         acc = config.log_acc_depth
         address = Signal(config.log_uop_depth + 1, reset_less=True)
         arriving = Signal()
+        arrived = Signal()
         started = Signal()
         several = Signal()
-        dst = Signal(acc)
-        src = Signal(acc)
+        dst = Signal(acc, reset_less=True)
+        src = Signal(acc, reset_less=True)
         before = Signal(acc, reset_less=True)
         step = Signal(acc)
         uop = data.View(uop_struct(config), self.uop_data)
         m.d.comb += [
             self.uop_enable.eq((state == _State.SCAN) & (address != alu.uop_end)),
             self.uop_address.eq(address),
-            dst.eq(uop.dst),
-            src.eq(uop.src),
             step.eq(dst - before),
-            scanned.eq((state == _State.SCAN) & started & ~arriving),
+            scanned.eq((state == _State.SCAN) & arrived & ~arriving),
         ]
+        # The memory's output is late: it goes through a register.
+        m.d.sync += [dst.eq(uop.dst), src.eq(uop.src)]
         # What arrives for an instruction that was taken without a range would begin the next one's.
-        m.d.sync += arriving.eq(self.uop_enable & ~(self.valid & self.complete))
+        ended = self.valid & self.complete
+        m.d.sync += [arriving.eq(self.uop_enable & ~ended), arrived.eq(arriving & ~ended)]
         with m.If(state == _State.LOOK):
             m.d.sync += [address.eq(alu.uop_bgn), started.eq(0), several.eq(0)]
         with m.If(self.uop_enable):
             m.d.sync += address.eq(address + 1)
         # Affine: each destination is as far from the one before it as the second is from the first. Only then can a
         # reset go over them without reading micro-ops again.
-        with m.If(arriving):
+        with m.If(arrived):
             m.d.sync += [started.eq(1), several.eq(started), before.eq(dst)]
             for value, name in ((dst, "dst"), (src, "src")):
                 low, high = bounds[f"{name}_low"], bounds[f"{name}_high"]

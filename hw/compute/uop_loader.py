@@ -17,6 +17,7 @@ from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader
 from hw.interfaces import ReadClient
 from hw.layouts import instruction_struct
+from hw.stream_register import StreamRegister
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 
@@ -75,7 +76,6 @@ class UopLoader(wiring.Component):
             addr_width=hardware.addr_width,
             data_width=hardware.data_width,
             burst_beats=hardware.burst_beats,
-            ahead=True,
             size_width=18,
             rows_width=1,
         )
@@ -85,9 +85,11 @@ class UopLoader(wiring.Component):
         )
         queued = data.StructLayout({"read": reader.job.payload.shape(), "place": place_layout})
         m.submodules.places = places = SyncFIFO(width=queued.size, depth=JOBS)
+        m.submodules.request = request = StreamRegister(walker.request.payload.shape())
+        connect(m, request.sink, walker.request)
         connect(m, walker.cmd, flipped(self.dma.cmd))
         connect(m, reader.beats, flipped(self.dma.data))
-        self._front(m, walker, places, queued)
+        self._front(m, request.source, places, queued)
         head = data.View(queued, places.r_data)
         m.d.comb += [
             reader.job.valid.eq(places.r_rdy),
@@ -98,22 +100,22 @@ class UopLoader(wiring.Component):
         self._write(m, reader, head.place)
         return m
 
-    def _front(self, m: Module, walker: BurstWalker, places: SyncFIFO, queued: data.StructLayout) -> None:
+    def _front(self, m: Module, request: Any, places: SyncFIFO, queued: data.StructLayout) -> None:
         """Ask for the beats of a job and queue where its micro-ops go, as pairs that begin where beats do."""
         insn = data.View(instruction_struct(self.config, "LOAD"), self.job.p.insn)
         entry = Signal(queued)
-        request = walker.request.p
+        rows = request.p
         odd = Signal()
         m.d.comb += [
-            walker.request.valid.eq(self.job.valid & places.w_rdy),
-            self.job.ready.eq(walker.request.ready & places.w_rdy),
-            request.addr.eq(self.base + (insn.dram_base << 2)),
-            request.row_bytes.eq(insn.x_size << 2),
-            request.rows.eq(1),
+            request.valid.eq(self.job.valid & places.w_rdy),
+            self.job.ready.eq(request.ready & places.w_rdy),
+            rows.addr.eq(self.base + (insn.dram_base << 2)),
+            rows.row_bytes.eq(insn.x_size << 2),
+            rows.rows.eq(1),
             places.w_en.eq(self.job.valid & self.job.ready),
             places.w_data.eq(entry),
-            odd.eq(request.addr[2]),
-            entry.read.offset.eq(request.addr & ~(PAIR_BYTES - 1)),
+            odd.eq(rows.addr[2]),
+            entry.read.offset.eq(rows.addr & ~(PAIR_BYTES - 1)),
             entry.read.x_size.eq((insn.x_size + odd + 1) >> 1),
             entry.read.y_size.eq(1),
             entry.place.tag.eq(self.job.p.tag),

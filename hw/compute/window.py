@@ -16,6 +16,7 @@ from amaranth.lib.wiring import In, Out
 from hw.compute.binder import binding_layout
 from hw.compute.instruction_queue import classified_layout
 from hw.compute.jobs import TAG_WIDTH, WINDOW, Unit, done_layout, job_layout
+from hw.compute.window_entry import Bound, Entry, Slot
 from hw.layouts import INSTRUCTION_WIDTH, instruction_struct
 from hw.registered_fifo import RegisteredFIFO
 from isa.config import VTAConfig
@@ -28,65 +29,6 @@ UNITS = (Unit.UOP, Unit.ACC, Unit.GEMM, Unit.ALU, Unit.RESET)
 
 _EARLY = (Unit.GEMM, Unit.ALU)
 """Units that may begin an instruction whose range is not known yet."""
-
-
-class _Entry:
-    """The registers of one place in the window, a ring in program order. An entry passes through these states:
-
-    ::
-
-        free --issue--> waiting --bind--> bound ----> complete --retire--> free
-        valid=0         valid=1           bound=1     complete=1
-                           |                 |
-                           `--early--> begun-'     its unit works on it before its range is known
-
-    An instruction that went to its unit early is not sent there again when it is bound (``_Slot.begun``). It may even
-    be complete before it is bound; it still retires only after its binding, which would otherwise find the place taken
-    by a younger instruction.
-
-    Besides, ``settled`` is set when the module goes past it (its token to the load module is sent), in order: after
-    completion, or before it for an entry that is ``posted``, as resets are. ``low`` to ``high`` are its accumulators
-    from binding on, ``uop_bgn`` up to ``uop_end`` its micro-ops from issue on. ``waits_for`` has a bit for each older
-    place that must complete before its unit may begin it; places that complete take their bit away.
-
-    All but ``valid`` are without reset: issue sets them before anybody looks.
-    """
-
-    def __init__(self, config: VTAConfig, index: int) -> None:
-        def register(width: Any, name: str, *, reset_less: bool = True) -> Any:
-            return Signal(width, name=f"entry_{index}_{name}", reset_less=reset_less)
-
-        self.valid = register(1, "valid", reset_less=False)
-        self.complete = register(1, "complete")
-        self.bound = register(1, "bound")
-        self.posted = register(1, "posted")
-        self.settled = register(1, "settled")
-        self.unit = register(Unit, "unit")
-        self.push_prev = register(1, "push_prev")
-        self.push_next = register(1, "push_next")
-        self.finish = register(1, "finish")
-        self.uop_bgn = register(config.log_uop_depth, "uop_bgn")
-        self.uop_end = register(config.log_uop_depth + 1, "uop_end")
-        self.low = register(config.log_acc_depth, "low")
-        self.high = register(config.log_acc_depth, "high")
-        self.waits_for = register(WINDOW, "waits_for")
-
-
-class _Slot:
-    """The next instruction to be bound: what issue said of it, first of a queue, and what happened since.
-
-    ``loads`` are the places of the loads of micro-ops that it uses and that were not complete when it was issued. A
-    place that was taken by a younger instruction since is not bound, and does not count.
-    """
-
-    def __init__(self, config: VTAConfig) -> None:
-        self.layout = data.StructLayout({"unit": Unit, "loads": WINDOW, "word": INSTRUCTION_WIDTH})
-        self.queue = RegisteredFIFO(width=self.layout.size, depth=WINDOW)  # an entry for each place: there is room
-        self.insn = data.View(self.layout, self.queue.r_data)
-        self.gemm = data.View(instruction_struct(config, "GEMM"), self.insn.word)
-        self.at = Signal(TAG_WIDTH, name="bind_at")
-        self.begun = Signal(name="bind_begun")
-        self.complete = Signal(name="bind_is_complete")
 
 
 class Window(wiring.Component):
@@ -169,48 +111,51 @@ class Window(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build issue, binding, the units' queues and retirement around the entries."""
         m = Module()
-        entries = [_Entry(self.config, index) for index in range(WINDOW)]
-        slot = _Slot(self.config)
+        entries = [Entry(self.config, index) for index in range(WINDOW)]
+        slot = Slot(self.config)
         m.submodules.bind_queue = slot.queue
         done = self._completions(m, entries)
         live = Signal(WINDOW)
-        # What completes in this cycle is out of the way already: nobody who looks now has to wait for it, and a bit of
+        # What is done in this cycle is out of the way already: nobody who looks now has to wait for it, and a bit of
         # ``waits_for`` that was set now for it would never be taken away.
-        m.d.comb += live.eq(Cat(entry.valid & ~entry.complete for entry in entries) & ~done)
+        m.d.comb += live.eq(Cat(entry.live for entry in entries))
         for entry in entries:
-            m.d.sync += entry.waits_for.eq(entry.waits_for & ~done)
+            m.d.sync += entry.wait_for(entry.waits_for & ~done)
         m.submodules.words = words = Memory(shape=INSTRUCTION_WIDTH, depth=WINDOW, init=[])
         retires = Signal()
         tail, uop_push = self._issue(m, entries, words, live, slot, retires)
-        early, late = self._bind(m, entries, live, done, slot)
-        pushes = {unit: (late & (self.binding.unit == unit), slot.at) for unit in UNITS}
-        for unit in _EARLY:
-            pushes[unit] = (pushes[unit][0] | (early & (self.bind_unit == unit)), slot.at)
+        bound = Bound(self.config)
+        early = self._bind(m, entries, live, done, slot, bound)
+        pushes = {unit: (bound.late & (bound.unit == unit), bound.at) for unit in UNITS}
+        for unit in _EARLY:  # never along with a late one
+            pushes[unit] = (pushes[unit][0] | (early & (self.bind_unit == unit)), Mux(bound.late, bound.at, slot.at))
         pushes[Unit.UOP] = (uop_push, tail)  # from issue: a load of micro-ops needs no range of accumulators
         waits = [self._queue(m, entries, words, unit, *pushes[unit]) for unit in UNITS]
         m.d.comb += self.waiting.eq(Cat(waits).any())
         self._resets(m, slot.at)
-        self._settle(m, entries, done)
-        self._retire(m, entries, done, retires)
+        self._settle(m, entries)
+        self._retire(m, entries, retires)
         m.d.comb += self.empty.eq(~Cat(entry.valid for entry in entries).any())
         return m
 
-    def _completions(self, m: Module, entries: list[_Entry]) -> Signal:
+    def _completions(self, m: Module, entries: list[Entry]) -> Signal:
         """Mark what is complete; return the places that become so in this cycle, one after the units said it."""
+        said = Signal(WINDOW)
         done = Signal(WINDOW)
-        m.d.sync += done.eq(
+        m.d.comb += said.eq(
             Cat(
                 reduce(or_, [self.done[unit].valid & (self.done[unit].tag == index) for unit in range(len(UNITS))])
                 for index in range(WINDOW)
             )
         )
+        m.d.sync += done.eq(said)
         for index, entry in enumerate(entries):
-            with m.If(done[index]):
-                m.d.sync += entry.complete.eq(1)
+            with m.If(said[index]):
+                m.d.sync += entry.live.eq(0)
         return done
 
     def _issue(
-        self, m: Module, entries: list[_Entry], words: Memory, live: Signal, slot: _Slot, retires: Signal
+        self, m: Module, entries: list[Entry], words: Memory, live: Signal, slot: Slot, retires: Signal
     ) -> tuple[Signal, Value]:
         """Take tokens and a place. Return which, and whether a load of micro-ops takes it."""
         insn = data.View(instruction_struct(self.config, "GEMM"), self.insn.p.word)
@@ -240,9 +185,9 @@ class Window(wiring.Component):
     def _enter(
         self,
         m: Module,
-        entries: list[_Entry],
+        entries: list[Entry],
         live: Signal,
-        slot: _Slot,
+        slot: Slot,
         *,
         at: Signal,
         tail: Signal,
@@ -266,7 +211,7 @@ class Window(wiring.Component):
             with m.If(at & (tail == index)):
                 m.d.sync += [
                     entry.valid.eq(1),
-                    entry.complete.eq(unit == Unit.NONE),
+                    entry.live.eq(unit != Unit.NONE),
                     entry.bound.eq(0),
                     entry.settled.eq(0),
                     # A reset reads nothing that a load module brings, so the load module need not wait for it.
@@ -278,17 +223,19 @@ class Window(wiring.Component):
                     entry.uop_bgn.eq(classified.uop_bgn),
                     entry.uop_end.eq(classified.uop_end),
                     entry.waits_for.eq(Mux(unit == Unit.UOP, users, 0)),
+                    entry.waits.eq(1),
                 ]
 
-    def _bind(self, m: Module, entries: list[_Entry], live: Signal, done: Signal, slot: _Slot) -> tuple[Signal, Value]:
+    def _bind(self, m: Module, entries: list[Entry], live: Signal, done: Signal, slot: Slot, bound: Bound) -> Signal:
         """Offer the next instruction to the binder; keep its range, and whom it has to wait for.
 
         Return what ``_begin`` says of it.
         """
         at = slot.at
         # Binding is in program order, so what is bound is older than what is being bound.
-        older = Cat(entry.bound for entry in entries) & live
+        older = Signal(WINDOW)
         m.d.comb += [
+            older.eq(Cat(entry.bound for entry in entries) & live),
             self.bind_insn.eq(slot.insn.word),
             self.bind_valid.eq(slot.queue.r_rdy),
             self.bind_unit.eq(slot.insn.unit),
@@ -301,44 +248,62 @@ class Window(wiring.Component):
             m.d.sync += slot.complete.eq(0)
         with m.Elif(slot.begun & done.bit_select(at, 1)):  # not begun, it is the place's instruction before this one
             m.d.sync += slot.complete.eq(1)
-        early, late = self._begin(m, entries, slot, older)
-        binding = self.binding
-        # A unit does its own instructions in order; the others have to be out of the way.
-        conflicts = older & Cat(
-            (entry.unit != binding.unit)
-            & (entry.unit != Unit.UOP)
-            & (entry.low <= binding.high)
-            & (binding.low <= entry.high)
-            for entry in entries
-        )
         for index, entry in enumerate(entries):
             with m.If(self.bind_take & (at == index)):
-                m.d.sync += [entry.bound.eq(1), entry.low.eq(binding.low), entry.high.eq(binding.high)]
-                # Loads of micro-ops got theirs at issue; what does nothing waits for nobody. The binder may have moved
-                # a reset from the GEMM core to the unit that walks over accumulators.
-                with m.If((entry.unit != Unit.UOP) & (entry.unit != Unit.NONE)):
-                    m.d.sync += [entry.unit.eq(binding.unit), entry.waits_for.eq(conflicts)]
-        return early, late
+                m.d.sync += entry.bound.eq(1)
+        early = self._begin(m, entries, slot, bound, older)
+        # Loads of micro-ops got whom they wait for at issue; what does nothing waits for nobody.
+        touches = (slot.insn.unit != Unit.UOP) & (slot.insn.unit != Unit.NONE)
+        m.d.sync += [
+            bound.valid.eq(self.bind_take & touches),
+            bound.at.eq(at),
+            bound.unit.eq(self.binding.unit),
+            bound.low.eq(self.binding.low),
+            bound.high.eq(self.binding.high),
+        ]
+        self._compare(m, entries, older, bound)
+        return early
 
-    def _begin(self, m: Module, entries: list[_Entry], slot: _Slot, older: Value) -> tuple[Signal, Value]:
-        """Return whether the instruction to be bound goes to its unit now: ahead of its binding, and along with it.
+    def _compare(self, m: Module, entries: list[Entry], older: Value, bound: Bound) -> None:
+        """Keep the range of what was bound in the cycle before, and find out whom it has to wait for."""
+        # A unit does its own instructions in order; the others have to be out of the way. It is among ``older`` itself.
+        meets = Cat(
+            (bound.at != index)
+            & (entry.unit != bound.unit)
+            & (entry.unit != Unit.UOP)
+            & (entry.low <= bound.high)
+            & (bound.low <= entry.high)
+            for index, entry in enumerate(entries)
+        )
+        conflicts = Signal(WINDOW)
+        m.d.comb += conflicts.eq(older & meets)
+        for index, entry in enumerate(entries):
+            with m.If(bound.valid & (bound.at == index)):
+                # The binder may have moved a reset from the GEMM core to the unit that walks over accumulators.
+                m.d.sync += [entry.unit.eq(bound.unit), entry.low.eq(bound.low), entry.high.eq(bound.high)]
+                m.d.sync += entry.wait_for(conflicts)
+
+    def _begin(self, m: Module, entries: list[Entry], slot: Slot, bound: Bound, older: Value) -> Signal:
+        """Return whether the instruction to be bound goes to its unit now, ahead of its binding.
 
         It needs no range where no other unit has work before it: its own unit keeps order by itself. A reset is never
-        early, because its range decides which unit it goes to.
+        early, because its range decides which unit it goes to. Nor is anything right behind a late instruction, whose
+        unit the entries do not know yet.
         """
         posted = (slot.insn.unit == Unit.GEMM) & slot.gemm.reset
         others = older & Cat((entry.unit != self.bind_unit) & (entry.unit != Unit.UOP) for entry in entries)
-        known = reduce(or_, [self.bind_unit == unit for unit in _EARLY])
+        known = reduce(or_, [self.bind_unit == unit for unit in _EARLY]) & ~posted & ~slot.begun & ~bound.late
         early = Signal()
-        m.d.comb += early.eq(self.bind_valid & known & ~posted & ~slot.begun & ~self.bind_uops_pending & ~others.any())
+        m.d.comb += early.eq(self.bind_valid & known & ~self.bind_uops_pending & ~others.any())
         with m.If(self.bind_take):
             m.d.sync += slot.begun.eq(0)
         with m.Elif(early):
             m.d.sync += slot.begun.eq(1)
         # Bound in the very cycle in which it begins early, it would be sent twice.
-        return early, self.bind_take & ~slot.begun & ~early
+        m.d.sync += bound.late.eq(self.bind_take & ~slot.begun & ~early)
+        return early
 
-    def _queue(self, m: Module, entries: list[_Entry], words: Memory, unit: Unit, push: Value, tag: Signal) -> Value:
+    def _queue(self, m: Module, entries: list[Entry], words: Memory, unit: Unit, push: Value, tag: Signal) -> Value:
         """Build a unit's queue of places; return whether its head waits for another unit."""
         name = unit.name.lower()
         fifo = RegisteredFIFO(width=TAG_WIDTH, depth=WINDOW)  # as deep as the window: a push always finds room
@@ -350,7 +315,7 @@ class Window(wiring.Component):
             fifo.w_en.eq(push),
             fifo.w_data.eq(tag),
             read.addr.eq(fifo.r_data),
-            free.eq(Array(~entry.waits_for.any() for entry in entries)[fifo.r_data]),
+            free.eq(Array(~entry.waits for entry in entries)[fifo.r_data]),
             job.valid.eq(fifo.r_rdy & free),
             job.p.insn.eq(read.data),
             job.p.tag.eq(fifo.r_data),
@@ -374,37 +339,36 @@ class Window(wiring.Component):
             Cat(self.reset_first, self.reset_step).eq(read.data),
         ]
 
-    def _settle(self, m: Module, entries: list[_Entry], done: Signal) -> None:
+    def _settle(self, m: Module, entries: list[Entry]) -> None:
         """Go past the instructions that are complete, or posted, in order; send their tokens to the load module."""
-        front = Signal(TAG_WIDTH)
+        front = Signal(WINDOW, init=1)  # a one for the place, as in ``_retire``: no logic has to find it
         settles = Signal()
-        push = Array(entry.push_prev for entry in entries)[front]
         # A place is free again only when it retires, which is never before it has settled: what is ready to retire is
         # ready here at the latest in the same cycle, and both go in order, one a cycle.
-        ready = Array(
-            entry.valid & ~entry.settled & (entry.posted | (entry.bound & (entry.complete | done[index])))
-            for index, entry in enumerate(entries)
+        ready = front & Cat(
+            entry.valid & ~entry.settled & (entry.posted | (entry.bound & ~entry.live)) for entry in entries
         )
-        m.d.comb += [settles.eq(ready[front]), self.g2l_push.eq(settles & push)]
-        m.d.sync += front.eq(front + settles)
+        m.d.comb += [
+            settles.eq(ready.any()),
+            self.g2l_push.eq((ready & Cat(entry.push_prev for entry in entries)).any()),
+        ]
+        with m.If(settles):
+            m.d.sync += front.eq(front.rotate_left(1))
         for index, entry in enumerate(entries):
-            with m.If(settles & (front == index)):
+            with m.If(ready[index]):
                 m.d.sync += entry.settled.eq(1)
 
-    def _retire(self, m: Module, entries: list[_Entry], done: Signal, retires: Signal) -> None:
+    def _retire(self, m: Module, entries: list[Entry], retires: Signal) -> None:
         """Let the oldest instruction go when its last write is done, and send its token to the store module."""
-        head = Signal(TAG_WIDTH)
-        ready = Array(entry.valid & entry.bound & (entry.complete | done[index]) for index, entry in enumerate(entries))
-
-        def of_head(name: str) -> Value:
-            return Array(getattr(entry, name) for entry in entries)[head]
-
+        head = Signal(WINDOW, init=1)
+        ready = head & Cat(entry.valid & entry.bound & ~entry.live for entry in entries)
         m.d.comb += [
-            retires.eq(ready[head]),
-            self.g2s_push.eq(retires & of_head("push_next")),
-            self.finish.eq(retires & of_head("finish")),
+            retires.eq(ready.any()),
+            self.g2s_push.eq((ready & Cat(entry.push_next for entry in entries)).any()),
+            self.finish.eq((ready & Cat(entry.finish for entry in entries)).any()),
         ]
-        m.d.sync += head.eq(head + retires)
+        with m.If(retires):
+            m.d.sync += head.eq(head.rotate_left(1))
         for index, entry in enumerate(entries):
-            with m.If(retires & (head == index)):
+            with m.If(ready[index]):
                 m.d.sync += entry.valid.eq(0)

@@ -120,8 +120,10 @@ def test_the_cycle_in_which_micro_ops_change_does_not_trust_the_old_ones() -> No
     design.poke("unit", int(Unit.GEMM))
     design.poke("insn", encode(Gemm(uop_end=1), CONFIG))
     design.poke("uops_changed", 1)
+    design.poke("uops_pending", 1)  # to the last cycle, as the window says it
     design.step()
     design.poke("uops_changed", 0)
+    design.poke("uops_pending", 0)
     assert bench.bind(Gemm(uop_end=1), Unit.GEMM)[0][1:3] == (50, 50)
 
 

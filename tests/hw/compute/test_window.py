@@ -176,7 +176,7 @@ class _Bench:
             self.pushes[name] += 1
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 5])
+@pytest.mark.parametrize("seed", [0, 1, 2, 6])
 def test_no_conflict_is_passed_and_pushes_are_in_order(seed: int) -> None:
     rng = np.random.default_rng(seed)
     program = [_random_instruction(rng) for _ in range(300)]

@@ -124,9 +124,9 @@ RTL_FAULTS: tuple[SourceFault, ...] = (
     _fault(
         "instructions do not wait for the same tiles",
         Window,
-        "_bind",
-        "(binding.low <= entry.high)",
-        "(binding.low < entry.low)",
+        "_compare",
+        "(bound.low <= entry.high)",
+        "(bound.low < entry.low)",
     ),
 )
 
