@@ -17,6 +17,7 @@ from hw.verilog import to_verilog
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 from isa.program_file import save_program
+from isa.text.assembler import assemble
 from tests.support.benches.cocotb_programs import compiled_program
 from tests.support.benches.cocotb_run import Build, build, run
 from tests.support.golden.conv_cases import convolution_tutorial, packed_convolution
@@ -108,3 +109,43 @@ def test_the_tutorials_run_behind_axi_in_the_default_configuration(tmp_path: Pat
         stall=0.05,
         limit=3_000_000,
     )
+
+
+READ_BY_ALL = """
+.data X type=int8 shape=8,4
+    arange -16
+.data W type=int8 shape=2,4,4
+    arange -16
+.data A type=int32 shape=8,4
+    arange 100
+.output C type=int8 shape=8,4
+.uop
+    dst=0 src=0 wgt=0
+    dst=0 src=0 wgt=1
+    dst=0 src=0
+    dst=0 src=0
+.text
+    load.inp dram=X x=8
+    load.wgt dram=W x=2 push_next
+    load.uop dram=uops x=4
+    load.acc dram=A x=8
+    gemm uop=0:2 iter=8,1 dst=1,0 src=1,0 pop_prev
+    alu.add uop=2:3 imm=3 iter=8,1 dst=1,0 src=1,0 push_next
+    store dram=C x=4 pop_prev
+    store dram=C+4 sram=4 x=4 push_prev
+    finish pop_next
+"""
+"""Reads memory for every reader, and writes twice."""
+
+
+def test_errors_of_memory_are_told_with_who_asked_and_the_next_launch_is_right(small: Build, tmp_path: Path) -> None:
+    program = assemble(READ_BY_ALL, config=BLOCK4)
+    file = tmp_path / "program.vtaprog"
+    save_program(program, file)
+    at = {segment.name: (segment.address, segment.address + segment.nbytes) for segment in program.memory.segments}
+    uops = (program.uop_base, program.uop_base + 4 * len(program.uops))
+    [output] = program.memory.outputs
+    parts = [(0, (1 << 26, 1 << 27)), (1, uops), (2, at["A"]), (3, at["X"]), (3, at["W"])]
+    regions = [[place, *ends] for place, ends in parts]
+    regions.append([4, output.address, output.address + 32])
+    run(small, "tests.cocotb.bench_axi_errors", programs=[str(file)], regions=regions, stall=0.3)
