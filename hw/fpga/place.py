@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hw.fpga.levels import module_of
+from hw.fpga.synthesis import ecp5_commands
 from hw.verilog.yosys import run_yosys
 from isa.errors import VTAError
 
@@ -76,7 +77,7 @@ def missing_tools() -> tuple[str, ...]:
 def synthesise_ecp5(verilog: str, top: str, *, folder: Path) -> Path:
     """Map a design to the cells of ECP5; return the netlist, ``design.json`` in ``folder``."""
     (folder / "design.v").write_text(verilog, encoding="utf-8")
-    run_yosys("read_verilog design.v", f"synth_ecp5 -top {top} -json design.json", folder=folder)
+    run_yosys("read_verilog design.v", *ecp5_commands(top), "write_json design.json", folder=folder)
     return folder / "design.json"
 
 

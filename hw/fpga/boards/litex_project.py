@@ -4,6 +4,7 @@ Needs the ``board`` extra. Tests: ``tests/hw/fpga/boards/test_litex_project.py``
 """
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from hw.fpga.boards.table import LiteXBoard
 from hw.fpga.place import FpgaError, Placed, installed_tool, missing_tools, route_ecp5, run_tool
+from hw.fpga.synthesis import ecp5_commands
 from hw.verilog import to_verilog
 from hw.verilog.yosys import run_yosys
 from isa.config import VTAConfig
@@ -83,10 +85,14 @@ def write_litex_project(
 
 
 def _tidy(folder: Path) -> None:
-    """Let the scripts of the project name its files by their place beside them, so that the folder may move."""
+    """Let the scripts of the project name its files by their place beside them, so that the folder may move.
+
+    And map the design as ``ecp5_commands`` does.
+    """
     gateware = folder / "gateware"
     for script in gateware.glob("*.ys"):
         text = script.read_text(encoding="utf-8").replace(f"{gateware.resolve()}/", "")
+        text = re.sub(r"^synth_ecp5 .*$", "\n".join(ecp5_commands(script.stem)), text, flags=re.MULTILINE)
         script.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
 
 

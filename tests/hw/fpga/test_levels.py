@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Levels of logic in the netlist that yosys maps to ECP5: they are what the clock of a board depends on most."""
 
+from pathlib import Path
 from typing import Any
 
 from amaranth.hdl import Module, Signal
@@ -12,7 +13,9 @@ from hw.fetch import InstructionFetch
 from hw.fpga.levels import levels_by_module, long_paths, module_of
 from hw.fpga.netlist import Netlist, NetlistCell
 from hw.fpga.synthesis import mapped_netlist
+from hw.memory_engine import MemoryEngine
 from hw.verilog import component_to_verilog
+from hw.verilog.yosys import run_yosys
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 
@@ -46,6 +49,23 @@ def test_a_module_is_what_stands_before_the_last_dot() -> None:
 
 def mapped(component: wiring.Component) -> Any:
     return mapped_netlist(component_to_verilog(component, name="part"), "part")
+
+
+def test_a_design_is_mapped_with_fewer_long_paths_than_by_the_usual_commands(tmp_path: Path) -> None:
+    engine = MemoryEngine(
+        addr_width=32, data_width=64, readers=4, urgent=2, read_bursts=16, read_beats=64, write_bursts=16
+    )
+    (tmp_path / "design.v").write_text(component_to_verilog(engine, name="part"))
+    run_yosys("read_verilog design.v", "synth_ecp5 -top part", "write_json design.json", folder=tmp_path)
+    usual = Netlist.from_json(tmp_path / "design.json", "part")
+    ours = mapped(engine)
+    assert {cell.kind for cell in ours.cells} <= {cell.kind for cell in usual.cells}  # all of it is mapped
+    assert 2 * _longer_than(5, ours) < _longer_than(5, usual)
+
+
+def _longer_than(levels: int, netlist: Netlist) -> int:
+    """Return how many registers' inputs have more levels before them."""
+    return sum(path.levels > levels for path in long_paths(netlist))
 
 
 def test_a_request_of_the_walker_waits_for_no_burst() -> None:
