@@ -20,7 +20,6 @@ from hw.interfaces import ReadClient
 from hw.job_queue import queue_jobs
 from hw.layouts import instruction_struct
 from hw.skid import Skid
-from hw.stream_register import StreamRegister
 from isa.config import VTAConfig
 from isa.instructions import MemoryId
 from isa.machine.hardware_config import HardwareConfig
@@ -94,27 +93,27 @@ class AccLoader(wiring.Component):
             address_width=max(1, self.config.log_acc_depth),
             tag_width=TAG_WIDTH,
         )
-        m.submodules.request = request = StreamRegister(walker.request.payload.shape())
-        connect(m, request.sink, walker.request)
         connect(m, walker.cmd, flipped(self.dma.cmd))
         connect(m, reader.beats, flipped(self.dma.data))
         m.submodules.part = part = Skid(reader.parts.payload.shape())
         connect(m, reader.parts, part.source)
         connect(m, part.sink, writer.parts)
-        self._front(m, request.source, reader, writer)
+        self._front(m, walker, reader, writer)
         self._collect(m, writer)
         m.d.comb += self.working.eq(writer.write.valid | self.tiles.valid)
         return m
 
-    def _front(self, m: Module, request: Any, reader: Reader, writer: TileWriter) -> None:
+    def _front(self, m: Module, walker: BurstWalker, reader: Reader, writer: TileWriter) -> None:
         """Decode a job and hand it to walker, reader and writer."""
         insn = data.View(instruction_struct(self.config, "LOAD"), self.job.p.insn)
         narrow = insn.memory == MemoryId.ACC_8BIT
-        rows = request.p
+        rows = Signal(walker.request.payload.shape())
         read = Signal(reader.job.payload.shape(), name="read_entry")
         write = Signal(writer.job.payload.shape(), name="write_entry")
         put = self.job.valid & self.job.ready
-        room = queue_jobs(m, "read_jobs", job=read, put=put, port=reader.job, depth=JOBS)
+        # It has one place, so that nothing of the window depends on what the memory takes.
+        room = queue_jobs(m, "request", job=rows, put=put, port=walker.request, depth=1)
+        room &= queue_jobs(m, "read_jobs", job=read, put=put, port=reader.job, depth=JOBS)
         room &= queue_jobs(m, "write_jobs", job=write, put=put, port=writer.job, depth=JOBS)
         for kind, log in enumerate(map(exact_log2, self.element_bytes)):
             with m.If(narrow == kind):
@@ -124,8 +123,7 @@ class AccLoader(wiring.Component):
                     rows.stride_bytes.eq(insn.x_stride << log),
                 ]
         m.d.comb += [
-            request.valid.eq(self.job.valid & room),
-            self.job.ready.eq(request.ready & room),
+            self.job.ready.eq(room),
             rows.rows.eq(insn.y_size),
             read.kind.eq(narrow),
             read.offset.eq(rows.addr),

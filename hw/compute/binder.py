@@ -6,7 +6,7 @@ ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -37,18 +37,17 @@ def _bounds_layout(config: VTAConfig) -> data.StructLayout:
     return data.StructLayout({**fields, "first": acc, "step": acc, "affine": 1})
 
 
-class _State(enum.Enum, shape=2):  # type: ignore[call-arg]  # the shape is Amaranth's addition
+class _State(enum.Enum, shape=1):  # type: ignore[call-arg]  # the shape is Amaranth's addition
     """What is being done for the next instruction::
 
-        LOOK --bounds known, or a load of accumulators--> SPAN --sums done: taken--> LOOK
-          `--bounds not in the cache--> SCAN --read--------^
+        LOOK --> WORK, bounds known or none needed: summed up --sums done: taken--> LOOK
+                 WORK, bounds not in the cache:     scanned, then summed up
 
-    Every state goes back to LOOK if the instruction turns out to be complete.
+    WORK goes back to LOOK if the instruction turns out to be complete.
     """
 
     LOOK = 0
-    SCAN = 1
-    SPAN = 2
+    WORK = 1
 
 
 class Binder(wiring.Component):
@@ -100,38 +99,39 @@ class Binder(wiring.Component):
         )
 
     def elaborate(self, platform: Any) -> Module:
-        """Build the three states."""
+        """Build the states."""
         m = Module()
         config = self.config
         alu = data.View(instruction_struct(config, "ALU"), self.insn)
         state = Signal(_State)
         bounds = Signal(_bounds_layout(config), reset_less=True)
-        cached = Signal(_bounds_layout(config))
+        bounded = Signal()  # in WORK: the bounds are known, or none are needed
+        looks = state == _State.LOOK
+        scans = (state == _State.WORK) & ~bounded
         hit = Signal()
         scanned = Signal()
         fill = Signal()
-        self._cache(m, alu, bounds, hit=hit, cached=cached, fill=fill)
+        self._cache(m, alu, bounds, looks=looks, hit=hit, fill=fill)
         # The instruction is still there in the cycle after ``scanned``, unless it is complete.
         m.d.sync += fill.eq(scanned & ~(self.valid & self.complete))
-        self._scan(m, alu, state, bounds, scanned)
-        spans = self._spans(m, state)
-        with m.Switch(state):
-            with m.Case(_State.LOOK), m.If(self.valid), m.Switch(self.unit):
-                with m.Case(Unit.GEMM, Unit.ALU):
-                    # While its micro-ops are on their way there is nothing to read, and the cache is out of date.
-                    with m.If(~self.uops_pending & hit):
-                        m.d.sync += [bounds.eq(cached), state.eq(_State.SPAN)]
-                    with m.Elif(~self.uops_pending):
-                        m.d.sync += state.eq(_State.SCAN)
-                with m.Case(Unit.ACC):
-                    m.d.sync += state.eq(_State.SPAN)
-                with m.Default():
-                    m.d.comb += self.take.eq(1)
-            with m.Case(_State.SCAN), m.If(scanned):
-                m.d.sync += state.eq(_State.SPAN)
-            with m.Case(_State.SPAN), m.If(spans.complete):
+        self._scan(m, alu, looks, scans, bounds, scanned)
+        spans = self._spans(m, looks, bounded)
+        with m.If(looks):
+            # Whether they are in the cache is known late, and does not decide here what is done next.
+            m.d.sync += bounded.eq(hit | (self.unit == Unit.ACC))
+        with m.Elif(scanned):
+            m.d.sync += bounded.eq(1)
+        with m.If(looks & self.valid), m.Switch(self.unit):
+            # While its micro-ops are on their way there is nothing to read, and the cache is out of date.
+            with m.Case(Unit.GEMM, Unit.ALU), m.If(~self.uops_pending):
+                m.d.sync += state.eq(_State.WORK)
+            with m.Case(Unit.ACC):
+                m.d.sync += state.eq(_State.WORK)
+            with m.Default():
                 m.d.comb += self.take.eq(1)
-                m.d.sync += state.eq(_State.LOOK)
+        with m.If((state == _State.WORK) & bounded & spans.complete):
+            m.d.comb += self.take.eq(1)
+            m.d.sync += state.eq(_State.LOOK)
         # It began before it was bound and is done: its range no longer matters to anybody.
         with m.If(self.valid & self.complete):
             m.d.comb += self.take.eq(1)
@@ -139,9 +139,14 @@ class Binder(wiring.Component):
         self._bind(m, alu, bounds, spans)
         return m
 
-    def _cache(self, m: Module, alu: Any, bounds: Any, *, hit: Signal, cached: Any, fill: Signal) -> None:
-        """Keep the bounds of the ranges that were scanned since micro-ops were loaded last."""
-        key_width = 2 * self.config.log_uop_depth + 1
+    def _cache(self, m: Module, alu: Any, bounds: Any, *, looks: Value, hit: Signal, fill: Signal) -> None:
+        """Keep the bounds of the ranges that were scanned since micro-ops were loaded last.
+
+        In cycles with ``looks``, ``bounds`` become what is kept; with ``hit``, they are those of the instruction.
+        """
+        depth = self.config.log_uop_depth
+        shared = min(CACHE_BITS, depth)  # bits of the beginning that the place and the others of the key say
+        key_width = 2 * depth + 1 - shared
         record = data.StructLayout({"key": key_width, "bounds": _bounds_layout(self.config)})
         m.submodules.cache = cache = Memory(shape=record, depth=1 << CACHE_BITS, init=[])
         read = cache.read_port(domain="comb")
@@ -153,18 +158,19 @@ class Binder(wiring.Component):
         # GEMM and ALU have the range of micro-ops in the same bits, and the bounds do not depend on which it is: source
         # bounds of a GEMM are those of input elements, and not used.
         m.d.comb += [
-            key.eq(Cat(alu.uop_bgn, alu.uop_end)),
+            key.eq(Cat(alu.uop_bgn[shared:], alu.uop_end)),
             # Kernels lie one after the other, so low bits of the beginning spread them; the next ones are mixed in
             # for kernels whose sizes are powers of two.
             place.eq(alu.uop_bgn[:CACHE_BITS] ^ alu.uop_bgn[CACHE_BITS : 2 * CACHE_BITS]),
             read.addr.eq(place),
-            cached.eq(read.data.bounds),
             hit.eq(known.bit_select(place, 1) & (read.data.key == key) & ~changed),
             write.addr.eq(place),
             write.data.key.eq(key),
             write.data.bounds.eq(bounds),
             write.en.eq(fill),
         ]
+        with m.If(looks):
+            m.d.sync += bounds.eq(read.data.bounds)
         # The whole cache, not just what was overwritten: loads are rare among instructions, and comparing ranges is
         # costly.
         m.d.sync += changed.eq(self.uops_changed)
@@ -173,7 +179,7 @@ class Binder(wiring.Component):
         with m.If(fill):
             m.d.sync += known.bit_select(place, 1).eq(1)
 
-    def _scan(self, m: Module, alu: Any, state: Any, bounds: Any, scanned: Signal) -> None:
+    def _scan(self, m: Module, alu: Any, looks: Value, scans: Value, bounds: Any, scanned: Signal) -> None:
         """Read the micro-ops; from the cycle after ``scanned`` on, ``bounds`` covers them all."""
         config = self.config
         acc = config.log_acc_depth
@@ -188,17 +194,17 @@ class Binder(wiring.Component):
         step = Signal(acc)
         uop = data.View(uop_struct(config), self.uop_data)
         m.d.comb += [
-            self.uop_enable.eq((state == _State.SCAN) & (address != alu.uop_end)),
+            self.uop_enable.eq(scans & (address != alu.uop_end)),
             self.uop_address.eq(address),
             step.eq(dst - before),
-            scanned.eq((state == _State.SCAN) & arrived & ~arriving),
+            scanned.eq(scans & arrived & ~arriving),
         ]
         # The memory's output is late: it goes through a register.
         m.d.sync += [dst.eq(uop.dst), src.eq(uop.src)]
         # What arrives for an instruction that was taken without a range would begin the next one's.
         ended = self.valid & self.complete
         m.d.sync += [arriving.eq(self.uop_enable & ~ended), arrived.eq(arriving & ~ended)]
-        with m.If(state == _State.LOOK):
+        with m.If(looks):
             m.d.sync += [address.eq(alu.uop_bgn), started.eq(0), several.eq(0)]
         with m.If(self.uop_enable):
             m.d.sync += address.eq(address + 1)
@@ -219,7 +225,7 @@ class Binder(wiring.Component):
             with m.Elif(step != bounds.step):
                 m.d.sync += bounds.affine.eq(0)
 
-    def _spans(self, m: Module, state: Any) -> Any:
+    def _spans(self, m: Module, looks: Value, adds: Value) -> Any:
         """Sum up what the loops add to the greatest destination and source, or the size of a load."""
         config = self.config
         width = config.log_acc_depth + 1
@@ -231,25 +237,29 @@ class Binder(wiring.Component):
         factors = {name: Signal(width, name=f"{name}_factor", reset_less=True) for name in names}
         spans = Signal(data.StructLayout({"dst": width, "src": width, "complete": 1}))
         sums = {name: Signal(width, name=f"{name}_span", reset_less=True) for name in ("dst", "src")}
+        complete = Signal(name="spans_complete", reset_less=True)  # no bit of a count is left
         m.d.comb += [
             spans.dst.eq(sums["dst"]),
             spans.src.eq(sums["src"]),
-            spans.complete.eq((outer == 0) & (inner == 0)),
+            spans.complete.eq(complete),
         ]
         # count * factor, by shifting and adding: the bits of the count go out to the right while the factor doubles, so
         # that no multiplier is needed and short loops are quick.
-        with m.If(state == _State.LOOK):
+        with m.If(looks):
+            m.d.sync += complete.eq((alu.iter_out <= 1) & (alu.iter_in <= 1))
             m.d.sync += [outer.eq(alu.iter_out - 1), inner.eq(alu.iter_in - 1)]
             m.d.sync += [factors[name].eq(alu[f"{name[:3]}_factor{name[3:]}"]) for name in names]
             m.d.sync += [total.eq(0) for total in sums.values()]
             # A load of accumulators is rows times width: one product, in the place of a loop's.
             with m.If(self.unit == Unit.ACC):
                 m.d.sync += [
+                    complete.eq(0),
                     outer.eq(load.y_size + load.y_pad_0 + load.y_pad_1),
                     inner.eq(0),
                     factors["dst_out"].eq(load.x_size + load.x_pad_0 + load.x_pad_1),
                 ]
-        with m.Elif(state == _State.SPAN):
+        with m.Elif(adds):
+            m.d.sync += complete.eq((outer <= 1) & (inner <= 1))
             m.d.sync += [outer.eq(outer >> 1), inner.eq(inner >> 1)]
             m.d.sync += [factor.eq(factor << 1) for factor in factors.values()]
             for name, total in sums.items():

@@ -16,8 +16,8 @@ from hw.compute.uop_memory import UOP_BITS
 from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader
 from hw.interfaces import ReadClient
+from hw.job_queue import queue_jobs
 from hw.layouts import instruction_struct
-from hw.stream_register import StreamRegister
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 
@@ -85,11 +85,9 @@ class UopLoader(wiring.Component):
         )
         queued = data.StructLayout({"read": reader.job.payload.shape(), "place": place_layout})
         m.submodules.places = places = SyncFIFO(width=queued.size, depth=JOBS)
-        m.submodules.request = request = StreamRegister(walker.request.payload.shape())
-        connect(m, request.sink, walker.request)
         connect(m, walker.cmd, flipped(self.dma.cmd))
         connect(m, reader.beats, flipped(self.dma.data))
-        self._front(m, request.source, places, queued)
+        self._front(m, walker, places, queued)
         head = data.View(queued, places.r_data)
         m.d.comb += [
             reader.job.valid.eq(places.r_rdy),
@@ -100,19 +98,21 @@ class UopLoader(wiring.Component):
         self._write(m, reader, head.place)
         return m
 
-    def _front(self, m: Module, request: Any, places: SyncFIFO, queued: data.StructLayout) -> None:
+    def _front(self, m: Module, walker: BurstWalker, places: SyncFIFO, queued: data.StructLayout) -> None:
         """Ask for the beats of a job and queue where its micro-ops go, as pairs that begin where beats do."""
         insn = data.View(instruction_struct(self.config, "LOAD"), self.job.p.insn)
         entry = Signal(queued)
-        rows = request.p
+        rows = Signal(walker.request.payload.shape())
+        put = self.job.valid & self.job.ready
+        # It has one place, so that nothing of the window depends on what the memory takes.
+        room = queue_jobs(m, "request", job=rows, put=put, port=walker.request, depth=1)
         odd = Signal()
         m.d.comb += [
-            request.valid.eq(self.job.valid & places.w_rdy),
-            self.job.ready.eq(request.ready & places.w_rdy),
+            self.job.ready.eq(room & places.w_rdy),
             rows.addr.eq(self.base + (insn.dram_base << 2)),
             rows.row_bytes.eq(insn.x_size << 2),
             rows.rows.eq(1),
-            places.w_en.eq(self.job.valid & self.job.ready),
+            places.w_en.eq(put),
             places.w_data.eq(entry),
             odd.eq(rows.addr[2]),
             entry.read.offset.eq(rows.addr & ~(PAIR_BYTES - 1)),

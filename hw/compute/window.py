@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -16,7 +16,7 @@ from amaranth.lib.wiring import In, Out
 from hw.compute.binder import binding_layout
 from hw.compute.instruction_queue import classified_layout
 from hw.compute.jobs import TAG_WIDTH, WINDOW, Unit, done_layout, job_layout
-from hw.compute.window_entry import Bound, Entry, Slot
+from hw.compute.window_entry import Bound, Entry, Issued, Slot
 from hw.layouts import INSTRUCTION_WIDTH, instruction_struct
 from hw.registered_fifo import RegisteredFIFO
 from isa.config import VTAConfig
@@ -73,7 +73,7 @@ class Window(wiring.Component):
     blocked_prev, blocked_next : Out(1)
         The next instruction waits for a token of the module to the left, or to the right.
     waiting : Out(1)
-        A unit's next instruction waits for another unit.
+        A unit's next instruction waits for another unit, or it is being found out whether it does.
     """
 
     def __init__(self, config: VTAConfig) -> None:
@@ -123,14 +123,17 @@ class Window(wiring.Component):
             m.d.sync += entry.wait_for(entry.waits_for & ~done)
         m.submodules.words = words = Memory(shape=INSTRUCTION_WIDTH, depth=WINDOW, init=[])
         retires = Signal()
-        tail, uop_push = self._issue(m, entries, words, live, slot, retires)
+        issued = self._issue(m, entries, words, slot, retires)
+        self._find_loads(m, entries, live, issued)
         bound = Bound(self.config)
-        early = self._bind(m, entries, live, done, slot, bound)
+        early = self._bind(m, entries, live, done, slot, issued, bound)
         pushes = {unit: (bound.late & (bound.unit == unit), bound.at) for unit in UNITS}
-        for unit in _EARLY:  # never along with a late one
-            pushes[unit] = (pushes[unit][0] | (early & (self.bind_unit == unit)), Mux(bound.late, bound.at, slot.at))
-        pushes[Unit.UOP] = (uop_push, tail)  # from issue: a load of micro-ops needs no range of accumulators
-        waits = [self._queue(m, entries, words, unit, *pushes[unit]) for unit in UNITS]
+        pushes[Unit.UOP] = (issued.valid & issued.is_load, issued.at)  # it needs no range of accumulators
+        free = ~Cat(entry.waits for entry in entries)
+        waits = []
+        for unit in UNITS:
+            at_once = early.get(unit, Const(0))
+            waits.append(self._queue(m, words, unit, free, push=pushes[unit], at_once=(at_once, slot.at)))
         m.d.comb += self.waiting.eq(Cat(waits).any())
         self._resets(m, slot.at)
         self._settle(m, entries)
@@ -154,59 +157,45 @@ class Window(wiring.Component):
                 m.d.sync += entry.live.eq(0)
         return done
 
-    def _issue(
-        self, m: Module, entries: list[Entry], words: Memory, live: Signal, slot: Slot, retires: Signal
-    ) -> tuple[Signal, Value]:
-        """Take tokens and a place. Return which, and whether a load of micro-ops takes it."""
+    def _issue(self, m: Module, entries: list[Entry], words: Memory, slot: Slot, retires: Signal) -> Issued:
+        """Take tokens and a place; return what is known of it in the next cycle."""
         insn = data.View(instruction_struct(self.config, "GEMM"), self.insn.p.word)
-        unit = self.insn.p.unit
         tail = Signal(TAG_WIDTH)
         taken = Signal(TAG_WIDTH + 1)  # places: a power of two of them, so that the top bit says that none is left
-        issued = Signal()
+        issues = Signal()
         has_place = ~taken[-1]
         has_prev = ~insn.pop_prev | self.l2g_available
         has_next = ~insn.pop_next | self.s2g_available
         write = words.write_port()
         m.d.comb += [
-            issued.eq(self.insn.valid & has_place & has_prev & has_next),
-            self.insn.ready.eq(issued),
-            self.l2g_pop.eq(issued & insn.pop_prev),
-            self.s2g_pop.eq(issued & insn.pop_next),
+            issues.eq(self.insn.valid & has_place & has_prev & has_next),
+            self.insn.ready.eq(issues),
+            self.l2g_pop.eq(issues & insn.pop_prev),
+            self.s2g_pop.eq(issues & insn.pop_next),
             self.blocked_prev.eq(self.insn.valid & has_place & ~has_prev),
             self.blocked_next.eq(self.insn.valid & has_place & has_prev & ~has_next),
             write.addr.eq(tail),
             write.data.eq(self.insn.p.word),
-            write.en.eq(issued),
+            write.en.eq(issues),
+            slot.queue.w_en.eq(issues),
+            slot.queue.w_data.eq(Cat(self.insn.p.unit, self.insn.p.word)),
         ]
-        m.d.sync += [tail.eq(tail + issued), taken.eq(taken + issued - retires)]
-        self._enter(m, entries, live, slot, at=issued, tail=tail)
-        return tail, issued & (unit == Unit.UOP)
+        m.d.sync += [tail.eq(tail + issues), taken.eq(taken + issues - retires)]
+        self._enter(m, entries, at=issues, tail=tail)
+        issued = Issued(self.config)
+        m.d.sync += [
+            issued.valid.eq(issues),
+            issued.is_load.eq(self.insn.p.unit == Unit.UOP),
+            issued.at.eq(tail),
+            issued.uop_bgn.eq(self.insn.p.uop_bgn),
+            issued.uop_end.eq(self.insn.p.uop_end),
+        ]
+        return issued
 
-    def _enter(
-        self,
-        m: Module,
-        entries: list[Entry],
-        live: Signal,
-        slot: Slot,
-        *,
-        at: Signal,
-        tail: Signal,
-    ) -> None:
-        """Fill the place at ``tail`` in a cycle with ``at``; a load of micro-ops waits for users of its places."""
-        classified = self.insn.p
-        unit = classified.unit
-        insn = data.View(instruction_struct(self.config, "GEMM"), classified.word)
-        meets = Cat((entry.uop_bgn < classified.uop_end) & (classified.uop_bgn < entry.uop_end) for entry in entries)
-        users = Signal(WINDOW)
-        loads = Signal(WINDOW)
-        # Only what is older and not complete: younger users wait for the load by ``bind_uops_pending``. A GEMM or ALU
-        # instruction that is not bound yet is a user too, which is why the range of micro-ops is kept from issue on.
-        m.d.comb += [
-            users.eq(live & meets & Cat((entry.unit == Unit.GEMM) | (entry.unit == Unit.ALU) for entry in entries)),
-            loads.eq(live & meets & Cat(entry.unit == Unit.UOP for entry in entries)),
-            slot.queue.w_en.eq(at),
-            slot.queue.w_data.eq(Cat(unit, loads, classified.word)),
-        ]
+    def _enter(self, m: Module, entries: list[Entry], *, at: Signal, tail: Signal) -> None:
+        """Fill the place at ``tail`` in a cycle with ``at``."""
+        unit = self.insn.p.unit
+        insn = data.View(instruction_struct(self.config, "GEMM"), self.insn.p.word)
         for index, entry in enumerate(entries):
             with m.If(at & (tail == index)):
                 m.d.sync += [
@@ -220,13 +209,35 @@ class Window(wiring.Component):
                     entry.push_prev.eq(insn.push_prev),
                     entry.push_next.eq(insn.push_next),
                     entry.finish.eq(insn.opcode == Opcode.FINISH),
-                    entry.uop_bgn.eq(classified.uop_bgn),
-                    entry.uop_end.eq(classified.uop_end),
-                    entry.waits_for.eq(Mux(unit == Unit.UOP, users, 0)),
-                    entry.waits.eq(1),
+                    entry.uop_bgn.eq(self.insn.p.uop_bgn),
+                    entry.uop_end.eq(self.insn.p.uop_end),
                 ]
 
-    def _bind(self, m: Module, entries: list[Entry], live: Signal, done: Signal, slot: Slot, bound: Bound) -> Signal:
+    def _find_loads(self, m: Module, entries: list[Entry], live: Signal, issued: Issued) -> None:
+        """Let a load of micro-ops wait for users of its places, and others for loads of theirs.
+
+        Only for what is older and not complete. A GEMM or ALU instruction that is not bound yet is a user too, which is
+        why the range of micro-ops is kept from issue on.
+        """
+        meets = Cat((entry.uop_bgn < issued.uop_end) & (issued.uop_bgn < entry.uop_end) for entry in entries)
+        is_user = Cat((entry.unit == Unit.GEMM) | (entry.unit == Unit.ALU) for entry in entries)
+        is_load = Cat(entry.unit == Unit.UOP for entry in entries)
+        found = Signal(WINDOW)
+        m.d.comb += found.eq(live & meets & Mux(issued.is_load, is_user, is_load))
+        for index, entry in enumerate(entries):
+            with m.If(issued.valid & (issued.at == index)):
+                m.d.sync += entry.wait_for(found)
+
+    def _bind(
+        self,
+        m: Module,
+        entries: list[Entry],
+        live: Signal,
+        done: Signal,
+        slot: Slot,
+        issued: Issued,
+        bound: Bound,
+    ) -> dict[Unit, Signal]:
         """Offer the next instruction to the binder; keep its range, and whom it has to wait for.
 
         Return what ``_begin`` says of it.
@@ -234,12 +245,23 @@ class Window(wiring.Component):
         at = slot.at
         # Binding is in program order, so what is bound is older than what is being bound.
         older = Signal(WINDOW)
+        # Which loads are its own is known in the third cycle after issue, and in the second one in which it is here:
+        # before, any may be.
+        is_new = issued.valid & (issued.at == at)
+        was_new = Signal()
+        waits = Signal()
+        loads = Signal()
+        m.d.sync += [
+            was_new.eq(is_new | self.bind_take),
+            waits.eq(Array(entry.waits for entry in entries)[at]),
+            loads.eq((live & Cat(entry.unit == Unit.UOP for entry in entries)).any()),
+        ]
         m.d.comb += [
             older.eq(Cat(entry.bound for entry in entries) & live),
             self.bind_insn.eq(slot.insn.word),
             self.bind_valid.eq(slot.queue.r_rdy),
             self.bind_unit.eq(slot.insn.unit),
-            self.bind_uops_pending.eq((older & slot.insn.loads).any()),
+            self.bind_uops_pending.eq(Mux(is_new | was_new, loads, waits)),
             self.bind_complete.eq(slot.complete),
             slot.queue.r_en.eq(self.bind_take),
         ]
@@ -256,72 +278,98 @@ class Window(wiring.Component):
         touches = (slot.insn.unit != Unit.UOP) & (slot.insn.unit != Unit.NONE)
         m.d.sync += [
             bound.valid.eq(self.bind_take & touches),
+            bound.older.eq(older),
             bound.at.eq(at),
             bound.unit.eq(self.binding.unit),
             bound.low.eq(self.binding.low),
             bound.high.eq(self.binding.high),
         ]
-        self._compare(m, entries, older, bound)
+        self._compare(m, entries, live, bound)
         return early
 
-    def _compare(self, m: Module, entries: list[Entry], older: Value, bound: Bound) -> None:
+    def _compare(self, m: Module, entries: list[Entry], live: Signal, bound: Bound) -> None:
         """Keep the range of what was bound in the cycle before, and find out whom it has to wait for."""
-        # A unit does its own instructions in order; the others have to be out of the way. It is among ``older`` itself.
+        # A unit does its own instructions in order; the others have to be out of the way.
         meets = Cat(
-            (bound.at != index)
-            & (entry.unit != bound.unit)
+            (entry.unit != bound.unit)
             & (entry.unit != Unit.UOP)
             & (entry.low <= bound.high)
             & (bound.low <= entry.high)
-            for index, entry in enumerate(entries)
+            for entry in entries
         )
         conflicts = Signal(WINDOW)
-        m.d.comb += conflicts.eq(older & meets)
+        m.d.comb += conflicts.eq(bound.older & live & meets)
         for index, entry in enumerate(entries):
             with m.If(bound.valid & (bound.at == index)):
                 # The binder may have moved a reset from the GEMM core to the unit that walks over accumulators.
                 m.d.sync += [entry.unit.eq(bound.unit), entry.low.eq(bound.low), entry.high.eq(bound.high)]
-                m.d.sync += entry.wait_for(conflicts)
+                m.d.sync += [entry.waits_for.eq(conflicts), entry.waits.eq(1)]  # until they are counted
 
-    def _begin(self, m: Module, entries: list[Entry], slot: Slot, bound: Bound, older: Value) -> Signal:
-        """Return whether the instruction to be bound goes to its unit now, ahead of its binding.
+    def _begin(self, m: Module, entries: list[Entry], slot: Slot, bound: Bound, older: Value) -> dict[Unit, Signal]:
+        """Return for either unit whether the instruction to be bound goes there now, ahead of its binding.
 
         It needs no range where no other unit has work before it: its own unit keeps order by itself. A reset is never
         early, because its range decides which unit it goes to. Nor is anything right behind a late instruction, whose
         unit the entries do not know yet.
         """
         posted = (slot.insn.unit == Unit.GEMM) & slot.gemm.reset
-        others = older & Cat((entry.unit != self.bind_unit) & (entry.unit != Unit.UOP) for entry in entries)
-        known = reduce(or_, [self.bind_unit == unit for unit in _EARLY]) & ~posted & ~slot.begun & ~bound.late
-        early = Signal()
-        m.d.comb += early.eq(self.bind_valid & known & ~self.bind_uops_pending & ~others.any())
+        may = self.bind_valid & ~posted & ~slot.begun & ~bound.late & ~self.bind_uops_pending
+        early = {unit: Signal(name=f"{unit.name.lower()}_early") for unit in _EARLY}
+        for unit, begins in early.items():
+            others = older & Cat((entry.unit != unit) & (entry.unit != Unit.UOP) for entry in entries)
+            m.d.comb += begins.eq(may & (slot.insn.unit == unit) & ~others.any())
+        begins = Cat(early.values()).any()
         with m.If(self.bind_take):
             m.d.sync += slot.begun.eq(0)
-        with m.Elif(early):
+        with m.Elif(begins):
             m.d.sync += slot.begun.eq(1)
         # Bound in the very cycle in which it begins early, it would be sent twice.
-        m.d.sync += bound.late.eq(self.bind_take & ~slot.begun & ~early)
+        m.d.sync += bound.late.eq(self.bind_take & ~slot.begun & ~begins)
         return early
 
-    def _queue(self, m: Module, entries: list[Entry], words: Memory, unit: Unit, push: Value, tag: Signal) -> Value:
-        """Build a unit's queue of places; return whether its head waits for another unit."""
+    def _queue(
+        self,
+        m: Module,
+        words: Memory,
+        unit: Unit,
+        free: Value,
+        *,
+        push: tuple[Value, Signal],
+        at_once: tuple[Value, Signal],
+    ) -> Value:
+        """Build a unit's queue of places, and the register in which the next one is that need not wait.
+
+        What needs not wait for anybody goes to the register ``at_once``, unless something is before it. Return whether
+        the head of the queue waits for another unit.
+        """
         name = unit.name.lower()
         fifo = RegisteredFIFO(width=TAG_WIDTH, depth=WINDOW)  # as deep as the window: a push always finds room
         m.submodules[f"queue_{name}"] = fifo
         job = getattr(self, f"jobs_{name}")
         read = words.read_port(domain="comb")
-        free = Signal(name=f"{name}_free")
+        valid = Signal(name=f"{name}_valid")
+        place = Signal(TAG_WIDTH, name=f"{name}_place", reset_less=True)
+        head_free = Signal(name=f"{name}_head_free")
+        skips = ~valid & ~fifo.r_rdy
         m.d.comb += [
-            fifo.w_en.eq(push),
-            fifo.w_data.eq(tag),
-            read.addr.eq(fifo.r_data),
-            free.eq(Array(~entry.waits for entry in entries)[fifo.r_data]),
-            job.valid.eq(fifo.r_rdy & free),
+            fifo.w_en.eq(push[0] | (at_once[0] & ~skips)),
+            fifo.w_data.eq(Mux(push[0], push[1], at_once[1])),
+            head_free.eq(free.bit_select(fifo.r_data, 1)),
+            # Only into an empty register, so that nothing of the queue depends on whether the unit is ready.
+            fifo.r_en.eq(head_free & ~valid),
+            job.valid.eq(valid),
+            read.addr.eq(place),
             job.p.insn.eq(read.data),
-            job.p.tag.eq(fifo.r_data),
-            fifo.r_en.eq(job.valid & job.ready),
+            job.p.tag.eq(place),
         ]
-        return fifo.r_rdy & ~free
+        with m.If(~valid):
+            m.d.sync += [
+                valid.eq(Mux(fifo.r_rdy, head_free, at_once[0])),
+                place.eq(Mux(fifo.r_rdy, fifo.r_data, at_once[1])),
+            ]
+        with m.Elif(job.ready):
+            m.d.sync += valid.eq(0)
+        return fifo.r_rdy & ~head_free
 
     def _resets(self, m: Module, bind_at: Signal) -> None:
         """Keep what the binder found out about resets."""

@@ -1,4 +1,4 @@
-"""What the window keeps: of each place, of the next instruction to be bound, and of what was bound last.
+"""What the window keeps: of each place, of the next instruction to be bound, of what was issued and bound last.
 
 Tests: ``tests/hw/compute/test_window.py``; costs: ``tests/hw/test_reset.py``.
 """
@@ -13,7 +13,7 @@ from hw.layouts import INSTRUCTION_WIDTH, instruction_struct
 from hw.registered_fifo import RegisteredFIFO
 from isa.config import VTAConfig
 
-__all__ = ["Bound", "Entry", "Slot"]
+__all__ = ["Bound", "Entry", "Issued", "Slot"]
 
 
 class Entry:
@@ -35,7 +35,8 @@ class Entry:
     completion, or before it for an entry that is ``posted``, as resets are. ``low`` to ``high`` are its accumulators
     from the cycle after its binding on, ``uop_bgn`` up to ``uop_end`` its micro-ops from issue on. ``waits_for`` has a
     bit for each older place that must complete before its unit may begin it; places that complete take their bit away.
-    Where ``waits`` is not set, no bit is left; in the cycle after issue it is set in any case.
+    Up to the cycle after its binding, one for GEMM or ALU has the loads of its micro-ops there. ``waits`` says that a
+    bit is left. Both are set in the cycle after issue.
 
     All but ``valid`` and ``live`` are without reset: issue sets them before anybody looks.
     """
@@ -61,19 +62,15 @@ class Entry:
         self.waits = register(1, "waits")
 
     def wait_for(self, places: Value) -> list[Any]:
-        """Return the statements that make it wait for ``places`` alone."""
+        """Return the statements that make it wait for ``places``."""
         return [self.waits_for.eq(places), self.waits.eq(places.any())]
 
 
 class Slot:
-    """The next instruction to be bound: what issue said of it, first of a queue, and what happened since.
-
-    ``loads`` are the places of the loads of micro-ops that it uses and that were not complete when it was issued. A
-    place that was taken by a younger instruction since is not bound, and does not count.
-    """
+    """The next instruction to be bound: what issue said of it, first of a queue, and what happened since."""
 
     def __init__(self, config: VTAConfig) -> None:
-        self.layout = data.StructLayout({"unit": Unit, "loads": WINDOW, "word": INSTRUCTION_WIDTH})
+        self.layout = data.StructLayout({"unit": Unit, "word": INSTRUCTION_WIDTH})
         self.queue = RegisteredFIFO(width=self.layout.size, depth=WINDOW)  # an entry for each place: there is room
         self.insn = data.View(self.layout, self.queue.r_data)
         self.gemm = data.View(instruction_struct(config, "GEMM"), self.insn.word)
@@ -82,15 +79,28 @@ class Slot:
         self.complete = Signal(name="bind_is_complete")
 
 
+class Issued:
+    """What was issued in the cycle before, in registers: only there its micro-ops are compared with the entries."""
+
+    def __init__(self, config: VTAConfig) -> None:
+        self.valid = Signal(name="issued_valid")
+        self.is_load = Signal(name="issued_is_load", reset_less=True)
+        self.at = Signal(TAG_WIDTH, name="issued_at", reset_less=True)
+        self.uop_bgn = Signal(config.log_uop_depth, name="issued_uop_bgn", reset_less=True)
+        self.uop_end = Signal(config.log_uop_depth + 1, name="issued_uop_end", reset_less=True)
+
+
 class Bound:
     """What was bound in the cycle before, in registers: only there it is compared with the entries.
 
-    ``valid`` says that it touches accumulators, ``late`` that it goes to its unit in this cycle.
+    ``valid`` says that it touches accumulators, ``late`` that it goes to its unit in this cycle; ``older`` are the
+    places that were bound before.
     """
 
     def __init__(self, config: VTAConfig) -> None:
         self.valid = Signal(name="bound_valid")
         self.late = Signal(name="bound_late")
+        self.older = Signal(WINDOW, name="bound_older", reset_less=True)
         self.at = Signal(TAG_WIDTH, name="bound_at", reset_less=True)
         self.unit = Signal(Unit, name="bound_unit", reset_less=True)
         self.low = Signal(config.log_acc_depth, name="bound_low", reset_less=True)

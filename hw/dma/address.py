@@ -127,20 +127,26 @@ class BurstWalker(wiring.Component):
             self.last.eq(row_end & last_row),
             port.ready.eq(~self.busy | (self.last & self.cmd.ready)),
         ]
-        # What a burst is was found out one burst before, so that it stands in registers: the beats that follow it in
-        # its row, and whether they are one burst.
-        rest = Signal(max(1, self.size_width + 2 - low))
-        rest_fits = Signal()
+        # What a burst is was found out one burst before, so that it stands in registers: how many lines of
+        # ``burst_beats`` follow in its row, whether it is one, and the beats in the last one.
+        line = low + exact_log2(self.burst_beats)
+        lines = Signal(max(1, self.size_width + 1 - line))
+        one_follows = Signal()
+        last_beats = Signal(9)
 
         def begin_row(addr: Any, size: Any) -> list[Any]:
-            total = self._row_beats(addr, size)
-            to_line = (self.burst_beats - ((addr >> low) & (self.burst_beats - 1)))[:9]
+            # Of the row's last byte it is asked where it is, counted from the line's first byte, and not whether the
+            # beats are as many: that is a sum with no comparison behind it.
+            end = Signal(max(line, self.size_width) + 1)
+            m.d.comb += end.eq(addr[:line] + size - 1)
+            behind = end[line:]
             return [
                 beat_addr.eq(addr >> low),
-                beats.eq(Mux(total <= to_line, total, to_line)),
-                row_end.eq(total <= to_line),
-                rest.eq(total - to_line),
-                rest_fits.eq(total <= to_line + self.burst_beats),
+                beats.eq(Mux(behind == 0, self._row_beats(addr, size), self.burst_beats - addr[low:line])),
+                row_end.eq(behind == 0),
+                lines.eq(behind),
+                one_follows.eq(behind == 1),
+                last_beats.eq(end[low:line] + 1),
             ]
 
         with m.If(port.ready):
@@ -163,9 +169,9 @@ class BurstWalker(wiring.Component):
         with m.Elif(self.cmd.ready):
             m.d.sync += [
                 beat_addr.eq(beat_addr + beats),
-                beats.eq(Mux(rest_fits, rest, self.burst_beats)),
-                row_end.eq(rest_fits),
-                rest.eq(rest - self.burst_beats),
-                rest_fits.eq(rest <= 2 * self.burst_beats),
+                beats.eq(Mux(one_follows, last_beats, self.burst_beats)),
+                row_end.eq(one_follows),
+                lines.eq(lines - 1),
+                one_follows.eq(lines == 2),
             ]
         return m

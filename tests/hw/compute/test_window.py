@@ -327,7 +327,7 @@ def test_gemm_and_alu_begin_unbound_where_no_other_unit_has_work_before_them(uni
 def test_a_bound_instruction_waits_for_another_unit_that_meets_its_range(
     unit: Unit, before: Unit, low: int, high: int, meets: int
 ) -> None:
-    """The one before has 10 to 20. It is waited for to the cycle in which the window knows that it is complete."""
+    """The one before has 10 to 20. It is waited for to the second cycle after the window knows that it is complete."""
     steps = _Steps()
     steps.issue(before)
     steps.bind(before, 10, 20)
@@ -342,6 +342,8 @@ def test_a_bound_instruction_waits_for_another_unit_that_meets_its_range(
     assert steps.design.peek("waiting") == int(waits)
     if waits:
         steps.done(before, 0)
+        steps.design.step()
+        assert steps.offered() == set()
         steps.design.step()
         assert steps.offered() == {unit}
         assert not steps.design.peek("waiting")
@@ -423,6 +425,9 @@ def test_a_load_of_micro_ops_waits_for_users_of_its_places_and_users_for_it(
             assert steps.design.peek("waiting") == meets
         else:
             steps.bind(Unit.UOP)
+            assert steps.design.peek("bind_uops_pending")  # for a cycle, whichever load it is
+            steps.design.step()
             assert steps.design.peek("bind_uops_pending") == meets
             steps.done(Unit.UOP, 0)
+            steps.design.step(2)
             assert not steps.design.peek("bind_uops_pending")

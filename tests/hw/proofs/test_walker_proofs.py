@@ -84,7 +84,12 @@ def walker_claims(*, data_width: int, burst_beats: int, aligned: bool = False) -
             & (inner["row_end"] == (left <= to_line))
             & (cmd.p.beats == Mux(left <= to_line, left, to_line))
         )
-        same &= inner["row_end"] | ((inner["rest"] == rest) & (inner["rest_fits"] == (rest <= burst_beats)))
+        lines = (rest + burst_beats - 1) >> exact_log2(burst_beats)
+        same &= inner["row_end"] | (
+            (inner["lines"] == lines)
+            & (inner["one_follows"] == (rest <= burst_beats))
+            & (inner["last_beats"] == rest - ((lines - 1) << exact_log2(burst_beats)))
+        )
         claim(m, ~on | (same & (rows != 0) & (left != 0) & (size != 0) & (place[:low] == 0 if low else Const(1))))
         if aligned:
             claim(m, ~on | (Cat(addr[:low], size[:low], stride[:low]) == 0))
@@ -124,10 +129,10 @@ def test_a_walker_commands_the_beats_of_its_rows_once_and_in_order(
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
-        ("elaborate", "((addr >> low) & (self.burst_beats - 1))", "(addr & 0)"),  # over 4 KiB
+        ("elaborate", "self.burst_beats - addr[low:line]", "self.burst_beats"),  # over 4 KiB
         ("elaborate", "request.rows == 1", "request.rows <= 2"),  # a row is lost
-        ("elaborate", "row_end.eq(total <= to_line)", "row_end.eq(total < to_line)"),  # a beat too many
-        ("elaborate", "rest <= 2 * self.burst_beats", "rest < 2 * self.burst_beats"),  # a beat too many, later
+        ("elaborate", "addr[:line] + size - 1", "addr[:line] + size"),  # a beat too many
+        ("elaborate", "lines == 2", "lines == 3"),  # a line too many
         ("elaborate", "(self.last & self.cmd.ready)", "self.last"),  # the last burst is not waited for
         ("_row_beats", "((1 << low) - 1)", "0"),  # a beat that is begun
     ],

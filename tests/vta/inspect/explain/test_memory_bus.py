@@ -90,7 +90,8 @@ def test_the_port_explains_when_almost_every_burst_came(tmp_path: Path) -> None:
     transfers = RunModel.of(recorded(tmp_path), beat_bytes=8).transfers
     reads = [transfer for transfer in transfers if not transfer.writes]
     assert all(0 <= transfer.stall <= 1 for transfer in reads)
-    assert sum(transfer.wait > 2 for transfer in transfers) < 0.1 * len(transfers)
+    # A load of micro-ops is asked for in the fourth cycle after its start, with nothing to wait for.
+    assert sum(transfer.wait > 4 for transfer in transfers) < 0.1 * len(transfers)
     assert all(transfer.wait >= 0 for transfer in transfers)
 
 
