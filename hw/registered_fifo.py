@@ -5,9 +5,9 @@ Tests: ``tests/hw/test_registered_fifo.py``; ports and resets: ``tests/hw/test_p
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.errors import ComponentError
@@ -50,7 +50,7 @@ class RegisteredFIFO(wiring.Component):
         )
 
     def elaborate(self, platform: Any) -> Module:
-        """Build the register, and a queue for what comes while it is taken."""
+        """Build the register, and a memory that has every entry, so that where one goes depends on no ``r_en``."""
         m = Module()
         if self.depth == 1:
             m.d.comb += self.w_rdy.eq(~self.r_rdy)
@@ -59,17 +59,37 @@ class RegisteredFIFO(wiring.Component):
             with m.Elif(self.r_en):
                 m.d.sync += self.r_rdy.eq(0)
             return m
-        m.submodules.rest = rest = SyncFIFO(width=self.width, depth=self.depth - 1)
-        free = ~self.r_rdy | self.r_en
+        write = Signal()
+        read = Signal()
+        full = Signal()
+        more = Signal()  # there is an entry after the oldest one
+        count = Signal(range(self.depth + 1))
+        place = Signal(range(self.depth))
+        second = Signal(range(self.depth), init=1)
+        m.submodules.entries = entries = Memory(shape=self.width, depth=self.depth, init=[])
+        put, following = entries.write_port(), entries.read_port(domain="comb")
         m.d.comb += [
-            self.w_rdy.eq(rest.w_rdy),
-            rest.w_data.eq(self.w_data),
-            rest.w_en.eq(self.w_en & (rest.r_rdy | ~free)),
-            rest.r_en.eq(free),
+            self.w_rdy.eq(~full),
+            write.eq(self.w_en & ~full),
+            read.eq(self.r_en & self.r_rdy),
+            put.addr.eq(place),
+            put.data.eq(self.w_data),
+            put.en.eq(write),
+            following.addr.eq(second),
         ]
-        with m.If(free):
-            m.d.sync += [
-                self.r_rdy.eq(rest.r_rdy | (self.w_en & self.w_rdy)),
-                self.r_data.eq(Mux(rest.r_rdy, rest.r_data, self.w_data)),
-            ]
+        with m.If(write):
+            m.d.sync += place.eq(_next(place, self.depth))
+        with m.If(read):
+            m.d.sync += second.eq(_next(second, self.depth))
+        with m.If(~self.r_rdy | self.r_en):
+            m.d.sync += self.r_data.eq(Mux(more, following.data, self.w_data))
+        with m.If(write & ~read):
+            m.d.sync += [self.r_rdy.eq(1), more.eq(self.r_rdy), full.eq(count == self.depth - 1), count.eq(count + 1)]
+        with m.Elif(read & ~write):
+            m.d.sync += [self.r_rdy.eq(more), more.eq(more & (count != 2)), full.eq(0), count.eq(count - 1)]
         return m
+
+
+def _next(place: Signal, depth: int) -> Any:
+    """Return the place after ``place`` in a ring of ``depth``."""
+    return Mux(place == depth - 1, 0, place + 1)
