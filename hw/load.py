@@ -7,7 +7,6 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
@@ -18,6 +17,7 @@ from hw.dma.writer import TileWriter
 from hw.interfaces import ElementRead, ReadClient, inputs_read
 from hw.job_queue import queue_jobs
 from hw.layouts import instruction_struct
+from hw.registered_fifo import RegisteredFIFO
 from hw.scratchpad import Scratchpad
 from hw.stream_register import StreamRegister
 from isa.config import VTAConfig
@@ -206,7 +206,7 @@ class LoadStage(wiring.Component):
         depth = self.hardware.load_jobs
         entry = Signal(data.StructLayout({"kind": 1, "push": 1}))
         head = Signal.like(entry)
-        m.submodules.order = order = SyncFIFO(width=entry.shape().size, depth=depth)
+        m.submodules.order = order = RegisteredFIFO(width=entry.shape().size, depth=depth)
         completes = Signal()
         m.d.comb += [
             entry.kind.eq(kind),
@@ -219,10 +219,14 @@ class LoadStage(wiring.Component):
         ]
         for index, writer in enumerate(writers):
             ahead = Signal(bits_for(depth), name=f"ahead_{index}")
+            is_ahead = Signal(name=f"is_ahead_{index}")  # ``ahead`` is not zero
             here = order.r_rdy & (head.kind == index)
-            with m.If(here & (writer.done | (ahead != 0))):
+            with m.If(here & (writer.done | is_ahead)):
                 m.d.comb += completes.eq(1)
-            m.d.sync += ahead.eq(ahead + writer.done - (completes & here))
+            with m.If(writer.done & ~here):
+                m.d.sync += [ahead.eq(ahead + 1), is_ahead.eq(1)]
+            with m.Elif(~writer.done & here & is_ahead):
+                m.d.sync += [ahead.eq(ahead - 1), is_ahead.eq(ahead != 1)]
         return order.w_rdy, order.r_rdy
 
     def _account(self, m: Module, *, writes: Value, waiting: Value) -> None:

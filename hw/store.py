@@ -97,7 +97,7 @@ class StoreStage(wiring.Component):
         begins = Signal()
         nothing = Signal()
         tiles_free = self._elaborate_tiles(m, insn, begins=begins)
-        bursts_free, pending = self._elaborate_bursts(m, walker, nothing=nothing, push=insn.push_prev, begins=begins)
+        bursts_free, pending = self._elaborate_bursts(m, walker, nothing=nothing, push=insn.push_prev)
         jobs_free = self._elaborate_jobs(m, insn, walker, packer, begins=begins)
         empty = (insn.x_size == 0) | (insn.y_size == 0)
         m.d.comb += [
@@ -154,6 +154,9 @@ class StoreStage(wiring.Component):
         x_size = Signal(16)
         x_left = Signal(16)
         y_left = Signal(16)
+        x_single = Signal()
+        x_last = Signal()  # of the tiles in the row; found out one before, and so is the last row
+        y_last = Signal()
         busy = Signal()
         address = Signal(max(1, self.vta.log_acc_depth))
         end = Signal()
@@ -161,25 +164,28 @@ class StoreStage(wiring.Component):
         m.d.comb += [
             request.valid.eq(busy),
             request.payload.eq(address),
-            end.eq(request.ready & (x_left == 1) & (y_left == 1)),
+            end.eq(request.ready & x_last & y_last),
         ]
         with m.If(busy & request.ready):
-            m.d.sync += [address.eq(address + 1), x_left.eq(x_left - 1)]
-            with m.If(x_left == 1):
-                m.d.sync += [x_left.eq(x_size), y_left.eq(y_left - 1)]
+            m.d.sync += [address.eq(address + 1), x_left.eq(x_left - 1), x_last.eq(x_left == 2)]
+            with m.If(x_last):
+                m.d.sync += [x_left.eq(x_size), x_last.eq(x_single), y_left.eq(y_left - 1), y_last.eq(y_left == 2)]
         with m.If(busy & end):
             m.d.sync += busy.eq(0)
-        with m.If(begins):
+        with m.If(self.start):
             m.d.sync += [
-                busy.eq(1),
+                busy.eq(begins),
                 address.eq(insn.sram_base),
                 x_size.eq(insn.x_size),
                 x_left.eq(insn.x_size),
                 y_left.eq(insn.y_size),
+                x_single.eq(insn.x_size == 1),
+                x_last.eq(insn.x_size == 1),
+                y_last.eq(insn.y_size == 1),
             ]
         return ~busy | end
 
-    def _elaborate_bursts(self, m: Module, walker: Any, *, nothing: Any, push: Any, begins: Any) -> tuple[Value, Value]:
+    def _elaborate_bursts(self, m: Module, walker: Any, *, nothing: Any, push: Any) -> tuple[Value, Value]:
         """List every burst, and every instruction without one, and push when the last burst of its instruction is done.
 
         Returns whether there is room for an instruction without a burst, and whether the list has an entry.
@@ -210,6 +216,6 @@ class StoreStage(wiring.Component):
             self.completed.eq(retire & is_last),
         ]
         m.d.sync += done.eq(done + self.mem.done - (retire & is_burst))
-        with m.If(begins):
+        with m.If(self.start):
             m.d.sync += job_push.eq(push)
         return bursts.w_rdy, bursts.r_rdy

@@ -79,8 +79,8 @@ class Packer(wiring.Component):
             out_free.eq(~self.beats.valid | self.beats.ready),
             taken.eq(active & self.elements.valid & out_free),
             self.elements.ready.eq(active & out_free & element_end),
-            row_end.eq(element_end & (at.x_left == 1)),
-            self.job.ready.eq(~active | (taken & row_end & (at.y_left == 1))),
+            row_end.eq(element_end & at.x_last),
+            self.job.ready.eq(~active | (taken & element_end & at.last)),
             self.busy.eq(active | self.beats.valid),
         ]
         with m.If(self.beats.ready):

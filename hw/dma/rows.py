@@ -12,7 +12,8 @@ __all__ = ["RowPosition"]
 
 
 class RowPosition:
-    """Registers: elements left in the row and rows left in the job, the one at hand included; a byte of a beat.
+    """Registers: elements left in the row and rows left in the job, the one at hand included; whether it is the last
+    one of its row (``x_last``) or of the job (``last``), which is found out one before; a byte of a beat.
 
     ``job`` has ``x_size``, ``y_size``, ``offset`` (the byte of its beat at which the first row begins) and ``stride``
     (bytes, modulo a beat, from one row to the next).
@@ -22,6 +23,8 @@ class RowPosition:
         self.job = job
         self.x_left = Signal.like(job.x_size, name="x_left")
         self.y_left = Signal.like(job.y_size, name="y_left")
+        self.x_last = Signal(name="x_last")
+        self.last = Signal(name="last")
         self.offset = Signal.like(job.offset, name="offset")
 
     def advance(
@@ -31,6 +34,8 @@ class RowPosition:
         of its element or of its row; within a row, the next one is at ``next_offset``.
         """
         x_size = Signal.like(self.x_left, name="x_size")
+        x_single = Signal(name="x_single")
+        y_last = Signal(name="y_last")
         stride = Signal.like(self.offset, name="stride")
         row_offset = Signal.like(self.offset, name="row_offset")
         next_row_offset = Signal.like(self.offset, name="next_row_offset")
@@ -39,10 +44,14 @@ class RowPosition:
         with m.If(begins):
             m.d.sync += [
                 x_size.eq(job.x_size),
+                x_single.eq(job.x_size == 1),
                 stride.eq(job.stride),
                 row_offset.eq(job.offset),
                 self.x_left.eq(job.x_size),
                 self.y_left.eq(job.y_size),
+                self.x_last.eq(job.x_size == 1),
+                self.last.eq((job.x_size == 1) & (job.y_size == 1)),
+                y_last.eq(job.y_size == 1),
                 self.offset.eq(job.offset),
             ]
         with m.Elif(taken & row_end):
@@ -50,7 +59,12 @@ class RowPosition:
                 row_offset.eq(next_row_offset),
                 self.x_left.eq(x_size),
                 self.y_left.eq(self.y_left - 1),
+                self.x_last.eq(x_single),
+                self.last.eq(x_single & (self.y_left == 2)),
+                y_last.eq(self.y_left == 2),
                 self.offset.eq(next_row_offset),
             ]
         with m.Elif(taken):
             m.d.sync += [self.x_left.eq(self.x_left - element_end), self.offset.eq(next_offset)]
+            with m.If(element_end):
+                m.d.sync += [self.x_last.eq(self.x_left == 2), self.last.eq((self.x_left == 2) & y_last)]

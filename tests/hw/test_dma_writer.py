@@ -144,7 +144,7 @@ def test_data_begin_behind_as_many_padded_rows_and_zeros_as_are_asked_for(bit: i
         job = {"sram_base": base, "x_size": x_size, "y_size": 1, "x_pad_0": x_pad_0, "x_pad_1": x_pad_1}
         design.poke("job__payload", int(layout.const({**job, "y_pad_0": y_pad_0}).as_bits()))
         design.poke("job__valid", 1)
-        design.step()
+        design.step(2)
         design.poke("job__valid", 0)
         design.poke("parts__valid", 1)
         address = design.peek("write__payload") % (1 << address_width)
@@ -160,7 +160,7 @@ def test_rows_of_zeros_are_as_long_and_as_many_as_they_can_be(side: str, x_size:
     job = {"x_size": x_size, "y_size": 1, "x_pad_0": 15, "x_pad_1": 15, side: rows}
     design.poke("job__payload", int(layout.const(job).as_bits()))
     design.poke("job__valid", 1)
-    design.step()
+    design.step(2)
     design.poke("job__valid", 0)
     design.poke("write__ready", 1)
     design.poke("parts__valid", 1)

@@ -59,8 +59,8 @@ RTL_FAULTS: tuple[SourceFault, ...] = (
     ),
     _fault("neighbouring weights change places", MacRow, "_product", "self.wgt[row][lane]", "self.wgt[row][lane ^ 1]"),
     _fault("every second product is left out", MacRow, "_sums", "sum(terms[1:], terms[0])", "terms[-1]"),
-    _fault("no room for zeros to the right", TileWriter, "_walk_data", "+ job.x_pad_0 + job.x_pad_1", "+ job.x_pad_0"),
-    _fault("data begins at the left edge", TileWriter, "_walk_data", "new.y_pad_0) + new.x_pad_0", "new.y_pad_0)"),
+    _fault("no room for zeros to the right", TileWriter, "_walk_data", "+ padding.beside + 1", "+ job.x_pad_0 + 1"),
+    _fault("data begins at the left edge", TileWriter, "elaborate", "new.sram_base + new.x_pad_0", "new.sram_base"),
     _fault("rows of inputs and weights are dense", LoadStage, "_ask", "insn.x_stride << log", "insn.x_size << log"),
     _fault("rows of results are dense", StoreStage, "_elaborate_jobs", "insn.x_stride << log", "insn.x_size << log"),
     _fault(
