@@ -20,13 +20,14 @@ __all__ = ["CauseCounters"]
 class CauseCounters(wiring.Component):
     """For each module a counter of each cause, begun anew with each launch.
 
-    A cycle is in its counter two cycles later. The counters of a module are a small memory without contents at
-    power-up; a flag for each says whether it has counted anything in this launch.
+    A cycle is in its counter three cycles later: one for its cause, one to read the counter, one to add. The counters
+    of a module are a small memory without contents at power-up; a flag for each says whether it has counted anything in
+    this launch.
 
     Members
     -------
     running : In(1)
-        A launch is in progress: its cycles are counted. It is low for two cycles or more between launches.
+        A launch is in progress: its cycles are counted. It is low for three cycles or more between launches.
     causes : In(Cause), one for each of ``COUNTED_MODULES``
         What the module spends this cycle on.
     index : In
@@ -60,14 +61,14 @@ class CauseCounters(wiring.Component):
                 name,
                 cause=self.causes[number],
                 counts=counts,
-                first=counts & ~counted,
+                counted=counted,
                 index=self.index[:cause_bits],
             )
             with m.If(chosen == number):
                 m.d.comb += self.value.eq(shown)
         return m
 
-    def _count(self, m: Module, name: str, *, cause: Any, counts: Any, first: Any, index: Any) -> Signal:
+    def _count(self, m: Module, name: str, *, cause: Any, counts: Any, counted: Any, index: Any) -> Signal:
         """Count the causes of one module; return the counter at ``index``."""
         m.submodules[name] = memory = Memory(shape=COUNTER_WIDTH, depth=CAUSE_STRIDE, init=[])
         before = memory.read_port(domain="comb")
@@ -75,18 +76,26 @@ class CauseCounters(wiring.Component):
         write = memory.write_port()
         held = Signal(Cause, name=f"{name}_held", reset_less=True)
         seen = Signal(CAUSE_STRIDE, name=f"{name}_seen")
-        kept = Signal(CAUSE_STRIDE, name=f"{name}_kept")
+        added = Signal(Cause, name=f"{name}_added", reset_less=True)
+        value = Signal(COUNTER_WIDTH, name=f"{name}_value", reset_less=True)
+        total = Signal(COUNTER_WIDTH, name=f"{name}_total")
         shown = Signal(COUNTER_WIDTH, name=f"{name}_shown")
-        m.d.sync += held.eq(cause)
+        m.d.sync += [held.eq(cause), added.eq(held)]
         m.d.comb += [
-            kept.eq(Mux(first, 0, seen)),
+            total.eq(value + 1),
             before.addr.eq(held),
-            write.addr.eq(held),
-            write.data.eq(Mux(kept.bit_select(held, 1), before.data, 0) + 1),
-            write.en.eq(counts),
+            write.addr.eq(added),
+            write.data.eq(total),
+            write.en.eq(counted),
             shown_port.addr.eq(index),
             shown.eq(Mux(seen.bit_select(index, 1), shown_port.data, 0)),
         ]
-        with m.If(counts):
-            m.d.sync += [seen.eq(kept), seen.bit_select(held, 1).eq(1)]
+        with m.If(counted & (added == held)):
+            m.d.sync += value.eq(total)
+        with m.Else():
+            m.d.sync += value.eq(Mux(counted & seen.bit_select(held, 1), before.data, 0))
+        with m.If(counted):
+            m.d.sync += seen.bit_select(added, 1).eq(1)
+        with m.Elif(counts):
+            m.d.sync += seen.eq(0)  # the first cycle of a launch
         return shown

@@ -177,10 +177,12 @@ class Core(wiring.Component):
             launch.store_start.eq(store.insn.valid & store.insn.ready),
             self.running.eq(launch.running),
         ]
+        # Through a register: a launch ends with an error in the cycle after it, and cannot end well in that cycle.
+        m.d.sync += launch.error.eq(ErrorCode.NONE)
         with m.If(fetch.error != ErrorCode.NONE):
-            m.d.comb += [launch.error.eq(fetch.error), launch.error_place.eq(fetch.dispatched)]
+            m.d.sync += [launch.error.eq(fetch.error), launch.error_place.eq(fetch.dispatched)]
         with m.Elif(engine.error):
-            m.d.comb += [
+            m.d.sync += [
                 launch.error.eq(Mux(engine.error_write, ErrorCode.WRITE_RESPONSE, ErrorCode.READ_RESPONSE)),
                 launch.error_place.eq(Mux(engine.error_write, len(READERS), engine.error_reader)),
             ]

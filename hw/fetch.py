@@ -16,6 +16,7 @@ from hw.dma.reader import Reader
 from hw.instruction_check import InstructionCheck
 from hw.interfaces import ReadClient, burst_layout
 from hw.layouts import INSTRUCTION_WIDTH
+from hw.registered_fifo import RegisteredFIFO
 from hw.skid import Skid
 from hw.stream_register import StreamRegister
 from isa.config import VTAConfig
@@ -134,16 +135,21 @@ class InstructionFetch(wiring.Component):
         has_room = Signal(init=1)
         command = self.mem.cmd.valid & self.mem.cmd.ready
         may_ask = self._pace(m, command=command, arrived=self.mem.data.valid & self.mem.data.p.last)
-        m.submodules.command = asked = StreamRegister(burst_layout(hardware.addr_width))
-        wiring.connect(m, walker.cmd, asked.source)
+        # A place that is filled only while it is empty: what asks for a burst moves no walker on.
+        command_layout = burst_layout(hardware.addr_width)
+        m.submodules.command = asked = RegisteredFIFO(width=command_layout.size, depth=1)
+        burst = data.View(command_layout, asked.r_data)
         m.d.comb += [
             walker.request.valid.eq(self.start & (self.count != 0)),
             walker.request.p.addr.eq(self.address),
             walker.request.p.row_bytes.eq(self.count << exact_log2(INSTRUCTION_BYTES)),
             walker.request.p.rows.eq(1),
-            self.mem.cmd.payload.eq(asked.sink.payload),
-            self.mem.cmd.valid.eq(asked.sink.valid & has_room & may_ask),
-            asked.sink.ready.eq(command),
+            asked.w_data.eq(walker.cmd.payload),
+            asked.w_en.eq(walker.cmd.valid),
+            walker.cmd.ready.eq(asked.w_rdy),
+            self.mem.cmd.payload.eq(burst),
+            self.mem.cmd.valid.eq(asked.r_rdy & has_room & may_ask),
+            asked.r_en.eq(command),
             buffer.w_data.eq(self.mem.data.p.data),
             buffer.w_en.eq(self.mem.data.valid),
             self.mem.data.ready.eq(1),
@@ -152,7 +158,7 @@ class InstructionFetch(wiring.Component):
             buffer.r_en.eq(beats.ready),
         ]
         m.d.sync += [
-            room.eq(room + (beats.valid & beats.ready) - Mux(command, asked.sink.p.beats, 0)),
+            room.eq(room + (beats.valid & beats.ready) - Mux(command, burst.beats, 0)),
             # A cycle late, so that what decides stands in a register; in between there is more room, not less, but for
             # the burst that is asked for now.
             has_room.eq(Mux(command, room >= 2 * walker.burst_beats, room >= walker.burst_beats)),
@@ -164,11 +170,13 @@ class InstructionFetch(wiring.Component):
         The first instructions ask for data, too, and those data would wait behind a whole buffer.
         """
         allowed = Signal(_BURSTS, init=1)  # a one for each burst that may be on its way
-        away = Signal(bits_for(_BURSTS))
-        m.d.sync += away.eq(away + command - arrived)
+        more = Signal(bits_for(_BURSTS), init=1)  # bursts that may be asked for now
+        may_ask = Signal(init=1)  # ``more`` is not zero
+        m.d.sync += more.eq(more - command + arrived + (arrived & ~allowed[-1]))
+        m.d.sync += may_ask.eq(arrived | Mux(command, more > 1, may_ask))
         with m.If(arrived):
             m.d.sync += allowed.eq(Cat(1, allowed))
-        return allowed.bit_select(away, 1)
+        return may_ask
 
     def _assemble(self, m: Module, parts: Any, *, word: Any, valid: Any, free: Any) -> None:
         """Gather the parts of an instruction in ``word``."""

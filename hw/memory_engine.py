@@ -5,9 +5,8 @@ Tests: ``tests/hw/test_memory_engine.py``; ports and resets: ``tests/hw/test_por
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
-from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
@@ -52,7 +51,8 @@ class MemoryEngine(wiring.Component):
     read_bursts, write_bursts : int
         Bursts that may be outstanding.
     read_beats : int
-        A reader with fewer beats outstanding than this may ask for a further burst.
+        A reader with fewer beats outstanding than this may ask for a further burst; a beat that it takes counts for
+        one cycle more.
     axi3 : bool
         The port is one of AXI3.
     cache, prot : int
@@ -147,7 +147,7 @@ class MemoryEngine(wiring.Component):
         """Arbitrate the commands and route the beats; return whether no read is outstanding."""
         axi = self.axi
         beat = self._incoming(m)
-        m.submodules.order = order = RegisteredFIFO(width=self.reader_width, depth=self.read_bursts)
+        m.submodules.order = order = RegisteredFIFO(width=self.reader_count, depth=self.read_bursts)
         wants = Signal(self.reader_count)
         grant = Signal(self.reader_count)
         free = Signal()
@@ -157,26 +157,30 @@ class MemoryEngine(wiring.Component):
         m.d.comb += [
             address.source.valid.eq(free & wants.any()),
             order.w_en.eq(address.source.valid),
+            order.w_data.eq(grant),
             axi.arvalid.eq(address.sink.valid),
             address.sink.ready.eq(axi.arready),
             axi.araddr.eq(address.sink.p.addr),
             axi.arlen.eq(address.sink.p.beats - 1),
         ]
-        m.d.comb += [beat.ready.eq(order.r_rdy & self.flush), self.error_reader.eq(order.r_data)]
+        m.d.comb += beat.ready.eq(order.r_rdy & self.flush)
         limited = Signal(self.reader_count)
         most = self._look_ahead(m, waits=limited.any() & order.r_rdy & ~beat.valid)
         for index, reader in enumerate(self.readers):
-            routed = order.r_rdy & (order.r_data == index)
+            routed = order.r_rdy & order.r_data[index]
             asked = grant[index] & free
-            beats = self._route(m, index, reader, beat, routed=routed, asked=asked)
-            may_ask = beats < (self.read_beats if index < self.urgent else most)
+            taken = self._route(m, index, reader, beat, routed=routed)
+            limit = self.read_beats if index < self.urgent else most
+            beats, may_ask = self._on_the_way(m, index, reader, asked=asked, taken=taken, limit=limit)
             m.d.comb += [
                 wants[index].eq(reader.cmd.valid & may_ask),
-                limited[index].eq(reader.cmd.valid & (beats >= most)),
+                limited[index].eq(reader.cmd.valid & (beats >= most if index < self.urgent else ~may_ask)),
                 reader.cmd.ready.eq(asked),
             ]
             with m.If(grant[index]):
-                m.d.comb += [order.w_data.eq(index), address.source.p.eq(reader.cmd.p)]
+                m.d.comb += address.source.p.eq(reader.cmd.p)
+            with m.If(order.r_data[index]):
+                m.d.comb += self.error_reader.eq(index)
         m.d.comb += order.r_en.eq(self.read_beat & beat.p.last)
         return ~address.full & ~order.r_rdy
 
@@ -197,9 +201,28 @@ class MemoryEngine(wiring.Component):
         self._read_failed = self.read_beat & beat.p.failed
         return beat
 
-    def _route(self, m: Module, index: int, reader: Any, beat: Any, *, routed: Value, asked: Value) -> Signal:
-        """Give a reader the beats that are its own; return how many are on their way to it."""
+    def _on_the_way(
+        self, m: Module, index: int, reader: Any, *, asked: Value, taken: Value, limit: Any
+    ) -> tuple[Signal, Signal]:
+        """Count the beats that are on their way to a reader; return them, and whether there are fewer than ``limit``.
+
+        Both are of one cycle before, but for what is asked for: a beat that is taken counts for one cycle more.
+        """
         beats = Signal(bits_for(self.read_beats + 256), name=f"beats_{index}")
+        less = Signal(name=f"less_{index}")
+        may_ask = Signal(name=f"may_ask_{index}", init=1)
+        now = Signal.like(beats, name=f"now_{index}")
+        then = Signal.like(beats, name=f"then_{index}")
+        m.d.comb += [now.eq(beats - less), then.eq(beats + reader.cmd.p.beats - less)]
+        m.d.sync += [
+            less.eq(taken),
+            beats.eq(Mux(asked, then, now)),
+            may_ask.eq(Mux(asked, then < limit, now < limit)),
+        ]
+        return beats, may_ask
+
+    def _route(self, m: Module, index: int, reader: Any, beat: Any, *, routed: Value) -> Signal:
+        """Give a reader the beats that are its own; return whether it takes one."""
         here = Signal(name=f"routed_{index}")
         taken = Signal(name=f"taken_{index}")
         m.d.comb += [
@@ -211,8 +234,7 @@ class MemoryEngine(wiring.Component):
         ]
         with m.If(here & reader.data.ready):
             m.d.comb += beat.ready.eq(1)
-        m.d.sync += beats.eq(beats + Mux(asked, reader.cmd.p.beats, 0) - taken)
-        return beats
+        return taken
 
     def _look_ahead(self, m: Module, *, waits: Value) -> Signal:
         """Return how many beats may be on their way to a reader that is not urgent.
@@ -248,7 +270,7 @@ class MemoryEngine(wiring.Component):
         """Send addresses, beats and responses on; return whether no write is outstanding."""
         axi = self.axi
         writer = self.writer
-        m.submodules.lengths = lengths = SyncFIFO(width=9, depth=self.write_bursts)
+        m.submodules.lengths = lengths = RegisteredFIFO(width=10, depth=self.write_bursts)
         m.submodules.write_address = address = Skid(burst_layout(self.addr_width))
         outstanding = Signal(bits_for(self.write_bursts))
         free = Signal()
@@ -258,7 +280,7 @@ class MemoryEngine(wiring.Component):
             address.source.valid.eq(free & writer.cmd.valid),
             address.source.p.eq(writer.cmd.p),
             lengths.w_en.eq(address.source.valid),
-            lengths.w_data.eq(writer.cmd.p.beats),
+            lengths.w_data.eq(Cat(writer.cmd.p.beats, writer.cmd.p.beats == 1)),
             axi.awvalid.eq(address.sink.valid),
             address.sink.ready.eq(axi.awready),
             axi.awaddr.eq(address.sink.p.addr),
@@ -276,13 +298,16 @@ class MemoryEngine(wiring.Component):
         writer = self.writer
         layout = data.StructLayout({**write_data_layout(self.data_width).members, "last": 1})
         m.submodules.write_beats = beats = Skid(layout)
+        length = lengths.r_data[:9]
         sent = Signal(9)
+        first = Signal(init=1)
+        then_last = Signal()  # a beat that is not the first of its burst is the last one: found out a beat before
         last = Signal()
         beat = Signal()
         m.d.comb += [
             writer.data.ready.eq(beats.source.ready & lengths.r_rdy & ~self.flush),
             beat.eq(beats.source.ready & lengths.r_rdy & (writer.data.valid | self.flush)),
-            last.eq(sent + 1 == lengths.r_data),
+            last.eq(Mux(first, lengths.r_data[9], then_last)),
             lengths.r_en.eq(beat & last),
             beats.source.valid.eq(beat),
             beats.source.p.data.eq(writer.data.p.data),
@@ -295,4 +320,4 @@ class MemoryEngine(wiring.Component):
             axi.wlast.eq(beats.sink.p.last),
         ]
         with m.If(beat):
-            m.d.sync += sent.eq(Mux(last, 0, sent + 1))
+            m.d.sync += [sent.eq(Mux(last, 0, sent + 1)), first.eq(last), then_last.eq(sent + 2 == length)]

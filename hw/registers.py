@@ -25,8 +25,9 @@ class ControlRegisters(wiring.Component):
     """Drives the core from an AXI4-Lite port.
 
     Addresses and data are kept as they come, so that no output of the bus depends on an input of the same cycle. A
-    write takes effect in the cycle after both are there, a read in the cycle after its address; the answer follows in
-    the next cycle, or when an earlier one has been taken. Addresses repeat every ``MAP_BYTES``.
+    write takes effect two cycles after both are there, and so does a read after its address; the answer to a write is
+    there in the same cycle, that to a read in the next, or when an earlier one has been taken. Addresses repeat every
+    ``MAP_BYTES``.
 
     Parameters
     ----------
@@ -66,6 +67,7 @@ class ControlRegisters(wiring.Component):
         self._read(m)
         write = Signal()
         address = self._write_handshake(m, write)
+        m.d.sync += [self._signal(entry.name).eq(0) for entry in self.registers if entry.access is Access.WRITE]
         with m.If(write), m.Switch(address):
             for entry in self.registers:
                 for word in range(entry.words):
@@ -103,14 +105,17 @@ class ControlRegisters(wiring.Component):
         """Answer reads."""
         bus = self.bus
         asked = Signal()
+        looked = Signal()  # the counter of ``word`` stands in ``count``
+        self._count = Signal(COUNTER_WIDTH, name="count")
         word = Signal(len(bus.araddr) - 2)
         value = Signal(32)
         answers = Signal()
         m.d.comb += [
             bus.arready.eq(~asked),
-            answers.eq(asked & (~bus.rvalid | bus.rready)),
+            answers.eq(looked & (~bus.rvalid | bus.rready)),
             self.count_index.eq(word),
         ]
+        m.d.sync += [looked.eq(asked & ~answers), self._count.eq(self.count)]
         with m.If(~asked):
             m.d.sync += [asked.eq(bus.arvalid), word.eq(bus.araddr[2:])]
         with m.If(bus.rready):
@@ -160,7 +165,7 @@ class ControlRegisters(wiring.Component):
                 failed = control.error != ErrorCode.NONE
                 return Cat(control.busy, control.done, failed, Const(0, 5), control.error)
             case Access.READ if entry.offset >= CAUSES_OFFSET:
-                return self.count
+                return self._count
             case Access.READ | Access.READ_WRITE | Access.ACKNOWLEDGE:
                 return self._signal(entry.name)
             case _:
@@ -171,7 +176,7 @@ class ControlRegisters(wiring.Component):
         given = self._data & self._mask
         match entry.access:
             case Access.WRITE:
-                m.d.comb += self._signal(entry.name).eq(given)
+                m.d.sync += self._signal(entry.name).eq(given)
             case Access.READ_WRITE:
                 part = self._signal(entry.name)[32 * word : 32 * word + 32]
                 m.d.sync += part.eq((part & ~self._mask) | given)
