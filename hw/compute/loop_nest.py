@@ -7,7 +7,7 @@ Tests: ``tests/hw/compute/test_loop_nest.py``, ``tests/hw/compute/test_stage_gem
 from collections.abc import Mapping
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -113,14 +113,14 @@ class LoopNest(wiring.Component):
                 uop.eq(self.job.p.uop_bgn),
                 outer_left.eq(self.job.p.iter_out),
                 inner_left.eq(self.job.p.iter_in),
-                uop_last.eq(self.job.p.uop_bgn + 1 == self.job.p.uop_end),
-                one_uop.eq(self.job.p.uop_bgn + 1 == self.job.p.uop_end),
+                uop_last.eq(_follows(self.job.p.uop_bgn, self.job.p.uop_end)),
+                one_uop.eq(_follows(self.job.p.uop_bgn, self.job.p.uop_end)),
                 inner_last.eq(self.job.p.iter_in == 1),
                 one_inner.eq(self.job.p.iter_in == 1),
                 outer_last.eq(self.job.p.iter_out == 1),
             ]
         with m.Elif(taken):
-            m.d.sync += [uop.eq(uop + 1), uop_last.eq(uop + 2 == held.uop_end)]
+            m.d.sync += [uop.eq(uop + 1), uop_last.eq(_is_next_but_one(uop, held.uop_end))]
             with m.If(uop_last):
                 m.d.sync += [
                     uop.eq(held.uop_bgn),
@@ -156,3 +156,17 @@ class LoopNest(wiring.Component):
             m.d.sync += inner.eq(inner + held[f"{name}_factor_in"])
             with m.If(inner_last):
                 m.d.sync += [outer.eq(next_outer), inner.eq(next_outer)]
+
+
+def _follows(one: Value, other: Value) -> Value:
+    """Return whether ``other`` is ``one + 1``, without a sum: each bit changes if the one below fell from 1 to 0."""
+    width = max(len(one), len(other))
+    old, new = Cat(one, Const(0, width - len(one))), Cat(other, Const(0, width - len(other)))
+    changes = old ^ new
+    carries = Cat(Const(1, 1), changes & old)
+    return Cat(changes, Const(0, 1)) == carries
+
+
+def _is_next_but_one(one: Value, other: Value) -> Value:
+    """Return whether ``other`` is ``one + 2``."""
+    return (one[0] == other[0]) & _follows(one[1:], other[1:])

@@ -80,7 +80,7 @@ class UopMemory(wiring.Component):
                     copy.write_enable.eq(self.write_enable.bit_select(which, 1)),
                     copy.write_address.eq(rows[half]),
                     copy.write_data.eq(self.write_data[which]),
-                    copy.read_enable.eq(self.read_enable[index] & (address[0] == half)),
+                    copy.read_enable.eq(self.read_enable[index]),
                     copy.read_address.eq(address[1:]),
                 ]
                 halves.append(copy.read_data)
