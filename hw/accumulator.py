@@ -20,9 +20,7 @@ __all__ = [
     "Accumulator",
     "bank_bits",
     "bank_of_place",
-    "loaded_tile_layout",
     "place_of",
-    "tile_write_layout",
 ]
 
 RESET_LANES = 4
@@ -58,26 +56,13 @@ def bank_of_place(place: Value) -> Value:
     return place[: bank_bits(len(place))]
 
 
-def tile_write_layout(*, address_width: int, tile_width: int) -> data.StructLayout:
-    """Return the layout of a tile and the address, or the place, it is written to."""
-    return data.StructLayout({"address": address_width, "data": tile_width})
-
-
-def loaded_tile_layout(*, address_width: int, tile_width: int) -> data.StructLayout:
-    """Return the layout of a tile that a load writes: its data do not count where it is ``zero``."""
-    return data.StructLayout(
-        {**tile_write_layout(address_width=address_width, tile_width=tile_width).members, "zero": 1}
-    )
-
-
 class Accumulator(wiring.Component):
     """Banks with one read and one write port each, and who may use them. All addresses are places (``place_of``).
 
     The data of a read are at the output in the next cycle only. A write is seen by reads from the next cycle on. GEMM's
-    reads and writes and the ALU's writes are never refused. The ALU's reads are granted in the same cycle, if GEMM does
-    not need the bank; the read of a destination also needs the bank to be free of GEMM in the cycle in which its result
-    will be written (``alu_latency`` cycles later), which ``gemm_ahead`` tells. Loads, then resets, use write ports that
-    are left over, stores read ports.
+    and the ALU's reads and writes are never refused: the ALU knows beforehand which banks GEMM needs. Two reads, or two
+    writes, of theirs in one bank do not happen. Loads, then resets, use write ports that are left over, stores read
+    ports. Loads know a cycle before which banks are left.
 
     Parameters
     ----------
@@ -92,19 +77,18 @@ class Accumulator(wiring.Component):
     -------
     gemm_read, gemm_address, gemm_data : In, In, Out
         Read of GEMM.
-    gemm_ahead, gemm_ahead_address : In
-        GEMM will write this tile in the cycle in which an ALU destination read now will be written.
-    gemm_write, gemm_write_tile : In
-        Write of GEMM.
-    dst_read, dst_address, dst_grant, dst_data : In, In, Out, Out
+    gemm_write, gemm_write_address, gemm_write_data : In
+        Write of GEMM: the data come in the cycle after the address, and are written then.
+    dst_read, dst_address, dst_data : In, In, Out
         The ALU's read of a destination.
-    src_read, src_address, src_grant, src_data : In, In, Out, Out
-        The ALU's read of a source. Granted only if the destination read of the same cycle (granted or not) does not
-        need the bank.
-    alu_write, alu_write_tile : In
-        Write of the ALU.
-    load : In(stream of loaded_tile_layout)
-        Tiles of a load, and zeros of its padding.
+    src_read, src_address, src_data : In, In, Out
+        The ALU's read of a source.
+    alu_write, alu_write_address, alu_write_data : In
+        Write of the ALU, the same.
+    taken : Out(1 << bank_bits(address_width))
+        Banks to which GEMM and ALU write in the next cycle.
+    load_write, load_address, load_data, load_zero : In
+        A tile of a load, or a zero of its padding: written unless the bank was ``taken`` in the cycle before.
     reset_write, reset_address, reset_grant : In, In, Out
         Tiles to clear, ``RESET_LANES`` at a time, granted one by one.
     bubble : Out(1)
@@ -121,29 +105,28 @@ class Accumulator(wiring.Component):
         self.lane_width = lane_width
         self.out_width = out_width
         self.tile_width = lanes * lane_width
-        tile = tile_write_layout(address_width=address_width, tile_width=self.tile_width)
         super().__init__(
             {
                 "gemm_read": In(1),
                 "gemm_address": In(address_width),
                 "gemm_data": Out(self.tile_width),
-                "gemm_ahead": In(1),
-                "gemm_ahead_address": In(address_width),
                 "gemm_write": In(1),
-                "gemm_write_tile": In(tile),
+                "gemm_write_address": In(address_width),
+                "gemm_write_data": In(self.tile_width),
                 "dst_read": In(1),
                 "dst_address": In(address_width),
-                "dst_grant": Out(1),
                 "dst_data": Out(self.tile_width),
                 "src_read": In(1),
                 "src_address": In(address_width),
-                "src_grant": Out(1),
                 "src_data": Out(self.tile_width),
                 "alu_write": In(1),
-                "alu_write_tile": In(tile),
-                "load": In(
-                    stream.Signature(loaded_tile_layout(address_width=address_width, tile_width=self.tile_width))
-                ),
+                "alu_write_address": In(address_width),
+                "alu_write_data": In(self.tile_width),
+                "taken": Out(1 << bank_bits(address_width)),
+                "load_write": In(1),
+                "load_address": In(address_width),
+                "load_data": In(self.tile_width),
+                "load_zero": In(1),
                 "reset_write": In(RESET_LANES),
                 "reset_address": In(data.ArrayLayout(address_width, RESET_LANES)),
                 "reset_grant": Out(RESET_LANES),
@@ -172,14 +155,17 @@ class Accumulator(wiring.Component):
 
     def _patience(self, m: Module, store_grant: Value) -> None:
         """Count how long something waits: GEMM may keep to one bank for thousands of cycles."""
+        waits = Signal()
         waited = Signal(range(_PATIENCE))
-        waits = (
-            (self.load.valid & ~self.load.ready)
-            | (self.reset_write.any() & ~self.reset_grant.any())
-            | (self._store_wanted & ~store_grant)
-        )
-        m.d.comb += self.bubble.eq(waited == _PATIENCE - 1)
-        m.d.sync += waited.eq(Mux(waits, waited + 1, 0))
+        m.d.sync += [
+            waits.eq(
+                (self._taken_now & self._by_load).any()
+                | (self.reset_write.any() & ~self.reset_grant.any())
+                | (self._store_wanted & ~store_grant)
+            ),
+            waited.eq(Mux(waits, waited + 1, 0)),
+            self.bubble.eq(waits & (waited == _PATIENCE - 3)),
+        ]
 
     def _bank(self, m: Module, address: Value, name: str) -> Signal:
         """Return the bank of ``address`` as a named signal."""
@@ -188,36 +174,23 @@ class Accumulator(wiring.Component):
         return bank
 
     def _reads(self, m: Module, banks: list[Scratchpad]) -> Value:
-        """Arbitrate the read ports: GEMM, ALU destination, ALU source, store. Return the store's grant."""
+        """Give the read ports to GEMM and the ALU, what is left over to a store. Return the store's grant."""
         gemm = self._bank(m, self.gemm_address, "gemm")
-        ahead = self._bank(m, self.gemm_ahead_address, "ahead")
         dst = self._bank(m, self.dst_address, "dst")
         src = self._bank(m, self.src_address, "src")
         store = self._bank(m, self.store_address.p, "store")
         wanted = Signal()
         grant = Signal()
-        m.d.comb += [
-            self.dst_grant.eq(self.dst_read & ~(self.gemm_read & (gemm == dst)) & ~(self.gemm_ahead & (ahead == dst))),
-            self.src_grant.eq(self.src_read & ~(self.gemm_read & (gemm == src)) & ~(self.dst_read & (dst == src))),
-            grant.eq(
-                wanted
-                & ~(self.gemm_read & (gemm == store))
-                & ~(self.dst_read & (dst == store))
-                & ~(self.src_read & (src == store))
-            ),
-        ]
-        readers = (
-            (self.gemm_read, gemm, self.gemm_address),
-            (self.dst_grant, dst, self.dst_address),
-            (self.src_grant, src, self.src_address),
-            (grant, store, self.store_address.p),
-        )
+        needed = ((self.gemm_read, gemm), (self.dst_read, dst), (self.src_read, src))
+        m.d.comb += grant.eq(wanted & ~Cat(read & (number == store) for read, number in needed).any())
+        readers = ((self.gemm_read, gemm, self.gemm_address), (self.dst_read, dst, self.dst_address))
         for index, bank in enumerate(banks):
-            enables = [enable & (number == index) for enable, number, _ in readers]
-            m.d.comb += bank.read_enable.eq(Cat(enables).any())
-            for enable, (_, _, address) in zip(enables, readers, strict=True):
-                with m.If(enable):
-                    m.d.comb += bank.read_address.eq(address[self._bits :])
+            # Nothing is lost where nobody asks for what is read.
+            m.d.comb += bank.read_enable.eq(1)
+            address: Value = Mux(self.src_read & (src == index), self.src_address, self.store_address.p)
+            for enable, number, place in reversed(readers):
+                address = Mux(enable & (number == index), place, address)
+            m.d.comb += bank.read_address.eq(address[self._bits :])
         outputs = [bank.read_data for bank in banks]
         ports = {"gemm": (gemm, self.gemm_data), "dst": (dst, self.dst_data), "src": (src, self.src_data)}
         for name, (number, output) in ports.items():
@@ -234,42 +207,55 @@ class Accumulator(wiring.Component):
 
     def _writes(self, m: Module, banks: list[Scratchpad]) -> None:
         """Arbitrate the write ports: GEMM and ALU (never in one bank), load, reset."""
-        gemm = self._bank(m, self.gemm_write_tile.address, "gemm_write")
-        alu = self._bank(m, self.alu_write_tile.address, "alu_write")
-        load = self._bank(m, self.load.p.address, "load")
+        load = self._bank(m, self.load_address, "load")
         lanes = [self._bank(m, self.reset_address[lane], f"reset_{lane}") for lane in range(RESET_LANES)]
         granted = [Const(0) for _ in range(RESET_LANES)]
-        ready: Value = Const(0)
+        writers = [
+            self._writer(m, "gemm", self.gemm_write, self.gemm_write_address, self.gemm_write_data),
+            self._writer(m, "alu", self.alu_write, self.alu_write_address, self.alu_write_data),
+        ]
+        taken = self._taken_now = Signal(1 << self._bits, name="taken_now")
+        by_loads = self._by_load = Signal(1 << self._bits, name="by_load")
+        m.d.sync += taken.eq(self.taken)
         for index, bank in enumerate(banks):
-            by_gemm = self.gemm_write & (gemm == index)
-            by_alu = self.alu_write & (alu == index)
-            by_load = self.load.valid & (load == index)
-            ready = ready | (~by_gemm & ~by_alu & (load == index))
-            free = ~(by_gemm | by_alu | by_load)
+            by_load = by_loads[index]
+            free = ~(taken[index] | by_load)
+            # Chooses among very many bits: nothing else waits for it.
+            takes_data = Signal(name=f"takes_data_{index}", attrs={"keep": 1})
             m.d.comb += [
-                bank.write_enable.eq(by_gemm | by_alu | by_load),
-                bank.write_address.eq(self.load.p.address[self._bits :]),
-                bank.write_data.eq(self.load.p.data),
+                by_load.eq(self.load_write & (load == index)),
+                takes_data.eq(by_load & ~self.load_zero),
+                self.taken[index].eq(Cat(will[index] for will, _, _, _ in writers).any()),
+                bank.write_enable.eq(~free),
+                bank.write_address.eq(self.load_address[self._bits :]),
+                bank.write_data.eq(Mux(takes_data, self.load_data, 0)),
             ]
             earlier: Value = Const(0)
             for lane, number in enumerate(lanes):
                 here = self.reset_write[lane] & (number == index)
-                with m.If(free & here & ~earlier):
-                    m.d.comb += [
-                        bank.write_enable.eq(1),
-                        bank.write_address.eq(self.reset_address[lane][self._bits :]),
-                    ]
-                granted[lane] = granted[lane] | (free & here & ~earlier)
+                first = here & ~earlier
+                with m.If(first & ~by_load):
+                    m.d.comb += bank.write_address.eq(self.reset_address[lane][self._bits :])
+                granted[lane] = granted[lane] | (free & first)
                 earlier = earlier | here
-            with m.If(~by_load | self.load.p.zero):
-                m.d.comb += bank.write_data.eq(0)
-            for enable, tile in ((by_alu, self.alu_write_tile), (by_gemm, self.gemm_write_tile)):
-                with m.If(enable):
-                    m.d.comb += [
-                        bank.write_address.eq(tile.address[self._bits :]),
-                        bank.write_data.eq(tile.data),
-                    ]
-        m.d.comb += [self.load.ready.eq(ready), self.reset_grant.eq(Cat(granted))]
+            with m.If(earlier):
+                m.d.comb += bank.write_enable.eq(1)
+            for _, by, place, word in writers:
+                with m.If(by[index]):
+                    m.d.comb += [bank.write_address.eq(place[self._bits :]), bank.write_data.eq(word)]
+        m.d.comb += self.reset_grant.eq(Cat(granted))
+
+    def _writer(
+        self, m: Module, name: str, write: Signal, address: Signal, word: Signal
+    ) -> tuple[Signal, Signal, Signal, Signal]:
+        """Return to which bank a writer writes in the next cycle, and to which in this one, where, and what."""
+        bank = self._bank(m, address, f"{name}_write")
+        will = Signal(1 << self._bits, name=f"{name}_will_write")
+        by = Signal(1 << self._bits, name=f"{name}_writes")
+        place = Signal(self.address_width, name=f"{name}_write_place", reset_less=True)
+        m.d.comb += will.eq(Cat(write & (bank == index) for index in range(1 << self._bits)))
+        m.d.sync += [by.eq(will), place.eq(address)]
+        return will, by, place, word
 
     def _store_queue(self, m: Module, banks: list[Scratchpad], grant: Value) -> None:
         """Keep what stores have read until it is taken; read only if there is room for it."""

@@ -6,12 +6,12 @@ Tests: ``tests/hw/compute/test_loaders.py``, ``tests/hw/compute/test_stage_order
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from hw.accumulator import loaded_tile_layout, place_of
+from hw.accumulator import bank_bits, bank_of_place, place_of
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.dma.address import BurstWalker
 from hw.dma.reader import Reader
@@ -49,8 +49,11 @@ class AccLoader(wiring.Component):
         LOAD instructions of memory ACC or ACC_8BIT with no size of zero.
     dma : Out(ReadClient)
         The memory.
-    tiles : Out(stream of loaded_tile_layout)
-        Tiles to write.
+    taken : In(1 << bank_bits(config.log_acc_depth))
+        Banks of the accumulator to which nothing can be written in the next cycle.
+    write, address, data, zero : Out
+        A tile, or a zero, is written unless its bank was ``taken`` in the cycle before: then it waits. The address is a
+        place of the accumulator; the data do not count for a ``zero``.
     done : Out(done_layout)
         The last tile of a job is being written.
     working : Out(1)
@@ -63,13 +66,16 @@ class AccLoader(wiring.Component):
         # ACC_8BIT needs inputs of eight bits; without it there is one kind.
         sizes = (config.acc_elem_bytes, config.acc_elem_bytes // 4)
         self.element_bytes = sizes if config.inp_width == 8 else sizes[:1]
-        tile = loaded_tile_layout(address_width=config.log_acc_depth, tile_width=config.acc_elem_bits)
         super().__init__(
             {
                 "base": In(hardware.addr_width),
                 "job": In(stream.Signature(job_layout())),
                 "dma": Out(ReadClient(addr_width=hardware.addr_width, data_width=hardware.data_width)),
-                "tiles": Out(stream.Signature(tile)),
+                "taken": In(1 << bank_bits(config.log_acc_depth)),
+                "write": Out(1),
+                "address": Out(config.log_acc_depth),
+                "data": Out(config.acc_elem_bits),
+                "zero": Out(1),
                 "done": Out(done_layout()),
                 "working": Out(1),
             }
@@ -100,7 +106,7 @@ class AccLoader(wiring.Component):
         connect(m, part.sink, writer.parts)
         self._front(m, walker, reader, writer)
         self._collect(m, writer)
-        m.d.comb += self.working.eq(writer.write.valid | self.tiles.valid)
+        m.d.comb += self.working.eq(writer.write.valid | self.write)
         return m
 
     def _front(self, m: Module, walker: BurstWalker, reader: Reader, writer: TileWriter) -> None:
@@ -138,7 +144,8 @@ class AccLoader(wiring.Component):
     def _collect(self, m: Module, writer: TileWriter) -> None:
         """Collect the parts of a tile; zeros have a register of their own, and go when there is no tile.
 
-        Nothing of the next job is taken before the last tile of a job has gone.
+        Whether its bank is free is known for each of them when the cycle begins. A part or a zero is taken when nothing
+        stays, and nothing of the next job before the last tile of a job has gone.
         """
         write = writer.write.p
         tile = Signal(self.config.acc_elem_bits, reset_less=True)
@@ -150,34 +157,43 @@ class AccLoader(wiring.Component):
         zero_full = Signal()
         zero_address = Signal(self.config.log_acc_depth, reset_less=True)
         zero_taken = Signal()
-        empties = ~full | self.tiles.ready
-        zero_leaves = ~full & self.tiles.ready
+        tile_free = Signal(reset_less=True)
+        zero_free = Signal(reset_less=True)
+        empties = Signal()
+        place = Signal(self.config.log_acc_depth)
         m.d.comb += [
-            self.tiles.valid.eq(full | zero_full),
-            self.tiles.p.address.eq(Mux(full, address, zero_address)),
-            self.tiles.p.data.eq(tile),
-            self.tiles.p.zero.eq(~full),
-            writer.write.ready.eq((~pending | self.done.valid) & Mux(write.zero, ~zero_full | zero_leaves, empties)),
-            part_taken.eq(writer.write.valid & ~write.zero & writer.write.ready),
-            zero_taken.eq(writer.write.valid & write.zero & writer.write.ready),
-            self.done.valid.eq(pending & ((~full & ~zero_full) | (self.tiles.ready & ~(full & zero_full)))),
+            self.write.eq(full | zero_full),
+            self.address.eq(Mux(full, address, zero_address)),
+            self.data.eq(tile),
+            self.zero.eq(~full),
+            empties.eq(Mux(full, tile_free & ~zero_full, ~zero_full | zero_free)),
+            writer.write.ready.eq(empties),
+            place.eq(place_of(write.address)),
+            part_taken.eq(writer.write.valid & ~write.zero & empties),
+            zero_taken.eq(writer.write.valid & write.zero & empties),
+            self.done.valid.eq(pending & empties),
             self.done.tag.eq(tag),
         ]
         with m.If(self.done.valid):
             m.d.sync += pending.eq(0)
-        with m.If(empties):
+        with m.If(full & tile_free):
             m.d.sync += full.eq(0)
-        with m.If(zero_leaves):
+        with m.If(~full & zero_free):
             m.d.sync += zero_full.eq(0)
+        m.d.sync += [tile_free.eq(self._is_free(address)), zero_free.eq(self._is_free(zero_address))]
         with m.If(zero_taken):
-            m.d.sync += [zero_full.eq(1), zero_address.eq(place_of(write.address))]
+            m.d.sync += [zero_full.eq(1), zero_address.eq(place), zero_free.eq(self._is_free(place))]
         with m.If(writer.done):
             m.d.sync += [pending.eq(1), tag.eq(writer.tag)]
         with m.If(part_taken):
-            m.d.sync += address.eq(place_of(write.address))
+            m.d.sync += [address.eq(place), tile_free.eq(self._is_free(place))]
             for kind, size in enumerate(self.element_bytes):
                 with m.If(write.kind == kind):
                     self._take_part(m, tile, full, write, widen=kind == NARROW, bits=size * 8)
+
+    def _is_free(self, place: Value) -> Value:
+        """Return whether the bank of ``place`` can be written to in the next cycle."""
+        return ~self.taken.bit_select(bank_of_place(place), 1)
 
     def _take_part(self, m: Module, tile: Signal, full: Signal, write: Any, *, widen: bool, bits: int) -> None:
         """Put a part into its place in the tile; with the last one the tile is full."""

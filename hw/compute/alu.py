@@ -12,7 +12,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
-from hw.accumulator import place_of, tile_write_layout
+from hw.accumulator import bank_of_place, place_of
 from hw.compute.alu_conflicts import AluConflicts, AluMoves, unless
 from hw.compute.alu_lane import LANE_LATENCY, LANE_MULTIPLIERS, AluLane
 from hw.compute.fused_lane import FUSED_LATENCY, FusedLane
@@ -80,12 +80,16 @@ class TensorAlu(wiring.Component):
         ALU instructions, none of them with a zero extent.
     uop_enable, uop_address, uop_data : Out, Out, In
         Read port of the micro-op memory (data in the next cycle, held until the next read).
-    dst_read, dst_address, dst_grant, dst_data : Out, Out, In, In
-        Read of a destination, granted in the same cycle, data in the next one.
-    src_read, src_address, src_grant, src_data : Out, Out, In, In
-        Read of a source; never granted in a bank that ``dst_read`` asks for.
-    write, write_tile : Out
-        Write of a result; never refused.
+    dst_read, dst_address, dst_data : Out, Out, In
+        Read of a destination, data in the next cycle: GEMM never reads in its bank. Not every one is used.
+    src_read, src_address, src_data : Out, Out, In
+        Read of a source, the same; never in the bank of a destination's.
+    gemm_next, gemm_next_address : In
+        GEMM will read this tile in the next cycle.
+    gemm_ahead, gemm_ahead_address : In
+        GEMM will write this tile in the cycle in which the result of a destination read now will be written.
+    write, write_address, write_data : Out
+        Write of a result, never refused: the data come in the cycle after the address.
     bubble : Out(1)
         GEMM should leave out a step: a read has waited long.
     done : Out(done_layout)
@@ -111,14 +115,17 @@ class TensorAlu(wiring.Component):
                 "uop_data": In(32),
                 "dst_read": Out(1),
                 "dst_address": Out(acc),
-                "dst_grant": In(1),
                 "dst_data": In(tile),
                 "src_read": Out(1),
                 "src_address": Out(acc),
-                "src_grant": In(1),
                 "src_data": In(tile),
+                "gemm_next": In(1),
+                "gemm_next_address": In(acc),
+                "gemm_ahead": In(1),
+                "gemm_ahead_address": In(acc),
                 "write": Out(1),
-                "write_tile": Out(tile_write_layout(address_width=acc, tile_width=tile)),
+                "write_address": Out(acc),
+                "write_data": Out(tile),
                 "bubble": Out(1),
                 "done": Out(done_layout()),
                 "working": Out(1),
@@ -142,8 +149,8 @@ class TensorAlu(wiring.Component):
         delay = alu_write_delay(self.config)
         flight = [self._operation(f"flight_{index}") for index in range(1, delay + 1)]
         src = Signal(self.config.log_acc_depth, reset_less=True)
-        x_leaves = Signal()
-        following, second = self._front(m, x, src, x_leaves)
+        x_loads = Signal()
+        following, valid, second = self._front(m, x, src, x_loads)
         conflicts = AluConflicts(delay)
         known = conflicts.known
         fresh = Signal()
@@ -151,51 +158,66 @@ class TensorAlu(wiring.Component):
 
         at_once = Signal()
         y_leaves = Signal()
-        moves = Signal()
-        clash = Signal()
-        src_clash = Signal()
+        x_leaves = Signal()
+        to_y = Signal()
+        reads_source = Signal()
+        # That GEMM will write to the bank of a result is known in the cycle of the read, not before it.
         m.d.comb += [
             self.dst_address.eq(Mux(y.valid, y.dst, x.dst)),
+            self.dst_read.eq(Mux(y.valid, conflicts.y_dst, conflicts.x_source & conflicts.x_dst)),
             self.src_address.eq(src),
-            clash.eq(Mux(y.valid, conflicts.y_dst_waits, conflicts.x_dst_waits)),
-            src_clash.eq(conflicts.x_src_waits | conflicts.src_in_y),
-            self.dst_read.eq(~clash & (y.valid | (unless(second, x.valid) & (known | (~src_clash & conflicts.apart))))),
-            self.src_read.eq(x.valid & ~known & ~src_clash & (~y.valid | self.dst_grant)),
-            y_leaves.eq(y.valid & self.dst_grant),
-            at_once.eq(x.valid & ~y.valid & self.dst_grant & (known | self.src_grant)),
-            moves.eq(y_leaves | at_once),
-            x_leaves.eq(x.valid & (~y.valid | y_leaves) & (known | self.src_grant)),
-            self.working.eq(moves if second is None else moves | (x_leaves & second)),
+            self.src_read.eq(conflicts.x_source & ~known & (~y.valid | (conflicts.y_dst & conflicts.x_beside_y))),
+            y_leaves.eq(conflicts.y_dst & ~self._ahead(y.dst)),
+            x_leaves.eq(conflicts.x_source & (~y.valid | (y_leaves & conflicts.x_beside_y))),
+            at_once.eq(conflicts.x_source & conflicts.x_dst & ~y.valid & ~self._ahead(x.dst)),
+            to_y.eq(unless(second, x_leaves & ~at_once)),
+            x_loads.eq(~x.valid | x_leaves),
+            reads_source.eq(x_leaves & ~known),
+            self.working.eq(y_leaves | at_once if second is None else y_leaves | at_once | (x_leaves & second)),
         ]
-        to_y = unless(second, x_leaves & ~at_once)
-        moved = AluMoves(x_loads=~x.valid | x_leaves, x_leaves=x_leaves, at_once=at_once, to_y=to_y, y_leaves=y_leaves)
-        conflicts.update(m, moved, following=following, x=x, src=src, second=second, y=y, flight=flight)
+        conflicts.update(
+            m,
+            AluMoves(x_loads=x_loads, at_once=at_once, to_y=to_y, y_leaves=y_leaves),
+            following=following,
+            valid=valid,
+            x=x,
+            src=src,
+            second=second,
+            y=y,
+            flight=flight,
+            gemm_next=self.gemm_next,
+            gemm_next_address=self.gemm_next_address,
+        )
         with m.If(~y.valid | y_leaves):
             m.d.sync += [y.valid.eq(to_y), y.dst.eq(x.dst), y.meta.eq(x.meta), y.last.eq(x.last)]
-        denied = (self.dst_read & ~self.dst_grant) | (self.src_read & ~self.src_grant)
-        self._patience(m, waits=denied, moves=moves | x_leaves)
-        m.d.sync += fresh.eq(self.src_grant)
+        self._patience(m, waits=x.valid | y.valid, moves=y_leaves | x_leaves)
+        m.d.sync += fresh.eq(reads_source)
         first = flight[0]
         takes_fresh = Signal(reset_less=True)
         m.d.sync += [
-            first.valid.eq(moves),
+            first.valid.eq(y_leaves | at_once),
             first.dst.eq(self.dst_address),
             first.meta.eq(Mux(y.valid, y.meta.as_value(), x.meta.as_value())),
             first.last.eq(Mux(y.valid, y.last, x.last)),
-            takes_fresh.eq(self.src_grant & ~y.valid),
+            takes_fresh.eq(reads_source & ~y.valid),
         ]
         pair: Value = Const(0)
         if second is not None:
             fresh_second = Signal()
-            m.d.sync += fresh_second.eq(self.src_grant & second)
+            m.d.sync += fresh_second.eq(reads_source & second)
             pair = self._source_register(m, fresh_second, "held_second")
         self._compute(m, flight, Mux(takes_fresh, self.src_data, held), pair)
         return m
 
-    def _front(self, m: Module, x: _Operation, src: Signal, x_leaves: Signal) -> tuple[Any, Value | None]:
-        """Walk the loops, fetch micro-ops, and fill X.
+    def _ahead(self, place: Value) -> Value:
+        """Return whether GEMM will write to the bank of ``place`` when a result would be written that is begun now."""
+        return self.gemm_ahead & (bank_of_place(self.gemm_ahead_address) == bank_of_place(place))
 
-        Return what X takes next, and whether what is in X only reads a second operand, None if nothing ever does.
+    def _front(self, m: Module, x: _Operation, src: Signal, x_loads: Signal) -> tuple[Any, Value, Value | None]:
+        """Walk the loops, fetch micro-ops, and fill X in cycles with ``x_loads``.
+
+        Return what X takes next, whether that is a step, and whether what is in X only reads a second operand, None if
+        nothing ever does.
         """
         config = self.config
         acc = config.log_acc_depth
@@ -214,25 +236,26 @@ class TensorAlu(wiring.Component):
         for name in nest.job.payload.shape().members:
             if name != "meta":
                 m.d.comb += nest.job.p[name].eq(insn[name])
-        step = nest.steps.p
+        # Keeps a step while X is taken, so that the loops wait for nothing of the same cycle.
+        m.submodules.steps = place = Skid(nest.steps.payload.shape())
+        connect(m, nest.steps, place.source)
+        step = place.sink.p
         valid = Signal(name="fetched_valid")
         fetched = Signal(nest.steps.payload.shape(), reset_less=True)
         leaves = Signal(name="fetched_leaves")
         m.d.comb += [
-            nest.steps.ready.eq(~valid | leaves),
-            self.uop_enable.eq(nest.steps.valid & nest.steps.ready),
+            place.sink.ready.eq(~valid | leaves),
+            self.uop_enable.eq(place.sink.valid & place.sink.ready),
             self.uop_address.eq(step.uop),
         ]
-        with m.If(nest.steps.ready):
-            m.d.sync += [valid.eq(nest.steps.valid), fetched.eq(step)]
+        with m.If(place.sink.ready):
+            m.d.sync += [valid.eq(place.sink.valid), fetched.eq(step)]
         uop = data.View(uop_struct(config), self.uop_data)
         shape = data.StructLayout({"dst": acc, "src": acc, "meta": _meta_layout(config), "last": 1})
         if config.fused_alu:
             shape = pair_step_layout(address_width=acc, meta=_meta_layout(config))
         # The addresses come from a memory and an adder: they are compared in a cycle of their own.
         m.submodules.fetched = register = StreamRegister(shape)
-        # Keeps a step while X is taken, so that nothing before it waits for a grant of the same cycle.
-        m.submodules.following = place = Skid(shape)
         for name in ("dst", "src"):
             address = Signal(acc, name=f"{name}_address")
             m.d.comb += [
@@ -245,28 +268,28 @@ class TensorAlu(wiring.Component):
             register.source.p.meta.eq(fetched.meta),
             register.source.p.last.eq(fetched.last),
         ]
+        following: Any = Signal(shape, name="following")
+        steps = register.sink
         second: Value | None = None
         if config.fused_alu:
             second = Signal(name="x_second", reset_less=True)
             m.submodules.pairs = pairs = PairSteps(address_width=acc, meta=_meta_layout(config))
             connect(m, register.sink, pairs.steps)
-            connect(m, pairs.sink, place.source)
-            m.d.comb += [place.source.p[name].eq(place_of(pairs.sink.p[name])) for name in ("dst", "src")]
-            with m.If(place.sink.ready):
-                m.d.sync += second.eq(place.sink.p.second)
-        else:
-            connect(m, register.sink, place.source)
-        following = place.sink.p
-        m.d.comb += place.sink.ready.eq(~x.valid | x_leaves)
-        with m.If(place.sink.ready):
+            steps = pairs.sink
+        m.d.comb += [steps.ready.eq(x_loads), following.eq(steps.p)]
+        if config.fused_alu:
+            m.d.comb += [following[name].eq(place_of(steps.p[name])) for name in ("dst", "src")]
+        with m.If(x_loads):
+            if second is not None:
+                m.d.sync += second.eq(following.second)
             m.d.sync += [
-                x.valid.eq(place.sink.valid),
+                x.valid.eq(steps.valid),
                 x.dst.eq(following.dst),
                 src.eq(following.src),
                 x.meta.eq(following.meta),
                 x.last.eq(following.last),
             ]
-        return following, second
+        return following, steps.valid, second
 
     def _source_register(self, m: Module, fresh: Signal, name: str) -> Signal:
         """Return the register that keeps what was read in the cycle before the last one with ``fresh``."""
@@ -278,13 +301,15 @@ class TensorAlu(wiring.Component):
     def _patience(self, m: Module, *, waits: Value, moves: Value) -> None:
         """Ask GEMM for a step after a while without progress."""
         cycles = Signal(5)
-        # One step for the read, one for the write.
-        second = _PATIENCE + alu_write_delay(self.config) - WRITE_DELAY
-        m.d.comb += self.bubble.eq((cycles == _PATIENCE) | (cycles == second))
-        with m.If(moves | ~waits):
-            m.d.sync += cycles.eq(0)
-        with m.Else():
-            m.d.sync += cycles.eq(cycles + 1)
+        moved = Signal()
+        # One step for the read, one for the write. It shows two cycles later that nothing has moved.
+        first = _PATIENCE - 2
+        second = first + alu_write_delay(self.config) - WRITE_DELAY
+        m.d.sync += [
+            moved.eq(moves),
+            cycles.eq(Mux(moved | ~waits, 0, cycles + 1)),
+            self.bubble.eq(~moved & ((cycles == first) | (cycles == second))),
+        ]
 
     def _compute(self, m: Module, flight: list[_Operation], source: Value, pair: Value) -> None:
         """Register the operands, compute, and write; ``pair`` is the second operand of fused steps."""
@@ -311,7 +336,7 @@ class TensorAlu(wiring.Component):
                 ]
             m.d.comb += [lane.x.eq(operand_x), lane.y.eq(operand_y), lane.opcode.eq(flight[1].meta.opcode)]
             results.append(lane.result)
-        self._write(m, flight[-1], results)
+        self._write(m, flight[-2], flight[-1], results)
 
     def _lane(
         self, m: Module, flight: list[_Operation], pair: Value, index: int, multipliers: int
@@ -328,12 +353,12 @@ class TensorAlu(wiring.Component):
         m.d.comb += [lane.fused.eq(now.fused), lane.z.eq(operand_z), lane.count.eq(now.imm)]
         return lane
 
-    def _write(self, m: Module, end: _Operation, results: list[Value]) -> None:
+    def _write(self, m: Module, before: _Operation, end: _Operation, results: list[Value]) -> None:
         """Write what comes out of the lanes."""
         m.d.comb += [
-            self.write.eq(end.valid),
-            self.write_tile.address.eq(end.dst),
-            self.write_tile.data.eq(Cat(results)),
+            self.write.eq(before.valid),
+            self.write_address.eq(before.dst),
+            self.write_data.eq(Cat(results)),
             self.done.valid.eq(end.valid & end.last),
             self.done.tag.eq(end.meta.tag),
         ]

@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.accumulator import place_of, tile_write_layout
+from hw.accumulator import place_of
 from hw.compute.depthwise_lanes import DepthwiseLanes
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.compute.loop_nest import LoopNest
@@ -22,7 +22,7 @@ from isa.config import VTAConfig
 
 __all__ = ["WRITE_DELAY", "GemmCore"]
 
-WRITE_DELAY = 2
+WRITE_DELAY = 3
 """Cycles from the read of a destination to its write."""
 
 
@@ -42,7 +42,7 @@ class GemmCore(wiring.Component):
 
     A job's first micro-op is read one cycle after the job was taken and every step follows the one before it by one
     cycle, across jobs, too; a depthwise step takes no longer than others. With D the latency of the dot product, the
-    accumulator is read D + 3 + ``lead`` cycles after the micro-op and written ``WRITE_DELAY`` cycles later. The
+    accumulator is read D + 2 + ``lead`` cycles after the micro-op and written ``WRITE_DELAY`` cycles later. The
     pipeline never stalls; ``bubble`` leaves out one step.
 
     Parameters
@@ -70,10 +70,12 @@ class GemmCore(wiring.Component):
         Read ports of the scratchpads (data in the next cycle); inputs are those of all taps, the addressed one first.
     acc_read, acc_address, acc_data : Out, Out, In
         Read of the destination (data in the next cycle); the address, as all of the accumulator, is a place of it.
+    acc_next, acc_next_address : Out
+        The destination that will be read in the next cycle.
     acc_ahead, acc_ahead_address : Out
         The destination that will be read ``ahead`` cycles from now.
-    acc_write, acc_write_tile : Out
-        Write of the result.
+    acc_write, acc_write_address, acc_write_data : Out
+        Write of the result: the data come in the cycle after the address.
     done : Out(done_layout)
         The last result of a job is being written.
     working : Out(1)
@@ -93,7 +95,7 @@ class GemmCore(wiring.Component):
         self.share_multipliers = share_multipliers
         self.multipliers = multipliers
         self.latency = dot_latency(config.block_in)
-        most = self.latency + 2 + lead
+        most = self.latency + 1 + lead
         if not 0 <= ahead <= most:
             raise ComponentError(f"GemmCore knows a destination up to {most} cycles ahead, not {ahead}")
         self.ahead = ahead
@@ -120,10 +122,13 @@ class GemmCore(wiring.Component):
                 "acc_read": Out(1),
                 "acc_address": Out(acc),
                 "acc_data": In(config.acc_elem_bits),
+                "acc_next": Out(1),
+                "acc_next_address": Out(acc),
                 "acc_ahead": Out(1),
                 "acc_ahead_address": Out(acc),
                 "acc_write": Out(1),
-                "acc_write_tile": Out(tile_write_layout(address_width=acc, tile_width=config.acc_elem_bits)),
+                "acc_write_address": Out(acc),
+                "acc_write_data": Out(config.acc_elem_bits),
                 "done": Out(done_layout()),
                 "working": Out(1),
             }
@@ -136,20 +141,22 @@ class GemmCore(wiring.Component):
         stages = [fetched]
         for index in range(2, self.latency + 6 + self.lead):
             stages.append(self._next_stage(m, stages[-1], index))
-        read = self.latency + 2 + self.lead
-        at_read, at_sum, at_write = stages[read:]
+        read = self.latency + 1 + self.lead
+        at_read, at_pick, at_sum, at_write = stages[read:]
         early = stages[read - self.ahead]
         m.d.comb += [
             self.acc_read.eq(at_read.valid),
             self.acc_address.eq(at_read.dst),
+            self.acc_next.eq(stages[read - 1].valid),
+            self.acc_next_address.eq(stages[read - 1].dst),
             self.acc_ahead.eq(early.valid),
             self.acc_ahead_address.eq(early.dst),
-            self.acc_write.eq(at_write.valid),
-            self.acc_write_tile.address.eq(at_write.dst),
+            self.acc_write.eq(at_sum.valid),
+            self.acc_write_address.eq(at_sum.dst),
             self.done.valid.eq(at_write.valid & at_write.last),
             self.done.tag.eq(at_write.tag),
         ]
-        self._accumulate(m, self._dots(m, lane_by_lane), at_read, at_sum, at_write)
+        self._accumulate(m, self._dots(m, lane_by_lane), at_read, at_pick, at_sum, at_write)
         return m
 
     def _front(self, m: Module) -> tuple[_Stage, Value]:
@@ -189,7 +196,10 @@ class GemmCore(wiring.Component):
         m.d.comb += [address.eq(uop.dst + offsets.dst), dst.eq(place_of(address))]
         addresses = (uop.src + offsets.src)[: config.log_inp_depth], (uop.wgt + offsets.wgt)[: config.log_wgt_depth]
         enable, inp, wgt, lane_by_lane = self._waiting(m, valid, *addresses, meta[TAG_WIDTH + 1 :])
-        m.d.sync += [self.operand_enable.eq(enable), self.inp_address.eq(inp), self.wgt_address.eq(wgt)]
+        # A register of its own, without a reset as that of the next stage has one: it leads to every scratchpad.
+        operands = Signal(name="operands", reset_less=True)
+        m.d.sync += [operands.eq(enable), self.inp_address.eq(inp), self.wgt_address.eq(wgt)]
+        m.d.comb += self.operand_enable.eq(operands)
         stage = _Stage(valid=valid, dst=dst, reset=meta[TAG_WIDTH], last=last, tag=meta[:TAG_WIDTH])
         return stage, lane_by_lane
 
@@ -273,24 +283,35 @@ class GemmCore(wiring.Component):
         return dots
 
     def _accumulate(
-        self, m: Module, dots: list[list[Value]], at_read: _Stage, at_sum: _Stage, at_write: _Stage
+        self,
+        m: Module,
+        dots: list[list[Value]],
+        at_read: _Stage,
+        at_pick: _Stage,
+        at_sum: _Stage,
+        at_write: _Stage,
     ) -> None:
-        """Add to the newest value of the destination: in flight one or two steps before, or read."""
+        """Add to the newest value of the destination: in flight one to three steps before, or read.
+
+        What was read, or the sum of two or three steps before, stands in a register when the sum is made.
+        """
         config = self.config
         near = Signal(reset_less=True)
+        middle = Signal(reset_less=True)
         far = Signal(reset_less=True)
         m.d.sync += [
-            near.eq(at_sum.valid & (at_sum.dst == at_read.dst)),
+            near.eq(at_sum.valid & (at_sum.dst == at_pick.dst)),
+            middle.eq(at_sum.valid & (at_sum.dst == at_read.dst)),
             far.eq(at_write.valid & (at_write.dst == at_read.dst)),
         ]
         result = Signal(config.acc_elem_bits, reset_less=True)
         older = Signal(config.acc_elem_bits, reset_less=True)
-        m.d.sync += older.eq(result)
-        m.d.comb += self.acc_write_tile.data.eq(result)
+        picked = Signal(config.acc_elem_bits, reset_less=True)
+        m.d.sync += [older.eq(result), picked.eq(Mux(middle, result, Mux(far, older, self.acc_data)))]
+        m.d.comb += self.acc_write_data.eq(result)
         width = config.acc_width
         for index, dot in enumerate(dot for row in dots for dot in row):
             lane = slice(index * width, (index + 1) * width)
-            base = Mux(near, result[lane], Mux(far, older[lane], self.acc_data[lane]))
             total = Signal(signed(width), name=f"total_{index}")
-            m.d.comb += total.eq(base + dot)
+            m.d.comb += total.eq(Mux(near, result[lane], picked[lane]) + dot)
             m.d.sync += result[lane].eq(Mux(at_sum.reset, 0, total))

@@ -6,11 +6,11 @@ ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.accumulator import RESET_LANES
+from hw.accumulator import RESET_LANES, place_of
 from hw.compute.jobs import TAG_WIDTH, done_layout
 from hw.compute.loop_nest import ITER_WIDTH
 from isa.config import VTAConfig
@@ -42,7 +42,8 @@ class ResetWalk(wiring.Component):
     """Clears the tiles of a job, four neighbours of one loop at a time.
 
     The loop is one whose step is odd, so that neighbours lie in different banks; if there is none, fewer tiles are
-    granted in a cycle. The first tiles are offered in the cycle after the job was taken.
+    granted in a cycle. How the loops are walked is found out in the cycle before the job is taken, and the first tiles
+    are offered two cycles after it: their places wait in registers, which take the next ones when all are granted.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class ResetWalk(wiring.Component):
     job : In(stream of reset_job_layout)
         What to clear.
     write, address, grant : Out, Out, In
-        Tiles to clear now, and which of them are being cleared in this cycle.
+        Places of tiles to clear now, and which of them are being cleared in this cycle.
     done : Out(done_layout)
         The last tile of a job is being cleared.
     working : Out(1)
@@ -79,7 +80,7 @@ class ResetWalk(wiring.Component):
         m = Module()
         acc = self.config.log_acc_depth
         job = self.job.p
-        order = self._order(m)
+        ordered, order = self._order(m)
         active = Signal()
         tag = Signal(TAG_WIDTH, reset_less=True)
         counts = [Signal(len(job.counts[index]), name=f"count_{index}", reset_less=True) for index in range(_LOOPS)]
@@ -87,28 +88,18 @@ class ResetWalk(wiring.Component):
         left = [Signal(len(job.counts[index]), name=f"left_{index}", reset_less=True) for index in range(_LOOPS)]
         # Where each loop stands: the address at which the current pass of the loops inside it began.
         places = [Signal(acc, name=f"place_{index}", reset_less=True) for index in range(_LOOPS)]
-        cleared = Signal(RESET_LANES)
-        offered = Signal(RESET_LANES)
-        group_done = Signal()
+        advances = Signal()
         ends = [Signal(name=f"end_{index}") for index in range(_LOOPS)]
         m.d.comb += [
             ends[0].eq(left[0] <= RESET_LANES),
             ends[1].eq(ends[0] & (left[1] == 1)),
             ends[2].eq(ends[1] & (left[2] == 1)),
-            offered.eq(Cat(active & (left[0] > lane) for lane in range(RESET_LANES)) & ~cleared),
-            self.write.eq(offered),
-            group_done.eq(active & ((offered & ~self.grant) == 0)),
-            self.done.valid.eq(group_done & ends[2]),
-            self.done.tag.eq(tag),
             self.working.eq(self.grant.any()),
-            self.job.ready.eq(~active),  # not in the cycle in which a grant ends a job: grants come late
+            self.job.ready.eq(ordered & ~active),
         ]
-        for lane in range(RESET_LANES):
-            multiple = sum((steps[0] << bit for bit in range(2) if lane >> bit & 1), start=places[0])
-            m.d.comb += self.address[lane].eq(multiple)
-        m.d.sync += cleared.eq(Mux(group_done, 0, cleared | self.grant))
-        with m.If(self.job.ready):
-            m.d.sync += [active.eq(self.job.valid), tag.eq(job.tag)]
+        self._offer(m, active, advances, first=places[0], step=steps[0], left=left[0], last=ends[2], tag=tag)
+        with m.If(~active):
+            m.d.sync += [active.eq(self.job.valid & ordered), tag.eq(job.tag)]
             job_counts = Array(job.counts[index] for index in range(_LOOPS))
             job_steps = Array(job.steps[index] for index in range(_LOOPS))
             for index in range(_LOOPS):
@@ -118,27 +109,67 @@ class ResetWalk(wiring.Component):
                     steps[index].eq(job_steps[order[index]]),
                     places[index].eq(job.first),
                 ]
-        with m.Elif(self.done.valid):
-            m.d.sync += active.eq(0)
-        with m.Elif(group_done):
+        with m.Elif(advances):
+            m.d.sync += active.eq(~ends[2])
             self._advance(m, ends, counts, steps, left, places)
         return m
 
-    def _order(self, m: Module) -> list[Value]:
-        """Return which loop of the job goes first, second and third: one with an odd step and at least four turns."""
+    def _offer(
+        self,
+        m: Module,
+        active: Signal,
+        advances: Signal,
+        *,
+        first: Signal,
+        step: Signal,
+        left: Signal,
+        last: Signal,
+        tag: Signal,
+    ) -> None:
+        """Offer a group's tiles until all are granted; ``advances`` says in which cycles the next group is taken."""
+        last_offered = Signal(reset_less=True)
+        offered_tag = Signal(TAG_WIDTH, reset_less=True)
+        remains = Signal(RESET_LANES)
+        m.d.comb += [
+            remains.eq(self.write & ~self.grant),
+            advances.eq(remains == 0),
+            self.done.valid.eq(self.write.any() & advances & last_offered),
+            self.done.tag.eq(offered_tag),
+        ]
+        m.d.sync += self.write.eq(remains)
+        with m.If(advances):
+            m.d.sync += [
+                self.write.eq(Cat(active & (left > lane) for lane in range(RESET_LANES))),
+                last_offered.eq(last),
+                offered_tag.eq(tag),
+            ]
+            for lane in range(RESET_LANES):
+                address = Signal(len(first), name=f"address_{lane}")
+                m.d.comb += address.eq(sum((step << bit for bit in range(2) if lane >> bit & 1), start=first))
+                m.d.sync += self.address[lane].eq(place_of(address))
+
+    def _order(self, m: Module) -> tuple[Signal, list[Value]]:
+        """Return which loop of the job goes first, second and third: one with an odd step and at least four turns.
+
+        And whether that is known: it is in the cycle after the job was offered first.
+        """
         job = self.job.p
         good = [
             job.steps[index][:1].any() & (job.counts[index] >= RESET_LANES)  # of one tile, a step has no bits
             for index in range(_LOOPS)
         ]
-        first = Signal(2)
+        known = Signal()
+        first = Signal(2, reset_less=True)
+        m.d.sync += known.eq(self.job.valid & ~self.job.ready)
         with m.If(good[0]):
-            m.d.comb += first.eq(0)
+            m.d.sync += first.eq(0)
         with m.Elif(good[1]):
-            m.d.comb += first.eq(1)
+            m.d.sync += first.eq(1)
         with m.Elif(good[2]):
-            m.d.comb += first.eq(2)
-        return [first, Array([1, 0, 0])[first], Array([2, 2, 1])[first]]
+            m.d.sync += first.eq(2)
+        with m.Else():
+            m.d.sync += first.eq(0)
+        return known, [first, Array([1, 0, 0])[first], Array([2, 2, 1])[first]]
 
     def _advance(
         self,

@@ -10,7 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for
 
-from hw.accumulator import RESET_LANES, Accumulator, place_of
+from hw.accumulator import Accumulator, place_of
 from hw.compute.acc_loader import AccLoader
 from hw.compute.alu import TensorAlu, alu_write_delay
 from hw.compute.binder import Binder
@@ -119,7 +119,7 @@ class ComputeStage(wiring.Component):
         m.submodules.gemm = gemm = GemmCore(
             vta,
             ahead=ahead,
-            lead=max(0, ahead - dot_latency(vta.block_in) - 1) if vta.fused_alu else 0,
+            lead=max(0, ahead - dot_latency(vta.block_in)) if vta.fused_alu else 0,
             share_multipliers=shared,
             multipliers=multipliers.gemm,
         )
@@ -223,21 +223,26 @@ class ComputeStage(wiring.Component):
             accumulator.gemm_read.eq(gemm.acc_read),
             accumulator.gemm_address.eq(gemm.acc_address),
             gemm.acc_data.eq(accumulator.gemm_data),
-            accumulator.gemm_ahead.eq(gemm.acc_ahead),
-            accumulator.gemm_ahead_address.eq(gemm.acc_ahead_address),
-            accumulator.gemm_write.eq(gemm.acc_write),
-            accumulator.gemm_write_tile.eq(gemm.acc_write_tile),
-            accumulator.alu_write.eq(alu.write),
-            accumulator.alu_write_tile.eq(alu.write_tile),
+            alu.gemm_next.eq(gemm.acc_next),
+            alu.gemm_next_address.eq(gemm.acc_next_address),
+            alu.gemm_ahead.eq(gemm.acc_ahead),
+            alu.gemm_ahead_address.eq(gemm.acc_ahead_address),
             accumulator.reset_write.eq(reset.write),
-            *(accumulator.reset_address[lane].eq(place_of(reset.address[lane])) for lane in range(RESET_LANES)),
+            accumulator.reset_address.eq(reset.address),
             reset.grant.eq(accumulator.reset_grant),
         ]
+        for name in ("write", "write_address", "write_data"):
+            m.d.comb += getattr(accumulator, f"gemm_{name}").eq(getattr(gemm, f"acc_{name}"))
+            m.d.comb += getattr(accumulator, f"alu_{name}").eq(getattr(alu, name))
+        m.d.comb += [
+            getattr(accumulator, f"load_{name}").eq(getattr(loader, name))
+            for name in ("write", "address", "data", "zero")
+        ]
+        m.d.comb += loader.taken.eq(accumulator.taken)
         for name in ("dst_read", "dst_address", "src_read", "src_address"):
             m.d.comb += getattr(accumulator, name).eq(getattr(alu, name))
-        for name in ("dst_grant", "dst_data", "src_grant", "src_data"):
+        for name in ("dst_data", "src_data"):
             m.d.comb += getattr(alu, name).eq(getattr(accumulator, name))
-        connect(m, loader.tiles, accumulator.load)
         # A place for an address, so that the store module waits for no grant of the same cycle.
         m.submodules.store_address = place = Skid(self.store_read.address.payload.shape())
         connect(m, flipped(self.store_read).address, place.source)

@@ -8,7 +8,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
-from hw.accumulator import Accumulator, bank_bits, bank_of_place, place_of, tile_write_layout
+from hw.accumulator import Accumulator, bank_bits, bank_of_place, place_of
 from hw.compute.alu import alu_write_delay
 from hw.compute.gemm import WRITE_DELAY
 from hw.sim import compile_design
@@ -36,25 +36,28 @@ class _Users:
         self.width = width
         self.rng = np.random.default_rng(seed)
         self.design = compile_design(Accumulator(address_width=width, lanes=2, lane_width=32, out_width=8))
-        self.tile = tile_write_layout(address_width=width, tile_width=WIDTH)
         self.tiles = [0] * (1 << width)
         self.gemm: list[Any] = [None] * 16  # destinations by cycle from now on, at their read
         self.alu: list[Any] = [None] * ALU_WRITE_DELAY  # results on their way
+        self.free = False  # whether GEMM and ALU leave the load's bank alone in this cycle
         self.expected: dict[str, Any] = {}
         self.stored: list[Any] = []
         self.wanted: list[Any] = []
         self.held: dict[str, Any] = {"load": None, "store": None}
         self.resets: list[Any] = []
-        self.waited = 0
-        self.waits = False
+        self.waits: list[bool] = []
         self.grants = {"dst": 0, "src": 0, "load": 0, "reset": 0, "store": 0}
 
     def _address(self) -> Any:
         return int(self.rng.integers(1 << self.width))
 
-    def _tile_word(self, address: int) -> tuple[Any, ...]:
+    def _write(self, name: str, now: Any, following: Any) -> list[tuple[int, int]]:
+        """Let GEMM or ALU write to ``now``, and say where they write in the next cycle; return what is written."""
         value = int.from_bytes(self.rng.bytes(8), "little")
-        return self.tile.const({"address": address, "data": value}).as_bits(), address, value
+        self.design.poke(f"{name}_write_data", value)
+        self.design.poke(f"{name}_write", int(following is not None))
+        self.design.poke(f"{name}_write_address", following or 0)
+        return [] if now is None else [(now, value)]
 
     def cycle(self) -> None:
         design, rng, poke, peek = self.design, self.rng, self.design.poke, self.design.peek
@@ -63,29 +66,23 @@ class _Users:
         self.expected = {}
         writes: list[Any] = []
         now = self._gemm(writes)
-        # ALU: a granted destination is written later, without being asked again.
+        # ALU: a destination is written later; both are read where GEMM and each other leave the bank free.
         wants = {name: self._address() if rng.random() < 0.8 else None for name in ("dst", "src")}
+        wants = {name: value if self._due(wants, now)[name] else None for name, value in wants.items()}
         for name, value in wants.items():
             poke(f"{name}_read", int(value is not None))
             poke(f"{name}_address", value or 0)
-        result = self.alu.pop(0)
-        poke("alu_write", int(result is not None))
-        if result is not None:
-            word, address, value = self._tile_word(result)
-            poke("alu_write_tile", word)
-            writes.append((address, value))
+        writes += self._write("alu", *self.alu[:2])
+        del self.alu[0]
         read = [*wants.values(), now]
         writes += self._others([bank(address, self.width) for address, _ in writes], read)
-        granted = {name: bool(peek(f"{name}_grant")) for name in wants}
-        assert granted == self._due(wants, now)
-        assert peek("bubble") == (self.waited == 15)
-        self.waited = (self.waited + 1) % 16 if self.waits else 0
+        waited = [*reversed(self.waits[:-2]), False].index(False)
+        assert peek("bubble") == (waited % 16 == 14)
         for name, value in wants.items():
-            if granted[name]:
-                assert value is not None
+            if value is not None:
                 self.expected[name] = self.tiles[value]
                 self.grants[name] += 1
-        self.alu.append(wants["dst"] if granted["dst"] else None)
+        self.alu.append(wants["dst"])
         if now is not None:
             self.expected["gemm"] = self.tiles[now]
         banks = [bank(address, self.width) for address, _ in writes]
@@ -95,7 +92,7 @@ class _Users:
             self.tiles[address] = value
 
     def _due(self, wants: dict[str, Any], now: Any) -> dict[str, bool]:
-        """Which of the ALU's reads must be granted: those whose banks GEMM, and the destination, leave free."""
+        """Which of the ALU's reads may be: those whose banks GEMM, and the destination, leave free."""
         ahead = self.gemm[8 + ALU_WRITE_DELAY - WRITE_DELAY]
 
         def apart(address: Any, *others: Any) -> bool:
@@ -109,15 +106,10 @@ class _Users:
         """Drive GEMM: a stream of destinations, which are written WRITE_DELAY cycles after their read."""
         rng, poke = self.rng, self.design.poke
         self.gemm = [*self.gemm[1:], self._address() if rng.random() < 0.7 else None]
-        now, ahead, due = self.gemm[8], self.gemm[8 + ALU_WRITE_DELAY - WRITE_DELAY], self.gemm[8 - WRITE_DELAY]
-        for name, value in (("read", now), ("ahead", ahead), ("write", due)):
-            poke(f"gemm_{name}", int(value is not None))
+        now = self.gemm[8]
+        poke("gemm_read", int(now is not None))
         poke("gemm_address", now or 0)
-        poke("gemm_ahead_address", ahead or 0)
-        if due is not None:
-            word, address, value = self._tile_word(due)
-            poke("gemm_write_tile", word)
-            writes.append((address, value))
+        writes += self._write("gemm", *self.gemm[8 - WRITE_DELAY :][:2])
         return now
 
     def _others(self, written: list[int], read: list[Any]) -> Any:
@@ -128,13 +120,14 @@ class _Users:
         poke, peek, rng = self.design.poke, self.design.peek, self.rng
         writes = []
         if self.held["load"] is None and rng.random() < 0.3:
-            word, address, value = self._tile_word(self._address())
-            zero = rng.random() < 0.3
-            self.held["load"] = (word | zero << self.tile.size, address, 0 if zero else value)
+            self.held["load"] = (self._address(), int.from_bytes(rng.bytes(8), "little"), rng.random() < 0.3)
+            self.free = bank(self.held["load"][0], self.width) not in written
         load = self.held["load"]
-        poke("load__valid", int(load is not None))
+        poke("load_write", int(load is not None))
         if load is not None:
-            poke("load__payload", load[0])
+            poke("load_address", load[0])
+            poke("load_data", load[1])
+            poke("load_zero", load[2])
         if self.held["store"] is None and rng.random() < 0.5:
             self.held["store"] = self._address()
         store = self.held["store"]
@@ -150,18 +143,21 @@ class _Users:
         room = len(self.wanted) - len(self.stored) < 4
         if store is not None:
             assert peek("store_address__ready") == (room and bank(store, self.width) not in busy)
-        self.waits = bool(
-            (load is not None and not peek("load__ready"))
-            or (self.resets and not peek("reset_grant"))
-            or (store is not None and room and not peek("store_address__ready"))
+        self.waits.append(
+            bool(
+                (load is not None and not self.free)
+                or (self.resets and not peek("reset_grant"))
+                or (store is not None and room and not peek("store_address__ready"))
+            )
         )
-        if load is not None:
-            assert peek("load__ready") == (bank(load[1], self.width) not in written)
-            written = [*written, bank(load[1], self.width)]
-        if load is not None and peek("load__ready"):
-            writes.append(load[1:])
+        if load is not None and self.free:
+            assert bank(load[0], self.width) not in written
+            written = [*written, bank(load[0], self.width)]
+            writes.append((load[0], 0 if load[2] else load[1]))
             self.held["load"] = None
             self.grants["load"] += 1
+        elif load is not None:
+            self.free = not peek("taken") >> bank(load[0], self.width) & 1
         cleared = peek("reset_grant")
         for index, address in enumerate(self.resets):
             number = bank(address, self.width)
@@ -194,11 +190,12 @@ def test_every_user_sees_the_newest_tile_and_no_bank_is_used_twice(width: int, s
 def test_a_load_that_waits_for_gemm_asks_for_a_pause() -> None:
     design = compile_design(Accumulator(address_width=5, lanes=1, lane_width=32, out_width=8))
     design.poke("gemm_write", 1)
-    design.poke("load__valid", 1)
+    design.step()
+    design.poke("load_write", 1)
     asked = []
     for _ in range(40):
         asked.append(design.peek("bubble"))
-        assert not design.peek("load__ready")
+        assert design.peek("taken") == 1
         design.step()
     assert sum(asked) == 2
     assert asked.index(1) == 15

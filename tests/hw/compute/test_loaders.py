@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.accumulator import loaded_tile_layout
+from hw.accumulator import bank_bits
 from hw.compute.acc_loader import AccLoader
 from hw.compute.uop_loader import UopLoader
 from hw.compute.uop_memory import UopMemory
@@ -23,6 +23,7 @@ from isa.encoding import encode
 from isa.instructions import Load, MemoryId
 from isa.machine.hardware_config import HardwareConfig
 from isa.reference import Reference, pack
+from tests.support.hw.accumulator_places import bank
 from tests.support.hw.accumulator_places import place as place_of_tile
 from tests.support.hw.compute_rig import COMPUTE_CONFIGS, MemoryPort, Stalls
 from tests.support.turns import few
@@ -194,16 +195,15 @@ def test_accumulators_are_loaded_with_their_zeros(name: str, data_width: int, re
     design = compile_design(AccLoader(config, hardware))
     loads = list(_acc_loads(rng, config))
     reference = Reference(config, np.frombuffer(MEMORY, np.uint8).copy())
-    layout = loaded_tile_layout(address_width=config.log_acc_depth, tile_width=config.acc_elem_bits)
     contents = [0] * config.acc_depth
 
     def take() -> Any:
-        ready = int(rng.integers(100) >= refuse)
-        design.poke("tiles__ready", ready)
-        if not (ready and design.peek("tiles__valid")):
+        taken, banks = design.peek("taken"), 1 << bank_bits(config.log_acc_depth)
+        design.poke("taken", sum(int(rng.integers(100) < refuse) << index for index in range(banks)))
+        address = design.peek("address")
+        if not design.peek("write") or taken >> bank(address, config.log_acc_depth) & 1:
             return False
-        write = layout.from_bits(design.peek("tiles__payload"))
-        contents[place_of_tile(write.address, config.log_acc_depth)] = 0 if write.zero else write.data
+        contents[place_of_tile(address, config.log_acc_depth)] = 0 if design.peek("zero") else design.peek("data")
         return True
 
     tags, _ = _run(
@@ -310,7 +310,6 @@ def test_a_load_of_accumulators_takes_a_cycle_for_each_beat_or_tile_and_each_til
     """Of two rows: tiles of two beats, or two to a beat; with two zeros on both sides."""
     config, _ = _loader(False)
     design = compile_design(AccLoader(config, HardwareConfig()))
-    design.poke("tiles__ready", 1)
     cycles = []
     for count in (8, 16):
         load = Load(memory=memory, x_size=count, y_size=2, x_stride=count, x_pad_0=pads, x_pad_1=pads)
@@ -321,4 +320,4 @@ def test_a_load_of_accumulators_takes_a_cycle_for_each_beat_or_tile_and_each_til
 
 
 def _count_tiles(design: CompiledDesign) -> Any:
-    return design.peek("tiles__valid")
+    return design.peek("write")

@@ -9,6 +9,7 @@ import pytest
 
 from hw.compute.reset_walk import ResetWalk, reset_job_layout
 from hw.sim import compile_design
+from tests.support.hw.accumulator_places import place
 from tests.support.hw.compute_rig import COMPUTE_CONFIGS
 
 CONFIG = COMPUTE_CONFIGS["block4"]
@@ -28,26 +29,39 @@ def _design() -> Any:
 
 def _clear(job: dict[str, Any], *, grant: float, rng: np.random.Generator) -> tuple[Any, ...]:
     design = _design()
-    word = reset_job_layout(CONFIG).const({"tag": 9, **job}).as_bits()
-    design.poke("job__payload", int(word))
-    design.poke("job__valid", 1)
-    assert design.peek("job__ready")
-    design.step()
-    design.poke("job__valid", 0)
-    width = CONFIG.log_acc_depth
+    _begin(design, {"tag": 9, **job})
     cleared, cycles = [], 0
     while True:
         mask = sum(int(rng.random() < grant) << lane for lane in range(4)) & design.peek("write")
         design.poke("grant", mask)
-        addresses = design.peek("address")
-        cleared += [(addresses >> (lane * width)) % (1 << width) for lane in range(4) if mask >> lane & 1]
+        cleared += _tiles(design, mask)
         cycles += 1
         done = design.peek("done")
         design.step()
         if done >> 4:
             assert done & 15 == 9
-            assert design.peek("job__ready")
+            assert not design.peek("write")
             return sorted(cleared), cycles
+
+
+def _begin(design: Any, job: dict[str, Any]) -> None:
+    """Go to the cycle in which the first tiles of the job are offered."""
+    design.poke("job__payload", int(reset_job_layout(CONFIG).const(job).as_bits()))
+    design.poke("job__valid", 1)
+    assert not design.peek("job__ready")
+    design.step()
+    assert design.peek("job__ready")
+    design.step()
+    design.poke("job__valid", 0)
+    assert not design.peek("write")
+    design.step()
+
+
+def _tiles(design: Any, mask: int) -> list[int]:
+    """Return the tiles of the lanes in ``mask``."""
+    width = CONFIG.log_acc_depth
+    places = design.peek("address")
+    return [place((places >> lane * width) % (1 << width), width) for lane in range(4) if mask >> lane & 1]
 
 
 def _expected(job: dict[str, Any]) -> Any:
@@ -114,37 +128,34 @@ def test_without_such_a_loop_the_first_one_is_walked() -> None:
 def _first_offered(counts: Any, steps: Any) -> list[int]:
     """Return the tiles of the first cycle."""
     design = _design()
-    job = {"tag": 1, "first": 9, "counts": list(counts), "steps": list(steps)}
-    design.poke("job__payload", int(reset_job_layout(CONFIG).const(job).as_bits()))
-    design.poke("job__valid", 1)
-    design.step()
-    width = CONFIG.log_acc_depth
-    addresses = design.peek("address")
-    return [(addresses >> lane * width) % (1 << width) for lane in range(4) if design.peek("write") >> lane & 1]
+    _begin(design, {"tag": 1, "first": 9, "counts": list(counts), "steps": list(steps)})
+    return _tiles(design, design.peek("write"))
 
 
-def test_the_next_job_is_taken_in_the_cycle_after_the_last_tile_and_grants_are_work() -> None:
+def test_the_next_job_is_taken_when_the_last_tiles_are_offered_and_grants_are_work() -> None:
     design = _design()
     job = {"tag": 3, "first": 0, "counts": [5, 1, 1], "steps": [1, 1, 1]}
     design.poke("job__payload", int(reset_job_layout(CONFIG).const(job).as_bits()))
     design.poke("job__valid", 1)
     seen = []
-    for grant in (0, 0b0101, 0, 0b1010, 0, 1, 0, 0b1111, 1, 0):
+    for grant in (0, 0, 0, 0b0101, 0, 0b1010, 0, 1, 0, 0b1111, 1, 0):
         design.poke("grant", grant & design.peek("write"))
         done = design.peek("done")
         seen.append((*(design.peek(name) for name in ("job__ready", "write", "working")), done if done >> 4 else 0))
         design.step()
     assert seen == [
+        (0, 0, 0, 0),
         (1, 0, 0, 0),
+        (0, 0, 0, 0),
         (0, 0b1111, 1, 0),
         (0, 0b1010, 0, 0),
         (0, 0b1010, 1, 0),
-        (0, 1, 0, 0),
+        (1, 1, 0, 0),
         (0, 1, 1, 16 + 3),
-        (1, 0, 0, 0),
+        (0, 0b1111, 0, 0),
         (0, 0b1111, 1, 0),
-        (0, 1, 1, 16 + 3),
-        (1, 0, 0, 0),
+        (1, 1, 1, 16 + 3),
+        (0, 0, 0, 0),
     ]
 
 

@@ -103,6 +103,7 @@ def test_an_alu_that_is_never_granted_a_read_asks_gemm_again_and_again() -> None
     insn = Alu(alu_opcode=AluOpcode.ADD, use_imm=True, imm=1, uop_end=1, iter_out=1, iter_in=4)
     design.poke("job__payload", encode(insn, CONFIG))
     design.poke("job__valid", 1)
+    design.poke("gemm_ahead", 1)
     design.run_until("dst_read", 20)
     asked = []
     for cycle in range(100):
@@ -136,7 +137,7 @@ def test_a_step_reads_what_it_needs_and_writes_a_fixed_time_later(fields: dict[s
     lanes = CONFIG.batch * CONFIG.block_out
     every = sum(1 << 32 * lane for lane in range(lanes))
     read: dict[str, list[tuple[int, int]]] = {"dst": [], "src": []}
-    written, done = [], []
+    written, results, done = [], [], []
     for cycle in range(40):
         if design.peek("uop_enable"):
             design.poke("uop_data", encode_uop(MicroOp(dst=0, src=32), CONFIG))
@@ -145,14 +146,13 @@ def test_a_step_reads_what_it_needs_and_writes_a_fixed_time_later(fields: dict[s
             for name in read
             if design.peek(f"{name}_read")
         }
-        for name in read:
-            design.poke(f"{name}_grant", int(name in before))
         assert design.peek("working") == int("dst" in before)
         read["dst"] += [(cycle, before["dst"])] if "dst" in before else []
         read["src"] += [(cycle, before["src"])] if "src" in before else []
         if design.peek("write"):
-            word = design.peek("write_tile")
-            written.append((cycle, place(word % CONFIG.acc_depth, CONFIG.log_acc_depth), word >> CONFIG.log_acc_depth))
+            written.append((cycle + 1, place(design.peek("write_address"), CONFIG.log_acc_depth)))
+        if len(results) < len(written) and written[len(results)][0] == cycle:
+            results.append(design.peek("write_data"))
         if design.peek("done") >> 4:
             done.append((cycle, design.peek("done") & 15))
         design.step()
@@ -161,8 +161,8 @@ def test_a_step_reads_what_it_needs_and_writes_a_fixed_time_later(fields: dict[s
             design.poke(f"{name}_data", address * every)
     assert [address for _, address in read["src"]] == sources
     assert [address for _, address in read["dst"]] == list(range(6))
-    assert [(cycle - alu_write_delay(CONFIG), address) for cycle, address, _ in written] == read["dst"]
+    assert [(cycle - alu_write_delay(CONFIG), address) for cycle, address in written] == read["dst"]
     added = [-3] * 6 if not sources else [source for source in sources for _ in range(6 // len(sources))]
-    assert [data for *_, data in written] == [((dst + other) % (1 << 32)) * every for dst, other in enumerate(added)]
+    assert results == [((dst + other) % (1 << 32)) * every for dst, other in enumerate(added)]
     assert done == [(written[-1][0], 9)]
     assert not design.peek("bubble")
