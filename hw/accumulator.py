@@ -89,7 +89,7 @@ class Accumulator(wiring.Component):
         Banks to which GEMM and ALU write in the next cycle.
     load_write, load_address, load_data, load_zero : In
         A tile of a load, or a zero of its padding: written unless the bank was ``taken`` in the cycle before.
-    reset_write, reset_address, reset_grant : In, In, Out
+    reset_write, reset_address, free : In, In, Out
         Tiles to clear, ``RESET_LANES`` at a time, granted one by one.
     bubble : Out(1)
         GEMM should leave out a step: a load, a reset or a store has waited long.
@@ -127,9 +127,9 @@ class Accumulator(wiring.Component):
                 "load_address": In(address_width),
                 "load_data": In(self.tile_width),
                 "load_zero": In(1),
-                "reset_write": In(RESET_LANES),
-                "reset_address": In(data.ArrayLayout(address_width, RESET_LANES)),
-                "reset_grant": Out(RESET_LANES),
+                "reset_write": In(1 << bank_bits(address_width)),
+                "reset_address": In(data.ArrayLayout(address_width, 1 << bank_bits(address_width))),
+                "free": Out(1 << bank_bits(address_width)),
                 "bubble": Out(1),
                 "store_address": In(stream.Signature(address_width)),
                 "store_data": Out(stream.Signature(lanes * out_width)),
@@ -160,7 +160,7 @@ class Accumulator(wiring.Component):
         m.d.sync += [
             waits.eq(
                 (self._taken_now & self._by_load).any()
-                | (self.reset_write.any() & ~self.reset_grant.any())
+                | (self.reset_write.any() & ~(self.reset_write & self.free).any())
                 | (self._store_wanted & ~store_grant)
             ),
             waited.eq(Mux(waits, waited + 1, 0)),
@@ -208,8 +208,6 @@ class Accumulator(wiring.Component):
     def _writes(self, m: Module, banks: list[Scratchpad]) -> None:
         """Arbitrate the write ports: GEMM and ALU (never in one bank), load, reset."""
         load = self._bank(m, self.load_address, "load")
-        lanes = [self._bank(m, self.reset_address[lane], f"reset_{lane}") for lane in range(RESET_LANES)]
-        granted = [Const(0) for _ in range(RESET_LANES)]
         writers = [
             self._writer(m, "gemm", self.gemm_write, self.gemm_write_address, self.gemm_write_data),
             self._writer(m, "alu", self.alu_write, self.alu_write_address, self.alu_write_data),
@@ -219,31 +217,20 @@ class Accumulator(wiring.Component):
         m.d.sync += taken.eq(self.taken)
         for index, bank in enumerate(banks):
             by_load = by_loads[index]
-            free = ~(taken[index] | by_load)
             # Chooses among very many bits: nothing else waits for it.
             takes_data = Signal(name=f"takes_data_{index}", attrs={"keep": 1})
             m.d.comb += [
                 by_load.eq(self.load_write & (load == index)),
                 takes_data.eq(by_load & ~self.load_zero),
                 self.taken[index].eq(Cat(will[index] for will, _, _, _ in writers).any()),
-                bank.write_enable.eq(~free),
-                bank.write_address.eq(self.load_address[self._bits :]),
+                self.free[index].eq(~(taken[index] | by_load)),
+                bank.write_enable.eq(taken[index] | by_load | self.reset_write[index]),
+                bank.write_address.eq(Mux(by_load, self.load_address, self.reset_address[index])[self._bits :]),
                 bank.write_data.eq(Mux(takes_data, self.load_data, 0)),
             ]
-            earlier: Value = Const(0)
-            for lane, number in enumerate(lanes):
-                here = self.reset_write[lane] & (number == index)
-                first = here & ~earlier
-                with m.If(first & ~by_load):
-                    m.d.comb += bank.write_address.eq(self.reset_address[lane][self._bits :])
-                granted[lane] = granted[lane] | (free & first)
-                earlier = earlier | here
-            with m.If(earlier):
-                m.d.comb += bank.write_enable.eq(1)
             for _, by, place, word in writers:
                 with m.If(by[index]):
                     m.d.comb += [bank.write_address.eq(place[self._bits :]), bank.write_data.eq(word)]
-        m.d.comb += self.reset_grant.eq(Cat(granted))
 
     def _writer(
         self, m: Module, name: str, write: Signal, address: Signal, word: Signal

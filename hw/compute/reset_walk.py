@@ -6,11 +6,11 @@ ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.accumulator import RESET_LANES, place_of
+from hw.accumulator import RESET_LANES, bank_bits, bank_of_place, place_of
 from hw.compute.jobs import TAG_WIDTH, done_layout
 from hw.compute.loop_nest import ITER_WIDTH
 from isa.config import VTAConfig
@@ -42,8 +42,9 @@ class ResetWalk(wiring.Component):
     """Clears the tiles of a job, four neighbours of one loop at a time.
 
     The loop is one whose step is odd, so that neighbours lie in different banks; if there is none, fewer tiles are
-    granted in a cycle. How the loops are walked is found out in the cycle before the job is taken, and the first tiles
-    are offered two cycles after it: their places wait in registers, which take the next ones when all are granted.
+    cleared in a cycle. How the loops are walked is found out in the cycle before the job is taken. Then the places of
+    neighbours stand in registers, and after them there is a register for each bank, which takes the next one when all
+    that are there are cleared: the first tiles three cycles after the job.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ class ResetWalk(wiring.Component):
     -------
     job : In(stream of reset_job_layout)
         What to clear.
-    write, address, grant : Out, Out, In
-        Places of tiles to clear now, and which of them are being cleared in this cycle.
+    write, address, free : Out, Out, In
+        The place of a tile to clear in each bank, and which banks are free: there it is being cleared in this cycle.
     done : Out(done_layout)
         The last tile of a job is being cleared.
     working : Out(1)
@@ -64,12 +65,13 @@ class ResetWalk(wiring.Component):
 
     def __init__(self, config: VTAConfig) -> None:
         self.config = config
+        banks = 1 << bank_bits(config.log_acc_depth)
         super().__init__(
             {
                 "job": In(stream.Signature(reset_job_layout(config))),
-                "write": Out(RESET_LANES),
-                "address": Out(data.ArrayLayout(config.log_acc_depth, RESET_LANES)),
-                "grant": In(RESET_LANES),
+                "write": Out(banks),
+                "address": Out(data.ArrayLayout(config.log_acc_depth, banks)),
+                "free": In(banks),
                 "done": Out(done_layout()),
                 "working": Out(1),
             }
@@ -94,7 +96,7 @@ class ResetWalk(wiring.Component):
             ends[0].eq(left[0] <= RESET_LANES),
             ends[1].eq(ends[0] & (left[1] == 1)),
             ends[2].eq(ends[1] & (left[2] == 1)),
-            self.working.eq(self.grant.any()),
+            self.working.eq((self.write & self.free).any()),
             self.job.ready.eq(ordered & ~active),
         ]
         self._offer(m, active, advances, first=places[0], step=steps[0], left=left[0], last=ends[2], tag=tag)
@@ -126,27 +128,57 @@ class ResetWalk(wiring.Component):
         last: Signal,
         tag: Signal,
     ) -> None:
-        """Offer a group's tiles until all are granted; ``advances`` says in which cycles the next group is taken."""
+        """Offer a group's tiles; ``advances`` says in which cycles the next group is taken."""
+        wanted = Signal(RESET_LANES)
+        places = [Signal(len(first), name=f"place_of_lane_{lane}", reset_less=True) for lane in range(RESET_LANES)]
+        last_wanted = Signal(reset_less=True)
+        wanted_tag = Signal(TAG_WIDTH, reset_less=True)
+        cleared = Signal()
+        waits = self._sort(m, cleared, wanted=wanted, places=places)
         last_offered = Signal(reset_less=True)
         offered_tag = Signal(TAG_WIDTH, reset_less=True)
-        remains = Signal(RESET_LANES)
         m.d.comb += [
-            remains.eq(self.write & ~self.grant),
-            advances.eq(remains == 0),
-            self.done.valid.eq(self.write.any() & advances & last_offered),
+            cleared.eq((self.write & ~self.free) == 0),
+            advances.eq(cleared & (waits == 0)),
+            self.done.valid.eq(self.write.any() & cleared & last_offered),
             self.done.tag.eq(offered_tag),
         ]
-        m.d.sync += self.write.eq(remains)
+        with m.If(cleared):
+            m.d.sync += [wanted.eq(waits), last_offered.eq(last_wanted & (waits == 0)), offered_tag.eq(wanted_tag)]
         with m.If(advances):
             m.d.sync += [
-                self.write.eq(Cat(active & (left > lane) for lane in range(RESET_LANES))),
-                last_offered.eq(last),
-                offered_tag.eq(tag),
+                wanted.eq(Cat(active & (left > lane) for lane in range(RESET_LANES))),
+                last_wanted.eq(last),
+                wanted_tag.eq(tag),
             ]
-            for lane in range(RESET_LANES):
+            for lane, place in enumerate(places):
                 address = Signal(len(first), name=f"address_{lane}")
                 m.d.comb += address.eq(sum((step << bit for bit in range(2) if lane >> bit & 1), start=first))
-                m.d.sync += self.address[lane].eq(place_of(address))
+                m.d.sync += place.eq(place_of(address))
+
+    def _sort(self, m: Module, takes: Signal, *, wanted: Signal, places: list[Signal]) -> Signal:
+        """Bring the places that are wanted to the registers of their banks, in cycles with ``takes``.
+
+        Return which of them have to wait, since one before them goes to the same bank.
+        """
+        waits = Signal(RESET_LANES)
+        goes = []
+        for lane, place in enumerate(places):
+            same = [wanted[other] & (bank_of_place(places[other]) == bank_of_place(place)) for other in range(lane)]
+            m.d.comb += waits[lane].eq(wanted[lane] & Cat(same, 0).any())
+            goes.append(wanted[lane] & ~waits[lane])
+        low = bank_bits(self.config.log_acc_depth)
+        m.d.sync += self.write.eq(self.write & ~self.free)
+        for bank in range(len(self.write)):
+            row = Signal(self.config.log_acc_depth - low, name=f"row_{bank}", reset_less=True)
+            chosen = [go & (bank_of_place(place) == bank) for go, place in zip(goes, places, strict=True)]
+            rows: Value = Const(0)
+            for choice, place in zip(chosen, places, strict=True):
+                rows = rows | Mux(choice, place[low:], 0)
+            m.d.comb += self.address[bank].eq(Cat(Const(bank, low), row))
+            with m.If(takes):
+                m.d.sync += [self.write[bank].eq(Cat(chosen).any()), row.eq(rows)]
+        return waits
 
     def _order(self, m: Module) -> tuple[Signal, list[Value]]:
         """Return which loop of the job goes first, second and third: one with an odd step and at least four turns.

@@ -229,7 +229,7 @@ class ComputeStage(wiring.Component):
             alu.gemm_ahead_address.eq(gemm.acc_ahead_address),
             accumulator.reset_write.eq(reset.write),
             accumulator.reset_address.eq(reset.address),
-            reset.grant.eq(accumulator.reset_grant),
+            reset.free.eq(accumulator.free),
         ]
         for name in ("write", "write_address", "write_data"):
             m.d.comb += getattr(accumulator, f"gemm_{name}").eq(getattr(gemm, f"acc_{name}"))

@@ -260,7 +260,7 @@ class _ComputeModule:
         levels = block_in.bit_length() - 1
         self._latency = [0] * len(Unit)  # by unit, as what follows
         self._latency[Unit.GEMM] = 8 + levels // 2
-        self._latency[Unit.ALU], self._latency[Unit.RESET] = _ALU_LATENCY, 3
+        self._latency[Unit.ALU], self._latency[Unit.RESET] = _ALU_LATENCY, 4
         self._clash = _ALU_CLASH
         if fused_alu:
             self._latency[Unit.GEMM] = max(self._latency[Unit.GEMM], _FUSED_GEMM_LATENCY)

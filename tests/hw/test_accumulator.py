@@ -44,7 +44,7 @@ class _Users:
         self.stored: list[Any] = []
         self.wanted: list[Any] = []
         self.held: dict[str, Any] = {"load": None, "store": None}
-        self.resets: list[Any] = []
+        self.resets: dict[int, int] = {}  # by bank
         self.waits: list[bool] = []
         self.grants = {"dst": 0, "src": 0, "load": 0, "reset": 0, "store": 0}
 
@@ -120,8 +120,9 @@ class _Users:
         poke, peek, rng = self.design.poke, self.design.peek, self.rng
         writes = []
         if self.held["load"] is None and rng.random() < 0.3:
-            self.held["load"] = (self._address(), int.from_bytes(rng.bytes(8), "little"), rng.random() < 0.3)
-            self.free = bank(self.held["load"][0], self.width) not in written
+            address = self._address()
+            self.held["load"] = (address, int.from_bytes(rng.bytes(8), "little"), rng.random() < 0.3)
+            self.free = bank(address, self.width) not in written
         load = self.held["load"]
         poke("load_write", int(load is not None))
         if load is not None:
@@ -134,10 +135,9 @@ class _Users:
         poke("store_address__valid", int(store is not None))
         poke("store_address__payload", store or 0)
         if not self.resets and rng.random() < 0.2:
-            self.resets = [self._address() for _ in range(4)]
-        mask = sum((index < len(self.resets)) << index for index in range(4))
-        poke("reset_write", mask)
-        poke("reset_address", sum(address << (index * self.width) for index, address in enumerate(self.resets)))
+            self.resets = {bank(address, self.width): address for address in (self._address() for _ in range(4))}
+        poke("reset_write", sum(1 << number for number in self.resets))
+        poke("reset_address", sum(address << number * self.width for number, address in self.resets.items()))
         poke("store_data__ready", int(rng.random() < 0.6))
         busy = {bank(address, self.width) for address in read if address is not None}
         room = len(self.wanted) - len(self.stored) < 4
@@ -146,7 +146,7 @@ class _Users:
         self.waits.append(
             bool(
                 (load is not None and not self.free)
-                or (self.resets and not peek("reset_grant"))
+                or (self.resets and not any(peek("free") >> number & 1 for number in self.resets))
                 or (store is not None and room and not peek("store_address__ready"))
             )
         )
@@ -158,15 +158,11 @@ class _Users:
             self.grants["load"] += 1
         elif load is not None:
             self.free = not peek("taken") >> bank(load[0], self.width) & 1
-        cleared = peek("reset_grant")
-        for index, address in enumerate(self.resets):
-            number = bank(address, self.width)
-            assert cleared >> index & 1 == (number not in written)
-            written = [*written, number]
-        assert cleared & ~mask == 0
-        writes += [(address, 0) for index, address in enumerate(self.resets) if cleared >> index & 1]
-        self.grants["reset"] += len([1 for index in range(4) if cleared >> index & 1])
-        self.resets = [address for index, address in enumerate(self.resets) if not cleared >> index & 1]
+        assert [number for number in range(4) if not peek("free") >> number & 1] == sorted(set(written))
+        cleared = {number: address for number, address in self.resets.items() if number not in written}
+        writes += [(address, 0) for address in cleared.values()]
+        self.grants["reset"] += len(cleared)
+        self.resets = {number: address for number, address in self.resets.items() if number not in cleared}
         if store is not None and peek("store_address__ready"):
             tile = self.tiles[store]
             self.wanted.append(tile & 0xFF | (tile >> 32 & 0xFF) << 8)
