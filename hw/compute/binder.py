@@ -106,7 +106,12 @@ class Binder(wiring.Component):
         state = Signal(_State)
         bounds = Signal(_bounds_layout(config), reset_less=True)
         bounded = Signal()  # in WORK: the bounds are known, or none are needed
-        looks = state == _State.LOOK
+        following = Signal(_State)
+        # A register of its own, without a reset, leads to all that is loaded in LOOK. What it says right after a reset
+        # does not matter: there is no instruction yet.
+        looks = Signal(init=1, reset_less=True)
+        m.d.comb += following.eq(state)
+        m.d.sync += [state.eq(following), looks.eq(following == _State.LOOK)]
         scans = (state == _State.WORK) & ~bounded
         hit = Signal()
         scanned = Signal()
@@ -121,21 +126,21 @@ class Binder(wiring.Component):
             m.d.sync += bounded.eq(hit | (self.unit == Unit.ACC))
         with m.Elif(scanned):
             m.d.sync += bounded.eq(1)
-        with m.If(looks & self.valid), m.Switch(self.unit):
+        with m.If((state == _State.LOOK) & self.valid), m.Switch(self.unit):
             # While its micro-ops are on their way there is nothing to read, and the cache is out of date.
             with m.Case(Unit.GEMM, Unit.ALU), m.If(~self.uops_pending):
-                m.d.sync += state.eq(_State.WORK)
+                m.d.comb += following.eq(_State.WORK)
             with m.Case(Unit.ACC):
-                m.d.sync += state.eq(_State.WORK)
+                m.d.comb += following.eq(_State.WORK)
             with m.Default():
                 m.d.comb += self.take.eq(1)
         with m.If((state == _State.WORK) & bounded & spans.complete):
             m.d.comb += self.take.eq(1)
-            m.d.sync += state.eq(_State.LOOK)
+            m.d.comb += following.eq(_State.LOOK)
         # It began before it was bound and is done: its range no longer matters to anybody.
         with m.If(self.valid & self.complete):
             m.d.comb += self.take.eq(1)
-            m.d.sync += state.eq(_State.LOOK)
+            m.d.comb += following.eq(_State.LOOK)
         self._bind(m, alu, bounds, spans)
         return m
 

@@ -16,9 +16,9 @@ from amaranth.lib.wiring import In, Out
 from hw.compute.binder import binding_layout
 from hw.compute.instruction_queue import classified_layout
 from hw.compute.jobs import TAG_WIDTH, WINDOW, Unit, done_layout, job_layout
+from hw.compute.unit_queue import UnitQueue
 from hw.compute.window_entry import Bound, Entry, Issued, Slot
 from hw.layouts import INSTRUCTION_WIDTH, instruction_struct
-from hw.registered_fifo import RegisteredFIFO
 from isa.config import VTAConfig
 from isa.instructions import Opcode
 
@@ -126,15 +126,16 @@ class Window(wiring.Component):
         issued = self._issue(m, entries, words, slot, retires)
         self._find_loads(m, entries, live, issued)
         bound = Bound(self.config)
-        early = self._bind(m, entries, live, done, slot, issued, bound)
+        queues = {unit: UnitQueue(unit) for unit in UNITS}
+        early = self._bind(m, entries, live, done, slot, bound, queues)
         pushes = {unit: (bound.late & (bound.unit == unit), bound.at) for unit in UNITS}
         pushes[Unit.UOP] = (issued.valid & issued.is_load, issued.at)  # it needs no range of accumulators
         free = ~Cat(entry.waits for entry in entries)
-        waits = []
-        for unit in UNITS:
-            at_once = early.get(unit, Const(0))
-            waits.append(self._queue(m, words, unit, free, push=pushes[unit], at_once=(at_once, slot.at)))
-        m.d.comb += self.waiting.eq(Cat(waits).any())
+        for unit, queue in queues.items():
+            job = getattr(self, f"jobs_{unit.name.lower()}")
+            queue.fill(m, free, push=pushes[unit], at_once=(early.get(unit, Const(0)), slot.at))
+            queue.offer(m, words, job)
+        m.d.comb += self.waiting.eq(Cat(queue.waiting for queue in queues.values()).any())
         self._resets(m, slot.at)
         self._settle(m, entries)
         self._retire(m, entries, retires)
@@ -235,8 +236,8 @@ class Window(wiring.Component):
         live: Signal,
         done: Signal,
         slot: Slot,
-        issued: Issued,
         bound: Bound,
+        queues: dict[Unit, UnitQueue],
     ) -> dict[Unit, Signal]:
         """Offer the next instruction to the binder; keep its range, and whom it has to wait for.
 
@@ -245,14 +246,14 @@ class Window(wiring.Component):
         at = slot.at
         # Binding is in program order, so what is bound is older than what is being bound.
         older = Signal(WINDOW)
-        # Which loads are its own is known in the third cycle after issue, and in the second one in which it is here:
-        # before, any may be.
-        is_new = issued.valid & (issued.at == at)
+        # Which loads are its own is known in the third cycle after issue: before, any may be.
+        is_new = Signal()
         was_new = Signal()
         waits = Signal()
         loads = Signal()
         m.d.sync += [
-            was_new.eq(is_new | self.bind_take),
+            is_new.eq(~slot.queue.r_rdy | self.bind_take),
+            was_new.eq(is_new),
             waits.eq(Array(entry.waits for entry in entries)[at]),
             loads.eq((live & Cat(entry.unit == Unit.UOP for entry in entries)).any()),
         ]
@@ -273,7 +274,7 @@ class Window(wiring.Component):
         for index, entry in enumerate(entries):
             with m.If(self.bind_take & (at == index)):
                 m.d.sync += entry.bound.eq(1)
-        early = self._begin(m, entries, slot, bound, older)
+        early = self._begin(m, entries, slot, bound, older, queues)
         # Loads of micro-ops got whom they wait for at issue; what does nothing waits for nobody.
         touches = (slot.insn.unit != Unit.UOP) & (slot.insn.unit != Unit.NONE)
         m.d.sync += [
@@ -305,19 +306,27 @@ class Window(wiring.Component):
                 m.d.sync += [entry.unit.eq(bound.unit), entry.low.eq(bound.low), entry.high.eq(bound.high)]
                 m.d.sync += [entry.waits_for.eq(conflicts), entry.waits.eq(1)]  # until they are counted
 
-    def _begin(self, m: Module, entries: list[Entry], slot: Slot, bound: Bound, older: Value) -> dict[Unit, Signal]:
+    def _begin(
+        self,
+        m: Module,
+        entries: list[Entry],
+        slot: Slot,
+        bound: Bound,
+        older: Value,
+        queues: dict[Unit, UnitQueue],
+    ) -> dict[Unit, Signal]:
         """Return for either unit whether the instruction to be bound goes there now, ahead of its binding.
 
         It needs no range where no other unit has work before it: its own unit keeps order by itself. A reset is never
         early, because its range decides which unit it goes to. Nor is anything right behind a late instruction, whose
-        unit the entries do not know yet.
+        unit the entries do not know yet, nor what would have to wait for others of its unit.
         """
         posted = (slot.insn.unit == Unit.GEMM) & slot.gemm.reset
         may = self.bind_valid & ~posted & ~slot.begun & ~bound.late & ~self.bind_uops_pending
         early = {unit: Signal(name=f"{unit.name.lower()}_early") for unit in _EARLY}
         for unit, begins in early.items():
             others = older & Cat((entry.unit != unit) & (entry.unit != Unit.UOP) for entry in entries)
-            m.d.comb += begins.eq(may & (slot.insn.unit == unit) & ~others.any())
+            m.d.comb += begins.eq(may & (slot.insn.unit == unit) & queues[unit].idle & ~others.any())
         begins = Cat(early.values()).any()
         with m.If(self.bind_take):
             m.d.sync += slot.begun.eq(0)
@@ -326,50 +335,6 @@ class Window(wiring.Component):
         # Bound in the very cycle in which it begins early, it would be sent twice.
         m.d.sync += bound.late.eq(self.bind_take & ~slot.begun & ~begins)
         return early
-
-    def _queue(
-        self,
-        m: Module,
-        words: Memory,
-        unit: Unit,
-        free: Value,
-        *,
-        push: tuple[Value, Signal],
-        at_once: tuple[Value, Signal],
-    ) -> Value:
-        """Build a unit's queue of places, and the register in which the next one is that need not wait.
-
-        What needs not wait for anybody goes to the register ``at_once``, unless something is before it. Return whether
-        the head of the queue waits for another unit.
-        """
-        name = unit.name.lower()
-        fifo = RegisteredFIFO(width=TAG_WIDTH, depth=WINDOW)  # as deep as the window: a push always finds room
-        m.submodules[f"queue_{name}"] = fifo
-        job = getattr(self, f"jobs_{name}")
-        read = words.read_port(domain="comb")
-        valid = Signal(name=f"{name}_valid")
-        place = Signal(TAG_WIDTH, name=f"{name}_place", reset_less=True)
-        head_free = Signal(name=f"{name}_head_free")
-        skips = ~valid & ~fifo.r_rdy
-        m.d.comb += [
-            fifo.w_en.eq(push[0] | (at_once[0] & ~skips)),
-            fifo.w_data.eq(Mux(push[0], push[1], at_once[1])),
-            head_free.eq(free.bit_select(fifo.r_data, 1)),
-            # Only into an empty register, so that nothing of the queue depends on whether the unit is ready.
-            fifo.r_en.eq(head_free & ~valid),
-            job.valid.eq(valid),
-            read.addr.eq(place),
-            job.p.insn.eq(read.data),
-            job.p.tag.eq(place),
-        ]
-        with m.If(~valid):
-            m.d.sync += [
-                valid.eq(Mux(fifo.r_rdy, head_free, at_once[0])),
-                place.eq(Mux(fifo.r_rdy, fifo.r_data, at_once[1])),
-            ]
-        with m.Elif(job.ready):
-            m.d.sync += valid.eq(0)
-        return fifo.r_rdy & ~head_free
 
     def _resets(self, m: Module, bind_at: Signal) -> None:
         """Keep what the binder found out about resets."""

@@ -425,8 +425,8 @@ def test_a_load_of_micro_ops_waits_for_users_of_its_places_and_users_for_it(
             assert steps.design.peek("waiting") == meets
         else:
             steps.bind(Unit.UOP)
-            assert steps.design.peek("bind_uops_pending")  # for a cycle, whichever load it is
-            steps.design.step()
+            assert steps.design.peek("bind_uops_pending")  # for two cycles, whichever load it is
+            steps.design.step(2)
             assert steps.design.peek("bind_uops_pending") == meets
             steps.done(Unit.UOP, 0)
             steps.design.step(2)
