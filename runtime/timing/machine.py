@@ -32,6 +32,18 @@ _FETCHED = 2
 _START = 1
 """Cycles from the one in which an instruction can go to its unit to that in which the unit begins."""
 
+_LATE = 3
+"""Cycles more from the one in which a range of accumulators is found to that in which its instruction can go."""
+
+_FREED = 2
+"""Cycles from the end of an instruction to that in which one that waited for it can go to its unit."""
+
+_LISTED = 2
+"""Cycles more until a load of micro-ops begins, and from its end until its users can."""
+
+_ASKED = 1
+"""Cycles from the beginning of a load to that in which its bursts are found."""
+
 _RANGE = 2
 """Cycles that finding a range of accumulators takes beside those for the bits of the loops."""
 
@@ -303,7 +315,8 @@ class _ComputeModule:
         self._before = before = [entry for entry in self._before if entry[0] > start]
         if unit is Unit.UOP:
             users = [end for end, other in before if other.bits and _share_uops(task, other)]
-            return max([start + _START, self._free[unit], *users])
+            freed = [end + _FREED - 1 for end in users]
+            return max([start + _START + _LISTED, self._free[unit], *freed])
         if unit is Unit.FINISH:
             return max([start, *(end for end, _ in before)])
         early = max(start + 1, self._loaded, self._bind(task, start))
@@ -313,10 +326,11 @@ class _ComputeModule:
                 continue
             early = max(early, end)
             if other.low <= task.high and task.low <= other.high and end >= conflict:
-                conflict = end + 1
+                conflict = end + _FREED
+        late = self._bound + _LATE
         if unit is Unit.GEMM or unit is Unit.ALU:
-            return max(min(early, self._bound) + _START, self._free[unit], conflict)
-        return max(self._bound + (2 * _START if unit is Unit.ACC else 0), self._free[unit], conflict)
+            return max(min(early, late) + _START, self._free[unit], conflict)
+        return max(late + (2 * _START if unit is Unit.ACC else 0), self._free[unit], conflict)
 
     def _bind(self, task: Task, start: int) -> int:
         """Find the range of a task; return when that began."""
@@ -351,9 +365,10 @@ class _ComputeModule:
         self._free[task.unit] = begin + task.bursts
         if task.unit is Unit.UOP:
             self._known.clear()
-            self._loaded = self._bus.urgent(begin + 1, task.work) + _UOPS_LOADED
-            return self._loaded
-        end = self._bus.read(Unit.ACC, begin, task.work, task.bursts) + _ACC_LOADED
+            end = self._bus.urgent(begin + 1 + _ASKED, task.work) + _UOPS_LOADED
+            self._loaded = end + _LISTED
+            return end
+        end = self._bus.read(Unit.ACC, begin + _ASKED, task.work, task.bursts) + _ACC_LOADED
         return max(end, begin + task.zeros)
 
     def _sharing(self, begin: int, work: int) -> int:

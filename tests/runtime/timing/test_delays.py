@@ -42,13 +42,13 @@ def lengths(*tasks: Task, latency: int = LATENCY, block_in: int = 16) -> list[in
         (LOAD, 1 + LATENCY + 100),
         (replace(LOAD, work=1, bursts=1, zeros=90), 3 + 90),  # its zeros are written meanwhile
         (replace(LOAD, work=3, bursts=8), 1 + LATENCY + 8),  # a burst has a cycle of its own
-        (UOP, 1 + 1 + LATENCY + 50 + 1),
-        (ACC, 4 + LATENCY + 64 + 3),
-        (replace(ACC, zeros=500), 4 + 500),
+        (UOP, 3 + 2 + LATENCY + 50 + 1),
+        (ACC, 7 + 1 + LATENCY + 64 + 3),
+        (replace(ACC, zeros=500), 7 + 500),
         (GEMM, 2 + 1000 + 8 + 2),
         (ALU, 2 + 400 + 10),
-        (RESET, 8 + 500 + 1),  # of which one is to read no micro-op, and five are for its loops
-        (replace(RESET, uop_bgn=10, uop_end=40), 8 + 30 + 500 + 1),
+        (RESET, 8 + 3 + 500 + 4),  # of which one is to read no micro-op, and five are for its loops
+        (replace(RESET, uop_bgn=10, uop_end=40), 8 + 30 + 3 + 500 + 4),
         (STORE, 2 + 200 + LATENCY + 1),
         (replace(STORE, work=10, bursts=40), 2 + 10 + LATENCY + 1),
         (replace(STORE, work=10, bursts=80), 2 + 80 * LATENCY // 64 + LATENCY + 1),  # 64 wait for their responses
@@ -104,15 +104,15 @@ def test_micro_ops_are_looked_up_once_until_others_are_loaded() -> None:
     reset = replace(RESET, uop_end=30)
     apart = replace(reset, low=3000, high=3009)
     cold, warm = lengths(reset, apart)
-    assert cold == 8 + 30 + 500 + 1
+    assert cold == 8 + 30 + 3 + 500 + 4
     begun = times(reset, apart).begun
     bound = begun[0] + 8 + 30
-    assert begun[1] + warm == max(bound + 7, begun[0] + cold - 1) + 501
+    assert begun[1] + warm == max(bound + 7 + 3, begun[0] + cold - 4) + 504
 
 
 def test_conflicting_work_begins_when_what_it_waits_for_is_written() -> None:
     found = times(GEMM, ALU)
-    assert found.ended[1] == found.ended[0] + 1 + 400 + 10
+    assert found.ended[1] == found.ended[0] + 2 + 400 + 10
     assert times(GEMM, replace(ALU, low=99, high=99)).ended == found.ended
     apart = times(GEMM, replace(ALU, low=100, high=199))
     assert apart.ended[1] == apart.ended[0] + 1  # done long before, but instructions end in order
@@ -159,7 +159,7 @@ def test_a_store_begins_when_the_one_before_it_has_been_read() -> None:
 def test_two_readers_of_the_bus_take_turns() -> None:
     """The accumulators' first beat could come while the load's data do: both get every other beat until one is done."""
     load, acc = times(LOAD, ACC).ended
-    first = FIRST + 2 + 4 + LATENCY
+    first = FIRST + 2 + 8 + LATENCY
     assert load == FIRST + 117
     assert acc == first + 64 + 64 + 3
 
@@ -172,7 +172,7 @@ def test_no_more_beats_than_fit_are_on_their_way() -> None:
 def test_the_alu_takes_longer_while_it_works_beside_gemm() -> None:
     """It is known from the second instruction on: with runs of 100 accumulators it loses 7 of 100 cycles."""
     alus = [replace(ALU, low=low, high=low + 99) for low in (100, 200, 300)]
-    begin = FIRST + 8 + 7 + 1  # when the ranges of GEMM and of the first one are known
+    begin = FIRST + 8 + 7 + 3 + 1  # when the ranges of GEMM and of the first one have been compared
     assert times(GEMM, *alus).ended[3] == begin + 400 + 2 * 431 + 10
     assert times(replace(GEMM, run=0), *alus).ended[3] == begin + 400 + 2 * 440 + 10  # of 20, if that is not known
     both, alone = 400 + (FIRST + 1002 - begin - 400), begin + 400 + 800 - (FIRST + 1002)
@@ -184,7 +184,7 @@ def test_the_alu_takes_longer_while_it_works_beside_gemm() -> None:
 def test_micro_ops_are_loaded_when_nobody_uses_those_that_were_there() -> None:
     user = replace(GEMM, uop_bgn=50, uop_end=60)
     found = times(user, UOP, replace(UOP, uop_bgn=60, uop_end=70))
-    assert found.ended[1] == found.ended[0] + 1 + LATENCY + 50 + 1
+    assert found.ended[1] == found.ended[0] + 1 + 2 + LATENCY + 50 + 1
     elsewhere = times(user, replace(UOP, uop_bgn=60), replace(UOP, uop_bgn=0, uop_end=50))
     assert elsewhere.ended == [FIRST + 1012 + place for place in range(3)]
 
@@ -200,7 +200,7 @@ def test_tokens_are_taken_the_cycle_after_they_are_given() -> None:
 def test_a_posted_reset_gives_the_load_module_its_token_at_once() -> None:
     found = times(RESET, replace(LOAD, after_next=0))
     assert found.begun[1] == FIRST + 2
-    assert found.ended[0] == FIRST + 509
+    assert found.ended[0] == FIRST + 515
 
 
 def test_the_compute_module_takes_one_instruction_in_a_cycle() -> None:
