@@ -65,7 +65,10 @@ def control_registers(vta: VTAConfig, hardware: HardwareConfig) -> tuple[Registe
 def _launch_registers(hardware: HardwareConfig) -> tuple[Register, ...]:
     """Return what begins a launch and tells how it goes."""
     codes = ", ".join(f"{code.value} {code.name}" for code in ErrorCode)
-    status = f"Bit 0 busy, bit 1 done, bit 2 error; bits 15:8 the error: {codes}."
+    status = (
+        f"Bit 0 busy, bit 1 done, bit 2 error; bits 15:8 the error: {codes}. The others may be 1 while busy is: until "
+        "memory has ended what was begun."
+    )
     place = (
         "The index of the instruction in error; for responses of memory who asked: 0 fetch, 1 micro-op loads, "
         "2 accumulator loads, 3 the load module, 4 the store module; for MISALIGNED 0 insn_address, 1 uop_base and so "

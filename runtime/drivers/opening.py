@@ -48,7 +48,10 @@ def open_board(folder: Path | str, *, serial: str | None = None) -> BoardDevice:
         return open_zynq(folder)
     facts = read_board(Path(folder))
     if serial is None and "etherbone" not in facts.links:
-        raise BoardFileError(f"{folder}: {facts.name} has no Ethernet; say serial='/dev/ttyUSB0', or what it is called")
+        raise BoardFileError(
+            f"{folder}: {facts.name} has no Ethernet; name its serial port (--serial /dev/ttyUSB0, or "
+            "serial='/dev/ttyUSB0')"
+        )
     bus: Bus = (
         EtherboneBus(UdpSocket(facts.ip, facts.udp_port)) if serial is None else UartBus(SerialPort(serial, facts.baud))
     )

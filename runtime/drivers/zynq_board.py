@@ -91,8 +91,10 @@ def _number(file: Path) -> int:
     try:
         return int(file.read_text(encoding="ascii"), 0)
     except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         raise DeviceError(
-            f"{file}: expected a number of u-dma-buf ({error}); load the module and the overlay vta.dtso"
+            f"{file}: expected a number of u-dma-buf ({why}); load the module and the overlay vta.dtso, on the board's "
+            "own Linux"
         ) from None
 
 

@@ -13,9 +13,10 @@ import typer
 
 from isa.config import VTAConfig
 from isa.config_file import FIELD_OF_KEY
+from isa.machine.hardware_config import HardwareConfig
 from isa.printable import short
 from runtime.devices.device import HardwareSetup
-from runtime.devices.hardware_settings import HARDWARE_KEYS, hardware_setup, read_hardware_keys
+from runtime.devices.hardware_settings import HARDWARE_KEYS, OF_MEMORY, hardware_setup, read_hardware_keys
 from vta.cli.reporting import UserError
 
 __all__ = [
@@ -75,6 +76,14 @@ class Settings:
     def setup(self) -> HardwareSetup | None:
         """What hardware to simulate, None if nothing was said about it."""
         return hardware_setup(self.hardware, where=self.where) if self.hardware else None
+
+    def built_hardware(self, place: str) -> HardwareConfig:
+        """Return the hardware to build; ``UserError`` for a key of the memory that is simulated behind it."""
+        for key in OF_MEMORY:
+            if key in self.hardware:
+                raise UserError(f"--set {key}: this is of a simulated memory, which {place} has none of; leave it out")
+        setup = self.setup
+        return HardwareConfig() if setup is None else setup.hardware
 
     def require_no_config(self, file: Path) -> None:
         """Raise ``UserError`` if a key of the configuration would change: a program was made for its own."""

@@ -45,7 +45,14 @@ def missing_for_litex() -> tuple[str, ...]:
 
 
 def write_litex_project(
-    board: LiteXBoard | str, vta: VTAConfig, hardware: HardwareConfig, *, folder: Path, mhz: float, ip: str
+    board: LiteXBoard | str,
+    vta: VTAConfig,
+    hardware: HardwareConfig,
+    *,
+    folder: Path,
+    mhz: float,
+    ip: str,
+    seed: int = 1,
 ) -> None:
     """Write the whole project into an existing folder; ``board`` may be ``simulated``, the system with models around.
 
@@ -59,6 +66,7 @@ def write_litex_project(
         "mhz": mhz,
         "baud": _BAUD,
         "ip": ip,
+        "seed": seed,
         "udp_port": _UDP_PORT,
         "links": links,
         "vta": vta.to_dict(),

@@ -205,7 +205,8 @@ def main() -> None:
         soc, output_dir=str(file.parent), gateware_dir=str(file.parent / "gateware"), compile_software=False,
         csr_json=str(file.parent / "csr.json"),
     )  # fmt: skip
-    builder.build(run=False, build_name="top", **({"compress": True} if job["board"] != "simulated" else {}))
+    options = {} if job["board"] == "simulated" else {"compress": True, "seed": job["seed"]}
+    builder.build(run=False, build_name="top", **options)
     facts = {**job, "clock": int(soc.sys_clk_freq), "registers": REGISTERS, "memory": _memory(soc)}
     (file.parent / "board.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 

@@ -44,7 +44,7 @@ class VivadoBoard:
     """A board with a Zynq-7000: ``part`` as Vivado calls it.
 
     Its processing system has a clock of ``crystal_mhz``, and memory of ``dram_mib`` on ``dram_bits``, of chips that
-    Vivado calls ``dram``.
+    Vivado calls ``dram``. It has no ``links``: the host is the processing system.
     """
 
     name: str
@@ -56,6 +56,7 @@ class VivadoBoard:
     dram: str
     dram_bits: int
     dram_mib: int
+    links: tuple[str, ...] = ()
 
     def refusal(self, vta: VTAConfig, hardware: HardwareConfig) -> str:
         """Return why this accelerator cannot be built for the board, empty if it can; other sizes are for the tools."""

@@ -88,7 +88,9 @@ def test_a_board_without_ethernet_needs_a_serial_port(tmp_path: Path) -> None:
     write_board(tmp_path, CONFIG, HARDWARE, NBYTES, links=["uart"])
     with pytest.raises(BoardFileError) as caught:
         open_board(tmp_path)
-    assert str(caught.value) == (f"{tmp_path}: ecpix5 has no Ethernet; say serial='/dev/ttyUSB0', or what it is called")
+    assert str(caught.value) == (
+        f"{tmp_path}: ecpix5 has no Ethernet; name its serial port (--serial /dev/ttyUSB0, or serial='/dev/ttyUSB0')"
+    )
 
 
 def test_a_board_that_does_not_answer_is_an_error_and_its_port_is_given_back(tmp_path: Path) -> None:

@@ -375,3 +375,12 @@ def test_a_simulator_and_a_board_count_the_same_work(running: Running, tmp_path:
     small.write_text(json.dumps(CONFIG.to_dict()))
     here = json.loads(vta("run", program_file(tmp_path), "--config", small, "--json").stdout)["statistics"]
     assert {name: found[name] for name in here} == here
+
+
+def test_a_zynqs_folder_on_another_computer_is_one_sentence(tmp_path: Path) -> None:
+    board = {"board": "pynq-z1", "mhz": 100.0, "vta": CONFIG.to_dict(), "hardware": {}, "registers": 0x43C0_0000}
+    (tmp_path / "board.json").write_text(json.dumps(board))
+    assert sentence(vta("run", EXAMPLES / "vector_add.py", "--board", tmp_path)) == (
+        "/sys/class/u-dma-buf/udmabuf-vta/phys_addr: expected a number of u-dma-buf (No such file or directory); load "
+        "the module and the overlay vta.dtso, on the board's own Linux"
+    )

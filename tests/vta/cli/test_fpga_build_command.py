@@ -24,7 +24,8 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
 
     def write(board: object, vta: object, hardware: object, *, folder: Path, **options: object) -> None:
         seen.update(options, board=board, vta=vta, hardware=hardware)
-        (folder / "gateware").mkdir()
+        (folder / "gateware").mkdir(exist_ok=True)
+        (folder / "board.json").write_text('{"board": "ecpix5"}')
 
     def make(board: object, folder: Path, *, seed: int) -> Placed:
         clocks = {
@@ -46,7 +47,7 @@ def test_a_dry_run_names_what_is_missing(
     missing: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(litex_project, "missing_for_litex", lambda: missing)
-    assert run("--board", "ecpix5", "--dry-run") == 0
+    assert run("--board", "ecpix5", "--dry-run", "--set", "most_multipliers=9") == 0
     expected = "missing: litex: install it\nmissing: ecppack: install it\n" if missing else "nothing is missing\n"
     assert capsys.readouterr().out == expected
 
@@ -97,7 +98,7 @@ def test_a_project_alone_names_the_script_to_run(
 ) -> None:
     assert run("--board", "ulx3s", "-o", str(tmp_path), "--project-only", "--set", "most_multipliers=9") == 0
     assert capsys.readouterr().out.endswith(f"\nthe bitstream: cd {tmp_path}/gateware && sh build_top.sh\n")
-    assert (tools["mhz"], "seed" in tools) == (40.0, False)
+    assert (tools["mhz"], tools["ip"], tools["seed"]) == (40.0, "192.168.1.50", 1)  # the script's is the seed, too
 
 
 @pytest.mark.parametrize(
@@ -121,6 +122,14 @@ def test_a_project_alone_names_the_script_to_run(
             "--ip: expected an address such as 192.168.1.50, not '10.0.0.300'",
         ),
         (
+            ("--board", "ecpix5", "-o", "{file}x", "--ip", "255.255.255.255", "--set", "most_multipliers=9"),
+            "--ip: expected the address of a machine, such as 192.168.1.50, not '255.255.255.255'",
+        ),
+        (
+            ("--board", "ulx3s", "-o", "{file}x", "--ip", "10.0.0.3", "--set", "most_multipliers=9"),
+            "--ip: ulx3s has no Ethernet for the host; leave it out",
+        ),
+        (
             ("--board", "ulx3s", "-o", "{file}", "--set", "addr_width=40"),
             "--board ulx3s: its memory has addresses of 32 bits, not addr_width 40",
         ),
@@ -135,9 +144,36 @@ def test_what_cannot_be_built_is_one_error(
 ) -> None:
     file = tmp_path / "file"
     file.touch()
-    assert run(*(option.format(file=file) for option in options)) == 1
-    assert capsys.readouterr().err == f"error: {expected.format(file=file)}\n"
+    for more in ((), ("--dry-run",)):
+        given = [*(option.format(file=file) for option in options), *more]
+        if more and ("-o" not in options or "made" in expected):
+            assert run(*given) == 0  # nothing is made
+        else:
+            assert run(*given) == 1
+            assert capsys.readouterr().err == f"error: {expected.format(file=file)}\n"
     assert "board" not in tools
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("option", [("--mhz", "0"), ("--mhz", "nan"), ("--seed", "-1"), ("--seed", "4294967296")])
+def test_numbers_out_of_range_are_refused(option: tuple[str, str], tmp_path: Path) -> None:
+    assert run("--board", "ecpix5", "-o", str(tmp_path), *option) == 2
+
+
+def test_an_older_build_is_replaced_and_another_boards_is_not(
+    tmp_path: Path, tools: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("-o", str(tmp_path), "--project-only", "--set", "most_multipliers=9")
+    assert run("--board", "ecpix5", *options) == 0
+    (tmp_path / "gateware" / "top.bit").write_text("older")
+    assert run("--board", "ecpix5", *options) == 0
+    assert not (tmp_path / "gateware" / "top.bit").exists()
+    capsys.readouterr()
+    assert run("--board", "ulx3s", *options) == 1
+    assert capsys.readouterr().err == (
+        f"error: {tmp_path}: it has the project of the board 'ecpix5', not 'ulx3s'; name another folder\n"
+    )
+    assert getattr(tools["board"], "name", None) == "ecpix5"
 
 
 def test_a_project_for_a_zynq_names_the_command_of_vivado(
@@ -147,6 +183,10 @@ def test_a_project_for_a_zynq_names_the_command_of_vivado(
     monkeypatch.setattr(vivado_project, "write_vivado_project", lambda *_, **options: seen.update(options))
     sets = ["axi3=1", "max_burst_beats=16", "share_multipliers=1", "most_multipliers=144"]
     options = [word for each in sets for word in ("--set", each)]
+    assert run("--board", "pynq-z1", "-o", str(tmp_path), *options, "--seed", "2") == 1
+    assert capsys.readouterr().err == (
+        "error: --seed: Vivado places the project of pynq-z1, and takes none; leave it out\n"
+    )
     assert run("--board", "pynq-z1", "-o", str(tmp_path), *options) == 0
     assert seen == {"folder": tmp_path, "mhz": 100.0}
     assert capsys.readouterr().out.endswith(
@@ -159,5 +199,10 @@ def test_a_dry_run_for_a_zynq_names_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(vivado_project, "find_spec", lambda _: None)
-    assert run("--board", "arty-z7", "--dry-run") == 0
+    given = ("--set", "axi3=1", "--set", "max_burst_beats=16", "--set", "most_multipliers=144")
+    assert run("--board", "arty-z7", "--dry-run", *given) == 0
     assert capsys.readouterr().out == "missing: pyosys: pip install 'vta-toolchain[verilog]'\n"
+    assert run("--board", "arty-z7", "--dry-run") == 1  # as without it
+    captured = capsys.readouterr()
+    assert captured.out == "missing: pyosys: pip install 'vta-toolchain[verilog]'\n"
+    assert captured.err == ("error: --board arty-z7: its memory port is AXI3: --set axi3=1 --set max_burst_beats=16\n")

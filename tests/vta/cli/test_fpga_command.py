@@ -88,3 +88,40 @@ def test_a_history_shows_earlier_reports_of_the_same_accelerator(
     file.write_text("no report\n")
     assert run("--keep", str(tmp_path), "--history", str(file)) == 1
     assert capsys.readouterr().err.startswith(f"error: {file}, line 1: expected a report's when, ")
+
+
+@pytest.mark.parametrize("dry_run", [(), ("--dry-run",)])
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--history", "{folder}"), "{folder}: this is a folder; name a file in it"),
+        (
+            ("--history", "{folder}/none/h"),
+            "{folder}/none/h: there is no folder {folder}/none; create it, or name another file",
+        ),
+        (("--keep", "{folder}/none"), "{folder}/none: there is no such folder; create it, or name another one"),
+        (("--set", "data_width=3"), "--set: data_width is 3, but it must be one of 64, 128, 256, 512"),
+        (
+            ("--set", "memory_latency=3"),
+            "--set memory_latency: this is of a simulated memory, which an FPGA has none of; leave it out",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_the_work(
+    options: tuple[str, str],
+    expected: str,
+    dry_run: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("hw.fpga.place.missing_tools", lambda: ())
+    monkeypatch.setattr("hw.fpga.report.place_accelerator", lambda *_, **__: pytest.fail("placed"))
+    assert run(*(option.format(folder=tmp_path) for option in options), *dry_run) == 1
+    assert capsys.readouterr().err == f"error: {expected.format(folder=tmp_path)}\n"
+
+
+@pytest.mark.parametrize("option", [("--mhz", "0"), ("--mhz", "nan"), ("--mhz", "inf"), ("--seed", "-1"),
+                                    ("--speed", "9"), ("--device", "85")])  # fmt: skip
+def test_numbers_out_of_range_are_refused(option: tuple[str, str]) -> None:
+    assert run(*option) == 2

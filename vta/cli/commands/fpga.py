@@ -12,9 +12,9 @@ from typing import Annotated
 
 import typer
 
-from vta.cli.commands.fpga_build import build
+from vta.cli.commands.fpga_build import SeedOption, build, name_missing
 from vta.cli.options import ConfigOption, chosen_config
-from vta.cli.reporting import UserError, reported
+from vta.cli.reporting import UserError, reported, require_place
 from vta.cli.settings import DataWidthOption, HardwareOption, QueueDepthOption, SetOption, settings
 from vta.cli.style import plain
 
@@ -43,8 +43,8 @@ def report(
     queue_depth: QueueDepthOption = None,
     device: Annotated[Ecp5, typer.Option("--device", help="Which ECP5.")] = Ecp5.LARGE,
     speed: Annotated[int, typer.Option("--speed", min=6, max=8, help="Its speed grade; 8 is the fastest.")] = 6,
-    mhz: Annotated[float, typer.Option("--mhz", min=1, help="The clock to aim at.")] = 100.0,
-    seed: Annotated[int, typer.Option("--seed", help="Of the placement.")] = 1,
+    mhz: Annotated[float, typer.Option("--mhz", min=1, max=1000, help="The clock to aim at.")] = 100.0,
+    seed: SeedOption = None,
     keep: Annotated[
         Path | None, typer.Option("--keep", metavar="FOLDER", help="A folder for netlist, log and report of the tools.")
     ] = None,
@@ -52,7 +52,9 @@ def report(
         Path | None,
         typer.Option("--history", metavar="FILE", help="Add the report to this file, and show earlier ones like it."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only name what is missing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only name what is missing, and look at the other options.")
+    ] = False,
 ) -> None:
     """Place and route the accelerator for ECP5: LUT, FF, multipliers, RAM, Fmax, critical path by module.
 
@@ -63,31 +65,27 @@ def report(
         from hw.fpga.history import Entry, append_entry, history_lines, read_history
         from hw.fpga.place import missing_tools
         from hw.fpga.report import place_accelerator, report_lines
-        from runtime.devices.hardware_settings import hardware_setup
 
-        missing = missing_tools()
-        if dry_run:
-            plain("\n".join(f"missing: {tool}" for tool in missing) or "nothing is missing")
-            return
-        if missing:
-            raise UserError(f"missing: {', '.join(missing)}")
+        name_missing(missing_tools(), dry_run=dry_run)
         changes = settings(sets, file=hardware_file, data_width=data_width, queue_depth=queue_depth)
         chosen = changes.applied(chosen_config(config, None))
-        if keep is None:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=".", prefix=".vta-fpga-")))
-        elif keep.is_dir():
-            folder = keep
-        else:
+        hardware = changes.built_hardware("an FPGA")
+        if keep is not None and not keep.is_dir():
             raise UserError(f"{keep}: there is no such folder; create it, or name another one")
+        if history is not None:
+            require_place(history)
         earlier = read_history(history) if history is not None else ()
-        hardware = hardware_setup(changes.hardware).hardware
+        if dry_run:
+            return
+        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(dir=".", prefix=".vta-fpga-")))
+        start = 1 if seed is None else seed
         placed, levels = place_accelerator(
             chosen,
             hardware,
             device=device.value,
             speed=speed,
             mhz=mhz,
-            seed=seed,
+            seed=start,
             folder=folder,
         )
         plain(f"{chosen.bitstream} on ECP5-{device.value}, speed grade {speed}")
@@ -101,7 +99,7 @@ def report(
             hardware=hardware.digest,
             device=device.value,
             speed=speed,
-            seed=seed,
+            seed=start,
             mhz=round(placed.mhz, 2),
             lut=placed.lut,
             ff=placed.ff,

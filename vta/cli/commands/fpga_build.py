@@ -4,6 +4,7 @@ Tests: tests/vta/cli/test_fpga_build_command.py.
 """
 
 import json
+from collections.abc import Sequence
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
     from hw.fpga.boards.table import LiteXBoard, VivadoBoard
     from isa.machine.hardware_config import HardwareConfig
 
-__all__ = ["build"]
+__all__ = ["SeedOption", "build", "name_missing"]
+
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", min=0, max=(1 << 31) - 1, help="Of the placement (default: 1).")
+]
 
 
 def build(
@@ -35,12 +40,16 @@ def build(
     data_width: DataWidthOption = None,
     queue_depth: QueueDepthOption = None,
     mhz: Annotated[float | None, typer.Option("--mhz", min=20, max=200, help="Its clock.")] = None,
-    ip: Annotated[str, typer.Option("--ip", help="The board's address, where it has Ethernet.")] = "192.168.1.50",
-    seed: Annotated[int, typer.Option("--seed", help="Of the placement.")] = 1,
+    ip: Annotated[
+        str | None, typer.Option("--ip", help="The board's address, where it has Ethernet (default: 192.168.1.50).")
+    ] = None,
+    seed: SeedOption = None,
     project_only: Annotated[
         bool, typer.Option("--project-only", help="Write the project, and let nothing place and route it.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only name what is missing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only name what is missing, and look at the other options.")
+    ] = False,
 ) -> None:
     """Make a bitstream of the accelerator with memory and a link for the host (ECP5), or the project for it (Zynq).
 
@@ -49,48 +58,58 @@ def build(
     with reported():
         # Imported when it is asked for: Amaranth takes long to load.
         from hw.fpga.boards.litex_project import missing_for_litex
+        from hw.fpga.boards.project_folder import prepare_folder, require_folder
         from hw.fpga.boards.table import LiteXBoard, board_called
         from hw.fpga.boards.vivado_project import missing_for_vivado
-        from runtime.devices.hardware_settings import hardware_setup
 
         chosen = board_called(board)
-        missing = missing_for_litex() if isinstance(chosen, LiteXBoard) else missing_for_vivado()
-        if dry_run:
-            plain("\n".join(f"missing: {tool}" for tool in missing) or "nothing is missing")
-            return
-        if missing:
-            raise UserError(f"missing: {', '.join(missing)}")
+        name_missing(missing_for_litex() if isinstance(chosen, LiteXBoard) else missing_for_vivado(), dry_run=dry_run)
         changes = settings(sets, file=hardware_file, data_width=data_width, queue_depth=queue_depth)
-        vta, hardware = changes.applied(chosen_config(config, None)), hardware_setup(changes.hardware).hardware
+        vta, hardware = changes.applied(chosen_config(config, None)), changes.built_hardware("a board")
         refusal = chosen.refusal(vta, hardware)
         if refusal:
             raise UserError(f"--board {board}: {refusal}")
-        _require_address(ip)
-        folder = _folder(output)
+        address = _address(chosen, ip)
+        if output is not None:
+            require_folder(output, board)
         clock = chosen.mhz if mhz is None else mhz
+        if seed is not None and not isinstance(chosen, LiteXBoard):
+            raise UserError(f"--seed: Vivado places the project of {board}, and takes none; leave it out")
+        if dry_run:
+            return
+        if output is None:
+            raise UserError("--output: name a folder for the project")
+        prepare_folder(output, board)
         if isinstance(chosen, LiteXBoard):
-            _build_litex(chosen, vta, hardware, folder, mhz=clock, ip=ip, seed=seed, project_only=project_only)
+            _build_litex(
+                chosen, vta, hardware, output, mhz=clock, ip=address, seed=1 if seed is None else seed,
+                project_only=project_only,
+            )  # fmt: skip
         else:
-            _write_vivado(chosen, vta, hardware, folder, mhz=clock)
+            _write_vivado(chosen, vta, hardware, output, mhz=clock)
 
 
-def _require_address(ip: str) -> None:
+def name_missing(missing: Sequence[str], *, dry_run: bool) -> None:
+    """Print what has to be installed, or that nothing has; unless it is only asked for, what is missing is an error."""
+    if dry_run:
+        plain("\n".join(f"missing: {tool}" for tool in missing) or "nothing is missing")
+    elif missing:
+        raise UserError(f"missing: {', '.join(missing)}")
+
+
+def _address(board: "LiteXBoard | VivadoBoard", ip: str | None) -> str:
+    """Return the board's address in its network; ``UserError`` for one that a board cannot have."""
+    if ip is None:
+        return "192.168.1.50"
+    if "etherbone" not in board.links:
+        raise UserError(f"--ip: {board.name} has no Ethernet for the host; leave it out")
     try:
-        IPv4Address(ip)
+        found = IPv4Address(ip)
     except ValueError:
         raise UserError(f"--ip: expected an address such as 192.168.1.50, not {short(ip)}") from None
-
-
-def _folder(output: Path | None) -> Path:
-    if output is None:
-        raise UserError("--output: name a folder for the project")
-    if output.exists() and not output.is_dir():
-        raise UserError(f"{output}: this is a file; name a folder for the project")
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{output}: the folder cannot be made ({error.strerror})") from None
-    return output
+    if found.is_unspecified or found.is_loopback or found.is_multicast or found.is_reserved:
+        raise UserError(f"--ip: expected the address of a machine, such as 192.168.1.50, not {short(ip)}")
+    return ip
 
 
 def _build_litex(
@@ -106,7 +125,7 @@ def _build_litex(
 ) -> None:
     from hw.fpga.boards.litex_project import clocks_of, make_bitstream, slow_clocks, write_litex_project
 
-    write_litex_project(board, vta, hardware, folder=folder, mhz=mhz, ip=ip)
+    write_litex_project(board, vta, hardware, folder=folder, mhz=mhz, ip=ip, seed=seed)
     plain(f"{folder}: {vta.bitstream} on {board.title}, {mhz:g} MHz, host over {' and '.join(board.links)}")
     if project_only:
         plain(f"the bitstream: cd {folder / 'gateware'} && sh build_top.sh")

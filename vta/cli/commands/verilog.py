@@ -11,7 +11,7 @@ import typer
 
 from isa.whole_file import write_whole
 from vta.cli.options import ConfigOption, chosen_config
-from vta.cli.reporting import UserError, reported, require_place
+from vta.cli.reporting import reported, require_place
 from vta.cli.settings import DataWidthOption, HardwareOption, QueueDepthOption, SetOption, settings
 from vta.cli.style import plain
 
@@ -45,18 +45,12 @@ def verilog(
     with reported():
         # Imported when it is asked for: Amaranth takes long to load.
         from hw.verilog import to_verilog
-        from isa.machine.hardware_config import HardwareConfig
-        from runtime.devices.hardware_settings import OF_MEMORY
 
         if output is not None:
             require_place(output)
         changes = settings(sets, file=hardware_file, data_width=data_width, queue_depth=queue_depth)
-        for key in OF_MEMORY:
-            if key in changes.hardware:
-                raise UserError(f"--set {key}: this is of a simulated memory, which Verilog has none of; leave it out")
+        hardware = changes.built_hardware("Verilog")
         chosen = changes.applied(chosen_config(config, None))
-        setup = changes.setup
-        hardware = HardwareConfig() if setup is None else setup.hardware
         text = to_verilog(chosen, hardware, shell=shell.value)
         if output is None:
             plain(text.removesuffix("\n"))
