@@ -36,7 +36,8 @@ class LoadStage(wiring.Component):
     Each scratchpad has a writer of its own, so that the zeros of one load are written beside the data of another.
 
     An instruction starts (and pops) as soon as its token is there, ``load_jobs`` of them before the data of the first
-    have come; its first burst is asked for in the next cycle. Data is written in the cycle after it comes, zeros in
+    have come, but not in the first cycle in which it is offered: its address is added up in that one. Its first burst
+    is asked for in the cycle after its start. Data is written in the cycle after it comes, zeros in
     cycles without data for that scratchpad, and the push is sent in the cycle of the last write.
 
     Parameters
@@ -119,6 +120,7 @@ class LoadStage(wiring.Component):
         self._route(m, part_register.sink, writers)
         kind = Signal()
         empty = Signal()  # a statement each: Python 3.13 hides the names of signals that are made together
+        self._known = Signal(name="known")  # what is added up of the instruction that is offered stands in registers
         room = self._ask(m, kind, empty, walker=walker, reader=reader)
         room &= self._hand_on(m, kind, empty, writers)
         ordered, waiting = self._complete(m, kind, writers)
@@ -129,10 +131,13 @@ class LoadStage(wiring.Component):
     def _start(self, m: Module, kind: Signal, empty: Signal, *, room: Value) -> None:
         """Decode, and take instruction and token when there is room for its job everywhere."""
         insn = self._instruction
-        m.d.comb += [
+        m.d.sync += [
+            self._known.eq(self.insn.valid & ~self.start),
             kind.eq(insn.memory == MemoryId.WGT),
             empty.eq((insn.x_size == 0) | (insn.y_size == 0)),
-            self.start.eq(self.insn.valid & (~insn.pop_next | self.g2l_available) & room),
+        ]
+        m.d.comb += [
+            self.start.eq(self._known & (~insn.pop_next | self.g2l_available) & room),
             self.insn.ready.eq(self.start),
             self.g2l_pop.eq(self.start & insn.pop_next),
         ]
@@ -148,18 +153,21 @@ class LoadStage(wiring.Component):
         insn = self._instruction
         request = walker.request.p
         beat_log = exact_log2(hardware.beat_bytes)
+        address = Signal(hardware.addr_width)  # of the instruction that is offered, if it is known
         bases = (self.inp_base, self.wgt_base)
         for index, (base, size) in enumerate(zip(bases, self.element_bytes, strict=True)):
             log = exact_log2(size)
+            with m.If((insn.memory == MemoryId.WGT) == index):
+                m.d.sync += address.eq(base + (insn.dram_base << log))
             with m.If(kind == index):
                 m.d.comb += [
-                    request.addr.eq(base + (insn.dram_base << log)),
                     request.row_bytes.eq(insn.x_size << log),
                     request.stride_bytes.eq(insn.x_stride << log),
                 ]
         job = Signal(reader_job_layout(data_width=hardware.data_width, kinds=2), name="reader_job")
         m.d.comb += [
             walker.request.valid.eq(self.start & ~empty),
+            request.addr.eq(address),
             request.rows.eq(insn.y_size),
             job.kind.eq(kind),
             job.offset.eq(request.addr[:beat_log]),
@@ -238,7 +246,7 @@ class LoadStage(wiring.Component):
             m.d.comb += self.cause.eq(Cause.MEMORY)
         with m.Elif(self.start):
             m.d.comb += self.cause.eq(Cause.WORK)
-        with m.Elif(self.insn.valid):
+        with m.Elif(self._known):
             m.d.comb += self.cause.eq(Cause.TOKEN_NEXT)
         with m.Else():
             m.d.comb += self.cause.eq(Cause.INSTRUCTION)

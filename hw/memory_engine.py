@@ -15,7 +15,6 @@ from hw.interfaces import (
     AXI4,
     ReadClient,
     WriteClient,
-    burst_layout,
     read_data_layout,
     write_data_layout,
 )
@@ -28,6 +27,11 @@ INCR = 1
 
 _FIRST_BEATS, _MORE_BEATS = 8, 8
 """How many beats on their way make a reader that is not urgent wait: at first, and by how much this grows at a time."""
+
+
+def _address_layout(addr_width: int) -> data.StructLayout:
+    """Return the layout of an address on its way to the bus, with one beat less than its burst has."""
+    return data.StructLayout({"addr": addr_width, "len": 8})
 
 
 class MemoryEngine(wiring.Component):
@@ -151,7 +155,7 @@ class MemoryEngine(wiring.Component):
         wants = Signal(self.reader_count)
         grant = Signal(self.reader_count)
         free = Signal()
-        m.submodules.read_address = address = Skid(burst_layout(self.addr_width))
+        m.submodules.read_address = address = Skid(_address_layout(self.addr_width))
         m.d.comb += free.eq(address.source.ready & order.w_rdy & ~self.flush)
         self._arbitrate(m, wants=wants, grant=grant, free=free)
         m.d.comb += [
@@ -161,7 +165,7 @@ class MemoryEngine(wiring.Component):
             axi.arvalid.eq(address.sink.valid),
             address.sink.ready.eq(axi.arready),
             axi.araddr.eq(address.sink.p.addr),
-            axi.arlen.eq(address.sink.p.beats - 1),
+            axi.arlen.eq(address.sink.p.len),
         ]
         m.d.comb += beat.ready.eq(order.r_rdy & self.flush)
         limited = Signal(self.reader_count)
@@ -178,7 +182,10 @@ class MemoryEngine(wiring.Component):
                 reader.cmd.ready.eq(asked),
             ]
             with m.If(grant[index]):
-                m.d.comb += address.source.p.eq(reader.cmd.p)
+                m.d.comb += [
+                    address.source.p.addr.eq(reader.cmd.p.addr),
+                    address.source.p.len.eq(reader.cmd.p.beats - 1),
+                ]
             with m.If(order.r_data[index]):
                 m.d.comb += self.error_reader.eq(index)
         m.d.comb += order.r_en.eq(self.read_beat & beat.p.last)
@@ -271,20 +278,21 @@ class MemoryEngine(wiring.Component):
         axi = self.axi
         writer = self.writer
         m.submodules.lengths = lengths = RegisteredFIFO(width=10, depth=self.write_bursts)
-        m.submodules.write_address = address = Skid(burst_layout(self.addr_width))
+        m.submodules.write_address = address = Skid(_address_layout(self.addr_width))
         outstanding = Signal(bits_for(self.write_bursts))
         free = Signal()
         m.d.comb += [
             free.eq(address.source.ready & lengths.w_rdy & (outstanding != self.write_bursts) & ~self.flush),
             writer.cmd.ready.eq(free),
             address.source.valid.eq(free & writer.cmd.valid),
-            address.source.p.eq(writer.cmd.p),
+            address.source.p.addr.eq(writer.cmd.p.addr),
+            address.source.p.len.eq(writer.cmd.p.beats - 1),
             lengths.w_en.eq(address.source.valid),
             lengths.w_data.eq(Cat(writer.cmd.p.beats, writer.cmd.p.beats == 1)),
             axi.awvalid.eq(address.sink.valid),
             address.sink.ready.eq(axi.awready),
             axi.awaddr.eq(address.sink.p.addr),
-            axi.awlen.eq(address.sink.p.beats - 1),
+            axi.awlen.eq(address.sink.p.len),
             axi.bready.eq(1),
             writer.done.eq(axi.bvalid & ~self.flush),
         ]

@@ -53,11 +53,12 @@ class RegisteredFIFO(wiring.Component):
         """Build the register, and a memory that has every entry, so that where one goes depends on no ``r_en``."""
         m = Module()
         if self.depth == 1:
-            m.d.comb += self.w_rdy.eq(~self.r_rdy)
-            with m.If(~self.r_rdy):
-                m.d.sync += [self.r_rdy.eq(self.w_en), self.r_data.eq(self.w_data)]
+            empty = Signal(init=1)  # not ``r_rdy``; a register of its own, because every bit is kept by it
+            m.d.comb += self.w_rdy.eq(empty)
+            with m.If(empty):
+                m.d.sync += [self.r_rdy.eq(self.w_en), empty.eq(~self.w_en), self.r_data.eq(self.w_data)]
             with m.Elif(self.r_en):
-                m.d.sync += self.r_rdy.eq(0)
+                m.d.sync += [self.r_rdy.eq(0), empty.eq(1)]
             return m
         write = Signal()
         read = Signal()

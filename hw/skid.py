@@ -40,8 +40,9 @@ class Skid(wiring.Component):
         """Build the place."""
         m = Module()
         kept = Signal(self.shape)
+        room = Signal(init=1)  # not ``full``; a register of its own, because that one has every bit to choose
         m.d.comb += [
-            self.source.ready.eq(~self.full),
+            self.source.ready.eq(room),
             self.sink.valid.eq(self.source.valid | self.full),
             self.sink.payload.eq(self.source.payload),
         ]
@@ -49,5 +50,5 @@ class Skid(wiring.Component):
             m.d.comb += self.sink.payload.eq(kept)
         with m.If(~self.full):
             m.d.sync += kept.eq(self.source.payload)
-        m.d.sync += self.full.eq(self.sink.valid & ~self.sink.ready)
+        m.d.sync += [self.full.eq(self.sink.valid & ~self.sink.ready), room.eq(~self.sink.valid | self.sink.ready)]
         return m

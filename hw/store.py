@@ -26,8 +26,9 @@ __all__ = ["StoreStage"]
 class StoreStage(wiring.Component):
     """Executes STORE instructions in order; each begins while the responses of those before are on their way.
 
-    An instruction starts (and pops) as soon as its token is there; its first burst is asked for and its first tile is
-    read in the next cycle. The push is sent in the cycle of its last write response.
+    An instruction starts (and pops) as soon as its token is there, but not in the first cycle in which it is offered:
+    its address is added up in that one. Its first burst is asked for and its first tile is read in the cycle after its
+    start. The push is sent in the cycle of its last write response.
 
     Parameters
     ----------
@@ -96,23 +97,30 @@ class StoreStage(wiring.Component):
         insn = data.View(instruction_struct(self.vta, "STORE"), self.insn.payload)
         begins = Signal()
         nothing = Signal()
+        address = Signal(hardware.addr_width)
+        empty = Signal()
+        known = Signal()  # these two are those of the instruction that is offered
+        m.d.sync += [
+            known.eq(self.insn.valid & ~self.start),
+            address.eq(self.out_base + (insn.dram_base << exact_log2(element_bytes))),
+            empty.eq((insn.x_size == 0) | (insn.y_size == 0)),
+        ]
         tiles_free = self._elaborate_tiles(m, insn, begins=begins)
         bursts_free, pending = self._elaborate_bursts(m, walker, nothing=nothing, push=insn.push_prev)
-        jobs_free = self._elaborate_jobs(m, insn, walker, packer, begins=begins)
-        empty = (insn.x_size == 0) | (insn.y_size == 0)
+        jobs_free = self._elaborate_jobs(m, insn, walker, packer, begins=begins, address=address)
         m.d.comb += [
-            self.start.eq(
-                self.insn.valid & (~insn.pop_prev | self.g2s_available) & tiles_free & bursts_free & jobs_free
-            ),
+            self.start.eq(known & (~insn.pop_prev | self.g2s_available) & tiles_free & bursts_free & jobs_free),
             begins.eq(self.start & ~empty),
             nothing.eq(self.start & empty),
             self.insn.ready.eq(self.start),
             self.g2s_pop.eq(self.start & insn.pop_prev),
         ]
-        self._account(m, pending=pending, packing=packer.busy | packer.job.valid, asking=walker.busy)
+        self._account(m, known, pending=pending, packing=packer.busy | packer.job.valid, asking=walker.busy)
         return m
 
-    def _elaborate_jobs(self, m: Module, insn: Any, walker: BurstWalker, packer: Packer, *, begins: Signal) -> Value:
+    def _elaborate_jobs(
+        self, m: Module, insn: Any, walker: BurstWalker, packer: Packer, *, begins: Signal, address: Signal
+    ) -> Value:
         """Hand the rows of the instruction that begins to walker and packer; return whether both can take them."""
         hardware = self.hardware
         log = exact_log2(self.vta.out_elem_bytes)
@@ -120,7 +128,7 @@ class StoreStage(wiring.Component):
         job = Signal(packer_job_layout(data_width=hardware.data_width))
         m.d.comb += [
             walker.request.valid.eq(begins),
-            request.addr.eq(self.out_base + (insn.dram_base << log)),
+            request.addr.eq(address),
             request.row_bytes.eq(insn.x_size << log),
             request.stride_bytes.eq(insn.x_stride << log),
             request.rows.eq(insn.y_size),
@@ -132,7 +140,7 @@ class StoreStage(wiring.Component):
         room = queue_jobs(m, "jobs", job=job, put=begins, port=packer.job, depth=hardware.store_jobs)
         return room & ~walker.busy
 
-    def _account(self, m: Module, *, pending: Value, packing: Value, asking: Value) -> None:
+    def _account(self, m: Module, known: Signal, *, pending: Value, packing: Value, asking: Value) -> None:
         """Say what the cycle goes to."""
         m.d.comb += self.idle.eq(~(pending | asking | packing | self.insn.valid))
         with m.If((self.mem.data.valid & self.mem.data.ready) | self.start):
@@ -141,7 +149,7 @@ class StoreStage(wiring.Component):
             m.d.comb += self.cause.eq(Cause.MEMORY)
         with m.Elif(packing):
             m.d.comb += self.cause.eq(Cause.HAZARD)
-        with m.Elif(self.insn.valid):
+        with m.Elif(known):
             m.d.comb += self.cause.eq(Cause.TOKEN_PREV)
         with m.Else():
             m.d.comb += self.cause.eq(Cause.INSTRUCTION)

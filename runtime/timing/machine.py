@@ -26,6 +26,9 @@ _WINDOW = 16
 _DISPATCH = 1
 """Cycles from dispatch to the cycle in which a module sees an instruction."""
 
+_SUMMED = 1
+"""Cycles that an instruction of the load and the store module waits before it may start: its address is added up."""
+
 _FETCHED = 2
 """Cycles from the last beat of an instruction to its dispatch."""
 
@@ -220,7 +223,7 @@ class _LoadModule:
     def ready(self) -> int:
         """Return from when on the next instruction may start."""
         room = self._ends[-self._jobs] + 1 if len(self._ends) >= self._jobs else 0
-        return max(self._started + 1, self._asked[0], room)
+        return max(self._started + 1 + _SUMMED, self._asked[0], room)
 
     def run(self, task: Task, start: int) -> tuple[int, int]:
         """Return when a task is complete that starts at ``start``, and when the module goes past it: the same."""
@@ -258,7 +261,7 @@ class _StoreModule:
         bursts = task.bursts * self._latency // self._most  # that may be waiting for their responses
         written = max(before, start + _STORED) + max(task.work, bursts)
         read = task.high - task.low + 1  # a tile a cycle
-        self._free = max(start + 1 + task.bursts, start + read, written - _PACKED)
+        self._free = max(start + 1 + max(_SUMMED, task.bursts), start + read, written - _PACKED)
         self._written.append(written)
         self._end = max(written + self._latency + 1, self._end + 1)
         return self._end, self._end
@@ -483,6 +486,7 @@ class _Machine:
     def _tokens(self, place: int) -> int | None:
         """Return from when on an instruction that is in its queue has its tokens; None if that is not known yet."""
         task, at = self._tasks[place], self._fetch.dispatched[place] + _DISPATCH
+        at += 0 if self._modules[place] == Module.COMPUTE else _SUMMED
         if task.after_prev != NOTHING:
             given = self._ended[task.after_prev]
             if given == NOTHING:

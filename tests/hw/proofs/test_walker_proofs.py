@@ -182,7 +182,8 @@ def test_what_a_place_keeps_comes_out_once_and_unchanged() -> None:
     ("old", "new"),
     [
         ("self.sink.valid & ~self.sink.ready", "self.sink.valid"),
-        ("self.source.ready.eq(~self.full)", "self.source.ready.eq(1)"),
+        ("self.source.ready.eq(room)", "self.source.ready.eq(1)"),
+        ("room.eq(~self.sink.valid | self.sink.ready)", "room.eq(~self.sink.valid)"),
         ("with m.If(~self.full)", "with m.If(1)"),
     ],
 )

@@ -11,6 +11,8 @@ from runtime.timing import Task, Times, Unit, time_tasks
 LATENCY = 16
 FIRST = LATENCY + 6
 """When the first instruction begins: asked for in cycle 1, two beats, two cycles to its dispatch, and one."""
+SUMMED = FIRST + 1
+"""When a first load or store begins, whose address is added up before."""
 
 IDLE = Task(Unit.LOAD)
 LOAD = Task(Unit.LOAD, 100, 2)
@@ -56,9 +58,10 @@ def lengths(*tasks: Task, latency: int = LATENCY, block_in: int = 16) -> list[in
 )
 def test_a_task_alone_takes_what_its_unit_takes(task: Task, length: int) -> None:
     found = times(task)
-    assert found.begun == [FIRST]
-    assert found.ended == [FIRST + length]
-    assert found.cycles == FIRST + length
+    begin = SUMMED if task.unit in (Unit.LOAD, Unit.STORE) else FIRST
+    assert found.begun == [begin]
+    assert found.ended == [begin + length]
+    assert found.cycles == begin + length
 
 
 @pytest.mark.parametrize(("block_in", "stages"), [(1, 0), (2, 0), (4, 1), (16, 2), (64, 3)])
@@ -82,7 +85,7 @@ def test_an_alu_with_fused_steps_is_longer_and_gemm_waits_for_it_to_know(block_i
 @pytest.mark.parametrize(("bits", "beats"), [(64, 2), (128, 1)])
 def test_instructions_come_with_the_beats_that_hold_them(bits: int, beats: int) -> None:
     """A buffer of 32 instructions is asked for in bursts of four; the second one when the first has come."""
-    begun = times(*[IDLE] * 12, data_width=bits).begun
+    begun = times(*[Task(Unit.GEMM)] * 12, data_width=bits).begun
     here = 1 + LATENCY  # the first beat
     assert begun[:4] == [here + beats * place + 3 for place in range(1, 5)]
     assert begun[4] == here + 4 * beats + LATENCY + beats + 3
@@ -90,13 +93,19 @@ def test_instructions_come_with_the_beats_that_hold_them(bits: int, beats: int) 
 
 
 def test_loads_follow_one_another_on_the_bus() -> None:
-    assert times(LOAD, LOAD, LOAD).ended == [FIRST + 117 + 100 * place for place in range(3)]
+    assert times(LOAD, LOAD, LOAD).ended == [SUMMED + 117 + 100 * place for place in range(3)]
+
+
+@pytest.mark.parametrize("unit", [Unit.LOAD, Unit.STORE])
+def test_loads_and_stores_begin_every_other_cycle_at_most(unit: Unit) -> None:
+    """Addresses are added up in the first cycle in which an instruction is there."""
+    assert times(*[Task(unit)] * 4, data_width=128).begun == [SUMMED - 1 + 2 * place for place in range(4)]
 
 
 def test_a_scratchpad_is_filled_by_one_load_after_the_other_and_the_other_one_meanwhile() -> None:
     padded = replace(LOAD, zeros=300)
     first, second, third = times(LOAD, padded, padded).ended
-    assert (first, second, third) == (FIRST + 117, FIRST + 117 + 400, FIRST + 117 + 800)
+    assert (first, second, third) == (SUMMED + 117, SUMMED + 117 + 400, SUMMED + 117 + 800)
     assert times(LOAD, padded, replace(padded, kind=1)).ended[2] == second + 1  # loads end in order
 
 
@@ -146,7 +155,7 @@ def test_an_instruction_is_dispatched_when_its_queue_has_room() -> None:
     """The queue of a module holds sixteen: the thirtieth store is handed on when the fourteenth has begun."""
     found = times(*[replace(STORE, work=100, bursts=1)] * 30, LOAD)
     assert [b - a for a, b in zip(found.begun[:29], found.begun[1:30], strict=True)] == [94] + [100] * 28
-    assert found.begun[30] == found.begun[13] + 1 + 1 + 1
+    assert found.begun[30] == found.begun[13] + 1 + 1 + 2
 
 
 def test_a_store_begins_when_the_one_before_it_has_been_read() -> None:
@@ -160,13 +169,13 @@ def test_two_readers_of_the_bus_take_turns() -> None:
     """The accumulators' first beat could come while the load's data do: both get every other beat until one is done."""
     load, acc = times(LOAD, ACC).ended
     first = FIRST + 2 + 8 + LATENCY
-    assert load == FIRST + 117
+    assert load == SUMMED + 117
     assert acc == first + 64 + 64 + 3
 
 
 def test_no_more_beats_than_fit_are_on_their_way() -> None:
     """Those of a memory with a long latency come at 128 in each time that an answer takes."""
-    assert times(replace(LOAD, work=1000), latency=256).ended[0] == 256 + 6 + 1 + 256 + 1000 * 256 // 128
+    assert times(replace(LOAD, work=1000), latency=256).ended[0] == 256 + 7 + 1 + 256 + 1000 * 256 // 128
 
 
 def test_the_alu_takes_longer_while_it_works_beside_gemm() -> None:
@@ -199,7 +208,7 @@ def test_tokens_are_taken_the_cycle_after_they_are_given() -> None:
 
 def test_a_posted_reset_gives_the_load_module_its_token_at_once() -> None:
     found = times(RESET, replace(LOAD, after_next=0))
-    assert found.begun[1] == FIRST + 2
+    assert found.begun[1] == SUMMED + 2
     assert found.ended[0] == FIRST + 515
 
 
