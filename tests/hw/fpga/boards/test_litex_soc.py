@@ -84,7 +84,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> Fakes:
 
 
 NO_PROCESSOR = {"cpu_type": None, "integrated_sram_size": 0, "with_uart": False, "with_timer": False, "l2_size": 0}
-JOB = {"mhz": 50, "baud": 2_000_000, "ip": "10.0.0.2", "udp_port": 1234, "hardware": {"data_width": 128}}
+JOB = {"mhz": 50, "baud": 2_000_000, "ip": "10.0.0.2", "seed": 7, "udp_port": 1234, "hardware": {"data_width": 128}}
 
 
 def run(folder: Path, board: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def test_a_project_is_written_and_nothing_is_run(
         "output_dir": str(tmp_path), "gateware_dir": str(tmp_path / "gateware"), "compile_software": False,
         "csr_json": str(tmp_path / "csr.json"),
     }  # fmt: skip
-    packed = {} if board == "simulated" else {"compress": True}
+    packed = {} if board == "simulated" else {"compress": True, "seed": 7}
     assert builder.return_value.build.call_args == call(run=False, build_name="top", **packed)
     [soc] = builder.call_args.args
     if board != "simulated":
