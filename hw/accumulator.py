@@ -87,8 +87,9 @@ class Accumulator(wiring.Component):
         Write of the ALU, the same.
     taken : Out(1 << bank_bits(address_width))
         Banks to which GEMM and ALU write in the next cycle.
-    load_write, load_address, load_data, load_zero : In
-        A tile of a load, or a zero of its padding: written unless the bank was ``taken`` in the cycle before.
+    load_banks, load_address, load_data, load_zero : In
+        The bank of a tile of a load, or of a zero of its padding, or none: written unless it was ``taken`` in the cycle
+        before.
     reset_write, reset_address, free : In, In, Out
         Tiles to clear, ``RESET_LANES`` at a time, granted one by one.
     bubble : Out(1)
@@ -123,7 +124,7 @@ class Accumulator(wiring.Component):
                 "alu_write_address": In(address_width),
                 "alu_write_data": In(self.tile_width),
                 "taken": Out(1 << bank_bits(address_width)),
-                "load_write": In(1),
+                "load_banks": In(1 << bank_bits(address_width)),
                 "load_address": In(address_width),
                 "load_data": In(self.tile_width),
                 "load_zero": In(1),
@@ -159,7 +160,7 @@ class Accumulator(wiring.Component):
         waited = Signal(range(_PATIENCE))
         m.d.sync += [
             waits.eq(
-                (self._taken_now & self._by_load).any()
+                (self._taken_now & self.load_banks).any()
                 | (self.reset_write.any() & ~(self.reset_write & self.free).any())
                 | (self._store_wanted & ~store_grant)
             ),
@@ -207,20 +208,17 @@ class Accumulator(wiring.Component):
 
     def _writes(self, m: Module, banks: list[Scratchpad]) -> None:
         """Arbitrate the write ports: GEMM and ALU (never in one bank), load, reset."""
-        load = self._bank(m, self.load_address, "load")
         writers = [
             self._writer(m, "gemm", self.gemm_write, self.gemm_write_address, self.gemm_write_data),
             self._writer(m, "alu", self.alu_write, self.alu_write_address, self.alu_write_data),
         ]
         taken = self._taken_now = Signal(1 << self._bits, name="taken_now")
-        by_loads = self._by_load = Signal(1 << self._bits, name="by_load")
         m.d.sync += taken.eq(self.taken)
         for index, bank in enumerate(banks):
-            by_load = by_loads[index]
+            by_load = self.load_banks[index]
             # Chooses among very many bits: nothing else waits for it.
             takes_data = Signal(name=f"takes_data_{index}", attrs={"keep": 1})
             m.d.comb += [
-                by_load.eq(self.load_write & (load == index)),
                 takes_data.eq(by_load & ~self.load_zero),
                 self.taken[index].eq(Cat(will[index] for will, _, _, _ in writers).any()),
                 self.free[index].eq(~(taken[index] | by_load)),

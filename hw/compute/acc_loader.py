@@ -19,7 +19,6 @@ from hw.dma.writer import TileWriter
 from hw.interfaces import ReadClient
 from hw.job_queue import queue_jobs
 from hw.layouts import instruction_struct
-from hw.skid import Skid
 from isa.config import VTAConfig
 from isa.instructions import MemoryId
 from isa.machine.hardware_config import HardwareConfig
@@ -51,9 +50,9 @@ class AccLoader(wiring.Component):
         The memory.
     taken : In(1 << bank_bits(config.log_acc_depth))
         Banks of the accumulator to which nothing can be written in the next cycle.
-    write, address, data, zero : Out
-        A tile, or a zero, is written unless its bank was ``taken`` in the cycle before: then it waits. The address is a
-        place of the accumulator; the data do not count for a ``zero``.
+    banks, address, data, zero : Out
+        The bank to which a tile, or a zero, is written, unless it was ``taken`` in the cycle before: then it waits. The
+        address is a place of the accumulator; the data do not count for a ``zero``.
     done : Out(done_layout)
         The last tile of a job is being written.
     working : Out(1)
@@ -72,7 +71,7 @@ class AccLoader(wiring.Component):
                 "job": In(stream.Signature(job_layout())),
                 "dma": Out(ReadClient(addr_width=hardware.addr_width, data_width=hardware.data_width)),
                 "taken": In(1 << bank_bits(config.log_acc_depth)),
-                "write": Out(1),
+                "banks": Out(1 << bank_bits(config.log_acc_depth)),
                 "address": Out(config.log_acc_depth),
                 "data": Out(config.acc_elem_bits),
                 "zero": Out(1),
@@ -101,12 +100,10 @@ class AccLoader(wiring.Component):
         )
         connect(m, walker.cmd, flipped(self.dma.cmd))
         connect(m, reader.beats, flipped(self.dma.data))
-        m.submodules.part = part = Skid(reader.parts.payload.shape())
-        connect(m, reader.parts, part.source)
-        connect(m, part.sink, writer.parts)
+        connect(m, reader.parts, writer.parts)
         self._front(m, walker, reader, writer)
         self._collect(m, writer)
-        m.d.comb += self.working.eq(writer.write.valid | self.write)
+        m.d.comb += self.working.eq(writer.write.valid | self.banks.any())
         return m
 
     def _front(self, m: Module, walker: BurstWalker, reader: Reader, writer: TileWriter) -> None:
@@ -159,10 +156,12 @@ class AccLoader(wiring.Component):
         zero_taken = Signal()
         tile_free = Signal(reset_less=True)
         zero_free = Signal(reset_less=True)
+        tile_bank = Signal.like(self.banks, reset_less=True)
+        zero_bank = Signal.like(self.banks, reset_less=True)
         empties = Signal()
         place = Signal(self.config.log_acc_depth)
         m.d.comb += [
-            self.write.eq(full | zero_full),
+            self.banks.eq(Mux(full, tile_bank, Mux(zero_full, zero_bank, 0))),
             self.address.eq(Mux(full, address, zero_address)),
             self.data.eq(tile),
             self.zero.eq(~full),
@@ -180,13 +179,19 @@ class AccLoader(wiring.Component):
             m.d.sync += full.eq(0)
         with m.If(~full & zero_free):
             m.d.sync += zero_full.eq(0)
+        new_bank = Cat(bank_of_place(place) == index for index in range(len(self.banks)))
         m.d.sync += [tile_free.eq(self._is_free(address)), zero_free.eq(self._is_free(zero_address))]
         with m.If(zero_taken):
-            m.d.sync += [zero_full.eq(1), zero_address.eq(place), zero_free.eq(self._is_free(place))]
+            m.d.sync += [
+                zero_full.eq(1),
+                zero_address.eq(place),
+                zero_free.eq(self._is_free(place)),
+                zero_bank.eq(new_bank),
+            ]
         with m.If(writer.done):
             m.d.sync += [pending.eq(1), tag.eq(writer.tag)]
         with m.If(part_taken):
-            m.d.sync += [address.eq(place), tile_free.eq(self._is_free(place))]
+            m.d.sync += [address.eq(place), tile_free.eq(self._is_free(place)), tile_bank.eq(new_bank)]
             for kind, size in enumerate(self.element_bytes):
                 with m.If(write.kind == kind):
                     self._take_part(m, tile, full, write, widen=kind == NARROW, bits=size * 8)

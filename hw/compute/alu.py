@@ -24,6 +24,7 @@ from hw.layouts import instruction_struct, uop_struct
 from hw.skid import Skid
 from hw.stream_register import StreamRegister
 from isa.config import VTAConfig
+from isa.instructions import AluOpcode
 from isa.layout import ALU_OPCODE, IMMEDIATE
 
 __all__ = ["TensorAlu", "alu_write_delay"]
@@ -79,7 +80,7 @@ class TensorAlu(wiring.Component):
     job : In(stream of job_layout)
         ALU instructions, none of them with a zero extent.
     uop_enable, uop_address, uop_data : Out, Out, In
-        Read port of the micro-op memory (data in the next cycle, held until the next read).
+        Read port of the micro-op memory (data in the next cycle, held until the next read), also without a step.
     dst_read, dst_address, dst_data : Out, Out, In
         Read of a destination, data in the next cycle: GEMM never reads in its bank. Not every one is used.
     src_read, src_address, src_data : Out, Out, In
@@ -245,7 +246,7 @@ class TensorAlu(wiring.Component):
         leaves = Signal(name="fetched_leaves")
         m.d.comb += [
             place.sink.ready.eq(~valid | leaves),
-            self.uop_enable.eq(place.sink.valid & place.sink.ready),
+            self.uop_enable.eq(place.sink.ready),
             self.uop_address.eq(step.uop),
         ]
         with m.If(place.sink.ready):
@@ -324,6 +325,8 @@ class TensorAlu(wiring.Component):
         width = config.acc_width
         results = []
         imm = flight[0].meta.imm
+        adds = Signal(reset_less=True)
+        m.d.sync += adds.eq(flight[0].meta.opcode == AluOpcode.ADD)
         for index, multipliers in enumerate(self.multipliers):
             lane = self._lane(m, flight, pair, index, multipliers)
             m.submodules[f"lane_{index}"] = lane
@@ -335,6 +338,8 @@ class TensorAlu(wiring.Component):
                     operand_y.eq(Mux(flight[0].meta.use_imm, imm, source.word_select(index, width).as_signed())),
                 ]
             m.d.comb += [lane.x.eq(operand_x), lane.y.eq(operand_y), lane.opcode.eq(flight[1].meta.opcode)]
+            if isinstance(lane, AluLane):
+                m.d.comb += lane.adds.eq(adds)
             results.append(lane.result)
         self._write(m, flight[-2], flight[-1], results)
 

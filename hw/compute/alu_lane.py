@@ -65,6 +65,8 @@ class AluLane(wiring.Component):
     Members
     -------
     opcode : In(AluOpcode)
+    adds : In(1)
+        Whether it is ADD: from a register, for what waits for it is every bit of the sum.
     x, y : In(signed(32))
         Operands 0 and 1.
     result : Out(32)
@@ -75,8 +77,10 @@ class AluLane(wiring.Component):
             raise ComponentError(f"AluLane has use for 0 to {LANE_MULTIPLIERS} multipliers, not {multipliers}")
         self.multipliers = multipliers
         self.wide = wide
-        opcode = In(ALU_OPCODE.width)
-        super().__init__({"opcode": opcode, "x": In(signed(WIDTH)), "y": In(signed(WIDTH)), "result": Out(WIDTH)})
+        number = In(signed(WIDTH))
+        super().__init__(
+            {"opcode": In(ALU_OPCODE.width), "adds": In(1), "x": number, "y": number, "result": Out(WIDTH)}
+        )
 
     def elaborate(self, platform: Any) -> Module:
         """Build the three parts and choose between their results."""
@@ -100,12 +104,11 @@ class AluLane(wiring.Component):
 
     def _plain(self, m: Module) -> Signal:
         """Return minimum, maximum or sum a cycle later."""
-        adds = self.opcode == AluOpcode.ADD
         x, y = self.x.as_unsigned(), self.y.as_unsigned()
-        total, less = sum_or_limit(m, x, y, adds=adds, name="total")
+        total, less = sum_or_limit(m, x, y, adds=self.adds, name="total")
         keeps_x = less ^ (self.opcode == AluOpcode.MAX)
         result = Signal(WIDTH, name="plain", reset_less=True)
-        m.d.sync += result.eq(Mux(adds, total, Mux(keeps_x, x, y)))
+        m.d.sync += result.eq(Mux(self.adds, total, Mux(keeps_x, x, y)))
         return result
 
     def _product(self, m: Module) -> Signal:

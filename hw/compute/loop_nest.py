@@ -87,7 +87,8 @@ class LoopNest(wiring.Component):
         m = Module()
         step = self.steps.p
         active = Signal()
-        held = Signal(self.job.payload.shape(), reset_less=True)
+        held = Signal(loop_job_layout(uop_width=self.uop_width, operands=self.operands, meta_width=0), reset_less=True)
+        meta = Signal(self.meta_width, reset_less=True)
         uop = Signal(self.uop_width + 1, reset_less=True)
         outer_left = Signal(ITER_WIDTH, reset_less=True)
         inner_left = Signal(ITER_WIDTH, reset_less=True)
@@ -98,43 +99,46 @@ class LoopNest(wiring.Component):
         one_uop = Signal(reset_less=True)
         one_inner = Signal(reset_less=True)
         taken = Signal()
+        reloads = Signal()
         m.d.comb += [
             self.steps.valid.eq(active),
             step.uop.eq(uop),
-            step.meta.eq(held.meta),
+            step.meta.eq(meta),
             step.last.eq(uop_last & inner_last & outer_last),
             taken.eq(self.steps.valid & self.steps.ready),
             self.job.ready.eq(~active | (taken & step.last)),
+            # What the last step does not need may be that of the next job while the step waits.
+            reloads.eq(~active | step.last),
         ]
+        job = self.job.p
+        one = _follows(job.uop_bgn, job.uop_end)
         with m.If(self.job.ready):
             m.d.sync += [
                 active.eq(self.job.valid),
-                held.eq(self.job.p),
-                uop.eq(self.job.p.uop_bgn),
-                outer_left.eq(self.job.p.iter_out),
-                inner_left.eq(self.job.p.iter_in),
-                uop_last.eq(_follows(self.job.p.uop_bgn, self.job.p.uop_end)),
-                one_uop.eq(_follows(self.job.p.uop_bgn, self.job.p.uop_end)),
-                inner_last.eq(self.job.p.iter_in == 1),
-                one_inner.eq(self.job.p.iter_in == 1),
-                outer_last.eq(self.job.p.iter_out == 1),
+                meta.eq(job.meta),
+                uop.eq(job.uop_bgn),
+                uop_last.eq(one),
+                inner_last.eq(job.iter_in == 1),
+                outer_last.eq(job.iter_out == 1),
             ]
         with m.Elif(taken):
             m.d.sync += [uop.eq(uop + 1), uop_last.eq(_is_next_but_one(uop, held.uop_end))]
             with m.If(uop_last):
-                m.d.sync += [
-                    uop.eq(held.uop_bgn),
-                    uop_last.eq(one_uop),
-                    inner_left.eq(inner_left - 1),
-                    inner_last.eq(inner_left == 2),
-                ]
+                m.d.sync += [uop.eq(held.uop_bgn), uop_last.eq(one_uop), inner_last.eq(inner_left == 2)]
                 with m.If(inner_last):
-                    m.d.sync += [
-                        inner_left.eq(held.iter_in),
-                        inner_last.eq(one_inner),
-                        outer_left.eq(outer_left - 1),
-                        outer_last.eq(outer_left == 2),
-                    ]
+                    m.d.sync += [inner_last.eq(one_inner), outer_last.eq(outer_left == 2)]
+        with m.If(reloads):
+            m.d.sync += [
+                held.eq(job.as_value()[: len(held.as_value())]),  # meta comes last
+                outer_left.eq(job.iter_out),
+                inner_left.eq(job.iter_in),
+                one_uop.eq(one),
+                one_inner.eq(job.iter_in == 1),
+            ]
+        with m.Elif(taken & uop_last):
+            m.d.sync += inner_left.eq(inner_left - 1)
+            with m.If(inner_last):
+                m.d.sync += [inner_left.eq(held.iter_in), outer_left.eq(outer_left - 1)]
         for name, width in self.operands.items():
             self._offset(m, name, width, held=held, taken=taken, uop_last=uop_last, inner_last=inner_last)
         return m

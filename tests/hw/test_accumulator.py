@@ -124,7 +124,7 @@ class _Users:
             self.held["load"] = (address, int.from_bytes(rng.bytes(8), "little"), rng.random() < 0.3)
             self.free = bank(address, self.width) not in written
         load = self.held["load"]
-        poke("load_write", int(load is not None))
+        poke("load_banks", 0 if load is None else 1 << bank(load[0], self.width))
         if load is not None:
             poke("load_address", load[0])
             poke("load_data", load[1])
@@ -187,7 +187,7 @@ def test_a_load_that_waits_for_gemm_asks_for_a_pause() -> None:
     design = compile_design(Accumulator(address_width=5, lanes=1, lane_width=32, out_width=8))
     design.poke("gemm_write", 1)
     design.step()
-    design.poke("load_write", 1)
+    design.poke("load_banks", 1)
     asked = []
     for _ in range(40):
         asked.append(design.peek("bubble"))

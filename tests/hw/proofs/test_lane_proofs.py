@@ -45,6 +45,8 @@ def _later(m: Module, value: Value, cycles: int, name: str) -> Value:
 def _drive(m: Module, lane: Any, free: Any, **chosen: Any) -> None:
     """Give a lane the inputs that are left open, and those that are chosen."""
     inputs = {name for name, member in lane.signature.members.items() if member.flow is In}
+    if "adds" in inputs:
+        chosen["adds"] = Value.cast(chosen["opcode"]) == AluOpcode.ADD
     for name in inputs:
         m.d.comb += getattr(lane, name).eq(chosen[name] if name in chosen else getattr(free, name))
 
