@@ -43,7 +43,7 @@ class BurstWalker(wiring.Component):
     burst_beats : int
         Beats of the longest burst: a power of two, and at most 4 KiB.
     size_width, rows_width : int
-        Bits of ``row_bytes`` and ``stride_bytes``, and of ``rows``.
+        Bits of ``row_bytes`` and ``stride_bytes``, and of ``rows``: with one bit, a request is one row.
     aligned : bool
         Every row begins and ends at a beat, which saves an adder.
     ahead : bool
@@ -112,6 +112,7 @@ class BurstWalker(wiring.Component):
             wiring.connect(m, wiring.flipped(self.request), following.source)
             port = following.sink
         request = port.p
+        several = self.rows_width > 1
         row_bytes = Signal(self.size_width)
         stride_bytes = Signal(self.size_width)
         rows_left = Signal(self.rows_width)
@@ -124,7 +125,7 @@ class BurstWalker(wiring.Component):
             self.cmd.valid.eq(self.busy),
             self.cmd.p.addr.eq(beat_addr << low),
             self.cmd.p.beats.eq(beats),
-            self.last.eq(row_end & last_row),
+            self.last.eq(row_end & last_row if several else row_end),
             port.ready.eq(~self.busy | (self.last & self.cmd.ready)),
         ]
         # What a burst is was found out one burst before, so that it stands in registers: how many lines of
@@ -150,22 +151,23 @@ class BurstWalker(wiring.Component):
             ]
 
         with m.If(port.ready):
-            m.d.sync += [
-                self.busy.eq(port.valid),
-                next_row.eq(request.addr + request.stride_bytes),
-                row_bytes.eq(request.row_bytes),
-                stride_bytes.eq(request.stride_bytes),
-                rows_left.eq(request.rows),
-                last_row.eq(request.rows == 1),
-                *begin_row(request.addr, request.row_bytes),
-            ]
-        with m.Elif(self.cmd.ready & row_end):
-            m.d.sync += [
-                next_row.eq(next_row + stride_bytes),
-                rows_left.eq(rows_left - 1),
-                last_row.eq(rows_left == 2),
-                *begin_row(next_row, row_bytes),
-            ]
+            m.d.sync += [self.busy.eq(port.valid), *begin_row(request.addr, request.row_bytes)]
+            if several:
+                m.d.sync += [
+                    next_row.eq(request.addr + request.stride_bytes),
+                    row_bytes.eq(request.row_bytes),
+                    stride_bytes.eq(request.stride_bytes),
+                    rows_left.eq(request.rows),
+                    last_row.eq(request.rows == 1),
+                ]
+        if several:
+            with m.Elif(self.cmd.ready & row_end):
+                m.d.sync += [
+                    next_row.eq(next_row + stride_bytes),
+                    rows_left.eq(rows_left - 1),
+                    last_row.eq(rows_left == 2),
+                    *begin_row(next_row, row_bytes),
+                ]
         with m.Elif(self.cmd.ready):
             m.d.sync += [
                 beat_addr.eq(beat_addr + beats),

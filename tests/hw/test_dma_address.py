@@ -6,6 +6,7 @@ import pytest
 
 from hw.dma.address import BurstWalker
 from hw.errors import ComponentError
+from hw.sim.netlist.frontend import build_netlist
 from tests.support.hw.hw_streams import put, run_benches, take
 
 
@@ -58,6 +59,17 @@ def test_bursts_cover_every_row_and_cross_no_line(width: int, burst: int, unit: 
     generator = random.Random(7)
     walker = BurstWalker(addr_width=32, data_width=width, burst_beats=burst, size_width=20, aligned=unit * 8 >= width)
     run(walker, random_requests(generator, 12, unit), stall=stall, seed=3)
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+def test_a_walker_of_one_row_a_request_keeps_no_other_row(stall: float) -> None:
+    walker = BurstWalker(addr_width=32, data_width=64, burst_beats=16, size_width=20, rows_width=1)
+    requests = [request | {"rows": 1} for request in random_requests(random.Random(8), 12, 1)]
+    run(walker, requests, stall=stall, seed=4)
+    kept = {"next_row", "row_bytes", "rows_left"}
+    for rows_width, expected in ((1, set()), (2, kept)):
+        walker = BurstWalker(addr_width=32, data_width=64, burst_beats=16, size_width=20, rows_width=rows_width)
+        assert kept & set(build_netlist(walker).signals) == expected
 
 
 def test_a_burst_leaves_every_cycle_without_a_gap_between_requests() -> None:
