@@ -6,7 +6,7 @@ Tests: ``tests/hw/compute/test_loaders.py``, ``tests/hw/compute/test_stage_order
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
@@ -158,15 +158,16 @@ class AccLoader(wiring.Component):
         zero_free = Signal(reset_less=True)
         tile_bank = Signal.like(self.banks, reset_less=True)
         zero_bank = Signal.like(self.banks, reset_less=True)
-        empties = Signal()
+        empties = Signal(init=1)  # nothing will be left after this cycle
+        ends = Signal()
         place = Signal(self.config.log_acc_depth)
         m.d.comb += [
             self.banks.eq(Mux(full, tile_bank, Mux(zero_full, zero_bank, 0))),
             self.address.eq(Mux(full, address, zero_address)),
             self.data.eq(tile),
             self.zero.eq(~full),
-            empties.eq(Mux(full, tile_free & ~zero_full, ~zero_full | zero_free)),
             writer.write.ready.eq(empties),
+            ends.eq(Array(write.lane == self._lanes(size) - 1 for size in self.element_bytes)[write.kind]),
             place.eq(place_of(write.address)),
             part_taken.eq(writer.write.valid & ~write.zero & empties),
             zero_taken.eq(writer.write.valid & write.zero & empties),
@@ -180,7 +181,14 @@ class AccLoader(wiring.Component):
         with m.If(~full & zero_free):
             m.d.sync += zero_full.eq(0)
         new_bank = Cat(bank_of_place(place) == index for index in range(len(self.banks)))
-        m.d.sync += [tile_free.eq(self._is_free(address)), zero_free.eq(self._is_free(zero_address))]
+        tile_stays, zero_stays = full & ~tile_free, zero_full & (full | ~zero_free)
+        new_leaves = ~(writer.write.valid & (write.zero | ends)) | self._is_free(place)
+        old_leaves = Mux(tile_stays, self._is_free(address) & ~zero_stays, ~zero_stays | self._is_free(zero_address))
+        m.d.sync += [
+            tile_free.eq(self._is_free(address)),
+            zero_free.eq(self._is_free(zero_address)),
+            empties.eq(Mux(empties, new_leaves, old_leaves)),
+        ]
         with m.If(zero_taken):
             m.d.sync += [
                 zero_full.eq(1),
@@ -191,17 +199,21 @@ class AccLoader(wiring.Component):
         with m.If(writer.done):
             m.d.sync += [pending.eq(1), tag.eq(writer.tag)]
         with m.If(part_taken):
-            m.d.sync += [address.eq(place), tile_free.eq(self._is_free(place)), tile_bank.eq(new_bank)]
+            m.d.sync += [full.eq(ends), address.eq(place), tile_free.eq(self._is_free(place)), tile_bank.eq(new_bank)]
             for kind, size in enumerate(self.element_bytes):
                 with m.If(write.kind == kind):
-                    self._take_part(m, tile, full, write, widen=kind == NARROW, bits=size * 8)
+                    self._take_part(m, tile, write, widen=kind == NARROW, bits=size * 8)
+
+    def _lanes(self, size: int) -> int:
+        """Return how many parts an element of ``size`` bytes comes in."""
+        return max(1, size * 8 // self.hardware.data_width)
 
     def _is_free(self, place: Value) -> Value:
         """Return whether the bank of ``place`` can be written to in the next cycle."""
         return ~self.taken.bit_select(bank_of_place(place), 1)
 
-    def _take_part(self, m: Module, tile: Signal, full: Signal, write: Any, *, widen: bool, bits: int) -> None:
-        """Put a part into its place in the tile; with the last one the tile is full."""
+    def _take_part(self, m: Module, tile: Signal, write: Any, *, widen: bool, bits: int) -> None:
+        """Put a part into its place in the tile."""
         width = min(bits, self.hardware.data_width)
         lanes = bits // width
         part: Any = write.data[:width]
@@ -211,4 +223,3 @@ class AccLoader(wiring.Component):
         for lane in range(lanes):
             with m.If(write.lane == lane):
                 m.d.sync += tile[lane * len(part) : (lane + 1) * len(part)].eq(part)
-        m.d.sync += full.eq(write.lane == lanes - 1)
