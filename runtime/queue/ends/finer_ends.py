@@ -7,9 +7,9 @@ Tests: ``tests/runtime/queue/ends/test_finer_ends.py``.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class _Launch:
         self.entries = joined_uop_loads(self.entries)
         known = early_loads(late_loads(self._known(), self.config), self.config)
         self.entries = [entry for entry, _ in known]
-        last = _last_tile(known, self.config)
+        last = _last_tile(known, self.config, self._has_room)
         first = _first_steps(known[: last[0]] if last else known, self.config)
         for begin, end, turns in reversed([*first, *([last] if last else [])]):
             self._replace(begin, end, turns)
@@ -106,7 +106,7 @@ class _Launch:
         if not words:  # instructions without work, of which parts are as long as they are
             return
         place = self._room(begin, end, len(words))
-        if place is None or len(self.image) + len(words) > self.limit:
+        if place is None or not self._has_room(begin, end, turns):
             return
         later = self._used(end, len(self.entries))
         load = Load(
@@ -122,6 +122,11 @@ class _Launch:
             new.append(entry)
         kept = (each for each in turns.kept if uops_used(each.instruction) & later)
         self.entries[begin:end] = [*new, *kept]
+
+    def _has_room(self, begin: int, end: int, turns: Turns) -> bool:
+        """Whether the micro-ops of ``turns`` have a place."""
+        count = len(turns.words)
+        return self._room(begin, end, count) is not None and len(self.image) + count <= self.limit
 
     def _room(self, begin: int, end: int, count: int) -> int | None:
         """Return where ``count`` micro-ops lie that nobody after ``begin`` needs, and hardly anybody just before."""
@@ -139,8 +144,13 @@ class _Launch:
         return used
 
 
-def _last_tile(known: Sequence[Known], config: VTAConfig) -> tuple[int, int, Turns] | None:
-    """Return where the last tile's last instructions begin and end, and what to put in their place."""
+def _last_tile(
+    known: Sequence[Known], config: VTAConfig, has_room: Callable[[int, int, Turns], bool]
+) -> tuple[int, int, Turns] | None:
+    """Return where the last tile's last instructions begin and end, and what to put in their place.
+
+    Where sums in runs have too many micro-ops, they are in the loops that there are.
+    """
     end = len(known)
     while end and isinstance(known[end - 1][0].instruction, Finish):
         end -= 1
@@ -156,9 +166,9 @@ def _last_tile(known: Sequence[Known], config: VTAConfig) -> tuple[int, int, Tur
     parts = _parts(known[stores:end], [known[place] for place in loops], _MOST_PARTS)
     if len(parts) < 2:
         return None
-    for first in _beginnings(known, loops, begin):
-        turns = take_turns(known[first:end], parts, config, runs=True)
-        if turns is not None:
+    for first, runs in product(_beginnings(known, loops, begin), (True, False)):
+        turns = take_turns(known[first:end], parts, config, runs=runs)
+        if turns is not None and has_room(first, end, turns):
             return first, end, turns
     return None
 

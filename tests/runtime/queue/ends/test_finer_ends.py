@@ -121,6 +121,14 @@ def test_without_room_for_micro_ops_nothing_is_cut(monkeypatch: pytest.MonkeyPat
     assert cut(program, uop_limit=len(program.uops)) == whole
 
 
+@pytest.mark.parametrize("log_uop_buff_size", [9, 10, 11, 12])
+def test_sums_whose_runs_have_no_room_are_done_in_parts_in_their_loops(log_uop_buff_size: int) -> None:
+    """There are seven rows, and the last one is in eight parts; its runs have room among 1,024 micro-ops alone."""
+    layer = Conv2d(1, 64, 28, 28, 128, (1, 1), (2, 2), epilogue=STEPS)
+    program = program_of(layer, vta.Environment(VTAConfig(log_uop_buff_size=log_uop_buff_size)))
+    assert sum(isinstance(i, Store) for i in program.instructions) == 6 + 8
+
+
 def test_small_tiles_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     layer, tiles = Dense(2, 64, 64, epilogue=STEPS), MatmulTiles(rows=2, inner=4, columns=4, resident=Resident.KERNEL)
     fine = len(program_of(layer, ENV, tiles).instructions)
