@@ -6,7 +6,7 @@ There is no separate output memory: a store reads the accumulator and keeps the 
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -26,6 +26,9 @@ __all__ = [
 RESET_LANES = 4
 """Tiles that a reset may clear in one cycle."""
 
+_MIXED = slice(4, 9)
+"""Address bits whose parity is in the upper bit of a bank's number."""
+
 _STORE_ROOM = 4
 
 _PATIENCE = 16
@@ -42,13 +45,14 @@ def place_of(address: Value) -> Value:
 
     Four consecutive tiles that begin at a multiple of four lie in four banks. Higher address bits are mixed in, so that
     a GEMM whose destinations are a power of two (or a row of an image) apart does not stay in one bank, where it would
-    keep the ALU from going on. Who uses the accumulator keeps places in registers: nothing waits for the mixing.
+    keep the ALU from going on. They go into the upper bit of the bank alone: even tiles lie in two banks, odd ones in
+    the other two. GEMM and an ALU beside it that both go from tile to tile stay an odd distance apart then, once a wait
+    has brought them there, and never meet again, wherever they are. Who uses the accumulator keeps places in registers:
+    nothing waits for the mixing.
     """
-    width = bank_bits(len(address))
-    bank: Value = Const(0, width)
-    for low in (0, 4, 6, 8):
-        bank = bank ^ address[low : low + width]
-    return Cat(bank, address[width:])
+    if bank_bits(len(address)) < 2:
+        return address
+    return Cat(address[0], Cat(address[1], address[_MIXED]).xor(), address[2:])
 
 
 def bank_of_place(place: Value) -> Value:

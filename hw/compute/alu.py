@@ -34,8 +34,12 @@ _PATIENCE = 16
 
 
 def alu_write_delay(config: VTAConfig) -> int:
-    """Return the cycles from the read of a destination to the write of its result."""
-    return 2 + (FUSED_LATENCY if config.fused_alu else LANE_LATENCY)
+    """Return the cycles from the read of a destination to the write of its result.
+
+    They are an even number more than GEMM's: then a step of GEMM that reads beside the ALU and the one that writes
+    beside its result use banks of the same parity (``hw.accumulator.place_of``), and the other two banks are free.
+    """
+    return 3 + (FUSED_LATENCY if config.fused_alu else LANE_LATENCY)
 
 
 def _meta_layout(config: VTAConfig) -> data.StructLayout:
@@ -337,10 +341,12 @@ class TensorAlu(wiring.Component):
                     operand_x.eq(self.dst_data.word_select(index, width)),
                     operand_y.eq(Mux(flight[0].meta.use_imm, imm, source.word_select(index, width).as_signed())),
                 ]
+            result = Signal(width, name=f"result_{index}", reset_less=True)
             m.d.comb += [lane.x.eq(operand_x), lane.y.eq(operand_y), lane.opcode.eq(flight[1].meta.opcode)]
             if isinstance(lane, AluLane):
                 m.d.comb += lane.adds.eq(adds)
-            results.append(lane.result)
+            m.d.sync += result.eq(lane.result)
+            results.append(result)
         self._write(m, flight[-2], flight[-1], results)
 
     def _lane(

@@ -119,7 +119,7 @@ class ComputeStage(wiring.Component):
         m.submodules.gemm = gemm = GemmCore(
             vta,
             ahead=ahead,
-            lead=max(0, ahead - dot_latency(vta.block_in)) if vta.fused_alu else 0,
+            lead=max(0, ahead - dot_latency(vta.block_in)),
             share_multipliers=shared,
             multipliers=multipliers.gemm,
         )

@@ -59,21 +59,24 @@ _LOADED = 0
 _STORED, _PACKED = 2, 8
 """Cycles from the start of a store to its first beat, and from when its tiles are read to its last beat."""
 
-_ALU_LATENCY = 10
-_ALU_CLASH = 7
+_ALU_LATENCY = 11
+_ALU_CLASH = 8
 _FUSED_LANE = 2
 """Cycles that an ALU with fused steps takes more from the read of a number to its write."""
 
-_FUSED_GEMM_LATENCY = 11
-"""Least latency of GEMM beside such an ALU: its destinations are known that much ahead of their writes."""
+_GEMM_LATENCY, _FUSED_GEMM_LATENCY = 10, 12
+"""Least latency of GEMM beside an ALU, and beside one with fused steps: its destinations are known that much ahead."""
 
-_WAITS_OF_RUN = 1.8
-"""Cycles that the ALU loses, on the average, where GEMM goes from the end of a run of accumulators to another one."""
+_WAITS_OF_RUN = 1.1
+"""Cycles that the ALU loses, on the average, where GEMM goes from the end of an odd run of accumulators to another one.
+
+Even tiles and odd ones share no bank: after an even run, GEMM and ALU are an odd number of tiles apart as before.
+"""
 
 _USUAL_RUN = 20
-_LEAST_LOSS, _MOST_LOSS = 0.07, 0.5
-"""No run is so short that it loses more: GEMM lets the ALU go on after some time; none is so long that it loses less,
-because every 16 accumulators their banks come in another order.
+_LEAST_LOSS, _MOST_LOSS = 0.005, 0.5
+"""No run is so short that it loses more: GEMM lets the ALU go on after some time; none so long, or even, that it loses
+less, because they meet where either begins another tile.
 """
 
 _RECENT = 8
@@ -105,6 +108,8 @@ def time_tasks(
 
 def alu_loss(run: int) -> float:
     """Return the part of the ALU's cycles that it loses beside GEMM in ``run`` accumulators in a row (0: unknown)."""
+    if run and run % 2 == 0:
+        return _LEAST_LOSS
     return min(_MOST_LOSS, max(_LEAST_LOSS, _WAITS_OF_RUN / (run or _USUAL_RUN)))
 
 
@@ -273,12 +278,12 @@ class _ComputeModule:
     def __init__(self, bus: _Bus, block_in: int, *, fused_alu: bool) -> None:
         self._bus = bus
         levels = block_in.bit_length() - 1
+        ahead = _FUSED_GEMM_LATENCY if fused_alu else _GEMM_LATENCY
         self._latency = [0] * len(Unit)  # by unit, as what follows
-        self._latency[Unit.GEMM] = 8 + levels // 2
+        self._latency[Unit.GEMM] = max(8 + levels // 2, ahead)
         self._latency[Unit.ALU], self._latency[Unit.RESET] = _ALU_LATENCY, 4
         self._clash = _ALU_CLASH
         if fused_alu:
-            self._latency[Unit.GEMM] = max(self._latency[Unit.GEMM], _FUSED_GEMM_LATENCY)
             self._latency[Unit.ALU] += _FUSED_LANE
             self._clash += _FUSED_LANE
         self._issued = self._bound = self._loaded = 0

@@ -29,6 +29,12 @@ def test_banks_divide_the_tiles_evenly_and_every_tile_has_a_place(width: int) ->
     assert set(counts.tolist()) == {(1 << width) >> min(2, width)}
 
 
+def test_even_tiles_and_odd_ones_share_no_bank() -> None:
+    """So that what walks an odd distance behind something else never meets it."""
+    sides = [{bank(place(address, 11), 11) for address in range(first, 1 << 11, 2)} for first in range(2)]
+    assert sides == [{0, 2}, {1, 3}]
+
+
 class _Users:
     """Random requests of every user; a model of the tiles says what each read must give. Addresses are places."""
 
@@ -211,7 +217,7 @@ def test_a_store_may_keep_a_bit_or_all(kept: int) -> None:
 
 @pytest.mark.parametrize("width", [0, 1, 2, 5, 11])
 def test_a_tile_lies_in_the_bank_that_its_bits_say(width: int) -> None:
-    """Bits 4, 6 and 8 on are mixed into the lowest two, the others stay."""
+    """The parity of bits 4 to 8 is mixed into bit 1, the others stay."""
 
     def build(m: Module, ports: Any) -> None:
         m.d.comb += [ports.place.eq(place_of(ports.address)), ports.bank.eq(bank_of_place(ports.place))]

@@ -61,8 +61,9 @@ def _accumulator(design: "CompiledDesign", config: VTAConfig) -> npt.NDArray[np.
         ]
     )
     address = np.arange(config.acc_depth)
-    mixed = address ^ address >> 4 ^ address >> 6 ^ address >> 8  # as hw.accumulator.bank_of
-    elements: npt.NDArray[np.uint8] = stacked[mixed % banks, address // banks]
+    mixed = address >> 4 ^ address >> 5 ^ address >> 6 ^ address >> 7 ^ address >> 8
+    place = address ^ (mixed & 1) << 1  # as hw.accumulator.place_of
+    elements: npt.NDArray[np.uint8] = stacked[place % banks, address // banks]
     return elements
 
 

@@ -5,9 +5,8 @@ __all__ = ["bank", "place"]
 
 def place(address: int, width: int) -> int:
     """Return the place of a tile whose address has ``width`` bits, and, the other way round, the tile at a place."""
-    mask = (1 << min(2, width)) - 1
-    mixed = address ^ address >> 4 ^ address >> 6 ^ address >> 8
-    return address & ~mask | mixed & mask
+    parity = (address & 0b1_1111_0000).bit_count() % 2
+    return address ^ parity << 1
 
 
 def bank(at: int, width: int) -> int:

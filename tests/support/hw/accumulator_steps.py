@@ -9,6 +9,7 @@ from isa.encoding import encode
 from isa.instructions import Finish
 from isa.program import Program
 from isa.reference import Reference
+from tests.support.hw.accumulator_places import bank, place
 from tests.support.hw.core_rig import program_image
 from tests.support.hw.core_sim import CoreSim, aligned
 
@@ -60,8 +61,6 @@ def _accumulators(core: CoreSim) -> Any:
     result = np.zeros((config.acc_depth, config.batch, config.block_out), np.int32)
     lanes = config.batch * config.block_out
     for address in range(config.acc_depth):
-        bank = 0
-        for low in (0, 4, 6, 8):
-            bank ^= address >> low & (1 << bits) - 1
-        result[address] = rows[bank].reshape(-1, max(2, lanes))[address >> bits, :lanes].reshape(result.shape[1:])
+        row = rows[bank(place(address, config.log_acc_depth), config.log_acc_depth)]
+        result[address] = row.reshape(-1, max(2, lanes))[address >> bits, :lanes].reshape(result.shape[1:])
     return result

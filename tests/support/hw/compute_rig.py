@@ -18,6 +18,7 @@ from isa.encoding import encode, encode_uop
 from isa.instructions import Deps, Finish, Instruction, Load, MemoryId, MicroOp
 from isa.machine.hardware_config import HardwareConfig
 from isa.reference import Reference, pack
+from tests.support.hw.accumulator_places import bank, place
 from tests.support.isa.random_memory import random_bytes
 from tests.support.isa.random_programs import ARENA_BYTES, _Builder
 
@@ -297,8 +298,8 @@ class ComputeRig:
         banks = [self.design.memory(f"accumulator.bank_{index}.memory") for index in range(1 << bits)]
         tiles = []
         for address in range(config.acc_depth):
-            bank = (address ^ (address >> 4) ^ (address >> 6) ^ (address >> 8)) & ((1 << bits) - 1)
-            tiles.append(np.frombuffer(banks[bank][address >> bits].tobytes(), "<i4"))
+            memory = banks[bank(place(address, config.log_acc_depth), config.log_acc_depth)]
+            tiles.append(np.frombuffer(memory[address >> bits].tobytes(), "<i4"))
         return np.array(tiles).reshape(self.reference.acc.shape)
 
     @property
