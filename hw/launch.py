@@ -116,20 +116,22 @@ class LaunchControl(wiring.Component):
                 m.d.sync += finished.eq(finished | self.finish)
                 with m.If(failed):
                     m.d.sync += [control.error.eq(self.error), control.error_place.eq(self.error_place)]
+                    m.d.sync += self.flush.eq(1)
                     m.next = "DRAIN"
                 with m.Elif(given_up | control.launch):
                     with m.If(control.abort):
                         m.d.sync += [control.error.eq(ErrorCode.ABORTED), control.error_place.eq(self.fetched)]
+                    m.d.sync += self.flush.eq(1)
                     m.next = "DRAIN"
                 with m.Elif(ends):
                     m.d.sync += control.done.eq(1)
+                    m.d.sync += self.flush.eq(1)
                     m.next = "DRAIN"  # of instructions after FINISH that were read ahead
-            with m.State("DRAIN"):
-                m.d.comb += self.flush.eq(1)
-                with m.If(self.memory_quiet):
-                    m.next = "CLEAR"
+            with m.State("DRAIN"), m.If(self.memory_quiet):
+                m.next = "CLEAR"
             with m.State("CLEAR"):
-                m.d.comb += [self.flush.eq(1), self.clear.eq(1)]
+                m.d.comb += self.clear.eq(1)
+                m.d.sync += self.flush.eq(0)
                 m.next = "IDLE"
         with m.If(again & given_up):
             m.d.sync += [again.eq(0), control.done.eq(0), control.error.eq(ErrorCode.NONE)]

@@ -84,10 +84,12 @@ class RegisteredFIFO(wiring.Component):
             m.d.sync += second.eq(_next(second, self.depth))
         with m.If(~self.r_rdy | self.r_en):
             m.d.sync += self.r_data.eq(Mux(more, following.data, self.w_data))
-        with m.If(write & ~read):
-            m.d.sync += [self.r_rdy.eq(1), more.eq(self.r_rdy), full.eq(count == self.depth - 1), count.eq(count + 1)]
-        with m.Elif(read & ~write):
-            m.d.sync += [self.r_rdy.eq(more), more.eq(more & (count != 2)), full.eq(0), count.eq(count - 1)]
+        with m.If(write != read):  # what is read comes late, and chooses nothing
+            with m.If(write):
+                m.d.sync += [self.r_rdy.eq(1), more.eq(self.r_rdy), full.eq(count == self.depth - 1)]
+                m.d.sync += count.eq(count + 1)
+            with m.Else():
+                m.d.sync += [self.r_rdy.eq(more), more.eq(more & (count != 2)), full.eq(0), count.eq(count - 1)]
         return m
 
 

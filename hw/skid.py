@@ -43,7 +43,7 @@ class Skid(wiring.Component):
         room = Signal(init=1)  # not ``full``; a register of its own, because that one has every bit to choose
         m.d.comb += [
             self.source.ready.eq(room),
-            self.sink.valid.eq(self.source.valid | self.full),
+            self.sink.valid.eq(self.source.valid | ~room),
             self.sink.payload.eq(self.source.payload),
         ]
         with m.If(self.full):

@@ -74,13 +74,17 @@ class Packer(wiring.Component):
         element_end = Signal()
         row_end = Signal()
         taken = Signal()
+        moves = Signal()
+        begins = Signal()  # a job, if anything moves
         out_free = Signal()
         m.d.comb += [
             out_free.eq(~self.beats.valid | self.beats.ready),
             taken.eq(active & self.elements.valid & out_free),
             self.elements.ready.eq(active & out_free & element_end),
             row_end.eq(element_end & at.x_last),
-            self.job.ready.eq(~active | (taken & element_end & at.last)),
+            moves.eq(~active | taken),
+            begins.eq(~active | (element_end & at.last)),
+            self.job.ready.eq(moves & begins),
             self.busy.eq(active | self.beats.valid),
         ]
         with m.If(self.beats.ready):
@@ -94,8 +98,8 @@ class Packer(wiring.Component):
             m.d.sync += active.eq(self.job.valid)
         at.advance(
             m,
-            begins=self.job.ready,
-            taken=taken,
+            moves=moves,
+            begins=begins,
             element_end=element_end,
             row_end=row_end,
             next_offset=at.offset + self.element_bytes,

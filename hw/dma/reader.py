@@ -105,6 +105,8 @@ class Reader(wiring.Component):
         advances = Array([Const(size % beat_bytes if size < beat_bytes else 0, log) for size in self.element_bytes])
         next_offset = Signal(log)
         taken = Signal()
+        moves = Signal()
+        begins = Signal()  # a job, if anything moves
         m.d.comb += [
             next_offset.eq(at.offset + advances[kind]),
             part.kind.eq(kind),
@@ -115,17 +117,20 @@ class Reader(wiring.Component):
             self.parts.valid.eq(active & self.beats.valid),
             self.beats.ready.eq(active & self.parts.ready & ((next_offset == 0) | part.row_end)),
             taken.eq(self.parts.valid & self.parts.ready),
-            self.job.ready.eq(~active | (taken & part.job_end)),
+            moves.eq(~active | taken),
+            begins.eq(~active | part.job_end),
+            self.job.ready.eq(moves & begins),
         ]
         self._select(m, kind=kind, offset=at.offset)
-        with m.If(self.job.ready):
-            m.d.sync += [active.eq(self.job.valid), kind.eq(self.job.p.kind), lane.eq(0)]
-        with m.Elif(taken):
-            m.d.sync += lane.eq(Mux(part.element_end, 0, lane + 1))
+        with m.If(moves):
+            with m.If(begins):
+                m.d.sync += [active.eq(self.job.valid), kind.eq(self.job.p.kind), lane.eq(0)]
+            with m.Else():
+                m.d.sync += lane.eq(Mux(part.element_end, 0, lane + 1))
         at.advance(
             m,
-            begins=self.job.ready,
-            taken=taken,
+            moves=moves,
+            begins=begins,
             element_end=part.element_end,
             row_end=part.row_end,
             next_offset=next_offset,

@@ -28,10 +28,12 @@ class RowPosition:
         self.offset = Signal.like(job.offset, name="offset")
 
     def advance(
-        self, m: Module, *, begins: Value, taken: Value, element_end: Value, row_end: Value, next_offset: Value
+        self, m: Module, *, moves: Value, begins: Value, element_end: Value, row_end: Value, next_offset: Value
     ) -> None:
-        """Begin the job in cycles with ``begins``, and go on in those with ``taken``: a part, which may be the last
-        of its element or of its row; within a row, the next one is at ``next_offset``.
+        """Go on in cycles with ``moves``: to the job, if one ``begins`` then, or behind a part that may be the last of
+        its element or of its row; within a row, the next one is at ``next_offset``.
+
+        ``moves`` may come late: it enables the registers, and chooses nothing.
         """
         x_size = Signal.like(self.x_left, name="x_size")
         x_single = Signal(name="x_single")
@@ -41,30 +43,31 @@ class RowPosition:
         next_row_offset = Signal.like(self.offset, name="next_row_offset")
         job = self.job
         m.d.comb += next_row_offset.eq(row_offset + stride)
-        with m.If(begins):
-            m.d.sync += [
-                x_size.eq(job.x_size),
-                x_single.eq(job.x_size == 1),
-                stride.eq(job.stride),
-                row_offset.eq(job.offset),
-                self.x_left.eq(job.x_size),
-                self.y_left.eq(job.y_size),
-                self.x_last.eq(job.x_size == 1),
-                self.last.eq((job.x_size == 1) & (job.y_size == 1)),
-                y_last.eq(job.y_size == 1),
-                self.offset.eq(job.offset),
-            ]
-        with m.Elif(taken & row_end):
-            m.d.sync += [
-                row_offset.eq(next_row_offset),
-                self.x_left.eq(x_size),
-                self.y_left.eq(self.y_left - 1),
-                self.x_last.eq(x_single),
-                self.last.eq(x_single & (self.y_left == 2)),
-                y_last.eq(self.y_left == 2),
-                self.offset.eq(next_row_offset),
-            ]
-        with m.Elif(taken):
-            m.d.sync += [self.x_left.eq(self.x_left - element_end), self.offset.eq(next_offset)]
-            with m.If(element_end):
-                m.d.sync += [self.x_last.eq(self.x_left == 2), self.last.eq((self.x_left == 2) & y_last)]
+        with m.If(moves):
+            with m.If(begins):
+                m.d.sync += [
+                    x_size.eq(job.x_size),
+                    x_single.eq(job.x_size == 1),
+                    stride.eq(job.stride),
+                    row_offset.eq(job.offset),
+                    self.x_left.eq(job.x_size),
+                    self.y_left.eq(job.y_size),
+                    self.x_last.eq(job.x_size == 1),
+                    self.last.eq((job.x_size == 1) & (job.y_size == 1)),
+                    y_last.eq(job.y_size == 1),
+                    self.offset.eq(job.offset),
+                ]
+            with m.Elif(row_end):
+                m.d.sync += [
+                    row_offset.eq(next_row_offset),
+                    self.x_left.eq(x_size),
+                    self.y_left.eq(self.y_left - 1),
+                    self.x_last.eq(x_single),
+                    self.last.eq(x_single & (self.y_left == 2)),
+                    y_last.eq(self.y_left == 2),
+                    self.offset.eq(next_row_offset),
+                ]
+            with m.Else():
+                m.d.sync += [self.x_left.eq(self.x_left - element_end), self.offset.eq(next_offset)]
+                with m.If(element_end):
+                    m.d.sync += [self.x_last.eq(self.x_left == 2), self.last.eq((self.x_left == 2) & y_last)]
