@@ -132,8 +132,9 @@ class Binder(wiring.Component):
                 m.d.comb += following.eq(_State.WORK)
             with m.Case(Unit.ACC):
                 m.d.comb += following.eq(_State.WORK)
-            with m.Default():
-                m.d.comb += self.take.eq(1)
+        # What touches no accumulator stays in LOOK, which need not be asked for.
+        with m.If(self.valid & ((self.unit == Unit.NONE) | (self.unit == Unit.UOP))):
+            m.d.comb += self.take.eq(1)
         with m.If((state == _State.WORK) & bounded & spans.complete):
             m.d.comb += self.take.eq(1)
             m.d.comb += following.eq(_State.LOOK)
