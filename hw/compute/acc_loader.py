@@ -139,67 +139,44 @@ class AccLoader(wiring.Component):
         m.d.comb += [write[name].eq(insn[name]) for name in pads]
 
     def _collect(self, m: Module, writer: TileWriter) -> None:
-        """Collect the parts of a tile; zeros have a register of their own, and go when there is no tile.
+        """Collect the parts of a tile. A whole tile or a zero goes on, and where its bank is taken all wait for it.
 
-        Whether its bank is free is known for each of them when the cycle begins. A part or a zero is taken when nothing
-        stays, and nothing of the next job before the last tile of a job has gone.
+        Whether that is so is known when a cycle begins. Nothing of the next job is taken before the last tile of a job
+        has gone.
         """
         write = writer.write.p
-        tile = Signal(self.config.acc_elem_bits, reset_less=True)
-        address = Signal(self.config.log_acc_depth, reset_less=True)
-        full = Signal()
-        part_taken = Signal()
         pending = Signal()
         tag = Signal(TAG_WIDTH, reset_less=True)
-        zero_full = Signal()
-        zero_address = Signal(self.config.log_acc_depth, reset_less=True)
-        zero_taken = Signal()
-        tile_free = Signal(reset_less=True)
-        zero_free = Signal(reset_less=True)
-        tile_bank = Signal.like(self.banks, reset_less=True)
-        zero_bank = Signal.like(self.banks, reset_less=True)
-        empties = Signal(init=1)  # nothing will be left after this cycle
-        ends = Signal()
+        tile = Signal(self.config.acc_elem_bits, reset_less=True)
+        address = Signal(self.config.log_acc_depth, reset_less=True)
+        zero = Signal(reset_less=True)
+        empties = Signal(init=1)  # nothing is left after this cycle
         place = Signal(self.config.log_acc_depth)
+        ends = Signal()
+        goes_on = Signal()
         m.d.comb += [
-            self.banks.eq(Mux(full, tile_bank, Mux(zero_full, zero_bank, 0))),
-            self.address.eq(Mux(full, address, zero_address)),
-            self.data.eq(tile),
-            self.zero.eq(~full),
             writer.write.ready.eq(empties),
             ends.eq(Array(write.lane == self._lanes(size) - 1 for size in self.element_bytes)[write.kind]),
+            goes_on.eq(writer.write.valid & (write.zero | ends)),
             place.eq(place_of(write.address)),
-            part_taken.eq(writer.write.valid & ~write.zero & empties),
-            zero_taken.eq(writer.write.valid & write.zero & empties),
             self.done.valid.eq(pending & empties),
             self.done.tag.eq(tag),
+            self.data.eq(tile),
+            self.address.eq(address),
+            self.zero.eq(zero),
         ]
         with m.If(self.done.valid):
             m.d.sync += pending.eq(0)
-        with m.If(full & tile_free):
-            m.d.sync += full.eq(0)
-        with m.If(~full & zero_free):
-            m.d.sync += zero_full.eq(0)
-        new_bank = Cat(bank_of_place(place) == index for index in range(len(self.banks)))
-        tile_stays, zero_stays = full & ~tile_free, zero_full & (full | ~zero_free)
-        new_leaves = ~(writer.write.valid & (write.zero | ends)) | self._is_free(place)
-        old_leaves = Mux(tile_stays, self._is_free(address) & ~zero_stays, ~zero_stays | self._is_free(zero_address))
-        m.d.sync += [
-            tile_free.eq(self._is_free(address)),
-            zero_free.eq(self._is_free(zero_address)),
-            empties.eq(Mux(empties, new_leaves, old_leaves)),
-        ]
-        with m.If(zero_taken):
-            m.d.sync += [
-                zero_full.eq(1),
-                zero_address.eq(place),
-                zero_free.eq(self._is_free(place)),
-                zero_bank.eq(new_bank),
-            ]
         with m.If(writer.done):
             m.d.sync += [pending.eq(1), tag.eq(writer.tag)]
-        with m.If(part_taken):
-            m.d.sync += [full.eq(ends), address.eq(place), tile_free.eq(self._is_free(place)), tile_bank.eq(new_bank)]
+        m.d.sync += empties.eq(Mux(empties, ~goes_on | self._is_free(place), self._is_free(address)))
+        with m.If(empties):
+            m.d.sync += [
+                self.banks.eq(Cat(goes_on & (bank_of_place(place) == index) for index in range(len(self.banks)))),
+                address.eq(place),
+                zero.eq(write.zero),
+            ]
+            # Where no part comes, this one's place is filled by what is wrong, until it does.
             for kind, size in enumerate(self.element_bytes):
                 with m.If(write.kind == kind):
                     self._take_part(m, tile, write, widen=kind == NARROW, bits=size * 8)
