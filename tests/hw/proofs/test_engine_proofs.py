@@ -161,7 +161,11 @@ def test_every_command_is_one_burst_and_is_answered_once_in_order() -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
-        ("_elaborate_reads", "order.r_data[index]", "order.r_data[0]"),  # beats for another reader
+        (
+            "_elaborate_reads",
+            "order.r_rdy & order.r_data[index]",
+            "order.r_rdy & order.r_data[0]",
+        ),  # beats for another reader
         (
             "_elaborate_reads",
             "self.read_beat & beat.p.last",
