@@ -3,6 +3,7 @@
 Tests: ``tests/hw/test_core_*.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from amaranth.hdl import Module, Mux, ResetInserter, Signal
@@ -93,40 +94,52 @@ class Core(wiring.Component):
             prot=hardware.axi_prot,
         )
         m.submodules.launch = launch = LaunchControl(hardware)
-        clearing = ResetInserter(launch.clear)
+        clear = {part: self._clear(m, launch.clears, part) for part in ("fetch", "load", "compute", "store", "tokens")}
         fetch = InstructionFetch(vta, hardware)
         load = LoadStage(vta, hardware)
         compute = ComputeStage(vta, hardware)
         store = StoreStage(vta, hardware)
-        m.submodules.fetch = clearing(fetch)
-        m.submodules.load = clearing(load)
-        m.submodules.compute = clearing(compute)
-        m.submodules.store = clearing(store)
+        m.submodules.fetch = ResetInserter(clear["fetch"])(fetch)
+        m.submodules.load = ResetInserter(clear["load"])(load)
+        m.submodules.compute = ResetInserter(clear["compute"])(compute)
+        m.submodules.store = ResetInserter(clear["store"])(store)
         wiring.connect(m, engine.axi, wiring.flipped(self.axi))
         wiring.connect(m, wiring.flipped(self.control), launch.control)
         wiring.connect(m, fetch.mem, engine.readers[0])
-        clients = ((compute.uop_dma, True), (compute.acc_dma, True), (load.mem, False))
-        for index, (client, registered) in enumerate(clients, 1):
+        clients = ((compute.uop_dma, "compute", True), (compute.acc_dma, "compute", True), (load.mem, "load", False))
+        for index, (client, part, registered) in enumerate(clients, 1):
             link = ReadLink(addr_width=hardware.addr_width, data_width=hardware.data_width, registered=registered)
-            m.submodules[f"{READERS[index]}_link"] = clearing(link)
+            m.submodules[f"{READERS[index]}_link"] = ResetInserter(clear[part])(link)
             wiring.connect(m, client, link.client)
             wiring.connect(m, link.engine, engine.readers[index])
         wiring.connect(m, store.mem, engine.writer)
         wiring.connect(m, compute.inp_read, load.inp_read)
         wiring.connect(m, compute.wgt_read, load.wgt_read)
         wiring.connect(m, store.tiles, compute.store_read)
-        self._connect_queues(m, fetch=fetch, load=load, compute=compute, store=store, clearing=clearing)
-        self._connect_tokens(m, load=load, compute=compute, store=store, clear=launch.clear)
+        self._connect_queues(m, fetch=fetch, load=load, compute=compute, store=store, clear=clear)
+        self._connect_tokens(m, load=load, compute=compute, store=store, clear=clear["tokens"])
         self._connect_bases(m, launch, load=load, compute=compute, store=store)
         self._connect_launch(m, launch, engine=engine, fetch=fetch, load=load, compute=compute, store=store)
         return m
 
-    def _connect_queues(self, m: Module, *, fetch: Any, load: Any, compute: Any, store: Any, clearing: Any) -> None:
+    def _clear(self, m: Module, clears: Signal, part: str) -> Signal:
+        """Return the register that resets a part of the core in the cycle after ``clears``.
+
+        Each part has its own, nearer to what it resets than one for all could be. That it looks at itself, though
+        ``clears`` is never high in two cycles in a row, keeps synthesis from making one of them.
+        """
+        clear = Signal(name=f"clear_{part}")
+        m.d.sync += clear.eq(clears & ~clear)
+        return clear
+
+    def _connect_queues(
+        self, m: Module, *, fetch: Any, load: Any, compute: Any, store: Any, clear: Mapping[str, Signal]
+    ) -> None:
         """Put a queue between fetch and each module; the compute module has its own."""
         wiring.connect(m, fetch.compute, compute.insn)
         for name, (source, module) in {"load": (fetch.load, load), "store": (fetch.store, store)}.items():
             queue = RegisteredFIFO(width=128, depth=self.hardware.inst_queue_depth)
-            m.submodules[name + "_queue"] = clearing(queue)
+            m.submodules[name + "_queue"] = ResetInserter(clear[name])(queue)
             m.d.comb += [
                 queue.w_data.eq(source.payload),
                 queue.w_en.eq(source.valid),

@@ -41,8 +41,8 @@ class LaunchControl(wiring.Component):
         Fetch begins in this cycle.
     running : Out(1)
         A launch is in progress (from the cycle after ``start`` to that of its end); its cycles are counted.
-    clear : Out(1)
-        Reset everything but the memory engine.
+    clears : Out(1)
+        Reset everything but the memory engine in the next cycle.
     flush : Out(1)
         The memory engine ends what was begun.
     memory_quiet : In(1)
@@ -69,7 +69,7 @@ class LaunchControl(wiring.Component):
                 **{name: Out(hardware.addr_width) for name in BASES},
                 "start": Out(1),
                 "running": Out(1),
-                "clear": Out(1),
+                "clears": Out(1),
                 "flush": Out(1),
                 "memory_quiet": In(1),
                 "finish": In(1),
@@ -128,9 +128,9 @@ class LaunchControl(wiring.Component):
                     m.d.sync += self.flush.eq(1)
                     m.next = "DRAIN"  # of instructions after FINISH that were read ahead
             with m.State("DRAIN"), m.If(self.memory_quiet):
+                m.d.comb += self.clears.eq(1)
                 m.next = "CLEAR"
             with m.State("CLEAR"):
-                m.d.comb += self.clear.eq(1)
                 m.d.sync += self.flush.eq(0)
                 m.next = "IDLE"
         with m.If(again & given_up):

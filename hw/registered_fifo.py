@@ -52,11 +52,13 @@ class RegisteredFIFO(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build the register, and a memory that has every entry, so that where one goes depends on no ``r_en``."""
         m = Module()
+        oldest = Signal(self.width, reset_less=True)
+        m.d.comb += self.r_data.eq(oldest)
         if self.depth == 1:
             empty = Signal(init=1)  # not ``r_rdy``; a register of its own, because every bit is kept by it
             m.d.comb += self.w_rdy.eq(empty)
             with m.If(empty):
-                m.d.sync += [self.r_rdy.eq(self.w_en), empty.eq(~self.w_en), self.r_data.eq(self.w_data)]
+                m.d.sync += [self.r_rdy.eq(self.w_en), empty.eq(~self.w_en), oldest.eq(self.w_data)]
             with m.Elif(self.r_en):
                 m.d.sync += [self.r_rdy.eq(0), empty.eq(1)]
             return m
@@ -83,7 +85,7 @@ class RegisteredFIFO(wiring.Component):
         with m.If(read):
             m.d.sync += second.eq(_next(second, self.depth))
         with m.If(~self.r_rdy | self.r_en):
-            m.d.sync += self.r_data.eq(Mux(more, following.data, self.w_data))
+            m.d.sync += oldest.eq(Mux(more, following.data, self.w_data))
         with m.If(write != read):  # what is read comes late, and chooses nothing
             with m.If(write):
                 m.d.sync += [self.r_rdy.eq(1), more.eq(self.r_rdy), full.eq(count == self.depth - 1)]

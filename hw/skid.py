@@ -39,7 +39,7 @@ class Skid(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build the place."""
         m = Module()
-        kept = Signal(self.shape)
+        kept = Signal(self.shape, reset_less=True)
         room = Signal(init=1)  # not ``full``; a register of its own, because that one has every bit to choose
         m.d.comb += [
             self.source.ready.eq(room),

@@ -5,7 +5,7 @@ Tests: ``tests/hw/test_stream_register.py``; ports and resets: ``tests/hw/test_p
 
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -29,6 +29,7 @@ class StreamRegister(wiring.Component):
     """
 
     def __init__(self, shape: Any) -> None:
+        self.shape = shape
         super().__init__({"source": In(stream.Signature(shape)), "sink": Out(stream.Signature(shape))})
 
     def elaborate(self, platform: Any) -> Module:
@@ -37,6 +38,8 @@ class StreamRegister(wiring.Component):
         m.d.comb += self.source.ready.eq(~self.sink.valid | self.sink.ready)
         with m.If(self.source.ready):
             m.d.sync += self.sink.valid.eq(self.source.valid)
+        payload = Signal(self.shape, reset_less=True)
+        m.d.comb += self.sink.payload.eq(payload)
         with m.If(self.source.ready & self.source.valid):
-            m.d.sync += self.sink.payload.eq(self.source.payload)
+            m.d.sync += payload.eq(self.source.payload)
         return m

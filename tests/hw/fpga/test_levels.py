@@ -59,13 +59,8 @@ def test_a_design_is_mapped_with_fewer_long_paths_than_by_the_usual_commands(tmp
     run_yosys("read_verilog design.v", "synth_ecp5 -top part", "write_json design.json", folder=tmp_path)
     usual = Netlist.from_json(tmp_path / "design.json", "part")
     ours = mapped(engine)
-    assert {cell.kind for cell in ours.cells} <= {cell.kind for cell in usual.cells}  # all of it is mapped
-    assert 2 * _longer_than(5, ours) < _longer_than(5, usual)
-
-
-def _longer_than(levels: int, netlist: Netlist) -> int:
-    """Return how many registers' inputs have more levels before them."""
-    return sum(path.levels > levels for path in long_paths(netlist))
+    assert not [cell for cell in ours.cells if cell.kind.startswith("$") and cell.kind != "$scopeinfo"]  # all is mapped
+    assert max(path.levels for path in long_paths(ours)) < max(path.levels for path in long_paths(usual))
 
 
 def test_a_request_of_the_walker_waits_for_no_burst() -> None:
