@@ -6,7 +6,8 @@ Before: the tiles of the library's search. After: the fastest of the choices tha
 among them; all are checked against numpy. ``choices`` are those that the models were asked about. A log is gone on
 with, so that what is there is not measured again. Default configuration and hardware. The exit status says whether
 ResNet-18's ten layers, if they were asked for, take at most 2,580,000 cycles. With ``--write``, the fastest record of
-each layer of the log is what ``autotvm.tophub`` ships, where it is faster than without. Tests:
+each layer of the log is what ``autotvm.tophub`` ships, where it is faster than without. ``--again`` tunes nothing and
+measures what is shipped, which is what it takes after a change of the hardware: ``--again --write``. Tests:
 tests/bench/test_tuning.py.
 """
 
@@ -21,9 +22,10 @@ import vta
 from bench import layers, network_shapes, products
 from vta import autotvm
 from vta.autotvm.callback import log_to_file
+from vta.autotvm.library import index_of_tiles
 from vta.autotvm.measure.inputs import MeasureInput, MeasureResult
 from vta.autotvm.record import encode, load_from_file
-from vta.autotvm.task import Task
+from vta.autotvm.task import Task, create
 from vta.autotvm.tophub import SHIPPED
 from vta.topi import Conv2d, Dense
 from vta.topi.core.epilogue import Bias, Clip, ShiftRight
@@ -125,6 +127,25 @@ def write(log: Path) -> None:
     print(f"{SHIPPED}: {len(lines)} records, {SHIPPED.stat().st_size:,} bytes")
 
 
+def measure_again(log: Path) -> None:
+    """Write into ``log``, for each record that is shipped, the library's choice and the record's, as they are today."""
+    option = autotvm.measure_option(autotvm.LocalBuilder(), autotvm.LocalRunner())
+    for given, result in load_from_file(SHIPPED):
+        name, *arguments = given.workload
+        task = create(str(name), arguments)
+        assert task.operator is not None
+        own = index_of_tiles(task.config_space, task.operator.schedule(task.env).tiles)
+        assert own is not None
+        pair = [task.config_space.get(own), given.config]
+        results = [option.measure(task, config) for config in pair]
+        with log.open("a", encoding="utf-8") as lines:
+            lines.writelines(
+                f"{encode(task.input(config), each)}\n" for config, each in zip(pair, results, strict=True)
+            )
+        first, was, now = (round(each.cost * 1e8) for each in (results[0], result, results[1]))
+        print(f"{name} {arguments[:2]}: {was:,} cycles before, {now:,} now, {first:,} without", flush=True)
+
+
 def main() -> int:
     """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -133,7 +154,11 @@ def main() -> int:
     parser.add_argument("--workers", type=int)
     parser.add_argument("--log", type=Path, default=Path("tuning.log"))
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
+    if options.again:
+        options.layers = []
+        measure_again(options.log)
     status = 0
     print(f"{'layer':28}{'before':>11}{'after':>11}{'gain':>8}{'choices':>9}{'seconds':>9}{'of CPU':>9}")
     for name in options.layers:

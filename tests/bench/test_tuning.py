@@ -27,3 +27,18 @@ def test_what_is_faster_than_the_first_record_of_a_layer_is_shipped_and_nothing_
     [(given, result)] = load_from_file(shipped)
     assert result.cost == 1.0
     assert encode(given, result) == lines[1]
+
+
+def test_what_is_shipped_is_measured_again_beside_the_choice_of_the_library(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    log, shipped = tmp_path / "log", tmp_path / "shipped.log"
+    monkeypatch.setattr(tuning, "SHIPPED", shipped)
+    [task] = autotvm.task.extract_from_operators([Dense(4, 32, 32)])
+    chosen = task.config_space.get(next(task.config_space.valid_indices()))
+    shipped.write_text(encode(task.input(chosen), MeasureResult((1.0,))) + "\n", encoding="utf-8")
+    tuning.measure_again(log)
+    (_, own), (given, result) = load_from_file(log)
+    assert given.config.index == chosen.index
+    assert 0 < result.cost < 1e-4  # measured, and not the second that the record says
+    assert 0 < own.cost <= result.cost
