@@ -191,14 +191,14 @@ class Core(wiring.Component):
             self.running.eq(launch.running),
         ]
         # Through a register: a launch ends with an error in the cycle after it, and cannot end well in that cycle.
-        m.d.sync += launch.error.eq(ErrorCode.NONE)
+        m.d.sync += [
+            launch.error.eq(ErrorCode.NONE),
+            launch.error_place.eq(Mux(engine.error_write, len(READERS), engine.error_reader)),
+        ]
         with m.If(fetch.error != ErrorCode.NONE):
             m.d.sync += [launch.error.eq(fetch.error), launch.error_place.eq(fetch.dispatched)]
         with m.Elif(engine.error):
-            m.d.sync += [
-                launch.error.eq(Mux(engine.error_write, ErrorCode.WRITE_RESPONSE, ErrorCode.READ_RESPONSE)),
-                launch.error_place.eq(Mux(engine.error_write, len(READERS), engine.error_reader)),
-            ]
+            m.d.sync += launch.error.eq(Mux(engine.error_write, ErrorCode.WRITE_RESPONSE, ErrorCode.READ_RESPONSE))
         causes = (
             (self.fetch_cause, fetch.cause),
             (self.load_cause, load.cause),

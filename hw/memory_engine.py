@@ -301,7 +301,7 @@ class MemoryEngine(wiring.Component):
         return outstanding == 0
 
     def _elaborate_write_beats(self, m: Module, lengths: Any) -> None:
-        """Send the beats of the bursts whose commands were taken; in a flush, beats that enable no byte."""
+        """Send the beats of the bursts whose commands were taken; in a flush, no byte of them is enabled."""
         axi = self.axi
         writer = self.writer
         layout = data.StructLayout({**write_data_layout(self.data_width).members, "last": 1})
@@ -313,7 +313,7 @@ class MemoryEngine(wiring.Component):
         last = Signal()
         beat = Signal()
         m.d.comb += [
-            writer.data.ready.eq(beats.source.ready & lengths.r_rdy & ~self.flush),
+            writer.data.ready.eq(beats.source.ready & lengths.r_rdy),
             beat.eq(beats.source.ready & lengths.r_rdy & (writer.data.valid | self.flush)),
             last.eq(Mux(first, lengths.r_data[9], then_last)),
             lengths.r_en.eq(beat & last),
