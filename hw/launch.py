@@ -23,8 +23,9 @@ class LaunchControl(wiring.Component):
     """Starts a launch in the cycle after ``control.launch`` and resets the modules after each.
 
     What ``control`` says in the cycle of ``control.launch`` holds for the whole launch: the host may prepare the next
-    one meanwhile. After FINISH, after an error, and when a launch is given up, ``flush`` lets the memory engine end
-    what was begun; then the modules are reset for one cycle: tokens and instructions that are left are dropped.
+    one meanwhile. A further ``control.launch`` gives up the launch that runs, and replaces one that waits to begin.
+    After FINISH, after an error, and when a launch is given up, ``flush`` lets the memory engine end what was begun;
+    then the modules are reset for one cycle: tokens and instructions that are left are dropped.
 
     Parameters
     ----------
@@ -103,7 +104,8 @@ class LaunchControl(wiring.Component):
         begins = Signal()
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += begins.eq(again & ~given_up)
+                # One that the host launches in this very cycle takes the place of the one that waits.
+                m.d.comb += begins.eq(again & ~given_up & ~control.launch)
                 with m.If(begins):
                     m.d.sync += [again.eq(0), finished.eq(0), control.done.eq(0), control.error.eq(ErrorCode.NONE)]
                     with m.If(misaligned.any()):

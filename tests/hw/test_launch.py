@@ -121,6 +121,49 @@ def test_a_launch_in_the_middle_of_another_begins_again_when_memory_is_quiet() -
     run_benches(launch, bench)
 
 
+@pytest.mark.parametrize("delay", [0, 1, 2, 3, 4, 5])
+def test_of_launches_in_the_middle_of_another_the_last_one_runs_alone(delay: int) -> None:
+    """Also if it comes in the cycle in which the one before it would begin, or right after it."""
+    launch = LaunchControl(HardwareConfig())
+    starts: list[tuple[int, int]] = []  # with which addresses
+
+    async def bench(ctx: Any) -> None:
+        control = launch.control
+        ctx.set(launch.memory_quiet, 1)
+        ctx.set(launch.modules_idle, 1)
+
+        async def cycles(count: int) -> None:
+            for _ in range(count):
+                if ctx.get(launch.start):
+                    starts.append((ctx.get(launch.insn_address), ctx.get(launch.acc_base)))
+                await ctx.tick()
+
+        async def launches(number: int) -> None:
+            ctx.set(control.insn_address, 64 * number)
+            ctx.set(control.acc_base, 64 * number)
+            ctx.set(control.launch, 1)
+            await cycles(1)
+            ctx.set(control.launch, 0)
+
+        await launches(1)
+        await cycles(4)
+        await launches(2)
+        await cycles(delay)
+        await launches(3)
+        await cycles(8)
+        assert starts[-1] == (192, 192)
+        assert starts in ([(64, 64), (192, 192)], [(64, 64), (128, 128), (192, 192)])
+        assert state(ctx, launch) == {"busy", "running"}
+        ctx.set(launch.finish, 1)
+        await cycles(1)
+        ctx.set(launch.finish, 0)
+        await cycles(8)
+        assert starts[-1] == (192, 192)
+        assert state(ctx, launch) == {"done"}  # nothing waits behind it
+
+    run_benches(launch, bench)
+
+
 def test_what_the_host_says_with_the_launch_holds_until_the_next_one() -> None:
     launch = LaunchControl(HardwareConfig())
     names = ("insn_address", "insn_count", "uop_base", "inp_base", "wgt_base", "acc_base", "out_base")
