@@ -8,7 +8,7 @@ from functools import reduce
 from operator import xor
 from typing import Any
 
-from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -32,7 +32,7 @@ class Harness(wiring.Component):
     -------
     shifted_in : In(1)
     reset : In(1)
-        Resets the component, through a register.
+        Resets the component, through a register; ``rst`` resets the harness alone.
     parity : Out(1)
     """
 
@@ -45,7 +45,10 @@ class Harness(wiring.Component):
         m = Module()
         reset = Signal()
         m.d.sync += reset.eq(self.reset)
-        m.submodules.design = ResetInserter(reset)(self.component)
+        # A domain of its own, whose reset is the register alone: ``rst`` would be joined with it before every register.
+        m.domains.inside = inside = ClockDomain(local=True)
+        m.d.comb += [inside.clk.eq(ClockSignal()), inside.rst.eq(reset)]
+        m.submodules.design = DomainRenamer("inside")(self.component)
         inputs = list(self._ports(wiring.In))
         outputs = list(self._ports(wiring.Out))
         given = Signal(sum(len(port) for port in inputs), reset_less=True)

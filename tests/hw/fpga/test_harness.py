@@ -23,6 +23,18 @@ def test_a_harness_has_four_pins_and_no_way_between_them_without_a_register(part
     assert netlist.inputs_of("parity") == set()
 
 
+def test_what_resets_the_component_comes_from_a_register() -> None:
+    harness = Harness(ControlRegisters(VTAConfig(), HardwareConfig()))
+    netlist = generic_netlist(component_to_verilog(harness, name="harness"), "harness")
+    reached = set(netlist.inputs["rst"]) | set(netlist.inputs["reset"])
+    while more := {net for net, arcs in netlist.arcs.items() if any(arc.source in reached for arc in arcs)} - reached:
+        reached |= more
+    registers = [cell for net, cell in netlist.ends if net in reached]
+    names = {netlist.names[net] for cell in registers for net in cell.outputs["Q"]}
+    assert names
+    assert not [name for name in names if name.startswith("design.")]
+
+
 @pytest.mark.parametrize(("width", "registers"), [(1, 3), (4, 3), (40, 4)])
 def test_every_output_reaches_the_parity_through_two_registers_or_more(width: int, registers: int) -> None:
     """A one that wanders through the inputs, which are the outputs, is seen once at each of them."""
