@@ -70,7 +70,8 @@ class RegisteredFIFO(wiring.Component):
         place = Signal(range(self.depth))
         second = Signal(range(self.depth), init=1)
         m.submodules.entries = entries = Memory(shape=self.width, depth=self.depth, init=[])
-        put, following = entries.write_port(), entries.read_port(domain="comb")
+        put = entries.write_port()
+        following = entries.read_port(domain="comb")
         m.d.comb += [
             self.w_rdy.eq(~full),
             write.eq(self.w_en & ~full),

@@ -124,9 +124,9 @@ class _Launch:
         self.entries[begin:end] = [*new, *kept]
 
     def _has_room(self, begin: int, end: int, turns: Turns) -> bool:
-        """Whether the micro-ops of ``turns`` have a place."""
+        """Whether the micro-ops of ``turns`` have a place, or there are none."""
         count = len(turns.words)
-        return self._room(begin, end, count) is not None and len(self.image) + count <= self.limit
+        return not count or (self._room(begin, end, count) is not None and len(self.image) + count <= self.limit)
 
     def _room(self, begin: int, end: int, count: int) -> int | None:
         """Return where ``count`` micro-ops lie that nobody after ``begin`` needs, and hardly anybody just before."""
