@@ -10,10 +10,11 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 
 from hw.fpga.place import FpgaError, missing_tools
-from hw.fpga.report import place_accelerator, report_lines
+from hw.fpga.report import map_accelerator, mapped_lines, place_accelerator, placed_lines
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 
@@ -41,19 +42,12 @@ def main() -> int:
             # Below the working directory: nextpnr as WebAssembly does not see every folder.
             with tempfile.TemporaryDirectory(dir=".", prefix=".vta-fpga-") as folder:
                 try:
-                    placed, levels = place_accelerator(
-                        CONFIGS[name],
-                        HardwareConfig(),
-                        device="85k",
-                        speed=speed,
-                        mhz=100,
-                        seed=arguments.seed,
-                        folder=Path(folder),
-                    )
+                    mapped = map_accelerator(CONFIGS[name], HardwareConfig(), folder=Path(folder))
+                    placed = place_accelerator(mapped, device="85k", speed=speed, mhz=100, seed=arguments.seed)
                 except FpgaError as error:
                     raise SystemExit(str(error)) from None
             print(f"{name}, ECP5-85, speed grade {speed}, seed {arguments.seed}:")
-            print("\n".join(f"  {line}" for line in report_lines(placed, levels)), flush=True)
+            print("\n".join(f"  {line}" for line in chain(placed_lines(placed), mapped_lines(mapped))), flush=True)
     return 0
 
 

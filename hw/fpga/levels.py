@@ -5,8 +5,10 @@ Tests: ``tests/hw/fpga/test_levels.py``.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
-from hw.fpga.netlist import Arc, Net, Netlist, NetlistCell
+from hw.fpga.longest import Longest
+from hw.fpga.netlist import Netlist
 
 __all__ = ["LongPath", "levels_by_module", "long_paths", "module_of"]
 
@@ -23,19 +25,22 @@ class LongPath:
 
 def long_paths(netlist: Netlist) -> Iterator[LongPath]:
     """Yield the longest path to every input of a register."""
-    reached: dict[Net, tuple[int, Arc | None]] = {}
+    longest = _longest(netlist)
     for net, cell in netlist.ends:
-        levels = _reach(netlist.arcs, net, reached)
-        yield _path(netlist, net, cell, levels, reached)
+        levels = longest.to(net)
+        arcs = list(longest.way(net))
+        start = arcs[-1].source if arcs else net
+        modules = tuple(name for name, _ in groupby(module_of(netlist.names.get(arc.target, "")) for arc in arcs[::-1]))
+        yield LongPath(levels, netlist.names.get(start, "constant"), cell.name, modules)
 
 
 def levels_by_module(netlist: Netlist, depth: int = 3) -> Mapping[str, int]:
     """Return the most levels of a path that ends in each module; a module's name has ``depth`` parts at most."""
-    reached: dict[Net, tuple[int, Arc | None]] = {}
+    longest = _longest(netlist)
     most: dict[str, int] = {}
     for net, cell in netlist.ends:
         module = module_of(cell.name, depth)
-        most[module] = max(most.get(module, 0), _reach(netlist.arcs, net, reached))
+        most[module] = max(most.get(module, 0), longest.to(net))
     return dict(sorted(most.items()))
 
 
@@ -44,31 +49,5 @@ def module_of(name: str, depth: int = 3) -> str:
     return ".".join(name.split(".")[:-1][:depth]) or "top"
 
 
-def _reach(arcs: Mapping[Net, tuple[Arc, ...]], end: Net, reached: dict[Net, tuple[int, Arc | None]]) -> int:
-    """Return the levels before ``end``; what is found is kept in ``reached``, with the arc that it comes through."""
-    waiting = [end]
-    while waiting:
-        net = waiting[-1]
-        missing = [arc.source for arc in arcs.get(net, ()) if arc.source not in reached]
-        if net not in reached and missing:
-            waiting += missing
-            continue
-        waiting.pop()
-        if net not in reached:
-            found = [(reached[arc.source][0] + arc.levels, arc) for arc in arcs.get(net, ())]
-            reached[net] = max(found, key=lambda entry: entry[0], default=(0, None))
-    return reached[end][0]
-
-
-def _path(
-    netlist: Netlist, end: Net, cell: NetlistCell, levels: int, reached: Mapping[Net, tuple[int, Arc | None]]
-) -> LongPath:
-    modules: list[str] = []
-    net, arc = end, reached[end][1]
-    while arc is not None:
-        module = module_of(netlist.names.get(net, ""))
-        if not modules or modules[-1] != module:
-            modules.append(module)
-        net = arc.source
-        arc = reached[net][1]
-    return LongPath(levels, netlist.names.get(net, "constant"), cell.name, tuple(reversed(modules)))
+def _longest(netlist: Netlist) -> Longest[int]:
+    return Longest(netlist.arcs, start=lambda _: 0, cost=lambda arc: arc.levels)

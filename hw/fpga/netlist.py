@@ -20,6 +20,9 @@ Net = int
 _REGISTERS = re.compile(r"\$_?[A-Z]*d?s?(dff|dlatch|sdff|adff|aldff)\w*|TRELLIS_FF|DP16KD|PDPW16KD", re.IGNORECASE)
 """Cells whose outputs change with the clock alone."""
 
+_UNCLOCKED = ("CLKA", "CLKB", "WCK", "CLK0", "RAD")
+"""Clocks, and the address at which a LUT-RAM reads at any time."""
+
 _MULTIPLIER = "MULT18X18D"
 
 
@@ -40,15 +43,27 @@ class NetlistCell:
             self.kind == _MULTIPLIER and self.parameters.get("REG_OUTPUT_CLK", "NONE") != "NONE"
         )
 
+    @property
+    def clocked_ports(self) -> tuple[str, ...]:
+        """The inputs that a register takes with the clock; those of a memory's write ports, too."""
+        if not (self.is_register or self.kind.startswith(("$mem", "TRELLIS_DPR16X4"))):
+            return ()
+        return tuple(port for port in self.inputs if not (port.endswith("CLK") or port in _UNCLOCKED))
+
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """``target`` depends on ``source`` within a cycle, through ``cell``, which counts as ``levels``."""
+    """``target`` depends on ``source`` within a cycle, through ``cell``, which counts as ``levels``.
+
+    ``entry`` and ``exit`` are the ports of the cell.
+    """
 
     source: Net
     target: Net
     cell: NetlistCell
     levels: int
+    entry: str
+    exit: str
 
 
 @dataclass(frozen=True)
@@ -83,18 +98,16 @@ class Netlist:
         """What each net depends on within a cycle; nets of registers and inputs are not in it."""
         arcs: dict[Net, list[Arc]] = defaultdict(list)
         for cell in self.cells:
-            for source, target, levels in _dependencies(cell):
-                arcs[target].append(Arc(source, target, cell, levels))
+            for arc in _dependencies(cell):
+                arcs[arc.target].append(arc)
         return {net: tuple(found) for net, found in arcs.items()}
 
     @property
     def ends(self) -> Iterator[tuple[Net, NetlistCell]]:
         """Yield every net that a register takes, with the register (a memory's write ports among them)."""
         for cell in self.cells:
-            if cell.is_register or cell.kind.startswith(("$mem", "TRELLIS_DPR16X4")):
-                for port, nets in cell.inputs.items():
-                    if not (port.endswith("CLK") or port in ("CLKA", "CLKB", "WCK", "CLK0", "RAD")):
-                        yield from ((net, cell) for net in nets)
+            for port in cell.clocked_ports:
+                yield from ((net, cell) for net in cell.inputs[port])
 
     def inputs_of(self, output: str) -> set[str]:
         """Return the input ports that an output port depends on within a cycle."""
@@ -126,8 +139,8 @@ def _cell(name: str, entry: Mapping[str, Any]) -> NetlistCell:
     return NetlistCell(name, entry["type"], sides["input"], sides["output"], entry["parameters"])
 
 
-def _dependencies(cell: NetlistCell) -> Iterator[tuple[Net, Net, int]]:
-    """Yield source, target and levels of every dependency through a cell."""
+def _dependencies(cell: NetlistCell) -> Iterator[Arc]:
+    """Yield every dependency through a cell."""
     if cell.is_register or cell.kind == "$scopeinfo":
         return
     if cell.kind.startswith("$mem"):
@@ -137,10 +150,14 @@ def _dependencies(cell: NetlistCell) -> Iterator[tuple[Net, Net, int]]:
         for source_port, sources in cell.inputs.items():
             levels = _levels(cell.kind, source_port, target_port)
             if levels is not None:
-                yield from ((source, target, levels) for source in sources for target in targets)
+                yield from (
+                    Arc(source, target, cell, levels, source_port, target_port)
+                    for source in sources
+                    for target in targets
+                )
 
 
-def _memory_reads(cell: NetlistCell) -> Iterator[tuple[Net, Net, int]]:
+def _memory_reads(cell: NetlistCell) -> Iterator[Arc]:
     """Yield those of the read ports without a clock."""
     width, address = (int(cell.parameters[name], 2) for name in ("WIDTH", "ABITS"))
     for port, clocked in enumerate(reversed(cell.parameters["RD_CLK_ENABLE"])):
@@ -148,7 +165,7 @@ def _memory_reads(cell: NetlistCell) -> Iterator[tuple[Net, Net, int]]:
             for target in cell.outputs["RD_DATA"][port * width : (port + 1) * width]:
                 for source in cell.inputs["RD_ADDR"][port * address : (port + 1) * address]:
                     if isinstance(source, int) and isinstance(target, int):
-                        yield source, target, 1
+                        yield Arc(source, target, cell, 1, "RD_ADDR", "RD_DATA")
 
 
 def _levels(kind: str, source_port: str, target_port: str) -> int | None:

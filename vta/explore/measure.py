@@ -192,13 +192,11 @@ def _area(config: VTAConfig, setup: HardwareSetup) -> Mapping[str, Number]:
 
 def _mhz(config: VTAConfig, setup: HardwareSetup, device: str) -> float:
     from hw.fpga.place import FpgaError, missing_tools
-    from hw.fpga.report import place_accelerator
+    from hw.fpga.report import map_accelerator, place_accelerator
 
     if missing := missing_tools():
         raise FpgaError(f"missing: {', '.join(missing)}")
     # The tool may be a WebAssembly module, which sees the working directory alone.
     with tempfile.TemporaryDirectory(dir=".", prefix=".vta-fpga-") as folder:
-        placed, _ = place_accelerator(
-            config, setup.hardware, device=device, speed=6, mhz=100.0, seed=1, folder=Path(folder)
-        )
-    return placed.mhz
+        mapped = map_accelerator(config, setup.hardware, folder=Path(folder))
+        return place_accelerator(mapped, device=device, speed=6, mhz=100.0, seed=1).mhz

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from hw.fpga import place
+from hw.fpga.arrivals import Late
 from hw.fpga.place import FpgaError, Placed, missing_tools, place_ecp5, read_report
-from hw.fpga.report import report_lines
+from hw.fpga.report import Mapped, mapped_lines, placed_lines
 
 REPORT = {
     "fmax": {"clk": {"achieved": 61.5, "constraint": 100}, "slow": {"achieved": 41.25, "constraint": 10}},
@@ -76,15 +77,22 @@ def test_a_missing_tool_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert str(caught.value) == f"place and route: {expected}"
 
 
-def test_the_report_has_cells_clock_path_and_levels() -> None:
+def test_a_report_has_cells_clock_path_and_levels_and_what_is_late() -> None:
     cells = {"TRELLIS_COMB": 1200, "TRELLIS_FF": 700, "MULT18X18D": 28, "DP16KD": 3}
     placed = Placed(61.54, cells, (("design.core.fetch", 1.25),))
-    assert list(report_lines(placed, {"core.fetch": 4, "core.load": 9})) == [
+    assert list(placed_lines(placed)) == [
         "LUT 1,200, FF 700, multipliers 28, block RAMs 3",
         "Fmax 61.5 MHz",
         "critical path:",
         "    1.25 ns  design.core.fetch",
+    ]
+    late = Late(11.617, "design.core.fetch.word.DI", 128, ("design.core.load.left", "design.core.fetch.next"))
+    mapped = Mapped(Path("design.json"), {"LUT4": 1100, "CCU2C": 50}, {"core.fetch": 4, "core.load": 9}, (late,))
+    assert list(mapped_lines(mapped)) == [
+        "mapped: LUT4 1,100, carries 50, LUT-RAMs 0, FF 0, multipliers 0, block RAMs 0",
         "levels of logic, most of a path that ends in the module:",
         "    9  core.load",
         "    4  core.fetch",
+        "latest registers (bits), estimated before placement for speed grade 6, and where their paths begin:",
+        "   11.62 ns  core.fetch.word.DI (128), from core.load.left",
     ]

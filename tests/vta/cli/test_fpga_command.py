@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from hw.fpga.place import Placed
+from hw.fpga.report import Mapped, mapped_lines
 from vta.cli import main
 
 
@@ -30,15 +31,24 @@ def test_a_missing_tool_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert capsys.readouterr().err == "error: missing: nextpnr-ecp5: install it\n"
 
 
+MAPPED = Mapped(Path("design.json"), {"LUT4": 20500}, {"core.fetch": 7}, ())
+
+
 def test_the_report_is_of_what_was_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen: dict[str, object] = {}
 
-    def placed(vta: object, hardware: object, **options: object) -> tuple[Placed, dict[str, int]]:
+    def mapped(vta: object, hardware: object, **options: object) -> Mapped:
         seen.update(options, vta=vta, hardware=hardware)
-        return Placed(50.0, {}, ()), {}
+        return MAPPED
 
+    def placed(given: object, **options: object) -> Placed:
+        assert given is MAPPED
+        seen.update(options)
+        return Placed(50.0, {}, ())
+
+    monkeypatch.setattr("hw.fpga.report.map_accelerator", mapped)
     monkeypatch.setattr("hw.fpga.place.missing_tools", lambda: ())
     monkeypatch.setattr("hw.fpga.report.place_accelerator", placed)
     options = (
@@ -60,6 +70,31 @@ def test_the_report_is_of_what_was_asked_for(
     out = capsys.readouterr().out
     assert " on ECP5-45k, speed grade 8\n" in out
     assert "Fmax 50.0 MHz\n" in out
+    assert "mapped: LUT4 20,500, " in out
+
+
+def test_a_report_without_placement_needs_no_tool_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("hw.fpga.place.missing_tools", lambda: ("nextpnr-ecp5: install it",))
+    monkeypatch.setattr("hw.fpga.report.map_accelerator", lambda *_, **__: MAPPED)
+    assert run("--no-place", "--keep", str(tmp_path)) == 0
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title.endswith(" on ECP5, not placed")
+    assert lines == list(mapped_lines(MAPPED))
+    assert run("--no-place", "--dry-run") == 0
+    assert capsys.readouterr().out == "nothing is missing\n"
+
+
+@pytest.mark.parametrize(
+    "option", [("--device", "85k"), ("--speed", "6"), ("--mhz", "100"), ("--seed", "1"), ("--history", "reports")]
+)
+def test_a_report_without_placement_refuses_what_only_a_placement_needs(
+    option: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("hw.fpga.report.map_accelerator", lambda *_, **__: pytest.fail("mapped"))
+    assert run("--no-place", *option) == 1
+    assert capsys.readouterr().err == f"error: {option[0]}: nothing is placed with --no-place; leave it out\n"
 
 
 def test_a_missing_folder_is_an_error(
@@ -76,9 +111,10 @@ def test_a_history_shows_earlier_reports_of_the_same_accelerator(
 ) -> None:
     file = tmp_path / "history.jsonl"
     monkeypatch.setattr("hw.fpga.place.missing_tools", lambda: ())
+    monkeypatch.setattr("hw.fpga.report.map_accelerator", lambda *_, **__: MAPPED)
     for mhz, options in ((50.0, ()), (60.0, ("--speed", "8")), (55.5, ("--seed", "2"))):
         placed = Placed(mhz, {"TRELLIS_COMB": 21000}, ())
-        monkeypatch.setattr("hw.fpga.report.place_accelerator", lambda *_, placed=placed, **__: (placed, {}))
+        monkeypatch.setattr("hw.fpga.report.place_accelerator", lambda *_, placed=placed, **__: placed)
         assert run("--keep", str(tmp_path), "--history", str(file), *options) == 0
     shown = capsys.readouterr().out.split("history:\n")
     assert [line.split(maxsplit=2)[2] for line in shown[-1].splitlines()] == [
@@ -116,7 +152,7 @@ def test_what_cannot_be_done_is_said_before_the_work(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("hw.fpga.place.missing_tools", lambda: ())
-    monkeypatch.setattr("hw.fpga.report.place_accelerator", lambda *_, **__: pytest.fail("placed"))
+    monkeypatch.setattr("hw.fpga.report.map_accelerator", lambda *_, **__: pytest.fail("mapped"))
     assert run(*(option.format(folder=tmp_path) for option in options), *dry_run) == 1
     assert capsys.readouterr().err == f"error: {expected.format(folder=tmp_path)}\n"
 

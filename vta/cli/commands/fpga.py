@@ -41,10 +41,17 @@ def report(
     hardware_file: HardwareOption = None,
     data_width: DataWidthOption = None,
     queue_depth: QueueDepthOption = None,
-    device: Annotated[Ecp5, typer.Option("--device", help="Which ECP5.")] = Ecp5.LARGE,
-    speed: Annotated[int, typer.Option("--speed", min=6, max=8, help="Its speed grade; 8 is the fastest.")] = 6,
-    mhz: Annotated[float, typer.Option("--mhz", min=1, max=1000, help="The clock to aim at.")] = 100.0,
+    device: Annotated[Ecp5 | None, typer.Option("--device", help="Which ECP5 (default: 85k).")] = None,
+    speed: Annotated[
+        int | None, typer.Option("--speed", min=6, max=8, help="Its speed grade; 8 is the fastest (default: 6).")
+    ] = None,
+    mhz: Annotated[
+        float | None, typer.Option("--mhz", min=1, max=1000, help="The clock to aim at (default: 100).")
+    ] = None,
     seed: SeedOption = None,
+    no_place: Annotated[
+        bool, typer.Option("--no-place", help="Stop after the mapping: cells, levels, an estimate of what is late.")
+    ] = False,
     keep: Annotated[
         Path | None, typer.Option("--keep", metavar="FOLDER", help="A folder for netlist, log and report of the tools.")
     ] = None,
@@ -64,9 +71,11 @@ def report(
         # Imported when it is asked for: Amaranth takes long to load.
         from hw.fpga.history import Entry, append_entry, history_lines, read_history
         from hw.fpga.place import missing_tools
-        from hw.fpga.report import place_accelerator, report_lines
+        from hw.fpga.report import map_accelerator, mapped_lines, place_accelerator, placed_lines
 
-        name_missing(missing_tools(), dry_run=dry_run)
+        if no_place:
+            _refuse_placement(device=device, speed=speed, mhz=mhz, seed=seed, history=history)
+        name_missing(() if no_place else missing_tools(), dry_run=dry_run)
         changes = settings(sets, file=hardware_file, data_width=data_width, queue_depth=queue_depth)
         chosen = changes.applied(chosen_config(config, None))
         hardware = changes.built_hardware("an FPGA")
@@ -78,18 +87,15 @@ def report(
         if dry_run:
             return
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(dir=".", prefix=".vta-fpga-")))
-        start = 1 if seed is None else seed
-        placed, levels = place_accelerator(
-            chosen,
-            hardware,
-            device=device.value,
-            speed=speed,
-            mhz=mhz,
-            seed=start,
-            folder=folder,
-        )
-        plain(f"{chosen.bitstream} on ECP5-{device.value}, speed grade {speed}")
-        plain("\n".join(report_lines(placed, levels)))
+        mapped = map_accelerator(chosen, hardware, folder=folder)
+        if no_place:
+            plain(f"{chosen.bitstream} on ECP5, not placed")
+            plain("\n".join(mapped_lines(mapped)))
+            return
+        part, grade, start = (device or Ecp5.LARGE).value, speed or 6, 1 if seed is None else seed
+        placed = place_accelerator(mapped, device=part, speed=grade, mhz=mhz or 100.0, seed=start)
+        plain(f"{chosen.bitstream} on ECP5-{part}, speed grade {grade}")
+        plain("\n".join([*placed_lines(placed), *mapped_lines(mapped)]))
         if history is None:
             return
         entry = Entry(
@@ -97,8 +103,8 @@ def report(
             name=chosen.bitstream,
             config=chosen.digest,
             hardware=hardware.digest,
-            device=device.value,
-            speed=speed,
+            device=part,
+            speed=grade,
             seed=start,
             mhz=round(placed.mhz, 2),
             lut=placed.lut,
@@ -109,3 +115,10 @@ def report(
         append_entry(history, entry)
         plain("history:")
         plain("\n".join(history_lines([*filter(entry.is_like, earlier), entry])))
+
+
+def _refuse_placement(**options: object) -> None:
+    """Raise ``UserError`` for an option that only a placement has a use for."""
+    for name, value in options.items():
+        if value is not None:
+            raise UserError(f"--{name}: nothing is placed with --no-place; leave it out")
