@@ -15,6 +15,9 @@ from hw.errors import ComponentError
 
 __all__ = ["Scratchpad"]
 
+_MOST_PARTS = 8
+"""Parts with write enables of their own that one memory has: yosys' time grows with the square of them and more."""
+
 
 class Scratchpad(wiring.Component):
     """A memory that infers block RAM: no reset, no initial values that anything relies on.
@@ -23,6 +26,8 @@ class Scratchpad(wiring.Component):
     the address that is written in the same cycle gives the old element (read first), in every simulator and on the FPGA
     alike; with ``collisions`` off, the user promises that no such element is used, and synthesis need not take care of
     it (some FPGAs' memories do not by themselves, and would need a copy of the element and a comparison beside them).
+    It is a submodule ``memory``, or where elements have many parts, several (``memory_0``: the lowest bits), which
+    take as many block RAMs as one.
 
     Parameters
     ----------
@@ -72,17 +77,25 @@ class Scratchpad(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build the memory."""
         m = Module()
-        m.submodules.memory = memory = Memory(
-            shape=unsigned(self.width), depth=self.depth, init=[], attrs={} if self.collisions else {"no_rw_check": 1}
-        )
+        most = _MOST_PARTS * self.write_granularity
+        starts = range(0, self.width, most)
+        for index, start in enumerate(starts):
+            name = "memory" if len(starts) == 1 else f"memory_{index}"
+            self._memory(m, name, start, min(start + most, self.width))
+        return m
+
+    def _memory(self, m: Module, name: str, start: int, stop: int) -> None:
+        """Build the memory of bits ``start`` to ``stop`` of every element."""
+        attributes = {} if self.collisions else {"no_rw_check": 1}
+        m.submodules[name] = memory = Memory(shape=unsigned(stop - start), depth=self.depth, init=[], attrs=attributes)
         read = memory.read_port()
         write = memory.write_port(granularity=self.write_granularity)
+        parts = slice(start // self.write_granularity, stop // self.write_granularity)
         m.d.comb += [
             read.addr.eq(self.read_address),
             read.en.eq(self.read_enable),
-            self.read_data.eq(read.data),
+            self.read_data[start:stop].eq(read.data),
             write.addr.eq(self.write_address),
-            write.data.eq(self.write_data),
-            write.en.eq(self.write_enable),
+            write.data.eq(self.write_data[start:stop]),
+            write.en.eq(self.write_enable[parts]),
         ]
-        return m

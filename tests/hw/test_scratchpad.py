@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
 import random
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hw.scratchpad import Scratchpad
 from tests.support.hw.hw_streams import run_benches
 
 
-@pytest.mark.parametrize(("depth", "width", "granularity"), [(16, 32, 8), (5, 24, None), (1, 8, 4)])
+@pytest.mark.parametrize(("depth", "width", "granularity"), [(16, 32, 8), (5, 24, None), (1, 8, 4), (7, 88, 8)])
 def test_reads_give_the_old_element_one_cycle_later(depth: int, width: int, granularity: int | None) -> None:
     generator = random.Random(1)
     pad = Scratchpad(depth=depth, width=width, write_granularity=granularity)
@@ -54,6 +55,14 @@ def test_impossible_sizes_are_refused(arguments: dict[str, Any], text: str) -> N
     with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole text is compared
         Scratchpad(**arguments)
     assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("width", "granularity", "memories"), [(64, 8, [64]), (72, 8, [64, 8]), (128, 4, [32] * 4), (4096, None, [4096])]
+)
+def test_a_memory_has_eight_parts_at_most(width: int, granularity: int | None, memories: list[int]) -> None:
+    text = rtlil.convert(Scratchpad(depth=4, width=width, write_granularity=granularity))
+    assert [int(found) for found in re.findall(r"^\s*memory width (\d+) size 4 ", text, re.MULTILINE)] == memories
 
 
 @pytest.mark.parametrize("promise", [{}, {"collisions": True}, {"collisions": False}])

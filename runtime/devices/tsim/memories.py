@@ -33,7 +33,7 @@ def read_scratchpad(
             rows = _inputs(design, config)
             return unpack(rows, config.inp_width).reshape(-1, config.batch, config.block_in)
         case MemoryId.WGT:
-            rows = _element_bytes(design, "load.wgt.memory", config.wgt_elem_bits)
+            rows = _element_bytes(design, "load.wgt", config.wgt_elem_bits)
             return unpack(rows, config.wgt_width).reshape(-1, config.block_out, config.block_in)
         case MemoryId.ACC | MemoryId.ACC_8BIT | MemoryId.OUT:
             return unpack(_accumulator(design, config), config.acc_width).reshape(-1, config.batch, config.block_out)
@@ -44,9 +44,9 @@ def read_scratchpad(
 def _inputs(design: "CompiledDesign", config: VTAConfig) -> npt.NDArray[np.uint8]:
     """Return the input elements, which lie in turn in banks where a step reads several of them, in order."""
     if not config.depthwise_taps:
-        return _element_bytes(design, "load.inp.memory", config.inp_elem_bits)
+        return _element_bytes(design, "load.inp", config.inp_elem_bits)
     banks = 1 << (config.depthwise_taps - 1).bit_length()
-    names = [f"load.inp.bank_{bank}.memory" for bank in range(banks)]
+    names = [f"load.inp.bank_{bank}" for bank in range(banks)]
     stacked = np.stack([_element_bytes(design, name, config.inp_elem_bits) for name in names], axis=1)
     return stacked.reshape(config.inp_depth, -1)
 
@@ -55,10 +55,7 @@ def _accumulator(design: "CompiledDesign", config: VTAConfig) -> npt.NDArray[np.
     """Return the elements of the accumulator, which lie in banks, in order."""
     banks = min(_BANKS, config.acc_depth)
     stacked: npt.NDArray[np.uint8] = np.stack(
-        [
-            _element_bytes(design, f"compute.accumulator.bank_{bank}.memory", config.acc_elem_bits)
-            for bank in range(banks)
-        ]
+        [_element_bytes(design, f"compute.accumulator.bank_{bank}", config.acc_elem_bits) for bank in range(banks)]
     )
     address = np.arange(config.acc_depth)
     mixed = address >> 4 ^ address >> 5 ^ address >> 6 ^ address >> 7 ^ address >> 8
@@ -68,6 +65,14 @@ def _accumulator(design: "CompiledDesign", config: VTAConfig) -> npt.NDArray[np.
 
 
 def _element_bytes(design: "CompiledDesign", name: str, bits: int) -> npt.NDArray[np.uint8]:
-    """Return the bytes of each element, shape (depth, bits / 8)."""
-    rows = np.ascontiguousarray(design.memory(name))
-    return np.ascontiguousarray(rows.view(np.uint8).reshape(len(rows), -1)[:, : bits // 8])
+    """Return the bytes of each element of the ``hw.scratchpad.Scratchpad`` of this name, shape (depth, bits / 8).
+
+    Where it has several memories, rows of each are whole words of 64 bits: parts of an element are beats.
+    """
+    whole = f"{name}.memory"
+    names = [whole]
+    if whole not in design.memories:
+        names = [f"{whole}_{index}" for index in range(sum(other.startswith(f"{whole}_") for other in design.memories))]
+    parts = [np.ascontiguousarray(design.memory(part)) for part in names]
+    found = np.concatenate([rows.view(np.uint8).reshape(len(rows), -1) for rows in parts], axis=1)
+    return np.ascontiguousarray(found[:, : bits // 8])

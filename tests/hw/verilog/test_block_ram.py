@@ -77,13 +77,15 @@ def test_a_memory_becomes_as_many_blocks_as_its_bits_fill(
 @pytest.mark.long
 def test_the_largest_memory_becomes_block_ram_on_ecp5(tmp_path: Path) -> None:
     memories, cells = mapped(WGT, "ecp5", tmp_path)
-    assert memories == {"memory": "$__DP16KD_"}
+    assert memories == {f"memory_{part}": "$__DP16KD_" for part in range(4)}
     assert cells["DP16KD"] == 128
 
 
 @pytest.mark.long
 def test_the_large_memories_of_the_core_and_no_others_are_block_ram_on_xilinx(tmp_path: Path) -> None:
     memories, cells = mapped(Core(VTA, HardwareConfig()), "xc7", tmp_path)
-    large = re.compile(r"load\.(inp|wgt)\.memory|compute\.uops\.copy_\w+\.memory|compute\.accumulator\.bank_\d\.memory")
+    large = re.compile(
+        r"load\.(inp\.memory|wgt\.memory_\d)|compute\.uops\.copy_\w+\.memory|compute\.accumulator\.bank_\d\.memory"
+    )
     assert {name for name, kind in memories.items() if "BLOCKRAM" in kind} == set(filter(large.fullmatch, memories))
     assert (cells["RAMB36E1"], cells["RAMB18E1"]) == (96, 60)
