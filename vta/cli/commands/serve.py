@@ -14,8 +14,9 @@ from typing import Annotated, TextIO
 import typer
 
 from runtime.session import DEVICE_NAMES
-from vta.cli.options import ConfigOption, chosen_config
+from vta.cli.options import ConfigOption
 from vta.cli.reporting import counted, reported
+from vta.cli.runs.boards import BoardOption, ChosenBoard, SerialOption, chosen_board, config_for
 from vta.cli.style import say
 from vta.rpc.channel import Address, is_loopback
 from vta.rpc.messages.key import Key, read_key, users_key, write_key
@@ -24,6 +25,7 @@ from vta.rpc.serving.limits import ServerLimits
 from vta.rpc.serving.metrics import serve_metrics
 from vta.rpc.serving.reporting import report_for_ever
 from vta.rpc.serving.server import Server
+from vta.rpc.serving.session_maker import ServedBoard
 from vta.rpc.serving.tracker import REPORT_SECONDS
 
 __all__ = [
@@ -63,7 +65,14 @@ def _devices(text: str) -> list[str]:
 
 
 def serve(
-    devices: Annotated[str, typer.Option("--devices", metavar="KIND[:N],..", help="Devices: sim:4,tsim:2.")] = "sim",
+    devices: Annotated[
+        str | None,
+        typer.Option(
+            "--devices", metavar="KIND[:N],..", help="Devices: sim:4,tsim:2 (default: sim; with --board, none)."
+        ),
+    ] = None,
+    board: BoardOption = None,
+    serial: SerialOption = None,
     host: Annotated[str, typer.Option("--host", help="Address to listen on; others than loopback are reached.")] = (
         "127.0.0.1"
     ),
@@ -100,7 +109,8 @@ def serve(
             write_key(new_key)
             say(f"{new_key}: a new key; give it to those who may use the server, and to nobody else")
             return
-        kinds = _devices(devices)
+        chosen = chosen_board(board, serial, None)
+        kinds = [] if devices is None and chosen is not None else _devices(devices or "sim")
         key = users_key() if key_file is None else read_key(key_file)
         place = None if tracker is None else address_of(tracker, key, text_of(tracker_certificate))
         limits = ServerLimits(
@@ -109,9 +119,9 @@ def serve(
         )  # fmt: skip
         with journal_file(log) as file:
             server = Server(
-                chosen_config(config, None), kinds, key, limits=limits, journal=Journal(file, "server"),
-                certificate=text_of(certificate), private_key=text_of(private_key),
-                leases_only=tracker is not None,
+                config_for(chosen, config, None), kinds, key, board=_served(chosen), limits=limits,
+                journal=Journal(file, "server"), certificate=text_of(certificate),
+                private_key=text_of(private_key), leases_only=tracker is not None,
             )  # fmt: skip
             page = None if metrics is None else serve_metrics(server.metrics, metrics)
             try:
@@ -119,6 +129,14 @@ def serve(
             finally:
                 if page is not None:
                     page.shutdown()
+
+
+def _served(board: ChosenBoard | None) -> ServedBoard | None:
+    """Return what serves a board, which is opened once: what is in the way is told now, and not to the first client."""
+    if board is None:
+        return None
+    with board.session():
+        return ServedBoard(board.folder, board.serial)
 
 
 def text_of(path: Path | None) -> str | None:

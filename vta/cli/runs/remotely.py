@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from isa.config import VTAConfig
 from runtime.executor.container import is_container, load_network, network_to_bytes
 from runtime.executor.network import Network
 from vta.chosen_remote import remote_chosen
@@ -24,6 +25,7 @@ from vta.cli.runs.wishes import Wishes, save_outputs
 from vta.cli.script import run_script
 from vta.cli.style import say
 from vta.rpc.remote import RemoteSession, connect
+from vta.rpc.serving.session_maker import BOARD
 
 __all__ = ["RemoteOption", "run_remotely"]
 
@@ -69,7 +71,7 @@ def _script(session: RemoteSession, file: Path, wishes: Wishes) -> None:
         "a script",
         {"--input": wishes.inputs, "--shape": wishes.shapes, "--save": wishes.save, "--data": wishes.calibration},
     )
-    config = replace(chosen_config(wishes.config, None), target=session.target)
+    config = _configuration(session, wishes)
     session.reconfigure(config)
     with remote_chosen(session):
         run_script(file, config, wishes.arguments)
@@ -83,7 +85,10 @@ def _program(session: RemoteSession, file: Path, wishes: Wishes) -> None:
         "--data": wishes.calibration,
     }
     wishes.refuse(file, "a program on a server", refused)
-    program = read_program(file, config=given_config(wishes.config), limits=wishes.limits)
+    given = given_config(wishes.config)
+    if given is None and session.target == BOARD:
+        given = session.config
+    program = read_program(file, config=given, limits=wishes.limits)
     session.reconfigure(program.config)
     with reported(program=file):
         outputs = session.run_program(program)
@@ -93,7 +98,7 @@ def _program(session: RemoteSession, file: Path, wishes: Wishes) -> None:
 
 def _network(session: RemoteSession, file: Path, wishes: Wishes) -> None:
     with quantised_on_the_way(file, wishes.calibration, wishes.shapes) as model:
-        network = _compiled(model, wishes)
+        network = _compiled(model, _configuration(session, wishes), wishes)
     session.reconfigure(network.config)
     session.upload(network_to_bytes(network), "network.vtam")
     loaded = session.load_network("network.vtam")
@@ -107,9 +112,15 @@ def _network(session: RemoteSession, file: Path, wishes: Wishes) -> None:
         say(described(name, value))
 
 
-def _compiled(file: Path, wishes: Wishes) -> Network:
+def _configuration(session: RemoteSession, wishes: Wishes) -> VTAConfig:
+    """Return the configuration that is asked for, by default a board's own, whose target is ``tsim``: the hardware."""
+    if session.target != BOARD:
+        return replace(chosen_config(wishes.config, None), target=session.target)
+    return replace(session.config if wishes.config is None else chosen_config(wishes.config, None), target="tsim")
+
+
+def _compiled(file: Path, config: VTAConfig, wishes: Wishes) -> Network:
     with open(file, "rb") as opened:
         if is_container(opened.read(8)):
             return load_network(file, limits=wishes.limits)
-    config = chosen_config(wishes.config, None)
     return loaded_session(file, config, "sim", shapes_of(wishes.shapes), limits=wishes.limits).network

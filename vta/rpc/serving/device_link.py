@@ -18,6 +18,7 @@ from isa.config import VTAConfig
 from vta.rpc.errors import LostError, RemoteError
 from vta.rpc.messages.fields import Fields
 from vta.rpc.messages.wire import MESSAGE_BYTES, READ_BYTES, Frame, Frames, WireError, body_of, packed
+from vta.rpc.serving.session_maker import ServedBoard
 
 __all__ = ["DeviceLink"]
 
@@ -28,7 +29,8 @@ _FATE_SECONDS = 2.0
 class DeviceLink:
     """A device's process. ``ask`` passes a message on and returns the answer."""
 
-    def __init__(self, memory: int, file_bytes: int) -> None:
+    def __init__(self, memory: int, file_bytes: int, board: ServedBoard | None = None) -> None:
+        place = [] if board is None else [str(board.folder.resolve()), board.serial or ""]
         mine, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
@@ -40,6 +42,7 @@ class DeviceLink:
                     str(theirs.fileno()),
                     str(memory),
                     str(file_bytes),
+                    *place,
                 ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,

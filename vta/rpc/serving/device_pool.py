@@ -14,6 +14,7 @@ from vta.rpc.errors import RpcError
 from vta.rpc.serving.device_link import DeviceLink
 from vta.rpc.serving.limits import ServerLimits
 from vta.rpc.serving.listener import first_of
+from vta.rpc.serving.session_maker import BOARD, ServedBoard
 
 __all__ = ["DevicePool", "Slot"]
 
@@ -34,10 +35,13 @@ class _Waiter:
 
 
 class DevicePool:
-    """Devices of the kinds ``targets``, all of one configuration."""
+    """Devices of the kinds ``targets``, all of one configuration; ``board`` is the one of the kind ``BOARD``."""
 
-    def __init__(self, config: VTAConfig, targets: list[str], limits: ServerLimits) -> None:
+    def __init__(
+        self, config: VTAConfig, targets: list[str], limits: ServerLimits, board: ServedBoard | None = None
+    ) -> None:
         self.config = config
+        self._board = board
         self.slots = [Slot(target) for target in targets]
         self._limits = limits
         self._waiters: deque[_Waiter] = deque()
@@ -61,7 +65,8 @@ class DevicePool:
         """Return the process of a device, started if there is none; raises ``RpcError`` if it cannot be started."""
         if slot.link is None:
             try:
-                slot.link = DeviceLink(self._limits.memory, self._limits.file_bytes)
+                board = self._board if slot.target == BOARD else None
+                slot.link = DeviceLink(self._limits.memory, self._limits.file_bytes, board)
             except OSError as error:
                 raise RpcError(f"no process for the device can be started: {error.strerror or error}") from None
         return slot.link

@@ -1,4 +1,5 @@
-"""The process of one device, started by a server alone, with a socket and limits of memory and files as arguments.
+"""The process of one device, started by a server alone, with a socket, limits of memory and files, and a board if
+it is one (its folder, its serial port or nothing) as arguments.
 
 It reads messages from the socket that it was given, does them (``workshop``) and answers, one after the other.
 Modules that clients upload are native code and run here, with limits of memory, files and cores dumped, in a process
@@ -17,6 +18,7 @@ from isa.config import VTAConfig
 from isa.errors import VTAError
 from vta.rpc.messages.fields import Fields
 from vta.rpc.messages.wire import MESSAGE_BYTES, READ_BYTES, Frame, Frames, body_of, packed
+from vta.rpc.serving.session_maker import BOARD, ServedBoard, SessionMaker, Simulator
 from vta.rpc.serving.workshop import Workshop
 
 __all__ = ["main"]
@@ -30,8 +32,8 @@ _ADDRESSES = 1 << 32
 class _Process:
     """Answers what arrives on ``link``."""
 
-    def __init__(self, link: socket.socket, memory: int) -> None:
-        self._link, self._memory = link, memory
+    def __init__(self, link: socket.socket, memory: int, board: ServedBoard | None) -> None:
+        self._link, self._memory, self._board = link, memory, board
         self._frames = Frames(MESSAGE_BYTES)
         self._buffer = memoryview(bytearray(READ_BYTES))
         self._shop: Workshop | None = None
@@ -58,15 +60,23 @@ class _Process:
 
     def _open(self, message: Fields) -> dict[str, object]:
         """Begin a session with nothing in it."""
+        if self._shop is not None:
+            self._shop.close()
         self._shop = None
         gc.collect()
         config = VTAConfig.from_dict(message.mapping("config"), where="configuration")
         folder = Path(message.text("folder"))
         os.chdir(folder)
         _limit_memory(None)
-        self._shop = Workshop(config, message.text("target"), folder, min(self._memory, _ADDRESSES))
+        self._shop = Workshop(config, self._maker(message.text("target")), folder)
         _limit_memory(self._memory)
         return {}
+
+    def _maker(self, target: str) -> SessionMaker:
+        if target == BOARD:
+            assert self._board is not None
+            return self._board
+        return Simulator(target, min(self._memory, _ADDRESSES))
 
     def _next(self) -> Frame | None:
         while (frame := self._frames.next()) is None:
@@ -109,9 +119,10 @@ def _confine(file_bytes: int) -> None:
 
 def main(words: list[str]) -> None:
     """Serve the socket that the arguments name."""
-    descriptor, memory, file_bytes = map(int, words)
+    descriptor, memory, file_bytes = map(int, words[:3])
+    board = ServedBoard(Path(words[3]), words[4] or None) if words[3:] else None
     _confine(file_bytes)
-    _Process(socket.socket(fileno=descriptor), memory).run()
+    _Process(socket.socket(fileno=descriptor), memory, board).run()
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from vta.rpc.serving.limits import ServerLimits
 from vta.rpc.serving.listener import Listener, Peer, success
 from vta.rpc.serving.metrics import Metrics
 from vta.rpc.serving.served_session import ServedSession
+from vta.rpc.serving.session_maker import BOARD, ServedBoard
 
 __all__ = ["COUNTERS", "GAUGES", "Server"]
 
@@ -50,7 +51,10 @@ _TICK = 0.25
 
 
 class Server:
-    """Serves devices of one configuration. ``leases_only`` serves nobody without a tracker's lease."""
+    """Serves devices of one configuration: those that ``targets`` names, and a ``board``, which has the configuration.
+
+    ``leases_only`` serves nobody without a tracker's lease.
+    """
 
     def __init__(
         self,
@@ -58,6 +62,7 @@ class Server:
         targets: list[str],
         key: Key,
         *,
+        board: ServedBoard | None = None,
         limits: ServerLimits | None = None,
         journal: Journal | None = None,
         certificate: str | None = None,
@@ -68,7 +73,7 @@ class Server:
         self.limits = limits or ServerLimits()
         self.journal = journal or Journal(None, "server")
         self.metrics = Metrics("server", COUNTERS, GAUGES)
-        self.pool = DevicePool(config, targets, self.limits)
+        self.pool = DevicePool(config, [*targets, *([] if board is None else [BOARD])], self.limits, board)
         self.sessions: dict[str, ServedSession] = {}
         self.changed = asyncio.Event()
         """Set when a session begins or ends."""

@@ -6,6 +6,7 @@ Tests: tests/vta/rpc/test_remote.py.
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,13 +22,13 @@ from runtime.evaluator import Evaluator
 from runtime.executor.container import load_network
 from runtime.executor.runner import NetworkRunner
 from runtime.memory.array import DeviceArray, HostArray, MappedArray
-from runtime.session import Session
 from vta.codegen.module import Module, load_module
 from vta.nd import CPU, EXT_DEV
 from vta.rpc.errors import RpcError
 from vta.rpc.local import function_of
 from vta.rpc.messages.fields import Fields, MessageError
 from vta.rpc.messages.wire import CHUNK, Value
+from vta.rpc.serving.session_maker import SessionMaker
 from vta.rpc.work_folder import plain_path
 
 __all__ = ["OPERATIONS", "Workshop"]
@@ -46,17 +47,26 @@ T = TypeVar("T")
 
 
 class Workshop:
-    """One session's things. ``folder`` is where its files are, ``memory`` what its device may have."""
+    """One session's things. ``folder`` is where its files are, ``maker`` opens the session of its device."""
 
-    def __init__(self, config: VTAConfig, target: str, folder: Path, memory: int) -> None:
-        self.folder, self.target, self._memory = folder, target, memory
-        self.session = Session(config, target, memory_limit=memory)
+    def __init__(self, config: VTAConfig, maker: SessionMaker, folder: Path) -> None:
+        self.folder, self._maker = folder, maker
+        self._opened = ExitStack()
+        self.session = self._opened.enter_context(maker.session(config, None))
         self._setup: HardwareSetup | None = None
         """What ``configure`` said of the hardware."""
         self.arrays: dict[int, MappedArray] = {}
         self.modules: dict[int, Module] = {}
         self.networks: dict[int, NetworkRunner] = {}
         self._number = 0
+
+    def close(self) -> None:
+        """Give the device back, with everything that was made for it."""
+        del self.session
+        self.arrays.clear()
+        self.modules.clear()
+        self.networks.clear()
+        self._opened.close()
 
     def do(self, message: Fields) -> Answer:
         """Do what a message asks for; raises the errors of what it does."""
@@ -87,12 +97,12 @@ class Workshop:
     def _change(self, config: VTAConfig, setup: HardwareSetup | None) -> None:
         """Make the device anew; if the new one cannot be made, the old one stays what it was."""
         before = self.session.config, self._setup
-        del self.session  # and its memory, for which there may be no room beside another one
+        self.close()  # and its memory, for which there may be no room beside another one
         gc.collect()
         try:
-            self.session = Session(config, self.target, setup=setup, memory_limit=self._memory)
+            self.session = self._opened.enter_context(self._maker.session(config, setup))
         except BaseException:
-            self.session = Session(before[0], self.target, setup=before[1], memory_limit=self._memory)
+            self.session = self._opened.enter_context(self._maker.session(*before))
             raise
         self._setup = setup
 
