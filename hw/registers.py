@@ -98,7 +98,9 @@ class ControlRegisters(wiring.Component):
             m.d.sync += silent.eq(0)
             with m.If(~silent):
                 m.d.sync += pending.eq(1)
-        with m.If(self._inner["reset"] & (busy | self.control.busy)):
+        with m.If(self.control.launch):  # its end interrupts, though it waits for what a reset gave up
+            m.d.sync += silent.eq(0)
+        with m.If(self._inner["reset"] & self.control.busy):  # in the cycle of the end, the next one would be silent
             m.d.sync += silent.eq(1)
 
     def _read(self, m: Module) -> None:

@@ -162,6 +162,44 @@ def test_a_reset_makes_every_register_zero_and_interrupts_nobody() -> None:
     assert sum(pulses) == 1
 
 
+@pytest.mark.parametrize("cycles", range(-4, 5))
+def test_a_reset_around_the_end_of_a_launch_leaves_the_interrupt_of_the_next_one(cycles: int) -> None:
+    design = compile_design(ControlRegisters(VTA, WIDE))
+    design.poke("bus__bready", 1)
+    design.poke("bus__awaddr", register(control_registers(VTA, WIDE), "reset").offset)
+    design.poke("bus__wdata", 1)
+    design.poke("bus__wstrb", 15)
+    for time in range(20):
+        design.poke("control__busy", int(time < 10))
+        for channel in ("aw", "w"):
+            design.poke(f"bus__{channel}valid", int(time == 10 + cycles))
+        design.step()
+    assert design.peek("irq_pending") == 0
+    for busy in (1, 1, 1, 0, 0, 0):
+        design.poke("control__busy", busy)
+        design.step()
+    assert design.peek("irq_pending") == 1
+
+
+def test_a_launch_that_follows_a_reset_while_memory_is_busy_interrupts_at_its_end() -> None:
+    block = ControlRegisters(VTA, WIDE)
+    host = AxilHost(block.bus)
+    pending = register(block.registers, "irq_pending").offset
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(block.control.busy, 1)
+        await ctx.tick()
+        await host.write(ctx, register(block.registers, "reset").offset, 1)
+        await host.write(ctx, register(block.registers, "launch").offset, 1)
+        await ctx.tick().repeat(5)
+        assert await host.read(ctx, pending) == 0
+        ctx.set(block.control.busy, 0)
+        await ctx.tick().repeat(3)
+        assert await host.read(ctx, pending) == 1
+
+    run_benches(block, bench)
+
+
 def test_a_counter_of_a_cause_is_read_where_the_map_says() -> None:
     block = ControlRegisters(VTA, WIDE)
     host = AxilHost(block.bus)
