@@ -177,9 +177,7 @@ class AccLoader(wiring.Component):
                 zero.eq(write.zero),
             ]
             # Where no part comes, this one's place is filled by what is wrong, until it does.
-            for kind, size in enumerate(self.element_bytes):
-                with m.If(write.kind == kind):
-                    self._take_part(m, tile, write, widen=kind == NARROW, bits=size * 8)
+            self._take_part(m, tile, write)
 
     def _lanes(self, size: int) -> int:
         """Return how many parts an element of ``size`` bytes comes in."""
@@ -189,14 +187,19 @@ class AccLoader(wiring.Component):
         """Return whether the bank of ``place`` can be written to in the next cycle."""
         return ~self.taken.bit_select(bank_of_place(place), 1)
 
-    def _take_part(self, m: Module, tile: Signal, write: Any, *, widen: bool, bits: int) -> None:
-        """Put a part into its place in the tile."""
-        width = min(bits, self.hardware.data_width)
-        lanes = bits // width
-        part: Any = write.data[:width]
-        if widen:
-            numbers = [part.word_select(index, 8).as_signed() for index in range(width // 8)]
-            part = Cat(Cat(number, number[-1].replicate(24)) for number in numbers)
-        for lane in range(lanes):
-            with m.If(write.lane == lane):
-                m.d.sync += tile[lane * len(part) : (lane + 1) * len(part)].eq(part)
+    def _take_part(self, m: Module, tile: Signal, write: Any) -> None:
+        """Put a part into its place in the tile. What it is there is chosen once for all places, by its kind."""
+        parts = [self._part(write.data, kind) for kind in range(len(self.element_bytes))]
+        shortest, longest = min(map(len, parts)), max(map(len, parts))
+        chosen = Array(part.replicate(longest // len(part)) for part in parts)[write.kind]
+        for first in range(0, len(tile), shortest):
+            with m.If(Array(write.lane == first // len(part) for part in parts)[write.kind]):
+                m.d.sync += tile[first : first + shortest].eq(chosen[first % longest :][:shortest])
+
+    def _part(self, beat: Value, kind: int) -> Value:
+        """Return the bits of a tile that come in one part: numbers of eight bits are widened."""
+        part = beat[: min(self.element_bytes[kind] * 8, self.hardware.data_width)]
+        if kind == WIDE:
+            return part
+        numbers = [part.word_select(index, 8) for index in range(len(part) // 8)]
+        return Cat(Cat(number, number[-1].replicate(24)) for number in numbers)

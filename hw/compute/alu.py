@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out, connect
 
 from hw.accumulator import bank_of_place, place_of
 from hw.compute.alu_conflicts import AluConflicts, AluMoves, unless
-from hw.compute.alu_lane import LANE_LATENCY, LANE_MULTIPLIERS, AluLane
+from hw.compute.alu_lane import LANE_LATENCY, LANE_MULTIPLIERS, AluLane, LanePart, is_done_by
 from hw.compute.fused_lane import FUSED_LATENCY, FusedLane
 from hw.compute.gemm import WRITE_DELAY
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
@@ -24,7 +24,6 @@ from hw.layouts import instruction_struct, uop_struct
 from hw.skid import Skid
 from hw.stream_register import StreamRegister
 from isa.config import VTAConfig
-from isa.instructions import AluOpcode
 from isa.layout import ALU_OPCODE, IMMEDIATE
 
 __all__ = ["TensorAlu", "alu_write_delay"]
@@ -39,7 +38,7 @@ def alu_write_delay(config: VTAConfig) -> int:
     They are an even number more than GEMM's: then a step of GEMM that reads beside the ALU and the one that writes
     beside its result use banks of the same parity (``hw.accumulator.place_of``), and the other two banks are free.
     """
-    return 3 + (FUSED_LATENCY if config.fused_alu else LANE_LATENCY)
+    return 2 + (FUSED_LATENCY if config.fused_alu else LANE_LATENCY)
 
 
 def _meta_layout(config: VTAConfig) -> data.StructLayout:
@@ -330,7 +329,12 @@ class TensorAlu(wiring.Component):
         results = []
         imm = flight[0].meta.imm
         adds = Signal(reset_less=True)
-        m.d.sync += adds.eq(flight[0].meta.opcode == AluOpcode.ADD)
+        shifts = Signal(reset_less=True)
+        opcode = flight[0].meta.opcode
+        m.d.sync += [
+            adds.eq(is_done_by(LanePart.SUM, opcode) | is_done_by(LanePart.SHIFTER, opcode)),
+            shifts.eq(is_done_by(LanePart.SHIFTER, opcode)),
+        ]
         for index, multipliers in enumerate(self.multipliers):
             lane = self._lane(m, flight, pair, index, multipliers)
             m.submodules[f"lane_{index}"] = lane
@@ -341,12 +345,10 @@ class TensorAlu(wiring.Component):
                     operand_x.eq(self.dst_data.word_select(index, width)),
                     operand_y.eq(Mux(flight[0].meta.use_imm, imm, source.word_select(index, width).as_signed())),
                 ]
-            result = Signal(width, name=f"result_{index}", reset_less=True)
             m.d.comb += [lane.x.eq(operand_x), lane.y.eq(operand_y), lane.opcode.eq(flight[1].meta.opcode)]
             if isinstance(lane, AluLane):
-                m.d.comb += lane.adds.eq(adds)
-            m.d.sync += result.eq(lane.result)
-            results.append(result)
+                m.d.comb += [lane.adds.eq(adds), lane.shifts.eq(shifts)]
+            results.append(lane.result)
         self._write(m, flight[-2], flight[-1], results)
 
     def _lane(

@@ -8,42 +8,50 @@ import operator
 from enum import Enum
 from typing import Any, assert_never
 
-from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.compute.lane_parts import LANE_WIDTH as WIDTH
-from hw.compute.lane_parts import Funnel, is_far, product_terms, sum_or_limit
+from hw.compute.lane_parts import finely_shifted, is_far, product_terms, sum_or_limit
 from hw.errors import ComponentError
 from isa.instructions import AluOpcode
 from isa.layout import ALU_OPCODE
 
 __all__ = ["LANE_LATENCY", "LANE_MULTIPLIERS", "AluLane"]
 
-LANE_LATENCY = 4
+LANE_LATENCY = 5
 """Cycles from the operands to the result."""
 
 LANE_MULTIPLIERS = 3
 """Multipliers that a lane has use for."""
 
 
-class _Part(Enum):
+class LanePart(Enum):
     """The parts of a lane, by what they have in common."""
 
-    PLAIN = "one adder and what chooses between its sum and the operands"
+    SUM = "an adder"
+    LIMIT = "the same adder, which subtracts, and a choice between the operands"
     PRODUCT = "multipliers"
     SHIFTER = "a 64-bit funnel"
 
 
-def _part_of(opcode: AluOpcode) -> _Part:
+def is_done_by(part: LanePart, opcode: Value) -> Value:
+    """Return whether ``part`` computes what ``opcode`` asks for."""
+    return functools.reduce(operator.or_, (opcode == entry for entry in AluOpcode if _part_of(entry) is part))
+
+
+def _part_of(opcode: AluOpcode) -> LanePart:
     """Return the part that computes ``opcode``."""
     match opcode:
-        case AluOpcode.MIN | AluOpcode.MAX | AluOpcode.ADD:
-            return _Part.PLAIN
+        case AluOpcode.ADD:
+            return LanePart.SUM
+        case AluOpcode.MIN | AluOpcode.MAX:
+            return LanePart.LIMIT
         case AluOpcode.MUL:
-            return _Part.PRODUCT
+            return LanePart.PRODUCT
         case AluOpcode.SHR:
-            return _Part.SHIFTER
+            return LanePart.SHIFTER
         case _:
             assert_never(opcode)
 
@@ -65,11 +73,13 @@ class AluLane(wiring.Component):
     Members
     -------
     opcode : In(AluOpcode)
-    adds : In(1)
-        Whether it is ADD: from a register, for what waits for it is every bit of the sum.
+    adds, shifts : In(1)
+        Whether the adder is to add, for ADD and SHR, and whether it is SHR, in front of which nothing is added to x.
+        From registers, for what waits for them is every bit of the sum.
     x, y : In(signed(32))
         Operands 0 and 1.
     result : Out(32)
+        A register.
     """
 
     def __init__(self, *, multipliers: int = LANE_MULTIPLIERS, wide: bool = False) -> None:
@@ -79,33 +89,38 @@ class AluLane(wiring.Component):
         self.wide = wide
         number = In(signed(WIDTH))
         super().__init__(
-            {"opcode": In(ALU_OPCODE.width), "adds": In(1), "x": number, "y": number, "result": Out(WIDTH)}
+            {
+                "opcode": In(ALU_OPCODE.width),
+                "adds": In(1),
+                "shifts": In(1),
+                "x": number,
+                "y": number,
+                "result": Out(WIDTH),
+            }
         )
 
     def elaborate(self, platform: Any) -> Module:
-        """Build the three parts and choose between their results."""
+        """Build the parts. A sum or limit goes on through the funnel, which shifts it by no bits.
+
+        The product joins in the funnel's first stage, so that nothing is left to choose at the end.
+        """
         m = Module()
-        opcodes = [self.opcode]
-        for index in range(1, LANE_LATENCY):
-            opcodes.append(Signal(ALU_OPCODE.width, name=f"opcode_{index}", reset_less=True))
-            m.d.sync += opcodes[index].eq(opcodes[index - 1])
-        shifted = self._shifted(m)
-        plain = self._plain(m)
+        multiplies = [is_done_by(LanePart.PRODUCT, self.opcode)]
+        for index in (1, 2):
+            multiplies.append(Signal(name=f"multiplies_{index}", reset_less=True))
+            m.d.sync += multiplies[index].eq(multiplies[index - 1])
         product = self._product(m)
-        later = Signal(WIDTH, reset_less=True)
-        other = Signal(WIDTH, reset_less=True)
-        last = Signal(WIDTH, reset_less=True)
-        multiplies = _is_done_by(_Part.PRODUCT, opcodes[2])
-        m.d.sync += [later.eq(plain), other.eq(Mux(multiplies, product, later)), last.eq(other)]
-        shifts = Signal(reset_less=True)
-        m.d.sync += shifts.eq(_is_done_by(_Part.SHIFTER, opcodes[3]))
-        m.d.comb += self.result.eq(Mux(shifts, shifted, last))
+        moved, count = self._moved(m, self._plain(m))
+        # No bit depends on more than six: what a look-up table holds.
+        coarse = Signal(len(moved), reset_less=True)
+        m.d.sync += coarse.eq(Cat(Mux(multiplies[2], product, moved[:WIDTH]), moved[WIDTH:]))
+        m.d.comb += self.result.eq(finely_shifted(m, coarse, count))
         return m
 
     def _plain(self, m: Module) -> Signal:
-        """Return minimum, maximum or sum a cycle later."""
+        """Return minimum, maximum or sum a cycle later; x of a shift."""
         x, y = self.x.as_unsigned(), self.y.as_unsigned()
-        total, less = sum_or_limit(m, x, y, adds=self.adds, name="total")
+        total, less = sum_or_limit(m, x, Mux(self.shifts, 0, y), adds=self.adds, name="total")
         keeps_x = less ^ (self.opcode == AluOpcode.MAX)
         result = Signal(WIDTH, name="plain", reset_less=True)
         m.d.sync += result.eq(Mux(self.adds, total, Mux(keeps_x, x, y)))
@@ -118,25 +133,36 @@ class AluLane(wiring.Component):
         m.d.sync += product.eq(sum(terms[1:], terms[0]))
         return product
 
-    def _shifted(self, m: Module) -> Signal:
-        """Return the shifted x four cycles later."""
-        left = self.y[-1]
-        far = is_far(self.y)
+    def _moved(self, m: Module, plain: Signal) -> tuple[Value, Value]:
+        """Return 47 of the funnel's 64 bits, two cycles after the operands, and how far they go on, after three.
+
+        ``plain`` stands in them as ``Funnel`` tells. Each 16 of them are a half of it, or all alike: two registers say
+        which.
+        """
         x = Signal(WIDTH, name="shift_x", reset_less=True)
         amount = Signal(5, name="count_5", reset_less=True)
-        above = Signal(reset_less=True)
-        below = Signal(reset_less=True)
-        fill = Signal(reset_less=True)
+        left = Signal(reset_less=True)
+        near = Signal(reset_less=True)
+        counts = [Signal(4, name=f"count_4_{index}", reset_less=True) for index in range(2)]
         m.d.sync += [
-            x.eq(self.x),
-            amount.eq(self.y),
-            above.eq(left & ~far),
-            below.eq(~left & ~far),
-            fill.eq(self.x[-1] & ~left),
+            x.eq(plain),
+            amount.eq(Mux(self.shifts, self.y[:5], 0)),
+            left.eq(self.shifts & self.y[-1]),
+            near.eq(~(self.shifts & is_far(self.y))),
+            counts[0].eq(amount),
+            counts[1].eq(counts[0]),
         ]
-        return Funnel(x, amount, above, below, fill).shifted(m)
-
-
-def _is_done_by(part: _Part, opcode: Value) -> Value:
-    """Return whether ``part`` computes what ``opcode`` asks for."""
-    return functools.reduce(operator.or_, (opcode == entry for entry in AluOpcode if _part_of(entry) is part))
+        fill = plain[-1] & ~left
+        by_16 = amount[4]
+        parts = (
+            ("low", near & ~left, by_16),
+            ("middle", near & (left == by_16), ~left),
+            ("high", near & left, by_16),
+        )
+        found = []
+        for name, is_half, upper in parts:
+            copies = Signal(name=f"{name}_copies", reset_less=True)
+            which = Signal(name=f"{name}_which", reset_less=True)
+            m.d.sync += [copies.eq(is_half), which.eq(Mux(is_half, upper, fill))]
+            found.append(Mux(copies, Mux(which, x[16:], x[:16]), which.replicate(16)))
+        return Cat(found)[: WIDTH + 15], counts[1]

@@ -18,7 +18,7 @@ from isa.layout import ALU_OPCODE, IMMEDIATE
 
 __all__ = ["FUSED_LATENCY", "FusedLane"]
 
-FUSED_LATENCY = 6
+FUSED_LATENCY = 7
 """Cycles from the operands to the result, of every operation."""
 
 
@@ -75,7 +75,10 @@ class FusedLane(wiring.Component):
         m.d.sync += second.eq(Mux(adds, total, Mux(limits & ~less, z, first)))
         amount, above, below, left = self._shift(m)
         fill = second[-1] & ~left
-        m.d.comb += self.result.eq(Funnel(second, amount, above, below, fill).shifted(m))
+        # One register more than the funnel needs: writes are an even number of cycles behind those of GEMM.
+        last = Signal(LANE_WIDTH, reset_less=True)
+        m.d.sync += last.eq(Funnel(second, amount, above, below, fill).shifted(m))
+        m.d.comb += self.result.eq(last)
         return m
 
     def _first(self, m: Module) -> Signal:

@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.compute.logic_product import logic_terms
 
-__all__ = ["LANE_WIDTH", "Funnel", "is_far", "product_terms", "sum_or_limit"]
+__all__ = ["LANE_WIDTH", "Funnel", "finely_shifted", "is_far", "product_terms", "sum_or_limit"]
 
 LANE_WIDTH = 32
 """Bits of a number of the accumulator."""
@@ -75,23 +75,35 @@ class Funnel:
     def shifted(self, m: Module) -> Signal:
         """Return the shifted number."""
         width = LANE_WIDTH
-        counts = [Signal(bits, name=f"count_{bits}", reset_less=True) for bits in (4, 2)]
+        low_bits = Signal(4, name="count_4", reset_less=True)
         coarse = Signal(width + 15, name="coarse", reset_less=True)
-        medium = Signal(width + 3, name="medium", reset_less=True)
-        fine = Signal(width, name="fine", reset_less=True)
         fills = self.fill.replicate(width)
         wide = Cat(Mux(self.below, self.x, fills), Mux(self.above, self.x, fills))
         m.d.sync += [
             coarse.eq(Mux(self.amount[4], wide[16 : 16 + len(coarse)], wide[: len(coarse)])),
-            counts[0].eq(self.amount),
-            medium.eq(_bits(coarse, counts[0][2:], 4, len(medium))),
-            counts[1].eq(counts[0]),
-            fine.eq(_bits(medium, counts[1], 1, len(fine))),
+            low_bits.eq(self.amount),
         ]
-        return fine
+        return finely_shifted(m, coarse, low_bits)
 
 
-def _bits(value: Signal, count: Value, step: int, width: int) -> Value:
-    """Return ``width`` bits of ``value`` from ``count * step`` on; ``count`` has two bits."""
-    parts = [value[index * step : index * step + width] for index in range(4)]
-    return Mux(count[1], Mux(count[0], parts[3], parts[2]), Mux(count[0], parts[1], parts[0]))
+def finely_shifted(m: Module, coarse: Value, count: Value) -> Signal:
+    """Return 32 of 47 bits from ``count`` on, two cycles later; ``count`` has four bits."""
+    last_count = Signal(2, name="count_2", reset_less=True)
+    medium = Signal(LANE_WIDTH + 3, name="medium", reset_less=True)
+    fine = Signal(LANE_WIDTH, name="fine", reset_less=True)
+    m.d.sync += [
+        medium.eq(_bits(coarse, count[2:], 4, len(medium))),
+        last_count.eq(count),
+        fine.eq(_bits(medium, last_count, 1, len(fine))),
+    ]
+    return fine
+
+
+def _bits(value: Value, count: Value, step: int, width: int) -> Value:
+    """Return ``width`` bits of ``value`` from ``count * step`` on; ``count`` has two bits.
+
+    Alternatives that exclude each other, and not choices of choices, which neighbours would share: yosys takes three
+    look-up tables of a Xilinx 7 for two bits then, where one holds a bit.
+    """
+    parts = [Mux(count == index, value[index * step : index * step + width], 0) for index in range(4)]
+    return (parts[0] | parts[1]) | (parts[2] | parts[3])

@@ -52,7 +52,8 @@ def _results(lane: AluLane, opcode: AluOpcode, held: int) -> list[int]:
     results = []
     for x, y in operands.tolist():
         design.poke("opcode", int(opcode))
-        design.poke("adds", int(opcode is AluOpcode.ADD))
+        design.poke("adds", int(opcode in (AluOpcode.ADD, AluOpcode.SHR)))
+        design.poke("shifts", int(opcode is AluOpcode.SHR))
         design.poke("x", x)
         design.poke("y", y)
         design.step()
@@ -74,7 +75,8 @@ def test_operations_may_change_every_cycle() -> None:
     results = []
     for opcode, (x, y) in zip(opcodes, operands.tolist(), strict=True):
         design.poke("opcode", int(opcode))
-        design.poke("adds", int(opcode is AluOpcode.ADD))
+        design.poke("adds", int(opcode in (AluOpcode.ADD, AluOpcode.SHR)))
+        design.poke("shifts", int(opcode is AluOpcode.SHR))
         design.poke("x", x)
         design.poke("y", y)
         design.step()

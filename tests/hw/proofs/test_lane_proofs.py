@@ -20,7 +20,6 @@ from amaranth.lib.wiring import In
 from hw.compute import lane_parts
 from hw.compute.alu_lane import LANE_LATENCY, AluLane
 from hw.compute.fused_lane import FUSED_LATENCY, FusedLane
-from hw.compute.lane_parts import Funnel
 from isa.instructions import AluOpcode
 from tests.support.faults.source_faults import SourceFault
 from tests.support.hw import proofs
@@ -46,7 +45,8 @@ def _drive(m: Module, lane: Any, free: Any, **chosen: Any) -> None:
     """Give a lane the inputs that are left open, and those that are chosen."""
     inputs = {name for name, member in lane.signature.members.items() if member.flow is In}
     if "adds" in inputs:
-        chosen["adds"] = Value.cast(chosen["opcode"]) == AluOpcode.ADD
+        shifts = Value.cast(chosen["opcode"]) == AluOpcode.SHR
+        chosen |= {"adds": shifts | (Value.cast(chosen["opcode"]) == AluOpcode.ADD), "shifts": shifts}
     for name in inputs:
         m.d.comb += getattr(lane, name).eq(chosen[name] if name in chosen else getattr(free, name))
 
@@ -169,7 +169,7 @@ def test_the_proof_of_a_lane_fails_with_a_fault(case: str) -> None:
 
 
 def test_the_proof_of_a_lane_fails_where_the_funnel_takes_other_bits() -> None:
-    with fault(Funnel, "shifted", "counts[1].eq(counts[0])", "counts[1].eq(counts[0] & 1)").planted():
+    with _function_fault(lane_parts.finely_shifted, "last_count.eq(count)", "last_count.eq(count & 1)").planted():
         assert not holds_after(*CASES["fused limits"]())
 
 

@@ -13,7 +13,7 @@ from hw.compute.alu import TensorAlu
 from hw.compute.alu_conflicts import AluConflicts
 from hw.compute.alu_lane import AluLane
 from hw.compute.gemm import GemmCore
-from hw.compute.lane_parts import Funnel, sum_or_limit
+from hw.compute.lane_parts import sum_or_limit
 from hw.compute.loop_nest import LoopNest
 from hw.compute.mac_row import MacRow
 from hw.compute.uop_loader import UopLoader
@@ -40,16 +40,10 @@ RTL_FAULTS: tuple[SourceFault, ...] = (
     _fault("MAX and MIN change places", AluLane, "_plain", "AluOpcode.MAX", "AluOpcode.MIN"),
     SourceFault("comparisons extend without the sign", sum_or_limit, "y[-1] ^ carry)", "carry)"),
     _fault("MUL forgets a partial product", AluLane, "_product", "sum(terms[1:], terms[0])", "terms[0] + terms[1]"),
-    _fault("left shifts wrap at 32", AluLane, "_shifted", "above.eq(left & ~far)", "above.eq(left)"),
-    _fault("right shifts wrap at 32", AluLane, "_shifted", "below.eq(~left & ~far)", "below.eq(~left)"),
-    _fault("right shifts fill with zeros", AluLane, "_shifted", "fill.eq(self.x[-1] & ~left)", "fill.eq(0)"),
-    _fault(
-        "counts have four bits",
-        Funnel,
-        "shifted",
-        "Mux(self.amount[4], wide[16 : 16 + len(coarse)], wide[: len(coarse)])",
-        "wide[: len(coarse)]",
-    ),
+    _fault("left shifts wrap at 32", AluLane, "_moved", "is_far(self.y))", "is_far(self.y) & ~self.y[-1])"),
+    _fault("right shifts wrap at 32", AluLane, "_moved", "is_far(self.y))", "is_far(self.y) & self.y[-1])"),
+    _fault("right shifts fill with zeros", AluLane, "_moved", "plain[-1] & ~left", "plain[-1] & ~left & 0"),
+    _fault("counts have four bits", AluLane, "_moved", "by_16 = amount[4]", "by_16 = amount[4] & 0"),
     _fault(
         "weights have no sign",
         MacRow,
@@ -71,9 +65,7 @@ RTL_FAULTS: tuple[SourceFault, ...] = (
         "address.eq(insn.sram_base | 1)",
     ),
     _fault("rows of accumulators are dense", AccLoader, "_front", "insn.x_stride << log", "insn.x_size << log"),
-    _fault(
-        "8-bit loads forget the sign", AccLoader, "_take_part", "number[-1].replicate", "(number[-1] & 0).replicate"
-    ),
+    _fault("8-bit loads forget the sign", AccLoader, "_part", "number[-1].replicate", "(number[-1] & 0).replicate"),
     _fault(
         "the sum just before is not forwarded",
         GemmCore,
