@@ -11,7 +11,7 @@ from pathlib import Path
 
 from isa.errors import VTAError
 
-__all__ = ["VerilogError", "run_yosys"]
+__all__ = ["VerilogError", "missing_yosys", "run_yosys"]
 
 _YOSYS_PROGRAM = """
 import sys
@@ -25,6 +25,11 @@ for command in sys.stdin.read().splitlines():
 
 class VerilogError(VTAError, RuntimeError):
     """The export cannot be done here."""
+
+
+def missing_yosys(extra: str) -> tuple[str, ...]:
+    """Return what has to be installed before ``run_yosys`` can run: nothing, or pyosys, which is in ``extra``."""
+    return () if _home_of_pyosys() is not None else (f"pyosys: pip install 'vta-toolchain[{extra}]'",)
 
 
 def run_yosys(*commands: str, folder: Path) -> str:

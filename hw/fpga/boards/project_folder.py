@@ -4,6 +4,7 @@ Tests: ``tests/hw/fpga/boards/test_project_folder.py``.
 """
 
 import json
+import os
 import tempfile
 from pathlib import Path
 
@@ -25,9 +26,14 @@ _RESULTS = (
 
 
 def require_folder(folder: Path, board: str) -> None:
-    """Raise ``FpgaError`` for a file, and for a folder with the project of another board."""
+    """Raise ``FpgaError`` for a file, a place that cannot be written, and the project of another board."""
     if folder.exists() and not folder.is_dir():
         raise FpgaError(f"{folder}: this is a file; name a folder for the project")
+    above = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    if not above.is_dir():
+        raise FpgaError(f"{folder}: {above} is a file, and no folder can be made in it; name another one")
+    if not os.access(above, os.W_OK):
+        raise FpgaError(f"{folder}: {above} cannot be written, permission denied; name another folder")
     facts = folder / "board.json"
     if not facts.is_file():
         return

@@ -1,5 +1,7 @@
 """``vta fpga``."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,19 @@ def test_a_dry_run_names_what_is_missing(
     monkeypatch.setattr("hw.fpga.place.missing_tools", lambda: tools)
     assert run("--dry-run") == 0
     assert capsys.readouterr().out == ("missing: nextpnr-ecp5: install it\n" if tools else "nothing is missing\n")
+
+
+@pytest.mark.parametrize(("option", "extra"), [((), "fpga"), (("--no-place",), "verilog")])
+def test_a_missing_yosys_is_named_before_the_work(
+    option: tuple[str, ...], extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("hw.fpga.place.missing_tools", lambda: ())
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if not Path(entry, "pyosys").is_dir()])
+    assert run("--dry-run", *option) == 0
+    assert run(*option) == 1
+    captured = capsys.readouterr()
+    assert captured.out == f"missing: pyosys: pip install 'vta-toolchain[{extra}]'\n"
+    assert captured.err == f"error: missing: pyosys: pip install 'vta-toolchain[{extra}]'\n"
 
 
 def test_a_missing_tool_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,6 +151,7 @@ def test_a_history_shows_earlier_reports_of_the_same_accelerator(
             "{folder}/none/h: there is no folder {folder}/none; create it, or name another file",
         ),
         (("--keep", "{folder}/none"), "{folder}/none: there is no such folder; create it, or name another one"),
+        (("--keep", "{folder}/file"), "{folder}/file: this is a file; name a folder"),
         (("--set", "data_width=3"), "--set: data_width is 3, but it must be one of 64, 128, 256, 512"),
         (
             ("--set", "memory_latency=3"),
@@ -153,8 +169,25 @@ def test_what_cannot_be_done_is_said_before_the_work(
 ) -> None:
     monkeypatch.setattr("hw.fpga.place.missing_tools", lambda: ())
     monkeypatch.setattr("hw.fpga.report.map_accelerator", lambda *_, **__: pytest.fail("mapped"))
+    (tmp_path / "file").touch()
     assert run(*(option.format(folder=tmp_path) for option in options), *dry_run) == 1
     assert capsys.readouterr().err == f"error: {expected.format(folder=tmp_path)}\n"
+
+
+@pytest.mark.parametrize("dry_run", [(), ("--dry-run",)])
+def test_a_folder_that_cannot_be_written_is_said_before_the_work(
+    dry_run: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("hw.fpga.report.map_accelerator", lambda *_, **__: pytest.fail("mapped"))
+    monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK)
+    assert run("--no-place", "--keep", str(tmp_path), *dry_run) == 1
+    assert capsys.readouterr().err == (
+        f"error: {tmp_path}: cannot be written, permission denied; name another folder\n"
+    )
+    assert run("--no-place", *dry_run) == 1
+    assert capsys.readouterr().err == (
+        "error: the working folder cannot be written, permission denied; --keep names another one\n"
+    )
 
 
 @pytest.mark.parametrize("option", [("--mhz", "0"), ("--mhz", "nan"), ("--mhz", "inf"), ("--seed", "-1"),

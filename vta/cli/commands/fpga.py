@@ -3,6 +3,7 @@
 Tests: tests/vta/cli/test_fpga_command.py.
 """
 
+import os
 import tempfile
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -72,15 +73,17 @@ def report(
         from hw.fpga.history import Entry, append_entry, history_lines, read_history
         from hw.fpga.place import missing_tools
         from hw.fpga.report import map_accelerator, mapped_lines, place_accelerator, placed_lines
+        from hw.verilog.yosys import missing_yosys
 
         if no_place:
             _refuse_placement(device=device, speed=speed, mhz=mhz, seed=seed, history=history)
-        name_missing(() if no_place else missing_tools(), dry_run=dry_run)
+            name_missing(missing_yosys("verilog"), dry_run=dry_run)
+        else:
+            name_missing((*missing_yosys("fpga"), *missing_tools()), dry_run=dry_run)
         changes = settings(sets, file=hardware_file, data_width=data_width, queue_depth=queue_depth)
         chosen = changes.applied(chosen_config(config, None))
         hardware = changes.built_hardware("an FPGA")
-        if keep is not None and not keep.is_dir():
-            raise UserError(f"{keep}: there is no such folder; create it, or name another one")
+        _require_folder(keep)
         if history is not None:
             require_place(history)
         earlier = read_history(history) if history is not None else ()
@@ -115,6 +118,23 @@ def report(
         append_entry(history, entry)
         plain("history:")
         plain("\n".join(history_lines([*filter(entry.is_like, earlier), entry])))
+
+
+def _require_folder(keep: Path | None) -> None:
+    """Raise ``UserError`` unless files can be written where they are kept, or in the working folder without one."""
+    if keep is None:
+        if not os.access(".", os.W_OK):
+            raise UserError("the working folder cannot be written, permission denied; --keep names another one")
+        return
+    if not keep.is_dir():
+        wrong = (
+            "this is a file; name a folder"
+            if keep.exists()
+            else "there is no such folder; create it, or name another one"
+        )
+        raise UserError(f"{keep}: {wrong}")
+    if not os.access(keep, os.W_OK):
+        raise UserError(f"{keep}: cannot be written, permission denied; name another folder")
 
 
 def _refuse_placement(**options: object) -> None:

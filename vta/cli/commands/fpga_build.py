@@ -5,8 +5,9 @@ Tests: tests/vta/cli/test_fpga_build_command.py.
 
 import json
 from collections.abc import Sequence
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -107,7 +108,7 @@ def _address(board: "LiteXBoard | VivadoBoard", ip: str | None) -> str:
         found = IPv4Address(ip)
     except ValueError:
         raise UserError(f"--ip: expected an address such as 192.168.1.50, not {short(ip)}") from None
-    if found.is_unspecified or found.is_loopback or found.is_multicast or found.is_reserved:
+    if found in IPv4Network("0.0.0.0/8") or found.is_loopback or found.is_multicast or found.is_reserved:
         raise UserError(f"--ip: expected the address of a machine, such as 192.168.1.50, not {short(ip)}")
     return ip
 
@@ -128,7 +129,7 @@ def _build_litex(
     write_litex_project(board, vta, hardware, folder=folder, mhz=mhz, ip=ip, seed=seed)
     plain(f"{folder}: {vta.bitstream} on {board.title}, {mhz:g} MHz, host over {' and '.join(board.links)}")
     if project_only:
-        plain(f"the bitstream: cd {folder / 'gateware'} && sh build_top.sh")
+        plain(f"the bitstream: cd {quote(str(folder / 'gateware'))} && sh build_top.sh")
         return
     placed = make_bitstream(board, folder, seed=seed)
     clocks = clocks_of(json.loads((folder / "gateware" / "report.json").read_text(encoding="utf-8")))
@@ -149,4 +150,4 @@ def _write_vivado(
 
     write_vivado_project(board, vta, hardware, folder=folder, mhz=mhz)
     plain(f"{folder}: {vta.bitstream} for {board.title}, {mhz:g} MHz")
-    plain(f"the bitstream: cd {folder} && vivado -mode batch -source build.tcl")
+    plain(f"the bitstream: cd {quote(str(folder))} && vivado -mode batch -source build.tcl")

@@ -1,6 +1,7 @@
 """The folder of a project."""
 
 import json
+import os
 import tempfile
 from pathlib import Path
 
@@ -65,3 +66,30 @@ def test_a_folder_that_cannot_be_written_is_an_error_before_anything_is_made(
         prepare_folder(folder, "ecpix5")
     assert str(caught.value) == f"{folder}: nothing can be written there (Permission denied); name another folder"
     assert (folder / "gateware" / "top.bit").exists()
+
+
+def test_where_nothing_can_be_written_is_known_before_a_folder_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def refused(path: object, mode: int) -> bool:
+        asked.append((path, mode))
+        return False
+
+    monkeypatch.setattr("os.access", refused)
+    with pytest.raises(FpgaError) as caught:
+        require_folder(tmp_path / "a" / "b", "ecpix5")
+    assert str(caught.value) == (
+        f"{tmp_path}/a/b: {tmp_path} cannot be written, permission denied; name another folder"
+    )
+    assert asked == [(tmp_path, os.W_OK)]
+
+
+def test_no_folder_is_made_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(FpgaError) as caught:
+        require_folder(tmp_path / "file" / "a" / "b", "ecpix5")
+    assert str(caught.value) == (
+        f"{tmp_path}/file/a/b: {tmp_path}/file is a file, and no folder can be made in it; name another one"
+    )
