@@ -69,7 +69,7 @@ class Arrivals:
 
     def __init__(self, netlist: Netlist) -> None:
         self.netlist = netlist
-        self._longest: Longest[float] = Longest(netlist.arcs, start=self._from_clock, cost=self._through)
+        self._longest = Longest(netlist.arcs, start=self._from_clock, cost=self._through)
 
     def at_register(self, net: Net) -> float:
         """Return when ``net`` is at a register that takes it, in nanoseconds from the clock's edge."""

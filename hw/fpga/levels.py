@@ -27,7 +27,7 @@ def long_paths(netlist: Netlist) -> Iterator[LongPath]:
     """Yield the longest path to every input of a register."""
     longest = _longest(netlist)
     for net, cell in netlist.ends:
-        levels = longest.to(net)
+        levels = int(longest.to(net))
         arcs = list(longest.way(net))
         start = arcs[-1].source if arcs else net
         modules = tuple(name for name, _ in groupby(module_of(netlist.names.get(arc.target, "")) for arc in arcs[::-1]))
@@ -40,7 +40,7 @@ def levels_by_module(netlist: Netlist, depth: int = 3) -> Mapping[str, int]:
     most: dict[str, int] = {}
     for net, cell in netlist.ends:
         module = module_of(cell.name, depth)
-        most[module] = max(most.get(module, 0), longest.to(net))
+        most[module] = max(most.get(module, 0), int(longest.to(net)))
     return dict(sorted(most.items()))
 
 
@@ -49,5 +49,5 @@ def module_of(name: str, depth: int = 3) -> str:
     return ".".join(name.split(".")[:-1][:depth]) or "top"
 
 
-def _longest(netlist: Netlist) -> Longest[int]:
+def _longest(netlist: Netlist) -> Longest:
     return Longest(netlist.arcs, start=lambda _: 0, cost=lambda arc: arc.levels)

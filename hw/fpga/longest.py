@@ -4,16 +4,13 @@ Tests: ``tests/hw/fpga/test_arrivals.py``, ``tests/hw/fpga/test_levels.py``.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Generic, TypeVar
 
 from hw.fpga.netlist import Arc, Net
 
 __all__ = ["Longest"]
 
-Number = TypeVar("Number", int, float)
 
-
-class Longest(Generic[Number]):
+class Longest:
     """Finds longest ways, and keeps what it has found. The arcs must have no loop.
 
     Parameters
@@ -27,14 +24,14 @@ class Longest(Generic[Number]):
     """
 
     def __init__(
-        self, arcs: Mapping[Net, tuple[Arc, ...]], *, start: Callable[[Net], Number], cost: Callable[[Arc], Number]
+        self, arcs: Mapping[Net, tuple[Arc, ...]], *, start: Callable[[Net], float], cost: Callable[[Arc], float]
     ) -> None:
         self._arcs = arcs
-        self._start: Callable[[Net], Number] = start
-        self._cost: Callable[[Arc], Number] = cost
-        self._found: dict[Net, tuple[Number, Arc | None]] = {}
+        self._start = start
+        self._cost = cost
+        self._found: dict[Net, tuple[float, Arc | None]] = {}
 
-    def to(self, end: Net) -> Number:
+    def to(self, end: Net) -> float:
         """Return the length of the longest way that ends with ``end``."""
         waiting = [end]
         while waiting:
@@ -46,7 +43,7 @@ class Longest(Generic[Number]):
                 continue
             waiting.pop()
             if net not in self._found:
-                ways: list[tuple[Number, Arc | None]] = [
+                ways: list[tuple[float, Arc | None]] = [
                     (self._found[arc.source][0] + self._cost(arc), arc) for arc in arcs
                 ]
                 self._found[net] = max([*ways, (self._start(net), None)], key=lambda way: way[0])
