@@ -20,7 +20,9 @@ __all__ = [
     "Accumulator",
     "bank_bits",
     "bank_of_place",
+    "half_place_of",
     "place_of",
+    "whole_place",
 ]
 
 RESET_LANES = 4
@@ -28,6 +30,9 @@ RESET_LANES = 4
 
 _MIXED = slice(4, 9)
 """Address bits whose parity is in the upper bit of a bank's number."""
+
+_MIXED_EARLY = 3
+"""How many of them go into half a place: with the bank's own bit as many as a look-up table has inputs."""
 
 _STORE_ROOM = 4
 
@@ -53,6 +58,26 @@ def place_of(address: Value) -> Value:
     if bank_bits(len(address)) < 2:
         return address
     return Cat(address[0], Cat(address[1], address[_MIXED]).xor(), address[2:])
+
+
+def half_place_of(address: Value) -> Value:
+    """Return the place of a tile with a part of the mixing left over: ``whole_place`` of it is ``place_of(address)``.
+
+    It has a bit more than the address. For an address that comes late, from a memory and a sum: the mixing is halved
+    between the cycle in which it is known and the next one.
+    """
+    if bank_bits(len(address)) < 2:
+        return Cat(0, address)
+    mixed = address[_MIXED]
+    return Cat(mixed[_MIXED_EARLY:].xor(), address[0], Cat(address[1], mixed[:_MIXED_EARLY]).xor(), address[2:])
+
+
+def whole_place(half: Value) -> Value:
+    """Return the place that ``half_place_of`` began."""
+    left, place = half[0], half[1:]
+    if bank_bits(len(place)) < 2:
+        return place
+    return Cat(place[0], place[1] ^ left, place[2:])
 
 
 def bank_of_place(place: Value) -> Value:

@@ -213,29 +213,31 @@ class InstructionFetch(wiring.Component):
         offered = Signal()
         taken = Signal(name="dispatches")
         found = checked.p
+        legal = found.error == ErrorCode.NONE
+        queues = ((self.load, found.to_load), (self.compute, found.to_compute), (self.store, found.to_store))
+        goes = Cat(chosen & queue.ready for queue, chosen in queues).any()
         m.d.comb += [
             ended.eq(active & ~finished & (self.dispatched == self.count)),
-            offered.eq(checked.valid & ~finished & (found.error == ErrorCode.NONE)),
-            taken.eq(finished),
-            checked.ready.eq(taken),
+            offered.eq(checked.valid & ~finished & legal),
+            taken.eq(offered & goes),
+            # Without a word it does not matter: the way to the register of the next word is a long one.
+            checked.ready.eq(finished | (legal & goes)),
         ]
         with m.If(checked.valid & ~finished):
             m.d.comb += self.error.eq(found.error)
         with m.Elif(ended):
             m.d.comb += self.error.eq(ErrorCode.NO_FINISH)
-        queues = ((self.load, found.to_load), (self.compute, found.to_compute), (self.store, found.to_store))
         for queue, chosen in queues:
             m.d.comb += [queue.payload.eq(found.word), queue.valid.eq(offered & chosen)]
-            with m.If(queue.valid & queue.ready):
-                m.d.comb += taken.eq(1)
-                m.d.sync += self.dispatched.eq(self.dispatched + 1)
-        with m.If(offered & taken & found.finish):
-            m.d.sync += finished.eq(1)
+        with m.If(taken):
+            m.d.sync += self.dispatched.eq(self.dispatched + 1)
+            with m.If(found.finish):
+                m.d.sync += finished.eq(1)
         with m.If(self.start):
             m.d.sync += active.eq(1)
         with m.If(finished | ~active):
             m.d.comb += self.cause.eq(Cause.IDLE)
-        with m.Elif(offered & taken):
+        with m.Elif(taken):
             m.d.comb += self.cause.eq(Cause.WORK)
         with m.Elif(checked.valid):
             m.d.comb += self.cause.eq(Cause.HAZARD)

@@ -153,21 +153,21 @@ class LoadStage(wiring.Component):
         insn = self._instruction
         request = walker.request.p
         beat_log = exact_log2(hardware.beat_bytes)
-        address = Signal(hardware.addr_width)  # of the instruction that is offered, if it is known
+        # Of the instruction that is offered, if it is known.
+        address = Signal(hardware.addr_width)
+        row_bytes = Signal.like(request.row_bytes)
         bases = (self.inp_base, self.wgt_base)
         for index, (base, size) in enumerate(zip(bases, self.element_bytes, strict=True)):
             log = exact_log2(size)
             with m.If((insn.memory == MemoryId.WGT) == index):
-                m.d.sync += address.eq(base + (insn.dram_base << log))
+                m.d.sync += [address.eq(base + (insn.dram_base << log)), row_bytes.eq(insn.x_size << log)]
             with m.If(kind == index):
-                m.d.comb += [
-                    request.row_bytes.eq(insn.x_size << log),
-                    request.stride_bytes.eq(insn.x_stride << log),
-                ]
+                m.d.comb += request.stride_bytes.eq(insn.x_stride << log)
         job = Signal(reader_job_layout(data_width=hardware.data_width, kinds=2), name="reader_job")
         m.d.comb += [
             walker.request.valid.eq(self.start & ~empty),
             request.addr.eq(address),
+            request.row_bytes.eq(row_bytes),
             request.rows.eq(insn.y_size),
             job.kind.eq(kind),
             job.offset.eq(request.addr[:beat_log]),

@@ -12,7 +12,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
-from hw.accumulator import bank_of_place, place_of
+from hw.accumulator import bank_of_place, half_place_of, place_of, whole_place
 from hw.compute.alu_conflicts import AluConflicts, AluMoves, unless
 from hw.compute.alu_lane import LANE_LATENCY, LANE_MULTIPLIERS, AluLane, LanePart, is_done_by
 from hw.compute.fused_lane import FUSED_LATENCY, FusedLane
@@ -255,16 +255,18 @@ class TensorAlu(wiring.Component):
         with m.If(place.sink.ready):
             m.d.sync += [valid.eq(place.sink.valid), fetched.eq(step)]
         uop = data.View(uop_struct(config), self.uop_data)
-        shape = data.StructLayout({"dst": acc, "src": acc, "meta": _meta_layout(config), "last": 1})
+        # The addresses come from a memory and an adder: they are compared in a cycle of their own, in which they become
+        # places as well.
+        half = acc + 1
+        shape = data.StructLayout({"dst": half, "src": half, "meta": _meta_layout(config), "last": 1})
         if config.fused_alu:
             shape = pair_step_layout(address_width=acc, meta=_meta_layout(config))
-        # The addresses come from a memory and an adder: they are compared in a cycle of their own.
         m.submodules.fetched = register = StreamRegister(shape)
         for name in ("dst", "src"):
             address = Signal(acc, name=f"{name}_address")
             m.d.comb += [
                 address.eq(uop[name] + fetched.offsets[name]),
-                register.source.p[name].eq(address if config.fused_alu else place_of(address)),
+                register.source.p[name].eq(address if config.fused_alu else half_place_of(address)),
             ]
         m.d.comb += [
             register.source.valid.eq(valid),
@@ -272,7 +274,7 @@ class TensorAlu(wiring.Component):
             register.source.p.meta.eq(fetched.meta),
             register.source.p.last.eq(fetched.last),
         ]
-        following: Any = Signal(shape, name="following")
+        following: Any = Signal(pair_step_layout(address_width=acc, meta=_meta_layout(config)), name="following")
         steps = register.sink
         second: Value | None = None
         if config.fused_alu:
@@ -280,9 +282,11 @@ class TensorAlu(wiring.Component):
             m.submodules.pairs = pairs = PairSteps(address_width=acc, meta=_meta_layout(config))
             connect(m, register.sink, pairs.steps)
             steps = pairs.sink
-        m.d.comb += [steps.ready.eq(x_loads), following.eq(steps.p)]
+        place_in_step = place_of if config.fused_alu else whole_place
+        m.d.comb += [following[name].eq(place_in_step(steps.p[name])) for name in ("dst", "src")]
+        m.d.comb += [steps.ready.eq(x_loads), following.meta.eq(steps.p.meta), following.last.eq(steps.p.last)]
         if config.fused_alu:
-            m.d.comb += [following[name].eq(place_of(steps.p[name])) for name in ("dst", "src")]
+            m.d.comb += following.second.eq(steps.p.second)
         with m.If(x_loads):
             if second is not None:
                 m.d.sync += second.eq(following.second)

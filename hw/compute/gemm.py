@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.accumulator import place_of
+from hw.accumulator import half_place_of, whole_place
 from hw.compute.depthwise_lanes import DepthwiseLanes
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.compute.loop_nest import LoopNest
@@ -137,10 +137,10 @@ class GemmCore(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build the pipeline: micro-op, addresses, operands, dot product, accumulator."""
         m = Module()
-        fetched, lane_by_lane = self._front(m)
+        fetched, half, lane_by_lane = self._front(m)
         stages = [fetched]
         for index in range(2, self.latency + 6 + self.lead):
-            stages.append(self._next_stage(m, stages[-1], index))
+            stages.append(self._next_stage(m, stages[-1], index, half=half if index == 2 else None))
         read = self.latency + 1 + self.lead
         at_read, at_pick, at_sum, at_write = stages[read:]
         early = stages[read - self.ahead]
@@ -159,10 +159,10 @@ class GemmCore(wiring.Component):
         self._accumulate(m, self._dots(m, lane_by_lane), at_read, at_pick, at_sum, at_write)
         return m
 
-    def _front(self, m: Module) -> tuple[_Stage, Value]:
+    def _front(self, m: Module) -> tuple[_Stage, Value, Value]:
         """Walk the loops, fetch the micro-op and add the offsets; return the stage in which its index is known.
 
-        And whether the operation in this stage is a depthwise one.
+        And half the place of its destination, and whether the operation in this stage is a depthwise one.
         """
         config = self.config
         operands = {"dst": config.log_acc_depth, "src": config.log_inp_depth, "wgt": config.log_wgt_depth}
@@ -193,7 +193,8 @@ class GemmCore(wiring.Component):
         uop = data.View(uop_struct(config), self.uop_data)
         dst = Signal(config.log_acc_depth, name="dst_1")
         address = Signal(config.log_acc_depth, name="address_1")
-        m.d.comb += [address.eq(uop.dst + offsets.dst), dst.eq(place_of(address))]
+        half = half_place_of(address)
+        m.d.comb += [address.eq(uop.dst + offsets.dst), dst.eq(whole_place(half))]
         addresses = (uop.src + offsets.src)[: config.log_inp_depth], (uop.wgt + offsets.wgt)[: config.log_wgt_depth]
         enable, inp, wgt, lane_by_lane = self._waiting(m, valid, *addresses, meta[TAG_WIDTH + 1 :])
         # A register of its own, without a reset as that of the next stage has one: it leads to every scratchpad.
@@ -201,7 +202,7 @@ class GemmCore(wiring.Component):
         m.d.sync += [operands.eq(enable), self.inp_address.eq(inp), self.wgt_address.eq(wgt)]
         m.d.comb += self.operand_enable.eq(operands)
         stage = _Stage(valid=valid, dst=dst, reset=meta[TAG_WIDTH], last=last, tag=meta[:TAG_WIDTH])
-        return stage, lane_by_lane
+        return stage, half, lane_by_lane
 
     def _waiting(self, m: Module, *values: Value) -> list[Value]:
         """Return the values ``lead`` cycles later."""
@@ -212,8 +213,8 @@ class GemmCore(wiring.Component):
                 m.d.sync += found[index].eq(value)
         return found
 
-    def _next_stage(self, m: Module, before: _Stage, index: int) -> _Stage:
-        """Return the stage after ``before``."""
+    def _next_stage(self, m: Module, before: _Stage, index: int, *, half: Value | None) -> _Stage:
+        """Return the stage after ``before``; with ``half`` its place was not whole yet, and becomes so in this one."""
         stage = _Stage(
             valid=Signal(name=f"valid_{index}"),
             dst=Signal(self.config.log_acc_depth, name=f"dst_{index}", reset_less=True),
@@ -223,11 +224,16 @@ class GemmCore(wiring.Component):
         )
         m.d.sync += [
             stage.valid.eq(before.valid),
-            stage.dst.eq(before.dst),
             stage.reset.eq(before.reset),
             stage.last.eq(before.last),
             stage.tag.eq(before.tag),
         ]
+        if half is None:
+            m.d.sync += stage.dst.eq(before.dst)
+            return stage
+        kept = Signal(len(half), name=f"half_{index}", reset_less=True)
+        m.d.sync += kept.eq(half)
+        m.d.comb += stage.dst.eq(whole_place(kept))
         return stage
 
     def _depthwise_lanes(self, m: Module, fetched: Value) -> DepthwiseLanes | None:

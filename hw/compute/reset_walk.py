@@ -82,7 +82,7 @@ class ResetWalk(wiring.Component):
         m = Module()
         acc = self.config.log_acc_depth
         job = self.job.p
-        ordered, order = self._order(m)
+        ordered, order, short = self._order(m)
         active = Signal()
         tag = Signal(TAG_WIDTH, reset_less=True)
         counts = [Signal(len(job.counts[index]), name=f"count_{index}", reset_less=True) for index in range(_LOOPS)]
@@ -90,12 +90,14 @@ class ResetWalk(wiring.Component):
         left = [Signal(len(job.counts[index]), name=f"left_{index}", reset_less=True) for index in range(_LOOPS)]
         # Where each loop stands: the address at which the current pass of the loops inside it began.
         places = [Signal(acc, name=f"place_{index}", reset_less=True) for index in range(_LOOPS)]
+        # Whether a loop is in its last turn stands in a register, so that nothing waits for the comparison.
+        lasts = [Signal(name=f"last_{index}", reset_less=True) for index in range(_LOOPS)]
         advances = Signal()
         ends = [Signal(name=f"end_{index}") for index in range(_LOOPS)]
         m.d.comb += [
-            ends[0].eq(left[0] <= RESET_LANES),
-            ends[1].eq(ends[0] & (left[1] == 1)),
-            ends[2].eq(ends[1] & (left[2] == 1)),
+            ends[0].eq(lasts[0]),
+            ends[1].eq(ends[0] & lasts[1]),
+            ends[2].eq(ends[1] & lasts[2]),
             self.working.eq((self.write & self.free).any()),
             self.job.ready.eq(ordered & ~active),
         ]
@@ -108,12 +110,13 @@ class ResetWalk(wiring.Component):
                 m.d.sync += [
                     counts[index].eq(job_counts[order[index]]),
                     left[index].eq(job_counts[order[index]]),
+                    lasts[index].eq(Array(short[0 if index == 0 else 1])[order[index]]),
                     steps[index].eq(job_steps[order[index]]),
                     places[index].eq(job.first),
                 ]
         with m.Elif(advances):
             m.d.sync += active.eq(~ends[2])
-            self._advance(m, ends, counts, steps, left, places)
+            self._advance(m, ends, counts, steps, left, lasts, places)
         return m
 
     def _offer(
@@ -180,10 +183,11 @@ class ResetWalk(wiring.Component):
                 m.d.sync += [self.write[bank].eq(Cat(chosen).any()), row.eq(rows)]
         return waits
 
-    def _order(self, m: Module) -> tuple[Signal, list[Value]]:
+    def _order(self, m: Module) -> tuple[Signal, list[Value], list[list[Signal]]]:
         """Return which loop of the job goes first, second and third: one with an odd step and at least four turns.
 
-        And whether that is known: it is in the cycle after the job was offered first.
+        And whether that is known: it is in the cycle after the job was offered first. And then of each loop whether its
+        first turn is its last one, if it goes first, and if it does not.
         """
         job = self.job.p
         good = [
@@ -201,7 +205,12 @@ class ResetWalk(wiring.Component):
             m.d.sync += first.eq(2)
         with m.Else():
             m.d.sync += first.eq(0)
-        return known, [first, Array([1, 0, 0])[first], Array([2, 2, 1])[first]]
+        short = [
+            [Signal(name=f"{turns}_of_{loop}", reset_less=True) for loop in range(_LOOPS)] for turns in ("few", "one")
+        ]
+        for flags, most in zip(short, (RESET_LANES, 1), strict=True):
+            m.d.sync += [flag.eq(count <= most) for flag, count in zip(flags, job.counts, strict=True)]
+        return known, [first, Array([1, 0, 0])[first], Array([2, 2, 1])[first]], short
 
     def _advance(
         self,
@@ -210,13 +219,17 @@ class ResetWalk(wiring.Component):
         counts: list[Signal],
         steps: list[Signal],
         left: list[Signal],
+        lasts: list[Signal],
         places: list[Signal],
     ) -> None:
         """Go to the next group: of this loop, or of the first one that has not reached its end."""
         m.d.sync += [left[0].eq(left[0] - RESET_LANES), places[0].eq(places[0] + steps[0] * RESET_LANES)]
+        m.d.sync += lasts[0].eq(left[0] <= 2 * RESET_LANES)
         with m.If(ends[0]):
             m.d.sync += [left[0].eq(counts[0]), left[1].eq(left[1] - 1)]
+            m.d.sync += [lasts[0].eq(counts[0] <= RESET_LANES), lasts[1].eq(left[1] == 2)]
             m.d.sync += [places[index].eq(places[1] + steps[1]) for index in (0, 1)]
         with m.If(ends[1]):
             m.d.sync += [left[1].eq(counts[1]), left[2].eq(left[2] - 1)]
+            m.d.sync += [lasts[1].eq(counts[1] == 1), lasts[2].eq(left[2] == 2)]
             m.d.sync += [places[index].eq(places[2] + steps[2]) for index in range(_LOOPS)]

@@ -129,29 +129,41 @@ class BurstWalker(wiring.Component):
             port.ready.eq(~self.busy | (self.last & self.cmd.ready)),
         ]
         # What a burst is was found out one burst before, so that it stands in registers: how many lines of
-        # ``burst_beats`` follow in its row, whether it is one, and the beats in the last one.
+        # ``burst_beats`` follow in its row, whether it is one, and which beat of the last one is the row's last.
         line = low + exact_log2(self.burst_beats)
         lines = Signal(max(1, self.size_width + 1 - line))
         one_follows = Signal()
-        last_beats = Signal(9)
+        last_beat = Signal(line - low)
 
-        def begin_row(addr: Any, size: Any) -> list[Any]:
+        def end_of(addr: Any, size: Any, name: str) -> Signal:
             # Of the row's last byte it is asked where it is, counted from the line's first byte, and not whether the
             # beats are as many: that is a sum with no comparison behind it.
-            end = Signal(max(line, self.size_width) + 1)
+            end = Signal(max(line, self.size_width) + 1, name=name)
             m.d.comb += end.eq(addr[:line] + size - 1)
+            return end
+
+        def begin_row(addr: Any, size: Any, end: Signal) -> list[Any]:
             behind = end[line:]
             return [
                 beat_addr.eq(addr >> low),
                 beats.eq(Mux(behind == 0, self._row_beats(addr, size), self.burst_beats - addr[low:line])),
                 row_end.eq(behind == 0),
-                lines.eq(behind),
-                one_follows.eq(behind == 1),
-                last_beats.eq(end[low:line] + 1),
             ]
 
+        request_end = end_of(request.addr, request.row_bytes, "request_end")
+        row_behind_end = request_end
+        if several:
+            next_row_end = end_of(next_row, row_bytes, "next_row_end")
+            row_behind_end = Mux(self.busy & ~last_row, next_row_end, request_end)
+        # In a row's last burst nothing follows in it: these may be those of the row behind it while the burst waits, so
+        # that they depend less on ``cmd.ready``.
+        with m.If(~self.busy | row_end):
+            behind = row_behind_end[line:]
+            m.d.sync += [lines.eq(behind), one_follows.eq(behind == 1), last_beat.eq(row_behind_end[low:line])]
+        with m.Elif(self.cmd.ready):
+            m.d.sync += [lines.eq(lines - 1), one_follows.eq(lines == 2)]
         with m.If(port.ready):
-            m.d.sync += [self.busy.eq(port.valid), *begin_row(request.addr, request.row_bytes)]
+            m.d.sync += [self.busy.eq(port.valid), *begin_row(request.addr, request.row_bytes, request_end)]
             if several:
                 m.d.sync += [
                     next_row.eq(request.addr + request.stride_bytes),
@@ -166,14 +178,12 @@ class BurstWalker(wiring.Component):
                     next_row.eq(next_row + stride_bytes),
                     rows_left.eq(rows_left - 1),
                     last_row.eq(rows_left == 2),
-                    *begin_row(next_row, row_bytes),
+                    *begin_row(next_row, row_bytes, next_row_end),
                 ]
         with m.Elif(self.cmd.ready):
             m.d.sync += [
                 beat_addr.eq(beat_addr + beats),
-                beats.eq(Mux(one_follows, last_beats, self.burst_beats)),
+                beats.eq(Mux(one_follows, last_beat + 1, self.burst_beats)),
                 row_end.eq(one_follows),
-                lines.eq(lines - 1),
-                one_follows.eq(lines == 2),
             ]
         return m

@@ -70,7 +70,7 @@ class Packer(wiring.Component):
         """Build the counters of elements and rows, and one of the two ways to fill a beat."""
         m = Module()
         active = Signal()
-        at = RowPosition(self.job.p)
+        at = RowPosition(self.job.p, aligned=self.element_bytes * 8 >= self.data_width)
         element_end = Signal()
         row_end = Signal()
         taken = Signal()

@@ -6,7 +6,7 @@ Tests: ``tests/hw/test_dma_reader.py``; ports and resets: ``tests/hw/test_ports.
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Array, Const, Module, Mux, Signal
+from amaranth.hdl import Array, Const, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
@@ -99,9 +99,13 @@ class Reader(wiring.Component):
         part = self.parts.p
         active = Signal()
         kind = Signal.like(self.job.p.kind)
-        at = RowPosition(self.job.p)
+        # Elements of whole beats: a row begins at a beat, and so does each of them.
+        aligned = min(self.element_bytes) >= beat_bytes
+        at = RowPosition(self.job.p, aligned=aligned)
         lane = Signal.like(part.lane)
+        lane_last = Signal()  # of its element; found out one before
         last_lanes = Array([Const(max(0, size // beat_bytes - 1), lane.shape()) for size in self.element_bytes])
+        single = Array([Const(size <= beat_bytes, 1) for size in self.element_bytes])
         advances = Array([Const(size % beat_bytes if size < beat_bytes else 0, log) for size in self.element_bytes])
         next_offset = Signal(log)
         taken = Signal()
@@ -111,11 +115,11 @@ class Reader(wiring.Component):
             next_offset.eq(at.offset + advances[kind]),
             part.kind.eq(kind),
             part.lane.eq(lane),
-            part.element_end.eq(lane == last_lanes[kind]),
+            part.element_end.eq(lane_last),
             part.row_end.eq(part.element_end & at.x_last),
             part.job_end.eq(part.element_end & at.last),
             self.parts.valid.eq(active & self.beats.valid),
-            self.beats.ready.eq(active & self.parts.ready & ((next_offset == 0) | part.row_end)),
+            self.beats.ready.eq(active & self.parts.ready & (Const(aligned, 1) | (next_offset == 0) | part.row_end)),
             taken.eq(self.parts.valid & self.parts.ready),
             moves.eq(~active | taken),
             begins.eq(~active | part.job_end),
@@ -125,8 +129,11 @@ class Reader(wiring.Component):
         with m.If(moves):
             with m.If(begins):
                 m.d.sync += [active.eq(self.job.valid), kind.eq(self.job.p.kind), lane.eq(0)]
+                m.d.sync += lane_last.eq(single[self.job.p.kind])
+            with m.Elif(lane_last):
+                m.d.sync += [lane.eq(0), lane_last.eq(single[kind])]
             with m.Else():
-                m.d.sync += lane.eq(Mux(part.element_end, 0, lane + 1))
+                m.d.sync += [lane.eq(lane + 1), lane_last.eq(lane + 1 == last_lanes[kind])]
         at.advance(
             m,
             moves=moves,

@@ -200,6 +200,8 @@ class TileWriter(wiring.Component):
         part_ends = Signal()
         data_address = Signal(self.address_width)
         has_zero = Signal()
+        ends_with_part = Signal()
+        ends_without = Signal()
         ready = self.write.ready
         m.d.comb += [
             has_part.eq(self.active & ~data_done & self.parts.valid),
@@ -212,8 +214,11 @@ class TileWriter(wiring.Component):
             self.parts.ready.eq(self.active & ~data_done & ready),
             part_ends.eq(self.parts.valid & self.parts.p.job_end & ready),
             self.tag.eq(job.tag),
-            # No zero is written in the cycle of a part: what ends the job is not found out one after the other.
-            self.done.eq(self.active & Mux(data_done, zeros.end | (zeros.end_if_free & ready), zeros.end & part_ends)),
+            # No zero is written in the cycle of a part: what ends the job is not found out one after the other. Whether
+            # anything is taken may come late.
+            self.done.eq(self.active & Mux(ready, Mux(data_done, zeros.end_if_free, ends_with_part), ends_without)),
+            ends_with_part.eq(zeros.end & self.parts.valid & self.parts.p.job_end),
+            ends_without.eq(zeros.end & data_done),
             self.job.ready.eq(known & (~self.active | self.done)),
         ]
         new = self.job.p

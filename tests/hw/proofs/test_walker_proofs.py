@@ -88,7 +88,7 @@ def walker_claims(*, data_width: int, burst_beats: int, aligned: bool = False) -
         same &= inner["row_end"] | (
             (inner["lines"] == lines)
             & (inner["one_follows"] == (rest <= burst_beats))
-            & (inner["last_beats"] == rest - ((lines - 1) << exact_log2(burst_beats)))
+            & (inner["last_beat"] + 1 == rest - ((lines - 1) << exact_log2(burst_beats)))
         )
         claim(m, ~on | (same & (rows != 0) & (left != 0) & (size != 0) & (place[:low] == 0 if low else Const(1))))
         if aligned:
@@ -134,6 +134,8 @@ def test_a_walker_commands_the_beats_of_its_rows_once_and_in_order(
         ("elaborate", "addr[:line] + size - 1", "addr[:line] + size"),  # a beat too many
         ("elaborate", "lines == 2", "lines == 3"),  # a line too many
         ("elaborate", "(self.last & self.cmd.ready)", "self.last"),  # the last burst is not waited for
+        ("elaborate", "self.busy & ~last_row", "self.busy"),  # a request takes what follows from the row before it
+        ("elaborate", "~self.busy | row_end", "row_end"),  # of a first request nothing is known
         ("_row_beats", "((1 << low) - 1)", "0"),  # a beat that is begun
     ],
 )
