@@ -82,11 +82,12 @@ class FusedLane(wiring.Component):
         return m
 
     def _first(self, m: Module) -> Signal:
-        """Return the result of the first operation two cycles later; that of a shift is x."""
-        adds = self.opcode == AluOpcode.ADD
+        """Return the result of the first operation two cycles later; of a shift it is x and nothing added."""
+        shifts = self.opcode == AluOpcode.SHR
+        adds = (self.opcode == AluOpcode.ADD) | shifts
         x, y = self.x.as_unsigned(), self.y.as_unsigned()
-        total, less = sum_or_limit(m, x, y, adds=adds, name="first_total")
-        keeps_x = (less ^ (self.opcode == AluOpcode.MAX)) | (self.opcode == AluOpcode.SHR)
+        total, less = sum_or_limit(m, x, Mux(shifts, 0, y), adds=adds, name="first_total")
+        keeps_x = less ^ (self.opcode == AluOpcode.MAX)
         plain = Signal(LANE_WIDTH, reset_less=True)
         multiplies = Signal(reset_less=True)
         terms = product_terms(m, self.x, self.y, multipliers=self.multipliers, wide=self.wide, most=LANE_MULTIPLIERS)

@@ -155,7 +155,7 @@ def _function_fault(function: Callable[..., Any], old: str, new: str) -> SourceF
 FAULTS = {
     "single": _function_fault(lane_parts.is_far, "count[5:]", "count[6:]"),
     "product": _function_fault(lane_parts.product_terms, "x[x_width:], x_width", "x[x_width:-1], x_width"),
-    "fused, single": fault(FusedLane, "_first", " | (self.opcode == AluOpcode.SHR)", ""),
+    "fused, single": fault(FusedLane, "_first", "Mux(shifts, 0, y)", "y"),
     "fused, product": fault(FusedLane, "_first", "terms[1:]", "terms[2:]"),
     "fused limits": fault(FusedLane, "elaborate", "limits & ~less", "limits & less"),
     "fused product": fault(FusedLane, "_shift", "above.eq(shifts & left & ~far)", "above.eq(shifts & left)"),
