@@ -8,7 +8,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
-from hw.accumulator import Accumulator, bank_bits, bank_of_place, place_of
+from hw.accumulator import Accumulator, bank_bits, bank_of_place, half_place_of, place_of, whole_place
 from hw.compute.alu import alu_write_delay
 from hw.compute.gemm import WRITE_DELAY
 from hw.sim import compile_design
@@ -228,3 +228,15 @@ def test_a_tile_lies_in_the_bank_that_its_bits_say(width: int) -> None:
             design.poke("address", address)
             assert design.peek("place") == place(address, width)
         assert design.peek("bank") == bank(place(address, width), width)
+
+
+@pytest.mark.parametrize("width", [0, 1, 2, 5, 8, 11])
+def test_a_place_that_is_mixed_in_halves_is_the_same(width: int) -> None:
+    def build(m: Module, ports: Any) -> None:
+        m.d.comb += [ports.half.eq(half_place_of(ports.address)), ports.place.eq(whole_place(ports.half))]
+
+    ports = {"address": In(width), "half": Out(width + 1), "place": Out(width)}
+    design = compile_design(Small(build, ports))
+    for address in range(1 << width if width else 0):
+        design.poke("address", address)
+        assert design.peek("place") == place(address, width)
