@@ -33,6 +33,7 @@ from vta.relay.onnx.importer import from_onnx
 from vta.relay.text.parser import parse_module
 from vta.rpc.messages.fields import Fields
 from vta.rpc.messages.wire import GREETING_BYTES, Frame, Frames, packed
+from vta.rpc.serving.session_maker import Simulator
 from vta.rpc.serving.workshop import OPERATIONS, Workshop
 
 __all__ = ["ALL_FORMATS", "PARSERS"]
@@ -97,7 +98,7 @@ def _messages(data: bytes) -> None:
     frames = Frames(GREETING_BYTES)
     frames.feed(data[: 4 * GREETING_BYTES])
     with tempfile.TemporaryDirectory() as folder:
-        shop = Workshop(VTAConfig(), "reference", Path(folder), _MEMORY)
+        shop = Workshop(VTAConfig(), Simulator("reference", _MEMORY), Path(folder))
         while (frame := frames.next()) is not None:
             try:
                 shop.do(Fields.of(frame.body))
