@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 from isa.named_config import named_config
 from runtime.devices.device import HardwareSetup
+from runtime.session import Session
 from tests.support.drivers.etherbone_board import EtherboneBoard
 from tests.support.drivers.rtl_board import RtlWords
 from tests.support.drivers.served import over_pty, over_udp, write_board
@@ -29,8 +31,11 @@ from vta.autotvm.task import extract_from_operators
 from vta.cli.app import app
 from vta.environment import Environment
 from vta.rpc.errors import RemoteError, RpcError
+from vta.rpc.messages.fields import Fields
+from vta.rpc.messages.wire import body_of
 from vta.rpc.serving.reporting import report_for_ever
 from vta.rpc.serving.session_maker import ServedBoard
+from vta.rpc.serving.workshop import Workshop
 from vta.topi import Dense
 from vta.topi.core.epilogue import ShiftRight
 
@@ -122,6 +127,27 @@ def test_nothing_but_what_was_built_is_configured(running: Running) -> None:
             session.reconfigure(CONFIG, HardwareSetup(latency=64))
         a = vta.nd.array(np.arange(4, dtype=np.int32).reshape(1, 1, 1, 4), session.ext_dev(0))
         assert a.numpy().ravel().tolist() == [0, 1, 2, 3]  # the device is still there
+
+
+def test_a_device_that_cannot_be_made_again_is_given_back_all_the_same(tmp_path: Path) -> None:
+    class Broken:
+        """Makes one session, and then none."""
+
+        sessions = 0
+
+        @contextmanager
+        def session(self, config: VTAConfig, setup: HardwareSetup | None) -> Iterator[Session]:
+            del setup
+            self.sessions += 1
+            if self.sessions > 1:
+                raise RpcError("the board is off")
+            yield Session(config, "reference")
+
+    shop = Workshop(CONFIG, Broken(), tmp_path)
+    message = Fields.of(body_of({"op": "configure", "config": VTAConfig().to_dict()}))
+    with pytest.raises(RpcError, match=r"^the board is off$"):
+        shop.do(message)
+    shop.close()
 
 
 def test_a_board_that_is_gone_is_told_to_the_client(tmp_path: Path) -> None:

@@ -60,9 +60,10 @@ class _Process:
 
     def _open(self, message: Fields) -> dict[str, object]:
         """Begin a session with nothing in it."""
-        if self._shop is not None:
-            self._shop.close()
-        self._shop = None
+        before, self._shop = self._shop, None
+        if before is not None:
+            before.close()
+        del before
         gc.collect()
         config = VTAConfig.from_dict(message.mapping("config"), where="configuration")
         folder = Path(message.text("folder"))

@@ -62,7 +62,7 @@ class Workshop:
 
     def close(self) -> None:
         """Give the device back, with everything that was made for it."""
-        del self.session
+        vars(self).pop("session", None)  # there is none where the device could not be made again
         self.arrays.clear()
         self.modules.clear()
         self.networks.clear()
