@@ -7,17 +7,17 @@ import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 from tests.support.drivers.etherbone_board import EtherboneBoard
-from tests.support.drivers.rtl_board import LAUNCHES, MEMORY_CONTROL, ORIGIN, REGISTERS
+from tests.support.drivers.rtl_board import LAUNCHES, MEMORY_CONTROL, ORIGIN, REGISTERS, RtlWords
 from tests.support.drivers.uart_board import UartBoard
 
-__all__ = ["BOARD_ADDRESS", "over_pty", "over_udp", "write_board"]
+__all__ = ["BOARD_ADDRESS", "UdpBoard", "over_pty", "over_udp", "udp_board", "write_board"]
 
 BOARD_ADDRESS = "127.0.0.2"
 """This machine's second address: both sides have the same port."""
@@ -74,6 +74,24 @@ def over_udp(board: EtherboneBoard) -> Iterator[int]:
         finally:
             over.set()
             thread.join()
+
+
+@dataclass(slots=True)
+class UdpBoard:
+    """A board that answers over Ethernet, and its folder."""
+
+    folder: Path
+    board: EtherboneBoard
+    words: RtlWords
+
+
+@contextmanager
+def udp_board(folder: Path, config: VTAConfig, hardware: HardwareConfig, nbytes: int) -> Iterator[UdpBoard]:
+    """Yield a board with an accelerator in RTL and ``nbytes`` of memory, whose ``folder`` is written."""
+    words = RtlWords(config, hardware, nbytes)
+    board = EtherboneBoard(words)
+    with over_udp(board) as port:
+        yield UdpBoard(write_board(folder, config, hardware, nbytes, port=port), board, words)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,10 +18,9 @@ from isa.text.assembler import assemble
 from runtime.devices.functional import FunctionalSimulator
 from runtime.drivers import opening, zynq_board
 from runtime.memory.device_memory import DeviceMemory
-from tests.support.drivers.etherbone_board import EtherboneBoard
 from tests.support.drivers.linux_devices import LinuxDevices, RegisterWindow
 from tests.support.drivers.rtl_board import RtlWords
-from tests.support.drivers.served import over_pty, over_udp, write_board
+from tests.support.drivers.served import UdpBoard, over_pty, udp_board, write_board
 from tests.support.drivers.uart_board import UartBoard
 from vta.cli.app import app
 
@@ -45,27 +44,15 @@ PROGRAM = """
 """
 
 
-@dataclass(slots=True)
-class Running:
-    """A board that answers, and its folder."""
-
-    folder: Path
-    board: EtherboneBoard
-    words: RtlWords
-
-
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    folder = tmp_path_factory.mktemp("boards") / "etherbone"
-    words = RtlWords(CONFIG, HARDWARE, NBYTES)
-    board = EtherboneBoard(words)
-    with over_udp(board) as port:
-        yield Running(write_board(folder, CONFIG, HARDWARE, NBYTES, port=port), board, words)
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UdpBoard]:
+    with udp_board(tmp_path_factory.mktemp("boards") / "etherbone", CONFIG, HARDWARE, NBYTES) as found:
+        yield found
 
 
 @pytest.fixture(params=["etherbone", "uart", "zynq"])
 def link(
-    request: pytest.FixtureRequest, running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, running: UdpBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[str | Path, ...]]:
     """The options that name a board, for each kind."""
     if request.param == "etherbone":
@@ -134,7 +121,7 @@ def test_a_script_runs_there_with_cycles_and_causes(link: tuple[str, ...]) -> No
     assert not (result.stderr)
 
 
-def test_a_script_that_imports_tvm_runs_there_too(running: Running, tmp_path: Path) -> None:
+def test_a_script_that_imports_tvm_runs_there_too(running: UdpBoard, tmp_path: Path) -> None:
     script = tmp_path / "s.py"
     script.write_text(
         "import numpy, tvm, vta\nfrom vta.testing import simulator\nenv = vta.get_env()\n"
@@ -147,7 +134,7 @@ def test_a_script_that_imports_tvm_runs_there_too(running: Running, tmp_path: Pa
     assert result.stdout == "tsim tsim_1x4_i8w8a32_11_12_13_14 [0, 1, 2, 3] alu_counter board\n"
 
 
-def test_a_network_gives_the_same_numbers_and_each_nodes_cycles(running: Running, tmp_path: Path) -> None:
+def test_a_network_gives_the_same_numbers_and_each_nodes_cycles(running: UdpBoard, tmp_path: Path) -> None:
     small, image = tmp_path / "small.json", tmp_path / "image.npy"
     small.write_text(json.dumps(CONFIG.to_dict()))
     np.save(image, np.random.default_rng(1).random((1, 1, 28, 28), np.float32))
@@ -160,7 +147,7 @@ def test_a_network_gives_the_same_numbers_and_each_nodes_cycles(running: Running
     assert re.search(r"│ stem +│ accelerator │ +[\d.]+ │ +[\d,]+ │", there.stdout)
 
 
-def test_a_network_is_compiled_for_a_board_that_is_not_there(running: Running, tmp_path: Path) -> None:
+def test_a_network_is_compiled_for_a_board_that_is_not_there(running: UdpBoard, tmp_path: Path) -> None:
     folder = write_board(tmp_path / "off", CONFIG, HARDWARE, NBYTES, port=9)
     made = vta("compile", NETWORK, "--board", folder, "-o", tmp_path / "n.vtam")
     assert made.exit_code == 0, made.output
@@ -173,7 +160,7 @@ def test_a_network_is_compiled_for_a_board_that_is_not_there(running: Running, t
     )
 
 
-def test_explain_counts_on_the_board(running: Running, tmp_path: Path) -> None:
+def test_explain_counts_on_the_board(running: UdpBoard, tmp_path: Path) -> None:
     result = vta("explain", NETWORK, "--board", running.folder)
     assert result.exit_code == 0, result.output
     assert re.search(r"^[\d,]+ cycles, [\d.]+ % of the peak$", result.stdout, re.MULTILINE)
@@ -181,7 +168,7 @@ def test_explain_counts_on_the_board(running: Running, tmp_path: Path) -> None:
     assert "--board is for networks" in usage(vta("explain", tmp_path / "t.trace", "--board", running.folder))
 
 
-def test_an_inference_session_of_a_script_is_on_the_board(running: Running, tmp_path: Path) -> None:
+def test_an_inference_session_of_a_script_is_on_the_board(running: UdpBoard, tmp_path: Path) -> None:
     script = tmp_path / "s.py"
     script.write_text(
         f"import vta\nprint(vta.InferenceSession({str(NETWORK)!r}).device.device.name)\n"
@@ -190,7 +177,7 @@ def test_an_inference_session_of_a_script_is_on_the_board(running: Running, tmp_
     assert vta("run", script, "--board", running.folder).stdout == "board\nsim\n"
 
 
-def test_what_the_device_did_is_told_as_json(running: Running, tmp_path: Path) -> None:
+def test_what_the_device_did_is_told_as_json(running: UdpBoard, tmp_path: Path) -> None:
     found = json.loads(vta("run", program_file(tmp_path), "--board", running.folder, "--json").stdout)
     assert (found["device"], found["config"]) == ("board", CONFIG.bitstream)
     assert found["statistics"]["cycle_count"] == sum(found["account"]["compute"].values())
@@ -198,7 +185,7 @@ def test_what_the_device_did_is_told_as_json(running: Running, tmp_path: Path) -
     assert (script["device"], script["config"]) == ("board", CONFIG.bitstream)
 
 
-def test_instructions_are_listed_and_checked_as_anywhere(running: Running) -> None:
+def test_instructions_are_listed_and_checked_as_anywhere(running: UdpBoard) -> None:
     result = vta("run", EXAMPLES / "vector_add.py", "--board", running.folder, "--trace", "-", "--sanitize")
     assert result.exit_code == 0, result.output
     assert re.search(r"load\.acc .*; A_buf \(vector_add\.py:\d+\)", result.stdout)
@@ -206,7 +193,7 @@ def test_instructions_are_listed_and_checked_as_anywhere(running: Running) -> No
 
 
 def test_a_scripts_environment_of_another_configuration_is_refused_naming_both(
-    running: Running, tmp_path: Path
+    running: UdpBoard, tmp_path: Path
 ) -> None:
     script = tmp_path / "s.py"
     script.write_text("import vta\nenv = vta.Environment('b1k8')\nwith env:\n    vta.nd.ext_dev(0)\n")
@@ -230,7 +217,7 @@ def test_a_scripts_environment_of_another_configuration_is_refused_naming_both(
 
 
 def test_a_configuration_that_is_not_the_boards_is_refused_naming_both(
-    running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    running: UdpBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, board = program_file(tmp_path), ("--board", running.folder)
     script = EXAMPLES / "vector_add.py"
@@ -242,15 +229,15 @@ def test_a_configuration_that_is_not_the_boards_is_refused_naming_both(
     for option, said in ((("--config", "b1k8"), "--config"), (("--set", "LOG_WGT_BUFF_SIZE=12"), "--set")):
         for what in (script, NETWORK):
             assert re.fullmatch(
-                rf"--board {running.folder}: the board was built for {CONFIG.bitstream} \(digest {CONFIG.digest}\), "
-                rf"and {said} asks for {other}; leave it out, or build the board for it",
+                rf"{running.folder}: the board was built for {CONFIG.bitstream} \(digest {CONFIG.digest}\), "
+                rf"and {said} asks for {other}; use the board's own, or build the board for it",
                 sentence(vta("run", what, *board, *option)),
             )
     monkeypatch.setenv("VTA_CONFIG", "b1k8")  # a default, as --config is none
     assert vta("run", script, *board).exit_code == 0
 
 
-def test_a_program_of_another_configuration_is_refused_naming_both(running: Running, tmp_path: Path) -> None:
+def test_a_program_of_another_configuration_is_refused_naming_both(running: UdpBoard, tmp_path: Path) -> None:
     board = ("--board", running.folder)
     text = program_file(tmp_path, ".config LOG_BLOCK=4\n.text\n finish\n")
     assert sentence(vta("run", text, *board)) == (
@@ -317,7 +304,7 @@ def test_a_build_that_was_broken_off_is_one_sentence(tmp_path: Path) -> None:
     )
 
 
-def test_a_board_that_does_not_answer_is_one_sentence(running: Running, tmp_path: Path) -> None:
+def test_a_board_that_does_not_answer_is_one_sentence(running: UdpBoard, tmp_path: Path) -> None:
     running.board.plugged = False
     try:
         said = sentence(vta("run", EXAMPLES / "vector_add.py", "--board", running.folder))
@@ -332,7 +319,7 @@ def test_a_board_that_does_not_answer_is_one_sentence(running: Running, tmp_path
     )
 
 
-def test_another_board_than_the_folders_is_one_sentence_naming_both(running: Running, tmp_path: Path) -> None:
+def test_another_board_than_the_folders_is_one_sentence_naming_both(running: UdpBoard, tmp_path: Path) -> None:
     facts = json.loads((running.folder / "board.json").read_text())
     other = write_board(tmp_path / "other", VTAConfig(), HARDWARE, NBYTES, port=facts["udp_port"])
     said = sentence(vta("run", EXAMPLES / "vector_add.py", "--board", other))
@@ -340,7 +327,7 @@ def test_another_board_than_the_folders_is_one_sentence_naming_both(running: Run
     assert VTAConfig().digest in said
 
 
-def test_a_link_that_is_lost_in_the_middle_is_one_sentence_with_the_line(running: Running, tmp_path: Path) -> None:
+def test_a_link_that_is_lost_in_the_middle_is_one_sentence_with_the_line(running: UdpBoard, tmp_path: Path) -> None:
     script = tmp_path / "s.py"
     script.write_text((EXAMPLES / "vector_add.py").read_text())
     board = running.board
@@ -359,7 +346,7 @@ def test_a_link_that_is_lost_in_the_middle_is_one_sentence_with_the_line(running
     assert vta("run", script, "--board", running.folder).exit_code == 0  # another process would find the same
 
 
-def test_a_launch_that_is_stuck_ends_with_who_waits_and_packs_nothing(running: Running, tmp_path: Path) -> None:
+def test_a_launch_that_is_stuck_ends_with_who_waits_and_packs_nothing(running: UdpBoard, tmp_path: Path) -> None:
     file = program_file(tmp_path, PROGRAM.replace("load.acc dram=A x=8\n", "load.acc dram=A x=8 pop_prev\n"))
     result = vta("run", file, "--board", running.folder, "--no-check")
     assert "deadlock: " in sentence(result)
@@ -367,7 +354,7 @@ def test_a_launch_that_is_stuck_ends_with_who_waits_and_packs_nothing(running: R
     assert vta("run", program_file(tmp_path), "--board", running.folder).exit_code == 0
 
 
-def test_a_simulator_and_a_board_count_the_same_work(running: Running, tmp_path: Path) -> None:
+def test_a_simulator_and_a_board_count_the_same_work(running: UdpBoard, tmp_path: Path) -> None:
     found = json.loads(vta("run", program_file(tmp_path), "--board", running.folder, "--json").stdout)["statistics"]
     device = FunctionalSimulator(CONFIG, DeviceMemory())
     assert set(found) - set(device.stats.as_dict()) == {"cycle_count"}

@@ -4,10 +4,10 @@ import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -16,11 +16,13 @@ from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 from isa.named_config import named_config
 from runtime.devices.device import HardwareSetup
-from runtime.session import Session
-from tests.support.drivers.etherbone_board import EtherboneBoard
+from runtime.drivers.built_board import BuiltBoard
+from runtime.session import Session, SessionError
 from tests.support.drivers.rtl_board import RtlWords
-from tests.support.drivers.served import over_pty, over_udp, write_board
+from tests.support.drivers.served import UdpBoard, over_pty, udp_board, write_board
 from tests.support.drivers.uart_board import UartBoard
+from tests.support.relay.onnx_models import model_of
+from tests.support.relay.quantised_models import Quantised
 from tests.support.remote.clients import session_on
 from tests.support.remote.servers import KEY, process_of, running_server
 from tests.support.remote.trackers import QUICK, running_tracker
@@ -34,7 +36,6 @@ from vta.rpc.errors import RemoteError, RpcError
 from vta.rpc.messages.fields import Fields
 from vta.rpc.messages.wire import body_of
 from vta.rpc.serving.reporting import report_for_ever
-from vta.rpc.serving.session_maker import ServedBoard
 from vta.rpc.serving.workshop import Workshop
 from vta.topi import Dense
 from vta.topi.core.epilogue import ShiftRight
@@ -45,20 +46,10 @@ HARDWARE = HardwareConfig()
 NBYTES = 1 << 22
 
 
-@dataclass(slots=True)
-class Running:
-    """A board that answers, and its folder."""
-
-    folder: Path
-    words: RtlWords
-
-
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    folder = tmp_path_factory.mktemp("boards") / "etherbone"
-    words = RtlWords(CONFIG, HARDWARE, NBYTES)
-    with over_udp(EtherboneBoard(words)) as port:
-        yield Running(write_board(folder, CONFIG, HARDWARE, NBYTES, port=port), words)
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UdpBoard]:
+    with udp_board(tmp_path_factory.mktemp("boards") / "etherbone", CONFIG, HARDWARE, NBYTES) as found:
+        yield found
 
 
 @pytest.fixture
@@ -72,6 +63,18 @@ def key_file(tmp_path: Path) -> Path:
 def vta_run(key_file: Path, port: int, *words: object) -> Result:
     command = ["run", *words, "--remote", f"127.0.0.1:{port}"]
     return CliRunner(env={"VTA_RPC_KEY_FILE": str(key_file)}).invoke(app, [str(word) for word in command])
+
+
+def small_model(file: Path) -> Path:
+    """Write a convolution of 4x4 points, quantised: a network that a board simulated in RTL has done in a moment."""
+    q = Quantised(9)
+    weights, scales = q.weight((4, 4, 3, 3))
+    conv = q.op("Conv", [q.both("image", 0.05), weights, q.bias(scales * np.float32(0.05), 4)], pads=[1] * 4)
+    q.op("Identity", [q.both(q.op("Relu", [conv]), 0.1)])
+    model = model_of(q.nodes, {"image": ("float32", (1, 4, 4, 4))}, weights=q.weights)
+    model.graph.node[-1].output[0] = model.graph.output[0].name = "features"
+    onnx.save(model, file)
+    return file
 
 
 def copied(port: int, folder: Path) -> None:
@@ -93,8 +96,8 @@ def copied(port: int, folder: Path) -> None:
         assert json.loads(status)["cycle_count"] > 0
 
 
-def test_sessions_use_the_board_in_turn(running: Running, tmp_path: Path) -> None:
-    board = ServedBoard(running.folder)
+def test_sessions_use_the_board_in_turn(running: UdpBoard, tmp_path: Path) -> None:
+    board = BuiltBoard(running.folder)
     with running_server(CONFIG, [], board=board) as server:
         for _ in range(2):  # the first one loaded native code: its process is gone
             copied(server.port, tmp_path)
@@ -104,26 +107,27 @@ def test_a_board_on_a_serial_port_is_served_too(tmp_path: Path) -> None:
     folder = write_board(tmp_path / "uart", CONFIG, HARDWARE, NBYTES, links=["uart"])
     with (
         over_pty(UartBoard(RtlWords(CONFIG, HARDWARE, NBYTES))) as path,
-        running_server(CONFIG, ["sim"], board=ServedBoard(folder, path)) as server,
+        running_server(CONFIG, ["sim"], board=BuiltBoard(folder, path)) as server,
     ):
         copied(server.port, tmp_path)
         with session_on(server.port, target="sim") as session:  # beside the board
             assert session.target == "sim"
 
 
-def test_nothing_but_what_was_built_is_configured(running: Running) -> None:
+def test_nothing_but_what_was_built_is_configured(running: UdpBoard) -> None:
     with (
-        running_server(CONFIG, [], board=ServedBoard(running.folder)) as server,
+        running_server(CONFIG, [], board=BuiltBoard(running.folder)) as server,
         session_on(server.port) as session,
     ):
         session.reconfigure(CONFIG, HardwareSetup(hardware=HARDWARE))  # what it is
-        with pytest.raises(RpcError) as caught:
+        with pytest.raises(SessionError) as caught:
             session.reconfigure(VTAConfig())
         assert str(caught.value) == (
-            f"configuration {VTAConfig().digest} ({VTAConfig().bitstream}) is wanted, and the board was built for "
-            f"{CONFIG.digest} ({CONFIG.bitstream}); choose that one"
+            f"{running.folder}: the board was built for {CONFIG.bitstream} (digest {CONFIG.digest}), and the session "
+            f"asks for {VTAConfig().bitstream} (digest {VTAConfig().digest}); use the board's own, or build the board "
+            "for it"
         )
-        with pytest.raises(RpcError, match="the device is a board, which is what was built; leave hardware= out"):
+        with pytest.raises(SessionError, match="the device is a board, which is what was built; leave hardware= out"):
             session.reconfigure(CONFIG, HardwareSetup(latency=64))
         a = vta.nd.array(np.arange(4, dtype=np.int32).reshape(1, 1, 1, 4), session.ext_dev(0))
         assert a.numpy().ravel().tolist() == [0, 1, 2, 3]  # the device is still there
@@ -152,7 +156,7 @@ def test_a_device_that_cannot_be_made_again_is_given_back_all_the_same(tmp_path:
 
 def test_a_board_that_is_gone_is_told_to_the_client(tmp_path: Path) -> None:
     folder = write_board(tmp_path / "off", CONFIG, HARDWARE, NBYTES, port=9)
-    with running_server(CONFIG, [], board=ServedBoard(folder)) as server:
+    with running_server(CONFIG, [], board=BuiltBoard(folder)) as server:
         with pytest.raises(RemoteError, match=r"^the device cannot be made: .*127\.0\.0\.2"), session_on(server.port):
             pass
         with (
@@ -162,16 +166,16 @@ def test_a_board_that_is_gone_is_told_to_the_client(tmp_path: Path) -> None:
             pass
 
 
-def test_the_command_serves_a_board_and_scripts_run_there(running: Running, tmp_path: Path, key_file: Path) -> None:
+def test_the_command_serves_a_board_and_scripts_run_there(running: UdpBoard, tmp_path: Path, key_file: Path) -> None:
     with process_of(tmp_path, "serve", "--board", str(running.folder)) as process:
         script = vta_run(key_file, process.port, EXAMPLES / "vector_add.py")
         assert script.exit_code == 0, script.output
         assert "vector add: equal to numpy" in script.stdout
-        network = EXAMPLES / "networks" / "fashion_mnist.int8.onnx"
+        network = small_model(tmp_path / "small.onnx")
         here = CliRunner().invoke(app, ["run", str(network), "--board", str(running.folder)])
         there = vta_run(key_file, process.port, network)
         assert here.exit_code == there.exit_code == 0, here.output + there.output
-        assert there.stdout.startswith("logits")
+        assert there.stdout.startswith("features")
         assert there.stdout in here.stdout  # the same random numbers
         other = vta_run(key_file, process.port, EXAMPLES / "vector_add.py", "--config", "batch4")
         assert other.exit_code == 1
@@ -179,13 +183,13 @@ def test_the_command_serves_a_board_and_scripts_run_there(running: Running, tmp_
         assert named_config(Path("batch4")).digest in other.stderr
 
 
-def test_choices_are_measured_on_a_board_that_a_tracker_gives(running: Running, key_file: Path) -> None:
+def test_choices_are_measured_on_a_board_that_a_tracker_gives(running: UdpBoard, key_file: Path) -> None:
     [task] = extract_from_operators([Dense(4, 8, 8, (ShiftRight(4),))], env=Environment(CONFIG))
     choice = LocalBuilder(n_parallel=0).build(
         task, task.config_space.get(next(iter(task.config_space.valid_indices())))
     )
     assert isinstance(choice, Built)
-    board = ServedBoard(running.folder)
+    board = BuiltBoard(running.folder)
     with running_tracker() as (_, client), running_server(CONFIG, [], board=board, leases_only=True) as server:
         reports = report_for_ever(server.server, client.address, host="127.0.0.1", port=server.port, seconds=QUICK)
         reporting = asyncio.run_coroutine_threadsafe(reports, server.loop)

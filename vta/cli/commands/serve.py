@@ -16,7 +16,7 @@ import typer
 from runtime.session import DEVICE_NAMES
 from vta.cli.options import ConfigOption
 from vta.cli.reporting import counted, reported
-from vta.cli.runs.boards import BoardOption, ChosenBoard, SerialOption, chosen_board, config_for
+from vta.cli.runs.boards import BoardOption, SerialOption, chosen_board, config_for
 from vta.cli.style import say
 from vta.rpc.channel import Address, is_loopback
 from vta.rpc.messages.key import Key, read_key, users_key, write_key
@@ -25,7 +25,6 @@ from vta.rpc.serving.limits import ServerLimits
 from vta.rpc.serving.metrics import serve_metrics
 from vta.rpc.serving.reporting import report_for_ever
 from vta.rpc.serving.server import Server
-from vta.rpc.serving.session_maker import ServedBoard
 from vta.rpc.serving.tracker import REPORT_SECONDS
 
 __all__ = [
@@ -117,9 +116,12 @@ def serve(
             memory=memory << 20, file_bytes=files << 20, call_seconds=call_seconds, session_seconds=session_seconds,
             linger_seconds=linger_seconds,
         )  # fmt: skip
+        if chosen is not None:
+            with chosen.session():
+                pass  # what is in the way is told now, and not to the first client
         with journal_file(log) as file:
             server = Server(
-                config_for(chosen, config, None), kinds, key, board=_served(chosen), limits=limits,
+                config_for(chosen, config, None), kinds, key, board=chosen, limits=limits,
                 journal=Journal(file, "server"), certificate=text_of(certificate),
                 private_key=text_of(private_key), leases_only=tracker is not None,
             )  # fmt: skip
@@ -129,14 +131,6 @@ def serve(
             finally:
                 if page is not None:
                     page.shutdown()
-
-
-def _served(board: ChosenBoard | None) -> ServedBoard | None:
-    """Return what serves a board, which is opened once: what is in the way is told now, and not to the first client."""
-    if board is None:
-        return None
-    with board.session():
-        return ServedBoard(board.folder, board.serial)
 
 
 def text_of(path: Path | None) -> str | None:

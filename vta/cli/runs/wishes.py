@@ -18,6 +18,7 @@ from isa.config import VTAConfig
 from isa.files.array_file import write_arrays
 from isa.limits import Limits
 from isa.whole_file import open_growing_text, open_whole
+from runtime.drivers.built_board import BuiltBoard
 from runtime.queue.launch import Launch
 from runtime.session import Session
 from vta.cli.capsule import packing
@@ -25,7 +26,7 @@ from vta.cli.heartbeat import heartbeat
 from vta.cli.listing import launch_listing
 from vta.cli.quantizing import Calibration
 from vta.cli.reporting import UserError, require_outputs
-from vta.cli.runs.boards import ChosenBoard, config_for
+from vta.cli.runs.boards import config_for, refuse_on_board
 from vta.cli.sanitizing import LaunchSanitizer
 from vta.cli.settings import Settings
 from vta.cli.style import say
@@ -45,7 +46,7 @@ class Wishes:
 
     arguments: tuple[str, ...]
     target: str | None
-    board: ChosenBoard | None
+    board: BuiltBoard | None
     config: Path | None
     stats: bool
     trace: str | None
@@ -74,7 +75,7 @@ class Wishes:
             return
         options = {"--record": self.record, "--capsule": self.capsule, "--vcd": self.vcd}
         keys = {f"{key} (of --set, --hardware or its short forms)": True for key in self.settings.hardware}
-        self.board.refuse({**options, **keys})
+        refuse_on_board(self.board, {**options, **keys})
 
     def board_session(self) -> AbstractContextManager[Session | None]:
         """Return what opens the board and gives it back; None is what it yields where there is none."""

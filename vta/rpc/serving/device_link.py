@@ -15,10 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from isa.config import VTAConfig
+from runtime.drivers.built_board import BuiltBoard
 from vta.rpc.errors import LostError, RemoteError
 from vta.rpc.messages.fields import Fields
 from vta.rpc.messages.wire import MESSAGE_BYTES, READ_BYTES, Frame, Frames, WireError, body_of, packed
-from vta.rpc.serving.session_maker import ServedBoard
 
 __all__ = ["DeviceLink"]
 
@@ -29,7 +29,7 @@ _FATE_SECONDS = 2.0
 class DeviceLink:
     """A device's process. ``ask`` passes a message on and returns the answer."""
 
-    def __init__(self, memory: int, file_bytes: int, board: ServedBoard | None = None) -> None:
+    def __init__(self, memory: int, file_bytes: int, board: BuiltBoard | None = None) -> None:
         place = [] if board is None else [str(board.folder.resolve()), board.serial or ""]
         mine, theirs = socket.socketpair()
         with theirs:

@@ -10,11 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from isa.config import VTAConfig
+from runtime.drivers.built_board import BuiltBoard
 from vta.rpc.errors import RpcError
 from vta.rpc.serving.device_link import DeviceLink
 from vta.rpc.serving.limits import ServerLimits
 from vta.rpc.serving.listener import first_of
-from vta.rpc.serving.session_maker import BOARD, ServedBoard
+from vta.rpc.serving.session_maker import BOARD
 
 __all__ = ["DevicePool", "Slot"]
 
@@ -38,7 +39,7 @@ class DevicePool:
     """Devices of the kinds ``targets``, all of one configuration; ``board`` is the one of the kind ``BOARD``."""
 
     def __init__(
-        self, config: VTAConfig, targets: list[str], limits: ServerLimits, board: ServedBoard | None = None
+        self, config: VTAConfig, targets: list[str], limits: ServerLimits, board: BuiltBoard | None = None
     ) -> None:
         self.config = config
         self._board = board

@@ -16,9 +16,10 @@ from pathlib import Path
 
 from isa.config import VTAConfig
 from isa.errors import VTAError
+from runtime.drivers.built_board import BuiltBoard
 from vta.rpc.messages.fields import Fields
 from vta.rpc.messages.wire import MESSAGE_BYTES, READ_BYTES, Frame, Frames, body_of, packed
-from vta.rpc.serving.session_maker import BOARD, ServedBoard, SessionMaker, Simulator
+from vta.rpc.serving.session_maker import BOARD, SessionMaker, Simulator
 from vta.rpc.serving.workshop import Workshop
 
 __all__ = ["main"]
@@ -32,7 +33,7 @@ _ADDRESSES = 1 << 32
 class _Process:
     """Answers what arrives on ``link``."""
 
-    def __init__(self, link: socket.socket, memory: int, board: ServedBoard | None) -> None:
+    def __init__(self, link: socket.socket, memory: int, board: BuiltBoard | None) -> None:
         self._link, self._memory, self._board = link, memory, board
         self._frames = Frames(MESSAGE_BYTES)
         self._buffer = memoryview(bytearray(READ_BYTES))
@@ -121,7 +122,7 @@ def _confine(file_bytes: int) -> None:
 def main(words: list[str]) -> None:
     """Serve the socket that the arguments name."""
     descriptor, memory, file_bytes = map(int, words[:3])
-    board = ServedBoard(Path(words[3]), words[4] or None) if words[3:] else None
+    board = BuiltBoard(Path(words[3]), words[4] or None) if words[3:] else None
     _confine(file_bytes)
     _Process(socket.socket(fileno=descriptor), memory, board).run()
 

@@ -13,6 +13,7 @@ import time
 
 from isa.config import VTAConfig
 from isa.errors import VTAError
+from runtime.drivers.built_board import BuiltBoard
 from vta.rpc.errors import LostError, RpcError
 from vta.rpc.messages.fields import Fields
 from vta.rpc.messages.key import Key
@@ -24,7 +25,7 @@ from vta.rpc.serving.limits import ServerLimits
 from vta.rpc.serving.listener import Listener, Peer, success
 from vta.rpc.serving.metrics import Metrics
 from vta.rpc.serving.served_session import ServedSession
-from vta.rpc.serving.session_maker import BOARD, ServedBoard
+from vta.rpc.serving.session_maker import BOARD
 
 __all__ = ["COUNTERS", "GAUGES", "Server"]
 
@@ -62,7 +63,7 @@ class Server:
         targets: list[str],
         key: Key,
         *,
-        board: ServedBoard | None = None,
+        board: BuiltBoard | None = None,
         limits: ServerLimits | None = None,
         journal: Journal | None = None,
         certificate: str | None = None,
