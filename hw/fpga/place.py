@@ -9,11 +9,12 @@ import shutil
 import subprocess
 import sysconfig
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hw.fpga.levels import module_of
+from hw.fpga.routing import RoutingWatch
 from hw.fpga.synthesis import ecp5_commands
 from hw.verilog.yosys import run_yosys
 from isa.errors import VTAError
@@ -99,18 +100,45 @@ def route_ecp5(netlist: Path, options: Sequence[str]) -> Placed:
         raise FpgaError(f"place and route: {missing_tools()[0]}")
     # File names are relative: the tool may be a WebAssembly module, which does not see every folder.
     fixed = ["--json", netlist.name, "--timing-allow-fail", "--report", "report.json"]
-    run_tool([tool, *options, *fixed], what="place and route: nextpnr", log=netlist.parent / "nextpnr.log")
+    command, log = [tool, *options, *fixed], netlist.parent / "nextpnr.log"
+    run_tool(command, what="place and route: nextpnr", log=log, stuck=RoutingWatch().stuck)
     return read_report(netlist.parent / "report.json")
 
 
-def run_tool(command: Sequence[str], *, what: str, log: Path) -> None:
-    """Run a tool in the folder of its log; ``FpgaError`` with its own errors, or its last line, if it fails."""
-    with log.open("w", encoding="utf-8") as output:
-        done = subprocess.run(command, cwd=log.parent, stdout=output, stderr=subprocess.STDOUT, check=False)
-    if done.returncode:
-        text = log.read_text(encoding="utf-8", errors="replace")
+def run_tool(
+    command: Sequence[str], *, what: str, log: Path, stuck: Callable[[str], str | None] = lambda _: None
+) -> None:
+    """Run a tool in the folder of its log; ``FpgaError`` with its own errors, or its last line, if it fails.
+
+    It is ended when ``stuck``, which gets each line that it prints, returns what is wrong.
+    """
+    with (
+        log.open("w", encoding="utf-8") as output,
+        subprocess.Popen(
+            command,
+            cwd=log.parent,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        ) as tool,
+    ):
+        assert tool.stdout is not None
+        try:
+            for line in tool.stdout:
+                output.write(line)
+                output.flush()  # what it does can be followed
+                wrong = stuck(line)
+                if wrong is not None:
+                    raise FpgaError(f"{what}: {wrong}")
+        except BaseException:
+            tool.kill()
+            raise
+    if tool.returncode:
+        text = log.read_text(encoding="utf-8")
         errors = re.findall(r"^ERROR: (.*)$", text, re.MULTILINE) or text.splitlines()[-1:]
-        raise FpgaError(f"{what} failed with code {done.returncode}: {' '.join(errors)}")
+        raise FpgaError(f"{what} failed with code {tool.returncode}: {' '.join(errors)}")
 
 
 def read_report(file: Path) -> Placed:

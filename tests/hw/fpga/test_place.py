@@ -68,6 +68,22 @@ def test_a_tool_that_fails_is_an_error_with_its_message(tool: Path) -> None:
         place_ecp5(tool / "design.json", device="85k", speed=6, mhz=80)
 
 
+ROUTER = """#!{python}
+print("Info: Running main router loop...")
+number = 0
+while True:
+    number += 1
+    print(f"Info:     iter={{number}} wires=9 overused={{max(700, 900 - number)}} overuse=7 archfail=NA", flush=True)
+"""
+
+
+def test_a_router_that_does_not_get_on_is_ended(tool: Path) -> None:
+    (tool / "nextpnr").write_text(ROUTER.format(python=sys.executable))
+    with pytest.raises(FpgaError, match=r"^place and route: nextpnr: .* 700 wires were shared after 200 rounds"):
+        place_ecp5(tool / "design.json", device="85k", speed=6, mhz=80)
+    assert "iter=230 " in (tool / "nextpnr.log").read_text().splitlines()[-1]
+
+
 def test_a_missing_tool_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(place, "_nextpnr", lambda: None)
     expected = "nextpnr-ecp5: pip install 'vta-toolchain[fpga]', or Debian's nextpnr-ecp5"
