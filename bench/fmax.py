@@ -8,13 +8,12 @@ different seeds differ by several per cent.
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Mapping
 from itertools import chain
-from pathlib import Path
 
 from hw.fpga.place import FpgaError, missing_tools
 from hw.fpga.report import map_accelerator, mapped_lines, place_accelerator, placed_lines
+from hw.fpga.working_folder import working_folder
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 
@@ -39,10 +38,9 @@ def main() -> int:
         parser.error(f"missing: {', '.join(missing_tools())}")
     for name in arguments.config or CONFIGS:
         for speed in arguments.speed:
-            # Below the working directory: nextpnr as WebAssembly does not see every folder.
-            with tempfile.TemporaryDirectory(dir=".", prefix=".vta-fpga-") as folder:
+            with working_folder() as folder:
                 try:
-                    mapped = map_accelerator(CONFIGS[name], HardwareConfig(), folder=Path(folder))
+                    mapped = map_accelerator(CONFIGS[name], HardwareConfig(), folder=folder)
                     placed = place_accelerator(mapped, device="85k", speed=speed, mhz=100, seed=arguments.seed)
                 except FpgaError as error:
                     raise SystemExit(str(error)) from None

@@ -5,7 +5,6 @@ tests/vta/explore/test_measure.py.
 """
 
 import json
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -193,10 +192,10 @@ def _area(config: VTAConfig, setup: HardwareSetup) -> Mapping[str, Number]:
 def _mhz(config: VTAConfig, setup: HardwareSetup, device: str) -> float:
     from hw.fpga.place import FpgaError, missing_tools
     from hw.fpga.report import map_accelerator, place_accelerator
+    from hw.fpga.working_folder import working_folder
 
     if missing := missing_tools():
         raise FpgaError(f"missing: {', '.join(missing)}")
-    # The tool may be a WebAssembly module, which sees the working directory alone.
-    with tempfile.TemporaryDirectory(dir=".", prefix=".vta-fpga-") as folder:
-        mapped = map_accelerator(config, setup.hardware, folder=Path(folder))
+    with working_folder() as folder:
+        mapped = map_accelerator(config, setup.hardware, folder=folder)
         return place_accelerator(mapped, device=device, speed=6, mhz=100.0, seed=1).mhz

@@ -26,6 +26,9 @@ _MODULES = ("litex", "litex_boards", "litedram", "liteeth", "migen")
 
 _ECPPACK = ("yowasp-ecppack", "ecppack")
 
+_UNFINISHED = "unfinished.json"
+"""What ``board.json`` is called until the project is whole."""
+
 _BAUD = 1_000_000
 
 _UDP_PORT = 1234
@@ -57,7 +60,8 @@ def write_litex_project(
     """Write the whole project into an existing folder; ``board`` may be ``simulated``, the system with models around.
 
     Afterwards there are ``board.json`` (what a driver must know), ``csr.json`` (LiteX's map of the bus), and
-    ``gateware`` with the Verilog, the pins, and scripts for yosys, nextpnr and ecppack.
+    ``gateware`` with the Verilog, the pins, and scripts for yosys, nextpnr and ecppack. ``board.json`` comes last: a
+    folder that has it is whole.
     """
     name, links = (board, ("etherbone", "uart")) if isinstance(board, str) else (board.name, board.links)
     (folder / "vta.v").write_text(to_verilog(vta, hardware, shell="axi"), encoding="utf-8")
@@ -72,11 +76,12 @@ def write_litex_project(
         "vta": vta.to_dict(),
         "hardware": asdict(hardware),
     }
-    (folder / "board.json").write_text(json.dumps(job), encoding="utf-8")
+    facts = folder / _UNFINISHED
+    facts.write_text(json.dumps(job), encoding="utf-8")
     script = Path(__file__).with_name("litex_soc.py")
     try:
         done = subprocess.run(
-            [sys.executable, "-I", str(script), "board.json"],
+            [sys.executable, "-I", str(script), facts.name],
             cwd=folder,
             capture_output=True,
             text=True,
@@ -90,6 +95,7 @@ def write_litex_project(
         last = (done.stdout + done.stderr).strip().splitlines()[-1:]
         raise FpgaError(f"LiteX failed with code {done.returncode}: {' '.join(last)} (all of it: litex.log)")
     _tidy(folder)
+    facts.replace(folder / "board.json")
 
 
 def _tidy(folder: Path) -> None:
@@ -118,8 +124,10 @@ def make_bitstream(board: LiteXBoard, folder: Path, *, seed: int, router: str = 
     (gateware / "yosys.log").write_text(run_yosys(*script, folder=gateware), encoding="utf-8")
     options = ("--lpf", "top.lpf", "--textcfg", "top.config", "--seed", str(seed), "--router", router)
     placed = route_ecp5(gateware / "top.json", [*board.nextpnr, *options])
-    pack = [packer, "--compress", "top.config", "--svf", "top.svf", "--bit", "top.bit"]
+    pack = [packer, "--compress", "top.config", "--svf", "unfinished.svf", "--bit", "unfinished.bit"]
     run_tool(pack, what="the bitstream: ecppack", log=gateware / "ecppack.log")
+    for kind in ("svf", "bit"):  # there are none of these names before they are whole
+        (gateware / f"unfinished.{kind}").replace(gateware / f"top.{kind}")
     return placed
 
 

@@ -1,9 +1,9 @@
 """The accelerator in a system of LiteX: LiteDRAM behind its memory port, bridges for the host, no processor.
 
 A script of its own process (``hw.fpga.boards.litex_project`` runs it): LiteX keeps state in modules and ends its
-process on an error. It is given a file with what to build, and writes the project beside it. Needs the ``board`` extra,
-which is imported where it is used, so that this module can be looked at without it. Tests:
-``tests/hw/fpga/boards/test_litex_soc.py``, ``tests/hw/fpga/boards/test_litex_project.py``.
+process on an error. It is given a file with what to build, writes the project beside it, and adds to the file what a
+driver must know. Needs the ``board`` extra, which is imported where it is used, so that this module can be looked at
+without it. Tests: ``tests/hw/fpga/boards/test_litex_soc.py``, ``tests/hw/fpga/boards/test_litex_project.py``.
 """
 
 import json
@@ -191,7 +191,7 @@ def _step(address: int, bank: int, command: str, cycles: int) -> dict[str, int]:
 
 
 def main() -> None:
-    """Write the project that the file named on the command line asks for."""
+    """Write the project that the file named on the command line asks for, and into the file what was made of it."""
     from litex.soc.integration.builder import Builder
     from litex.soc.integration.soc import SoCRegion
 
@@ -208,7 +208,7 @@ def main() -> None:
     options = {} if job["board"] == "simulated" else {"compress": True, "seed": job["seed"]}
     builder.build(run=False, build_name="top", **options)
     facts = {**job, "clock": int(soc.sys_clk_freq), "registers": REGISTERS, "memory": _memory(soc)}
-    (file.parent / "board.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from hw.fpga.boards.zynq_wrapper import NAME, zynq_wrapper
 from hw.verilog import to_verilog
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
+from isa.whole_file import write_whole
 
 __all__ = ["DMA_BYTES", "REGISTERS", "missing_for_vivado", "write_vivado_project"]
 
@@ -151,7 +152,10 @@ def missing_for_vivado() -> tuple[str, ...]:
 def write_vivado_project(
     board: VivadoBoard, vta: VTAConfig, hardware: HardwareConfig, *, folder: Path, mhz: float
 ) -> None:
-    """Write Verilog, the scripts of Vivado, constraints, a device tree overlay and ``board.json`` into a folder."""
+    """Write Verilog, the scripts of Vivado, constraints, a device tree overlay and ``board.json`` into a folder.
+
+    ``board.json`` comes last: a folder that has it is whole.
+    """
     fields = {
         "part": board.part,
         "title": f"VTA {vta.bitstream}",
@@ -179,7 +183,7 @@ def write_vivado_project(
         "build.tcl": _BUILD.format(**fields),
         "vta.xdc": _CONSTRAINTS,
         "vta.dtso": _OVERLAY.format(**fields),
-        "board.json": json.dumps(facts, indent=1) + "\n",
     }
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
+    write_whole(folder / "board.json", f"{json.dumps(facts, indent=1)}\n".encode())

@@ -1,7 +1,11 @@
 """``vta fpga build``."""
 
 import json
+import os
 import shlex
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,8 @@ import pytest
 from hw.fpga.boards import litex_project, vivado_project
 from hw.fpga.place import Placed
 from vta.cli import main
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def run(*arguments: str) -> int:
@@ -225,3 +231,30 @@ def test_a_dry_run_for_a_zynq_names_what_is_missing(
     captured = capsys.readouterr()
     assert captured.out == "missing: pyosys: pip install 'vta-toolchain[verilog]'\n"
     assert captured.err == ("error: --board arty-z7: its memory port is AXI3: --set axi3=1 --set max_burst_beats=16\n")
+
+
+def test_a_build_that_is_ended_ends_its_tools_and_leaves_no_board(tmp_path: Path) -> None:
+    """SIGTERM to the command alone, as a scheduler sends it, while LiteX works."""
+    program = """
+import os, signal, subprocess, sys, time
+from hw.fpga.boards import litex_project
+
+run = subprocess.run
+def told(command, **options):
+    litex = "import os, time; print(os.getpid(), flush=True); os.kill(os.getppid(), 15); time.sleep(60)"
+    return run([sys.executable, "-c", litex], cwd=options["cwd"], timeout=options["timeout"])
+
+litex_project.subprocess.run = told
+litex_project.missing_for_litex = lambda: ()
+litex_project.to_verilog = lambda *_, **__: ""
+from vta.cli import main
+main(["fpga", "build", "--board", "ecpix5", "--set", "most_multipliers=150", "-o", "made"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, "")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done.stdout), 0)
+    assert not (tmp_path / "made" / "board.json").exists()

@@ -1,6 +1,8 @@
 """``vta fpga``."""
 
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +11,8 @@ import pytest
 from hw.fpga.place import Placed
 from hw.fpga.report import Mapped, mapped_lines
 from vta.cli import main
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def run(*arguments: str) -> int:
@@ -194,3 +198,31 @@ def test_a_folder_that_cannot_be_written_is_said_before_the_work(
                                     ("--speed", "9"), ("--device", "85")])  # fmt: skip
 def test_numbers_out_of_range_are_refused(option: tuple[str, str]) -> None:
     assert run(*option) == 2
+
+
+@pytest.mark.parametrize(
+    "command", ["from vta.cli import main; main(['fpga', 'report'])", "from bench.fmax import main; main()"]
+)
+def test_a_report_that_is_ended_leaves_no_folder(command: str, tmp_path: Path) -> None:
+    """SIGTERM, as a scheduler or ``timeout`` sends it: Ctrl-C has been an exception before."""
+    program = f"""
+import os, signal, sys, time
+import hw.fpga.place, hw.fpga.report, hw.verilog.yosys
+
+def ended(*_, folder, **__):
+    print(sorted(os.listdir()), flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(60)
+
+hw.fpga.report.map_accelerator = ended
+hw.fpga.place.missing_tools = lambda: ()
+hw.verilog.yosys.missing_yosys = lambda _: ()
+{command}
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, "")
+    assert done.stdout.startswith("['.vta-fpga-")
+    assert list(tmp_path.iterdir()) == []

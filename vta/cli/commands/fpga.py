@@ -4,7 +4,6 @@ Tests: tests/vta/cli/test_fpga_command.py.
 """
 
 import os
-import tempfile
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from enum import Enum
@@ -73,6 +72,7 @@ def report(
         from hw.fpga.history import Entry, append_entry, history_lines, read_history
         from hw.fpga.place import missing_tools
         from hw.fpga.report import map_accelerator, mapped_lines, place_accelerator, placed_lines
+        from hw.fpga.working_folder import tidy_ending, working_folder
         from hw.verilog.yosys import missing_yosys
 
         if no_place:
@@ -89,7 +89,8 @@ def report(
         earlier = read_history(history) if history is not None else ()
         if dry_run:
             return
-        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(dir=".", prefix=".vta-fpga-")))
+        stack.enter_context(tidy_ending())
+        folder = keep or stack.enter_context(working_folder())
         mapped = map_accelerator(chosen, hardware, folder=folder)
         if no_place:
             plain(f"{chosen.bitstream} on ECP5, not placed")

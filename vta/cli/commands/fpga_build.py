@@ -62,6 +62,7 @@ def build(
         from hw.fpga.boards.project_folder import prepare_folder, require_folder
         from hw.fpga.boards.table import LiteXBoard, board_called
         from hw.fpga.boards.vivado_project import missing_for_vivado
+        from hw.fpga.working_folder import tidy_ending
 
         chosen = board_called(board)
         name_missing(missing_for_litex() if isinstance(chosen, LiteXBoard) else missing_for_vivado(), dry_run=dry_run)
@@ -81,13 +82,14 @@ def build(
         if output is None:
             raise UserError("--output: name a folder for the project")
         prepare_folder(output, board)
-        if isinstance(chosen, LiteXBoard):
-            _build_litex(
-                chosen, vta, hardware, output, mhz=clock, ip=address, seed=1 if seed is None else seed,
-                project_only=project_only,
-            )  # fmt: skip
-        else:
-            _write_vivado(chosen, vta, hardware, output, mhz=clock)
+        with tidy_ending():
+            if isinstance(chosen, LiteXBoard):
+                _build_litex(
+                    chosen, vta, hardware, output, mhz=clock, ip=address, seed=1 if seed is None else seed,
+                    project_only=project_only,
+                )  # fmt: skip
+            else:
+                _write_vivado(chosen, vta, hardware, output, mhz=clock)
 
 
 def name_missing(missing: Sequence[str], *, dry_run: bool) -> None:

@@ -71,6 +71,7 @@ def test_a_project_that_litex_refuses_is_an_error_with_its_last_line(
         write_litex_project(ECPIX5, SMALL, HardwareConfig(), folder=tmp_path, mhz=60, ip="10.0.0.2")
     assert str(error.value) == "LiteX failed with code 1: no region (all of it: litex.log)"
     assert (tmp_path / "litex.log").read_text() == "first\nno region\n"
+    assert not (tmp_path / "board.json").exists()  # the folder is no board's
 
 
 def test_a_project_that_takes_for_ever_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,6 +80,34 @@ def test_a_project_that_takes_for_ever_is_given_up(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(sys, "executable", tool(tmp_path / "python", "import time", "time.sleep(30)"))
     with pytest.raises(FpgaError, match=r"^LiteX did not write the project within 0\.2 s$"):
         write_litex_project(ECPIX5, SMALL, HardwareConfig(), folder=tmp_path, mhz=60, ip="10.0.0.2")
+    assert not (tmp_path / "board.json").exists()
+
+
+def test_what_a_driver_must_know_is_there_when_all_else_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(litex_project, "to_verilog", lambda *_, **__: "")
+    litex = tool(
+        tmp_path / "python",
+        "import json, pathlib, sys",
+        "file = pathlib.Path(sys.argv[-1])",
+        "pathlib.Path('seen').write_text(' '.join(path.name for path in pathlib.Path().iterdir()))",
+        "pathlib.Path('csr.json').write_text('{}')",
+        "file.write_text(json.dumps({**json.loads(file.read_text()), 'clock': 7}))",
+    )
+    monkeypatch.setattr(sys, "executable", litex)
+
+    def interrupted(_: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(litex_project, "_tidy", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            write_litex_project(ECPIX5, SMALL, HardwareConfig(), folder=tmp_path, mhz=60, ip="10.0.0.2")
+    assert "board.json" not in (tmp_path / "seen").read_text().split()
+    assert not (tmp_path / "board.json").exists()
+    write_litex_project(ECPIX5, SMALL, HardwareConfig(), folder=tmp_path, mhz=60, ip="10.0.0.2")
+    facts = facts_of(tmp_path)
+    assert (facts["board"], facts["clock"], facts["vta"]) == ("ecpix5", 7, SMALL.to_dict())
+    assert not list(tmp_path.glob("unfinished*"))
 
 
 @pytest.fixture
@@ -95,6 +124,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         tmp_path / "ecppack",
         "import pathlib, sys",
         note.format("ecppack.txt"),
+        "for name in sys.argv[4::2]: pathlib.Path(name).write_text('half')",
         "if pathlib.Path('bad').exists(): sys.exit('ERROR: bad configuration')",
     )
     monkeypatch.setattr(place, "_nextpnr", lambda: nextpnr)
@@ -110,13 +140,17 @@ def test_a_bitstream_is_synthesised_placed_and_packed_as_the_project_says(projec
     routed = (gateware / "nextpnr.txt").read_text()
     assert routed.startswith("--um5g-85k --package CABGA554 --speed 8 --lpf top.lpf --textcfg top.config --seed 7 ")
     assert routed.endswith(" --json top.json --timing-allow-fail --report report.json")
-    assert (gateware / "ecppack.txt").read_text() == "--compress top.config --svf top.svf --bit top.bit"
+    assert (gateware / "ecppack.txt").read_text() == ("--compress top.config --svf unfinished.svf --bit unfinished.bit")
+    assert (gateware / "top.svf").read_text() == (gateware / "top.bit").read_text() == "half"
+    assert not list(gateware.glob("unfinished*"))
 
 
 def test_a_packer_that_fails_is_an_error_with_its_message(project: Path) -> None:
     (project / "gateware" / "bad").touch()
     with pytest.raises(FpgaError, match=r"^the bitstream: ecppack failed with code 1: bad configuration$"):
         make_bitstream(ECPIX5, project, seed=1)
+    assert not (project / "gateware" / "top.bit").exists()
+    assert not (project / "gateware" / "top.svf").exists()
 
 
 def test_a_missing_packer_is_named_before_anything_runs(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,7 @@ def run(folder: Path, board: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, 
     file.write_text(json.dumps({**JOB, "board": board}))
     monkeypatch.setattr(sys, "argv", ["litex_soc", str(file)])
     litex_soc.main()
-    return dict(json.loads((folder / "board.json").read_text()))
+    return dict(json.loads(file.read_text()))
 
 
 @pytest.mark.parametrize("board", ["ecpix5", "ulx3s", "simulated"])

@@ -140,3 +140,24 @@ def test_boards_differ_in_their_memory(tmp_path: Path, monkeypatch: pytest.Monke
     script = (tmp_path / "build.tcl").read_text()
     assert "CONFIG.PCW_UIPARAM_DDR_PARTNO {MT41K256M16 RE-125} " in script
     assert "CONFIG.PCW_FPGA0_PERIPHERAL_FREQMHZ 100 " in script
+
+
+def test_what_a_driver_must_know_is_written_when_all_else_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[set[str]] = []
+
+    def interrupted(file: Path, _: bytes) -> None:
+        assert file == tmp_path / "board.json"
+        seen.append({path.name for path in tmp_path.iterdir()})
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(vivado_project, "to_verilog", lambda *_, **__: "")
+    monkeypatch.setattr(vivado_project, "write_whole", interrupted)
+    board = board_called("pynq-z1")
+    assert isinstance(board, VivadoBoard)
+    with pytest.raises(KeyboardInterrupt):
+        write_vivado_project(board, SMALL, AXI3, folder=tmp_path, mhz=100)
+    [names] = seen
+    assert {"vta.v", "package_ip.tcl", "build.tcl", "vta.xdc", "vta.dtso"} < names
+    assert "board.json" not in names
