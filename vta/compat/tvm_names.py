@@ -95,18 +95,7 @@ def tvm_names() -> Tree:
         "topi": topi_names(),
         "nd": _public(nd),
         "rpc": {**_public(rpc), "LocalSession": LocalSession},
-        "target": {
-            **_public(target),
-            "create": target.Target,
-            **gpu_targets(),
-            "codegen": {
-                "build_module": _build_module,
-                "llvm_lookup_intrinsic_id": llvm_names.llvm_lookup_intrinsic_id,
-                "llvm_get_intrinsic_name": llvm_names.llvm_get_intrinsic_name,
-            },
-            "target": _public(target),
-            "register_intrin_rule": own_intrinsic.register_intrin_rule,
-        },
+        "target": _target_names(),
         "transform": _transform_names(),
         "instrument": _public(instrument),
         "arith": _arith_names(),
@@ -115,14 +104,7 @@ def tvm_names() -> Tree:
         "relay": relay_names(),
         "auto_scheduler": auto_scheduler_names(),
         "autotvm": autotvm_names(),
-        "contrib": {
-            "graph_executor": graph_executor_names(),
-            "graph_runtime": graph_executor_names(),
-            "utils": {"tempdir": tempdir, "TempDirectory": TempDirectory},
-            "util": {"tempdir": tempdir, "TempDirectory": TempDirectory},
-            "pickle_memoize": {"memoize": memoize},
-            **llvm_names.compiler_rooms(),
-        },
+        "contrib": _contrib_names(),
         "testing": testing_names(),
         "script": {
             "tir": script.T,
@@ -130,47 +112,8 @@ def tvm_names() -> Tree:
             "from_source": script.from_source,
             "asscript": script.to_script,
         },
-        "ir": {
-            **{name: _on_objects(getattr(structural, name)) for name in _STRUCTURAL},
-            **_public(json_text),
-            "save_json": _on_objects(json_text.save_json),
-            "IRModule": IRModule,
-            "module": {"IRModule": IRModule},
-            "base": {
-                **{name: _on_objects(getattr(structural, name)) for name in _STRUCTURAL},
-                **_public(json_text),
-                "save_json": _on_objects(json_text.save_json),
-                "make_node": made_nodes.make_node,
-                "EnvFunc": made_nodes.EnvFunc,
-            },
-            "Range": Range,
-            "expr": {"Range": Range, "PrimExpr": expr.Node, "GlobalVar": func.GlobalVar},
-            "container": container_names(),
-            "Op": calls.Op,
-            "make_node": made_nodes.make_node,
-            "EnvFunc": made_nodes.EnvFunc,
-            "DictAttrs": made_nodes.DictAttrs,
-            "GlobalVar": func.GlobalVar,
-            "BaseFunc": func.PrimFunc,
-            "CallingConv": CallingConv,
-            **_intrinsic_names(),
-            "PrimExpr": expr.Node,
-            "PointerType": expr.PointerType,
-            "PrimType": expr.PrimType,
-            **container_names(),
-            "transform": _transform_names(),
-            "instrument": _public(instrument),
-        },
-        "driver": {
-            "lower": build_module.lower_generic,
-            "build": build_module.build_generic,
-            "build_module": {
-                "lower": build_module.lower_generic,
-                "build": build_module.build_generic,
-                "schedule_to_module": build_module.schedule_to_module,
-                "get_binds": post_proc.get_binds,
-            },
-        },
+        "ir": _ir_names(),
+        "driver": _driver_names(),
         "error": error_names(),
         "support": {"libinfo": dict},
         "register_func": packed_func.register_func,
@@ -236,6 +179,76 @@ def _tir_names() -> Tree:
     nodes["CallEffectKind"] = own_intrinsic.CallEffectKind
     nodes.update({"indexdiv": te.indexdiv, "indexmod": te.indexmod, "div": te.div})
     return {**nodes, **tir_rooms(nodes)}
+
+
+def _target_names() -> Tree:
+    return {
+        **_public(target),
+        "create": target.Target,
+        **gpu_targets(),
+        "codegen": {
+            "build_module": _build_module,
+            "llvm_lookup_intrinsic_id": llvm_names.llvm_lookup_intrinsic_id,
+            "llvm_get_intrinsic_name": llvm_names.llvm_get_intrinsic_name,
+        },
+        "target": _public(target),
+        "register_intrin_rule": own_intrinsic.register_intrin_rule,
+    }
+
+
+def _contrib_names() -> Tree:
+    return {
+        "graph_executor": graph_executor_names(),
+        "graph_runtime": graph_executor_names(),
+        "utils": {"tempdir": tempdir, "TempDirectory": TempDirectory},
+        "util": {"tempdir": tempdir, "TempDirectory": TempDirectory},
+        "pickle_memoize": {"memoize": memoize},
+        **llvm_names.compiler_rooms(),
+    }
+
+
+def _ir_names() -> Tree:
+    texts: dict[str, object] = {
+        **{name: _on_objects(getattr(structural, name)) for name in _STRUCTURAL},
+        **_public(json_text),
+        "save_json": _on_objects(json_text.save_json),
+        "make_node": made_nodes.make_node,
+        "EnvFunc": made_nodes.EnvFunc,
+    }
+    return {
+        **texts,
+        "IRModule": IRModule,
+        "module": {"IRModule": IRModule},
+        "base": texts,
+        "Range": Range,
+        "expr": {"Range": Range, "PrimExpr": expr.Node, "GlobalVar": func.GlobalVar},
+        "container": container_names(),
+        "Op": calls.Op,
+        "DictAttrs": made_nodes.DictAttrs,
+        "GlobalVar": func.GlobalVar,
+        "BaseFunc": func.PrimFunc,
+        "CallingConv": CallingConv,
+        **_intrinsic_names(),
+        "PrimExpr": expr.Node,
+        "PointerType": expr.PointerType,
+        "PrimType": expr.PrimType,
+        **container_names(),
+        "transform": _transform_names(),
+        "instrument": _public(instrument),
+    }
+
+
+def _driver_names() -> Tree:
+    return {
+        "lower": build_module.lower_generic,
+        "build": build_module.build_generic,
+        "build_module": {
+            "lower": build_module.lower_generic,
+            "build": build_module.build_generic,
+            "schedule_to_module": build_module.schedule_to_module,
+            "get_binds": post_proc.get_binds,
+        },
+    }
 
 
 def _build_module(mod: func.IRModule, target: "str | target.Target") -> object:

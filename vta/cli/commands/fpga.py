@@ -8,15 +8,21 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from isa.config import VTAConfig
 from vta.cli.commands.fpga_build import SeedOption, build, name_missing
 from vta.cli.options import ConfigOption, chosen_config
 from vta.cli.reporting import UserError, reported, require_place
 from vta.cli.settings import DataWidthOption, HardwareOption, QueueDepthOption, SetOption, settings
 from vta.cli.style import plain
+
+if TYPE_CHECKING:
+    from hw.fpga.history import Entry
+    from hw.fpga.report import Mapped
+    from isa.machine.hardware_config import HardwareConfig
 
 __all__ = ["fpga_app"]
 
@@ -69,17 +75,13 @@ def report(
     """
     with reported(), ExitStack() as stack:
         # Imported when it is asked for: Amaranth takes long to load.
-        from hw.fpga.history import Entry, append_entry, history_lines, read_history
-        from hw.fpga.place import missing_tools
-        from hw.fpga.report import map_accelerator, mapped_lines, place_accelerator, placed_lines
+        from hw.fpga.history import append_entry, history_lines, read_history
+        from hw.fpga.report import map_accelerator, mapped_lines
         from hw.fpga.working_folder import tidy_ending, working_folder
-        from hw.verilog.yosys import missing_yosys
 
         if no_place:
             _refuse_placement(device=device, speed=speed, mhz=mhz, seed=seed, history=history)
-            name_missing(missing_yosys("verilog"), dry_run=dry_run)
-        else:
-            name_missing((*missing_yosys("fpga"), *missing_tools()), dry_run=dry_run)
+        _name_missing_tools(place=not no_place, dry_run=dry_run)
         changes = settings(sets, file=hardware_file, data_width=data_width, queue_depth=queue_depth)
         chosen = changes.applied(chosen_config(config, None))
         hardware = changes.built_hardware("an FPGA")
@@ -96,29 +98,56 @@ def report(
             plain(f"{chosen.bitstream} on ECP5, not placed")
             plain("\n".join(mapped_lines(mapped)))
             return
-        part, grade, start = (device or Ecp5.LARGE).value, speed or 6, 1 if seed is None else seed
-        placed = place_accelerator(mapped, device=part, speed=grade, mhz=mhz or 100.0, seed=start)
-        plain(f"{chosen.bitstream} on ECP5-{part}, speed grade {grade}")
-        plain("\n".join([*placed_lines(placed), *mapped_lines(mapped)]))
-        if history is None:
-            return
-        entry = Entry(
-            when=datetime.now(UTC).isoformat(sep=" ", timespec="seconds").removesuffix("+00:00"),
-            name=chosen.bitstream,
-            config=chosen.digest,
-            hardware=hardware.digest,
-            device=part,
-            speed=grade,
-            seed=start,
-            mhz=round(placed.mhz, 2),
-            lut=placed.lut,
-            ff=placed.ff,
-            dsp=placed.dsp,
-            bram=placed.bram,
-        )
-        append_entry(history, entry)
-        plain("history:")
-        plain("\n".join(history_lines([*filter(entry.is_like, earlier), entry])))
+        entry = _placed(
+            mapped, chosen, hardware, device=(device or Ecp5.LARGE).value, speed=speed or 6, mhz=mhz or 100.0,
+            seed=1 if seed is None else seed,
+        )  # fmt: skip
+        if history is not None:
+            append_entry(history, entry)
+            plain("history:")
+            plain("\n".join(history_lines([*filter(entry.is_like, earlier), entry])))
+
+
+def _name_missing_tools(*, place: bool, dry_run: bool) -> None:
+    """Do as ``name_missing`` for the tools that map the accelerator, and ``place`` it."""
+    from hw.fpga.place import missing_tools
+    from hw.verilog.yosys import missing_yosys
+
+    missing = (*missing_yosys("fpga"), *missing_tools()) if place else missing_yosys("verilog")
+    name_missing(missing, dry_run=dry_run)
+
+
+def _placed(
+    mapped: "Mapped",
+    config: VTAConfig,
+    hardware: "HardwareConfig",
+    *,
+    device: str,
+    speed: int,
+    mhz: float,
+    seed: int,
+) -> "Entry":
+    """Place what was mapped, print the report, and return what a history keeps of it."""
+    from hw.fpga.history import Entry
+    from hw.fpga.report import mapped_lines, place_accelerator, placed_lines
+
+    placed = place_accelerator(mapped, device=device, speed=speed, mhz=mhz, seed=seed)
+    plain(f"{config.bitstream} on ECP5-{device}, speed grade {speed}")
+    plain("\n".join([*placed_lines(placed), *mapped_lines(mapped)]))
+    return Entry(
+        when=datetime.now(UTC).isoformat(sep=" ", timespec="seconds").removesuffix("+00:00"),
+        name=config.bitstream,
+        config=config.digest,
+        hardware=hardware.digest,
+        device=device,
+        speed=speed,
+        seed=seed,
+        mhz=round(placed.mhz, 2),
+        lut=placed.lut,
+        ff=placed.ff,
+        dsp=placed.dsp,
+        bram=placed.bram,
+    )
 
 
 def _require_folder(keep: Path | None) -> None:

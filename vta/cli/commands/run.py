@@ -133,16 +133,21 @@ def run(
         )
         wishes.require_places(file)
         wishes.require_device()
-        if remote is not None:
+        if remote is None:
+            _run_here(file, wishes)
+        else:
             run_remotely(remote, file, wishes)
-            return
-        kind, runner = _runner_of(file)
-        if data is not None and kind != "network":
-            raise typer.BadParameter(f"--data quantises a float ONNX model, and {file} is a {kind}")
-        found = runner(file, wishes)
-        if as_json:
-            saved = None if save is None else str(save)
-            print_json("run", {"file": str(file), "kind": kind, **_EMPTY, "saved": saved, **found})
+
+
+def _run_here(file: Path, wishes: Wishes) -> None:
+    """Run a file in this process, and print what ``--json`` says of it, if that is wished."""
+    kind, runner = _runner_of(file)
+    if wishes.calibration is not None and kind != "network":
+        raise typer.BadParameter(f"--data quantises a float ONNX model, and {file} is a {kind}")
+    found = runner(file, wishes)
+    if wishes.as_json:
+        saved = None if wishes.save is None else str(wishes.save)
+        print_json("run", {"file": str(file), "kind": kind, **_EMPTY, "saved": saved, **found})
 
 
 _EMPTY: Mapping[str, object] = {
