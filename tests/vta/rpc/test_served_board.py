@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ import vta
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 from isa.named_config import named_config
+from isa.text.assembler import assemble
 from runtime.devices.device import HardwareSetup
 from runtime.drivers.built_board import BuiltBoard
 from runtime.session import Session, SessionError
@@ -44,6 +46,19 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 CONFIG = VTAConfig(log_block=2, log_uop_buff_size=11, log_inp_buff_size=12, log_wgt_buff_size=13, log_acc_buff_size=14)
 HARDWARE = HardwareConfig()
 NBYTES = 1 << 22
+PROGRAM = """
+.data A type=int32 shape=1,4
+    1 2 3 4
+.output C type=int8 shape=1,4
+.uop
+    dst=0 src=0
+.text
+    load.acc dram=A x=1
+    load.uop dram=uops x=1
+    alu.add uop=0:1 imm=3 push_next
+    store dram=C x=1 pop_prev push_prev
+    finish pop_next
+"""
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +127,32 @@ def test_a_board_on_a_serial_port_is_served_too(tmp_path: Path) -> None:
         copied(server.port, tmp_path)
         with session_on(server.port, target="sim") as session:  # beside the board
             assert session.target == "sim"
+
+
+@pytest.mark.parametrize("kind", ["etherbone", "uart"])
+def test_between_two_sessions_the_board_is_anybodys(kind: str, running: UdpBoard, tmp_path: Path) -> None:
+    program = assemble(PROGRAM, config=CONFIG)
+    uart = write_board(tmp_path / "uart", CONFIG, HARDWARE, NBYTES, links=["uart"])
+    with over_pty(UartBoard(RtlWords(CONFIG, HARDWARE, NBYTES))) as path:
+        board = BuiltBoard(running.folder) if kind == "etherbone" else BuiltBoard(uart, path)
+        with running_server(CONFIG, [], board=board) as server:
+            for _ in range(2):
+                with session_on(server.port) as session:
+                    assert session.run_program(program)["C"].tolist() == [[4, 5, 6, 7]]
+                    process = server.server.pool.slots[0].link
+                    assert process is not None
+                    assert not process.used  # no native code was loaded: it serves the next session, too
+                    if kind == "uart":
+                        assert path in open_files(process.pid)
+                assert path not in open_files(process.pid)
+                with board.session() as here:  # over Ethernet, the port would be in use
+                    assert here.run_program(program)["C"].tolist() == [[4, 5, 6, 7]]
+            assert server.server.pool.slots[0].link is process
+
+
+def open_files(pid: int) -> list[str]:
+    """Return what a process has open."""
+    return [os.readlink(file) for file in Path(f"/proc/{pid}/fd").iterdir()]
 
 
 def test_nothing_but_what_was_built_is_configured(running: UdpBoard) -> None:

@@ -23,6 +23,7 @@ from vta.rpc.messages.wire import MESSAGE_BYTES, READ_BYTES, Frame, Frames, Wire
 __all__ = ["DeviceLink"]
 
 _START_SECONDS = 60.0
+_CLOSE_SECONDS = 5.0
 _FATE_SECONDS = 2.0
 
 
@@ -56,7 +57,7 @@ class DeviceLink:
         self._frames = Frames(MESSAGE_BYTES)
         self._number = 0
         self.used = False
-        """Whether native code of a client was loaded, so that nobody else may have the process."""
+        """Whether native code of a client was loaded, or something is wrong: nobody else may have the process."""
 
     @property
     def pid(self) -> int:
@@ -69,6 +70,18 @@ class DeviceLink:
         answer = Fields.of(await self.ask(body_of(message), seconds=_START_SECONDS))
         if answer.has("error"):
             raise RemoteError(f"the device cannot be made: {answer.text('text')}", answer.text("error"))
+
+    async def close(self) -> None:
+        """End the session: its device is given back, a board's port and memory among it. The process stays.
+
+        One that does not answer, or is cut off from us meanwhile, counts as used, and so does one that was.
+        """
+        if self.used:
+            return
+        self.used = True
+        with suppress(LostError):
+            answer = await self.ask(body_of({"op": "close"}), seconds=_CLOSE_SECONDS)
+            self.used = Fields.of(answer).has("error")
 
     async def ask(self, body: bytes, *, seconds: float | None) -> bytes:
         """Return the answer to a message; raises ``LostError`` if the process ends. One that takes longer is ended."""

@@ -47,8 +47,11 @@ class _Process:
     def _answer(self, body: bytes) -> bytes:
         try:
             message = Fields.of(body)
-            if message.text("op", most=64) == "open":
+            operation = message.text("op", most=64)
+            if operation == "open":
                 return body_of(self._open(message))
+            if operation == "close":
+                return body_of(self._close())
             assert self._shop is not None
             return body_of(self._shop.do(message))
         except VTAError as error:
@@ -61,17 +64,22 @@ class _Process:
 
     def _open(self, message: Fields) -> dict[str, object]:
         """Begin a session with nothing in it."""
-        before, self._shop = self._shop, None
-        if before is not None:
-            before.close()
-        del before
-        gc.collect()
+        self._close()
         config = VTAConfig.from_dict(message.mapping("config"), where="configuration")
         folder = Path(message.text("folder"))
         os.chdir(folder)
         _limit_memory(None)
         self._shop = Workshop(config, self._maker(message.text("target")), folder)
         _limit_memory(self._memory)
+        return {}
+
+    def _close(self) -> dict[str, object]:
+        """End the session, if there is one, and give back its device and memory."""
+        before, self._shop = self._shop, None
+        if before is not None:
+            before.close()
+        del before
+        gc.collect()
         return {}
 
     def _maker(self, target: str) -> SessionMaker:

@@ -246,8 +246,12 @@ class Server:
             await session.settle(1.0)
         if reason:
             self.metrics.count("sessions_lost")
-        with contextlib.suppress(VTAError, OSError):
-            self.pool.give(session.slot)
+        try:
+            if session.slot.link is not None:
+                await session.slot.link.close()
+        finally:
+            with contextlib.suppress(VTAError, OSError):
+                self.pool.give(session.slot)
         session.folder.remove_all()
         self.changed.set()
         self._tell()
