@@ -181,7 +181,7 @@ def _print_report(found: Sequence[NodeReport]) -> None:
 def diff_network(
     file: Path,
     config: VTAConfig,
-    engines: Sequence[str],
+    engines: Sequence[str | Session],
     shapes: Sequence[str] | None,
     inputs: Sequence[str] | None,
     *,
@@ -205,7 +205,8 @@ def diff_network(
             if first is None
             else f"{_sentence(first)} (the first)"
         )
-        compared.append(Compared(engine, same=first is None, text=f"{engine}: {what}"))
+        name = engine if isinstance(engine, str) else engine.device.name
+        compared.append(Compared(name, same=first is None, text=f"{name}: {what}"))
     assert session is not None
     assert session.built is not None
     nodes = against_onnxruntime(

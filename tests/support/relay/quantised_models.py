@@ -1,15 +1,16 @@
 """Small quantised ONNX models, as exporters write them, and what onnxruntime makes of them without optimisations."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 import onnxruntime
 
-from tests.support.relay.onnx_models import node
+from tests.support.relay.onnx_models import model_of, node
 
-__all__ = ["Quantised", "expected"]
+__all__ = ["Quantised", "expected", "small_model"]
 
 Array = npt.NDArray[np.generic]
 
@@ -71,6 +72,18 @@ class Quantised:
         wide = np.broadcast_to(scales, (count,)) if np.ndim(scales) else scales
         zeros = self.constant(np.zeros(np.shape(wide)), "int32")
         return self.op("DequantizeLinear", [numbers, self.constant(wide, "float32"), zeros], axis=0)
+
+
+def small_model(file: Path) -> Path:
+    """Write a convolution of 4x4 points, quantised: a network that a board simulated in RTL has done in a moment."""
+    q = Quantised(9)
+    weights, scales = q.weight((4, 4, 3, 3))
+    conv = q.op("Conv", [q.both("image", 0.05), weights, q.bias(scales * np.float32(0.05), 4)], pads=[1] * 4)
+    q.op("Identity", [q.both(q.op("Relu", [conv]), 0.1)])
+    model = model_of(q.nodes, {"image": ("float32", (1, 4, 4, 4))}, weights=q.weights)
+    model.graph.node[-1].output[0] = model.graph.output[0].name = "features"
+    onnx.save(model, file)
+    return file
 
 
 def expected(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> list[Array]:

@@ -17,11 +17,13 @@ from isa.program_file import save_program
 from isa.text.assembler import assemble
 from runtime.devices.functional import FunctionalSimulator
 from runtime.drivers import opening, zynq_board
+from runtime.drivers.litex_board import LiteXPort
 from runtime.memory.device_memory import DeviceMemory
 from tests.support.drivers.linux_devices import LinuxDevices, RegisterWindow
 from tests.support.drivers.rtl_board import RtlWords
 from tests.support.drivers.served import UdpBoard, over_pty, udp_board, write_board
 from tests.support.drivers.uart_board import UartBoard
+from tests.support.relay.quantised_models import small_model
 from vta.cli.app import app
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -166,6 +168,38 @@ def test_explain_counts_on_the_board(running: UdpBoard, tmp_path: Path) -> None:
     assert re.search(r"^[\d,]+ cycles, [\d.]+ % of the peak$", result.stdout, re.MULTILINE)
     (tmp_path / "t.trace").write_bytes(b"")
     assert "--board is for networks" in usage(vta("explain", tmp_path / "t.trace", "--board", running.folder))
+
+
+def test_diff_compares_every_node_on_the_board_with_the_integer_graph(running: UdpBoard, tmp_path: Path) -> None:
+    file = small_model(tmp_path / "small.onnx")
+    alone = vta("diff", file, "--board", running.folder)
+    assert alone.exit_code == 0, alone.output
+    first, second = alone.stdout.splitlines()
+    assert re.fullmatch(r"board: \d+ nodes have the bits of the integer graph", first)
+    assert second.startswith("onnxruntime ")
+    both = json.loads(vta("diff", file, "--board", running.folder, "--engines", "reference,sim", "--json").stdout)
+    assert [(each["what"], each["same"]) for each in both["comparisons"]] == [
+        ("sim", True), ("board", True), ("onnxruntime", True),
+    ]  # fmt: skip
+
+
+def test_a_board_that_computes_something_else_is_a_difference(
+    running: UdpBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = LiteXPort.read_memory
+
+    def wrong(port: LiteXPort, offset: int, nbytes: int) -> bytes:
+        return bytes(byte ^ 1 for byte in read(port, offset, nbytes))
+
+    monkeypatch.setattr(LiteXPort, "read_memory", wrong)
+    result = vta("diff", small_model(tmp_path / "small.onnx"), "--board", running.folder)
+    assert result.exit_code == 1
+    assert re.search(r"^board: .*\(the first\)$", result.stdout, re.MULTILINE)
+
+
+def test_what_is_compared_step_by_step_is_not_compared_on_a_board(tmp_path: Path) -> None:
+    said = usage(vta("diff", program_file(tmp_path), "--board", "f"))
+    assert said.endswith("--board f is for networks: a board's scratchpads cannot be seen after each instruction")
 
 
 def test_an_inference_session_of_a_script_is_on_the_board(running: UdpBoard, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -23,8 +22,7 @@ from runtime.session import Session, SessionError
 from tests.support.drivers.rtl_board import RtlWords
 from tests.support.drivers.served import UdpBoard, over_pty, udp_board, write_board
 from tests.support.drivers.uart_board import UartBoard
-from tests.support.relay.onnx_models import model_of
-from tests.support.relay.quantised_models import Quantised
+from tests.support.relay.quantised_models import small_model
 from tests.support.remote.clients import session_on
 from tests.support.remote.servers import KEY, process_of, running_server
 from tests.support.remote.trackers import QUICK, running_tracker
@@ -78,18 +76,6 @@ def key_file(tmp_path: Path) -> Path:
 def vta_run(key_file: Path, port: int, *words: object) -> Result:
     command = ["run", *words, "--remote", f"127.0.0.1:{port}"]
     return CliRunner(env={"VTA_RPC_KEY_FILE": str(key_file)}).invoke(app, [str(word) for word in command])
-
-
-def small_model(file: Path) -> Path:
-    """Write a convolution of 4x4 points, quantised: a network that a board simulated in RTL has done in a moment."""
-    q = Quantised(9)
-    weights, scales = q.weight((4, 4, 3, 3))
-    conv = q.op("Conv", [q.both("image", 0.05), weights, q.bias(scales * np.float32(0.05), 4)], pads=[1] * 4)
-    q.op("Identity", [q.both(q.op("Relu", [conv]), 0.1)])
-    model = model_of(q.nodes, {"image": ("float32", (1, 4, 4, 4))}, weights=q.weights)
-    model.graph.node[-1].output[0] = model.graph.output[0].name = "features"
-    onnx.save(model, file)
-    return file
 
 
 def copied(port: int, folder: Path) -> None:

@@ -3,6 +3,8 @@
 Tests: tests/vta/cli/test_diff.py.
 """
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +13,15 @@ import typer
 from isa.instructions import Finish
 from isa.limits import DEFAULT_LIMITS, Limits
 from isa.program import Program
+from runtime.drivers.built_board import BuiltBoard
+from runtime.session import Session
 from vta.cli.as_json import JsonOption, print_json
 from vta.cli.compared import Compared
 from vta.cli.networks import InputOption, ShapeOption, is_network
-from vta.cli.options import ConfigOption, LimitsOption, chosen_config
+from vta.cli.options import ConfigOption, LimitsOption
 from vta.cli.programs import one_program, programs_of
 from vta.cli.reporting import UserError, counted, reported, require_file
+from vta.cli.runs.boards import BoardOption, SerialOption, chosen_board, config_for
 from vta.cli.style import say_each
 from vta.inspect.diff.differ import diff_engines, engines_by_name
 from vta.inspect.diff.program_diff import diff_programs
@@ -26,6 +31,8 @@ from vta.inspect.trace.reader import read_trace
 
 __all__ = ["diff"]
 
+_ENGINES = ("reference", "sim", "tsim")
+
 
 def diff(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A program, a script, or a trace.")],
@@ -33,29 +40,40 @@ def diff(
         Path | None, typer.Argument(metavar="[OTHER]", help="A second one, to compare with instead of engines.")
     ] = None,
     engines: Annotated[
-        str, typer.Option("--engines", metavar="NAMES", help="Engines to compare; the first one is right.")
-    ] = "reference,sim,tsim",
+        str | None,
+        typer.Option(
+            "--engines",
+            metavar="NAMES",
+            help="Engines to compare; the first one is right (default: reference,sim,tsim; with --board, none).",
+        ),
+    ] = None,
     launch: Annotated[int, typer.Option("--launch", min=0, help="Which launch of two scripts to compare.")] = 0,
     config: ConfigOption = None,
     shape: ShapeOption = None,
     inputs: InputOption = None,
     as_json: JsonOption = False,
     max_memory: LimitsOption = DEFAULT_LIMITS,
+    board: BoardOption = None,
+    serial: SerialOption = None,
 ) -> None:
     """Run engines (or two programs) in step and stop at the first difference; exit code 1 if there is one.
 
-    Of an ONNX model, every node is compared: on each engine with the integer graph, and that with onnxruntime.
+    Of an ONNX model, every node is compared: on each engine, and on a board, with the integer graph, and that with
+    onnxruntime.
     """
     with reported():
+        chosen = chosen_board(board, serial, None)
+        names = _ENGINES if engines is None else tuple(name.strip() for name in engines.split(","))
         if other is None and is_network(file):
-            from vta.cli.network_run import diff_network  # and with it ONNX, which takes long to load
-
             require_file(file, "an ONNX model")
-            names = [name.strip() for name in engines.split(",") if name.strip() != "reference"]
-            kind = "network"
-            found = diff_network(file, chosen_config(config, None), names, shape, inputs, limits=max_memory)
+            beside = () if engines is None and chosen is not None else names
+            kind, found = "network", _network(file, beside, chosen, config, shape, inputs, max_memory)
+        elif chosen is not None:
+            raise typer.BadParameter(
+                f"--board {chosen.folder} is for networks: a board's scratchpads cannot be seen after each instruction"
+            )
         elif other is None:
-            kind, found = "engines", _engines(file, [name.strip() for name in engines.split(",")], config, max_memory)
+            kind, found = "engines", _engines(file, names, config, max_memory)
         elif _is_trace(file) or _is_trace(other):
             kind, found = "traces", [_traces(file, other, max_memory)]
         else:
@@ -74,7 +92,27 @@ def diff(
             raise typer.Exit(1)
 
 
-def _engines(file: Path, names: list[str], config: Path | None, limits: Limits) -> list[Compared]:
+def _network(
+    file: Path,
+    names: Sequence[str],
+    board: BuiltBoard | None,
+    config: Path | None,
+    shapes: Sequence[str] | None,
+    inputs: Sequence[str] | None,
+    limits: Limits,
+) -> list[Compared]:
+    """Compare every node of a model on engines and on the board; the reference engine is the integer graph itself."""
+    from vta.cli.network_run import diff_network  # and with it ONNX, which takes long to load
+
+    engines: list[str | Session] = [name for name in names if name != "reference"]
+    made_for = config_for(board, config, None)
+    with ExitStack() as stack:
+        if board is not None:
+            engines.append(stack.enter_context(board.session()))
+        return diff_network(file, made_for, engines, shapes, inputs, limits=limits)
+
+
+def _engines(file: Path, names: Sequence[str], config: Path | None, limits: Limits) -> list[Compared]:
     """Compare engines on every program of a file, up to the first difference."""
     if _is_trace(file):
         raise UserError(f"{file}: a trace is compared with another trace; name two")
