@@ -249,13 +249,13 @@ class Server:
         try:
             if session.slot.link is not None:
                 await session.slot.link.close()
-        finally:
+        finally:  # also if the server is told to stop meanwhile
             with contextlib.suppress(VTAError, OSError):
                 self.pool.give(session.slot)
-        session.folder.remove_all()
-        self.changed.set()
-        self._tell()
-        self.journal.note("session ended", session=session.name[:8], reason=reason or "closed")
+            session.folder.remove_all()
+            self.changed.set()
+            self._tell()
+            self.journal.note("session ended", session=session.name[:8], reason=reason or "closed")
 
     def _tell(self) -> None:
         self.metrics.set("sessions_open", len(self.sessions))
