@@ -15,6 +15,7 @@ from hw.control import CoreControl
 from hw.fetch import InstructionFetch
 from hw.interfaces import AXI4
 from hw.launch import LaunchControl
+from hw.layouts import INSTRUCTION_WIDTH, bits_up_to, instruction_struct
 from hw.load import LoadStage
 from hw.memory_engine import MemoryEngine
 from hw.read_link import ReadLink
@@ -138,7 +139,8 @@ class Core(wiring.Component):
         """Put a queue between fetch and each module; the compute module has its own."""
         wiring.connect(m, fetch.compute, compute.insn)
         for name, (source, module) in {"load": (fetch.load, load), "store": (fetch.store, store)}.items():
-            queue = RegisteredFIFO(width=128, depth=self.hardware.inst_queue_depth)
+            early = bits_up_to(instruction_struct(self.vta, name.upper()), "pop_next")
+            queue = RegisteredFIFO(width=INSTRUCTION_WIDTH, depth=self.hardware.inst_queue_depth, early=early)
             m.submodules[name + "_queue"] = ResetInserter(clear[name])(queue)
             m.d.comb += [
                 queue.w_data.eq(source.payload),

@@ -15,9 +15,10 @@ __all__ = ["queue_jobs"]
 def queue_jobs(m: Module, name: str, *, job: Signal, put: Value, port: Any, depth: int) -> Value:
     """Put ``job`` into queue ``name`` in cycles with ``put``; offer what comes out at ``port``, from the next cycle on.
 
-    Returns whether there is room, which ``put`` has to respect.
+    Returns whether there is room, which ``put`` has to respect. What comes out is read from a memory in the cycle
+    itself, but for a queue of one: a job's sizes are looked at and added up, and nothing else waits for them.
     """
-    m.submodules[name] = fifo = RegisteredFIFO(width=len(Value.cast(job)), depth=depth)
+    m.submodules[name] = fifo = RegisteredFIFO(width=len(Value.cast(job)), depth=depth, early=0)
     m.d.comb += [
         fifo.w_data.eq(job),
         fifo.w_en.eq(put),

@@ -9,7 +9,7 @@ from amaranth.lib import data
 from isa.config import VTAConfig
 from isa.layout import Layout, instruction_layouts, uop_layout
 
-__all__ = ["INSTRUCTION_WIDTH", "instruction_struct", "struct_layout", "uop_struct"]
+__all__ = ["INSTRUCTION_WIDTH", "bits_up_to", "instruction_struct", "struct_layout", "uop_struct"]
 
 INSTRUCTION_WIDTH = 128
 """Bits of an instruction word."""
@@ -25,6 +25,12 @@ def struct_layout(layout: Layout) -> data.StructLayout:
 def instruction_struct(config: VTAConfig, name: str) -> data.StructLayout:
     """Return the layout of an instruction of kind ``name`` (LOAD, STORE, GEMM, ALU or FINISH)."""
     return struct_layout(instruction_layouts(config)[name])
+
+
+def bits_up_to(layout: data.StructLayout, field: str) -> int:
+    """Return how many bits the fields of ``layout`` have up to ``field``, that one included."""
+    found = layout[field]
+    return int(found.offset + found.width)
 
 
 def uop_struct(config: VTAConfig) -> data.StructLayout:

@@ -118,15 +118,17 @@ class AccLoader(wiring.Component):
         room = queue_jobs(m, "request", job=rows, put=put, port=walker.request, depth=1)
         room &= queue_jobs(m, "read_jobs", job=read, put=put, port=reader.job, depth=JOBS)
         room &= queue_jobs(m, "write_jobs", job=write, put=put, port=writer.job, depth=JOBS)
-        for kind, log in enumerate(map(exact_log2, self.element_bytes)):
-            with m.If(narrow == kind):
-                m.d.comb += [
-                    rows.addr.eq(self.base + (insn.dram_base << log)),
-                    rows.row_bytes.eq(insn.x_size << log),
-                    rows.stride_bytes.eq(insn.x_stride << log),
-                ]
+
+        def scaled(elements: Value) -> Value:
+            """Return the bytes of ``elements``, chosen before anything is added, which takes one adder."""
+            sizes = [elements << exact_log2(size) for size in self.element_bytes]
+            return sizes[WIDE] if len(sizes) == 1 else Mux(narrow, sizes[NARROW], sizes[WIDE])
+
         m.d.comb += [
             self.job.ready.eq(room),
+            rows.addr.eq(self.base + scaled(insn.dram_base)),
+            rows.row_bytes.eq(scaled(insn.x_size)),
+            rows.stride_bytes.eq(scaled(insn.x_stride)),
             rows.rows.eq(insn.y_size),
             read.kind.eq(narrow),
             read.offset.eq(rows.addr),

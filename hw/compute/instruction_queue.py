@@ -11,7 +11,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.compute.jobs import Unit
-from hw.layouts import INSTRUCTION_WIDTH, instruction_struct
+from hw.layouts import INSTRUCTION_WIDTH, bits_up_to, instruction_struct
 from hw.registered_fifo import RegisteredFIFO
 from isa.config import VTAConfig
 from isa.instructions import MemoryId, Opcode
@@ -26,7 +26,7 @@ def classified_layout(config: VTAConfig) -> data.StructLayout:
 
 
 class InstructionQueue(wiring.Component):
-    """Keeps instructions in order; they can leave in the cycle after they came, from a register.
+    """Keeps instructions in order; they can leave in the cycle after they came. Their tokens come from a register.
 
     Parameters
     ----------
@@ -57,7 +57,8 @@ class InstructionQueue(wiring.Component):
         """Build the queue behind the classification."""
         m = Module()
         layout = classified_layout(self.config)
-        m.submodules.queue = queue = RegisteredFIFO(width=layout.size, depth=self.depth)
+        early = bits_up_to(instruction_struct(self.config, "GEMM"), "pop_next")
+        m.submodules.queue = queue = RegisteredFIFO(width=layout.size, depth=self.depth, early=early)
         found = Signal(layout)
         self._classify(m, self.source.p, found)
         m.d.comb += [

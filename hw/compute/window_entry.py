@@ -9,7 +9,7 @@ from amaranth.hdl import Signal, Value
 from amaranth.lib import data
 
 from hw.compute.jobs import TAG_WIDTH, WINDOW, Unit
-from hw.layouts import INSTRUCTION_WIDTH, instruction_struct
+from hw.layouts import INSTRUCTION_WIDTH, bits_up_to, instruction_struct
 from hw.registered_fifo import RegisteredFIFO
 from isa.config import VTAConfig
 
@@ -71,9 +71,13 @@ class Slot:
 
     def __init__(self, config: VTAConfig) -> None:
         self.layout = data.StructLayout({"unit": Unit, "word": INSTRUCTION_WIDTH})
-        self.queue = RegisteredFIFO(width=self.layout.size, depth=WINDOW)  # an entry for each place: there is room
+        gemm = instruction_struct(config, "GEMM")
+        # Unit, flags and micro-ops lead to all that the binder decides; what loops add goes into sums, and may be late.
+        early = bits_up_to(self.layout, "unit") + bits_up_to(gemm, "uop_end")
+        # An entry for each place: there is room.
+        self.queue = RegisteredFIFO(width=self.layout.size, depth=WINDOW, early=early)
         self.insn = data.View(self.layout, self.queue.r_data)
-        self.gemm = data.View(instruction_struct(config, "GEMM"), self.insn.word)
+        self.gemm = data.View(gemm, self.insn.word)
         self.at = Signal(TAG_WIDTH, name="bind_at")
         self.begun = Signal(name="bind_begun")
         self.complete = Signal(name="bind_is_complete")

@@ -153,5 +153,6 @@ def variants(config: VTAConfig) -> dict[str, wiring.Component]:
         "link without registers": ReadLink(addr_width=32, data_width=64, registered=False),
         "queue of one": RegisteredFIFO(width=3, depth=1),
         "queue of two": RegisteredFIFO(width=3, depth=2),
+        "queue with late bits": RegisteredFIFO(width=11, depth=5, early=3),
         "one token": TokenCounter(1),
     }
