@@ -11,6 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.compute.stage import ComputeStage
+from hw.compute.uop_loader import beats_may_wait
 from hw.control import CoreControl
 from hw.fetch import InstructionFetch
 from hw.interfaces import AXI4
@@ -109,7 +110,12 @@ class Core(wiring.Component):
         wiring.connect(m, fetch.mem, engine.readers[0])
         clients = ((compute.uop_dma, "compute", True), (compute.acc_dma, "compute", True), (load.mem, "load", False))
         for index, (client, part, registered) in enumerate(clients, 1):
-            link = ReadLink(addr_width=hardware.addr_width, data_width=hardware.data_width, registered=registered)
+            link = ReadLink(
+                addr_width=hardware.addr_width,
+                data_width=hardware.data_width,
+                registered=registered,
+                waits=client is not compute.uop_dma or beats_may_wait(hardware),
+            )
             m.submodules[f"{READERS[index]}_link"] = ResetInserter(clear[part])(link)
             wiring.connect(m, client, link.client)
             wiring.connect(m, link.engine, engine.readers[index])

@@ -7,7 +7,7 @@ Tests: ``tests/hw/test_read_link.py``; ports and costs: ``tests/hw/test_ports.py
 from typing import Any
 
 from amaranth.hdl import Module
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.interfaces import ReadClient
@@ -29,6 +29,8 @@ class ReadLink(wiring.Component):
         Bits of a byte address and of a beat.
     registered : bool
         Beats come in the next cycle, from a register.
+    waits : bool
+        The client may let a beat wait; a client that never does needs no place for one.
 
     Members
     -------
@@ -38,8 +40,9 @@ class ReadLink(wiring.Component):
         Towards the memory engine.
     """
 
-    def __init__(self, *, addr_width: int, data_width: int, registered: bool) -> None:
+    def __init__(self, *, addr_width: int, data_width: int, registered: bool, waits: bool = True) -> None:
         self.registered = registered
+        self.waits = waits
         port = ReadClient(addr_width=addr_width, data_width=data_width)
         super().__init__({"client": In(port), "engine": Out(port)})
 
@@ -47,14 +50,26 @@ class ReadLink(wiring.Component):
         """Build the places, and the register."""
         m = Module()
         m.submodules.command = command = Skid(self.client.cmd.payload.shape())
-        m.submodules.place = place = Skid(self.client.data.payload.shape())
         connect(m, flipped(self.client).cmd, command.source)
         connect(m, command.sink, flipped(self.engine).cmd)
-        connect(m, flipped(self.engine).data, place.source)
-        if not self.registered:
-            connect(m, place.sink, flipped(self.client).data)
-            return m
-        m.submodules.beat = beat = StreamRegister(self.client.data.payload.shape())
-        connect(m, place.sink, beat.source)
-        connect(m, beat.sink, flipped(self.client).data)
+        beats = self._taken(m)
+        if self.registered:
+            m.submodules.beat = beat = StreamRegister(self.client.data.payload.shape())
+            connect(m, beats, beat.source)
+            beats = beat.sink
+        connect(m, beats, flipped(self.client).data)
         return m
+
+    def _taken(self, m: Module) -> Any:
+        """Take beats of the engine, whatever the client does in the cycle; return them."""
+        if self.waits:
+            m.submodules.place = place = Skid(self.client.data.payload.shape())
+            connect(m, flipped(self.engine).data, place.source)
+            return place.sink
+        beats = stream.Signature(self.client.data.payload.shape()).create(path=("beats",))
+        m.d.comb += [
+            self.engine.data.ready.eq(1),
+            beats.valid.eq(self.engine.data.valid),
+            beats.payload.eq(self.engine.data.payload),
+        ]
+        return beats

@@ -21,10 +21,19 @@ from hw.layouts import instruction_struct
 from isa.config import VTAConfig
 from isa.machine.hardware_config import HardwareConfig
 
-__all__ = ["UopLoader"]
+__all__ = ["UopLoader", "beats_may_wait"]
 
 PAIR_BYTES = 2 * UOP_BITS // 8
 JOBS = 4
+
+
+def beats_may_wait(hardware: HardwareConfig) -> bool:
+    """Return whether the loader lets beats wait: only those that hold more than it writes in a cycle.
+
+    Otherwise the reader has its job before the first beat of it can come, since a job is queued for it in the cycle in
+    which it is handed to the walker.
+    """
+    return hardware.beat_bytes > PAIR_BYTES
 
 
 class UopLoader(wiring.Component):

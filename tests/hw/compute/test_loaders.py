@@ -12,7 +12,7 @@ import pytest
 
 from hw.accumulator import bank_bits
 from hw.compute.acc_loader import AccLoader
-from hw.compute.uop_loader import UopLoader
+from hw.compute.uop_loader import UopLoader, beats_may_wait
 from hw.compute.uop_memory import UopMemory
 from hw.sim import compile_design
 from hw.sim.netlist import cells as n
@@ -111,8 +111,11 @@ def test_micro_ops_are_copied_flat(data_width: int, stalls: Stalls) -> None:
     loads = list(_uop_loads(rng, config))
     reference = Reference(config, np.frombuffer(MEMORY, np.uint8).copy())
     contents = reference.uop.copy()
+    waited = False
 
     def take() -> Any:
+        nonlocal waited
+        waited |= design.peek("dma__data__valid") > design.peek("dma__data__ready")
         enabled, address, pair = (design.peek(f"write_{name}") for name in ("enable", "address", "data"))
         for place in range(2):
             if enabled >> place & 1:
@@ -124,6 +127,7 @@ def test_micro_ops_are_copied_flat(data_width: int, stalls: Stalls) -> None:
         reference.step(load)
     assert tags == list(range(len(loads)))
     np.testing.assert_array_equal(contents, reference.uop)
+    assert waited == beats_may_wait(hardware)
 
 
 def test_a_load_of_micro_ops_takes_one_cycle_for_two() -> None:

@@ -151,6 +151,7 @@ def variants(config: VTAConfig) -> dict[str, wiring.Component]:
         "reader, one kind": Reader(data_width=64, element_bytes=(16,), x_width=5, y_width=1),
         "writer, one kind": TileWriter(data_width=64, element_bytes=(16,), address_width=1),
         "link without registers": ReadLink(addr_width=32, data_width=64, registered=False),
+        "link to a client that never waits": ReadLink(addr_width=32, data_width=64, registered=True, waits=False),
         "queue of one": RegisteredFIFO(width=3, depth=1),
         "queue of two": RegisteredFIFO(width=3, depth=2),
         "queue with late bits": RegisteredFIFO(width=11, depth=5, early=3),
