@@ -190,7 +190,13 @@ class LoadStage(wiring.Component):
             m.d.comb += [job[name].eq(insn[name]) for name in sizes]
             put = self.start & (kind == index)
             room &= queue_jobs(
-                m, f"writer_jobs_{index}", job=job, put=put, port=writer.job, depth=self.hardware.load_jobs
+                m,
+                f"writer_jobs_{index}",
+                job=job,
+                put=put,
+                port=writer.job,
+                depth=self.hardware.load_jobs,
+                early="y_pad_0",
             )
         return room
 

@@ -117,7 +117,7 @@ class AccLoader(wiring.Component):
         # It has one place, so that nothing of the window depends on what the memory takes.
         room = queue_jobs(m, "request", job=rows, put=put, port=walker.request, depth=1)
         room &= queue_jobs(m, "read_jobs", job=read, put=put, port=reader.job, depth=JOBS)
-        room &= queue_jobs(m, "write_jobs", job=write, put=put, port=writer.job, depth=JOBS)
+        room &= queue_jobs(m, "write_jobs", job=write, put=put, port=writer.job, depth=JOBS, early="y_pad_0")
 
         def scaled(elements: Value) -> Value:
             """Return the bytes of ``elements``, chosen before anything is added, which takes one adder."""

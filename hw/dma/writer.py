@@ -19,10 +19,12 @@ __all__ = ["TileWriter", "element_write_layout", "writer_job_layout"]
 def writer_job_layout(*, kinds: int, address_width: int, tag_width: int) -> data.StructLayout:
     """Return the layout of a job: the fields of a LOAD that say what is written where.
 
-    ``empty`` jobs (a size of zero) write nothing. ``tag`` comes back with ``done``.
+    ``empty`` jobs (a size of zero) write nothing. ``tag`` comes back with ``done``. The rows above are multiplied,
+    which takes longest, so they come first: a queue may have them earlier than the rest.
     """
     return data.StructLayout(
         {
+            "y_pad_0": 4,
             "kind": bits_for(kinds - 1),
             "empty": 1,
             "tag": tag_width,
@@ -31,7 +33,6 @@ def writer_job_layout(*, kinds: int, address_width: int, tag_width: int) -> data
             "y_size": 16,
             "x_pad_0": 4,
             "x_pad_1": 4,
-            "y_pad_0": 4,
             "y_pad_1": 4,
         }
     )
