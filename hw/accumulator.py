@@ -116,9 +116,9 @@ class Accumulator(wiring.Component):
         Write of the ALU, the same.
     taken : Out(1 << bank_bits(address_width))
         Banks to which GEMM and ALU write in the next cycle.
-    load_banks, load_address, load_data, load_zero : In
+    load_banks, load_tile_banks, load_address, load_data : In
         The bank of a tile of a load, or of a zero of its padding, or none: written unless it was ``taken`` in the cycle
-        before.
+        before; and that bank again if it is a tile. From registers, for what waits for it is every bit of the banks.
     reset_write, reset_address, free : In, In, Out
         Tiles to clear, ``RESET_LANES`` at a time, granted one by one.
     bubble : Out(1)
@@ -154,9 +154,9 @@ class Accumulator(wiring.Component):
                 "alu_write_data": In(self.tile_width),
                 "taken": Out(1 << bank_bits(address_width)),
                 "load_banks": In(1 << bank_bits(address_width)),
+                "load_tile_banks": In(1 << bank_bits(address_width)),
                 "load_address": In(address_width),
                 "load_data": In(self.tile_width),
-                "load_zero": In(1),
                 "reset_write": In(1 << bank_bits(address_width)),
                 "reset_address": In(data.ArrayLayout(address_width, 1 << bank_bits(address_width))),
                 "free": Out(1 << bank_bits(address_width)),
@@ -245,15 +245,12 @@ class Accumulator(wiring.Component):
         m.d.sync += taken.eq(self.taken)
         for index, bank in enumerate(banks):
             by_load = self.load_banks[index]
-            # Chooses among very many bits: nothing else waits for it.
-            takes_data = Signal(name=f"takes_data_{index}", attrs={"keep": 1})
             m.d.comb += [
-                takes_data.eq(by_load & ~self.load_zero),
                 self.taken[index].eq(Cat(will[index] for will, _, _, _ in writers).any()),
                 self.free[index].eq(~(taken[index] | by_load)),
                 bank.write_enable.eq(taken[index] | by_load | self.reset_write[index]),
                 bank.write_address.eq(Mux(by_load, self.load_address, self.reset_address[index])[self._bits :]),
-                bank.write_data.eq(Mux(takes_data, self.load_data, 0)),
+                bank.write_data.eq(Mux(self.load_tile_banks[index], self.load_data, 0)),
             ]
             for _, by, place, word in writers:
                 with m.If(by[index]):

@@ -20,9 +20,9 @@ __all__ = ["CauseCounters"]
 class CauseCounters(wiring.Component):
     """For each module a counter of each cause, begun anew with each launch.
 
-    A cycle is in its counter three cycles later: one for its cause, one to read the counter, one to add. The counters
-    of a module are a small memory without contents at power-up; a flag for each says whether it has counted anything in
-    this launch.
+    A cycle is in its counter four cycles later: two for its cause, which comes late and from far away, one to read the
+    counter, one to add. The counters of a module are a small memory without contents at power-up; a flag for each says
+    whether it has counted anything in this launch.
 
     Members
     -------
@@ -50,9 +50,10 @@ class CauseCounters(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build a memory for each module."""
         m = Module()
+        came = Signal()
         counts = Signal()
         counted = Signal()
-        m.d.sync += [counts.eq(self.running), counted.eq(counts)]
+        m.d.sync += [came.eq(self.running), counts.eq(came), counted.eq(counts)]
         cause_bits = bits_for(CAUSE_STRIDE - 1)
         chosen = self.index[cause_bits:]
         for number, name in enumerate(COUNTED_MODULES):
@@ -74,13 +75,14 @@ class CauseCounters(wiring.Component):
         before = memory.read_port(domain="comb")
         shown_port = memory.read_port(domain="comb")
         write = memory.write_port()
+        reported = Signal(Cause, name=f"{name}_reported", reset_less=True)
         held = Signal(Cause, name=f"{name}_held", reset_less=True)
         seen = Signal(CAUSE_STRIDE, name=f"{name}_seen")
         added = Signal(Cause, name=f"{name}_added", reset_less=True)
         value = Signal(COUNTER_WIDTH, name=f"{name}_value", reset_less=True)
         total = Signal(COUNTER_WIDTH, name=f"{name}_total")
         shown = Signal(COUNTER_WIDTH, name=f"{name}_shown")
-        m.d.sync += [held.eq(cause), added.eq(held)]
+        m.d.sync += [reported.eq(cause), held.eq(reported), added.eq(held)]
         m.d.comb += [
             total.eq(value + 1),
             before.addr.eq(held),

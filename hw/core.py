@@ -108,12 +108,11 @@ class Core(wiring.Component):
         wiring.connect(m, engine.axi, wiring.flipped(self.axi))
         wiring.connect(m, wiring.flipped(self.control), launch.control)
         wiring.connect(m, fetch.mem, engine.readers[0])
-        clients = ((compute.uop_dma, "compute", True), (compute.acc_dma, "compute", True), (load.mem, "load", False))
-        for index, (client, part, registered) in enumerate(clients, 1):
+        clients = ((compute.uop_dma, "compute"), (compute.acc_dma, "compute"), (load.mem, "load"))
+        for index, (client, part) in enumerate(clients, 1):
             link = ReadLink(
                 addr_width=hardware.addr_width,
                 data_width=hardware.data_width,
-                registered=registered,
                 waits=client is not compute.uop_dma or beats_may_wait(hardware),
             )
             m.submodules[f"{READERS[index]}_link"] = ResetInserter(clear[part])(link)

@@ -12,14 +12,13 @@ from amaranth.utils import bits_for, exact_log2
 
 from hw.banked_scratchpad import BankedScratchpad
 from hw.dma.address import BurstWalker
-from hw.dma.reader import Reader, part_layout, reader_job_layout
+from hw.dma.reader import Reader, reader_job_layout
 from hw.dma.writer import TileWriter
 from hw.interfaces import ElementRead, ReadClient, inputs_read
 from hw.job_queue import queue_jobs
 from hw.layouts import instruction_struct
 from hw.registered_fifo import RegisteredFIFO
 from hw.scratchpad import Scratchpad
-from hw.stream_register import StreamRegister
 from isa.config import VTAConfig
 from isa.instructions import MemoryId
 from isa.machine.causes import Cause
@@ -37,8 +36,8 @@ class LoadStage(wiring.Component):
 
     An instruction starts (and pops) as soon as its token is there, ``load_jobs`` of them before the data of the first
     have come, but not in the first cycle in which it is offered: its address is added up in that one. Its first burst
-    is asked for in the cycle after its start. Data is written in the cycle after it comes, zeros in
-    cycles without data for that scratchpad, and the push is sent in the cycle of the last write.
+    is asked for in the cycle after its start. Data is written in the cycle in which it comes, from the register of a
+    ``ReadLink``, zeros in cycles without data for that scratchpad, and the push is sent in the cycle of the last write.
 
     Parameters
     ----------
@@ -102,8 +101,6 @@ class LoadStage(wiring.Component):
             aligned=min(self.element_bytes) >= hardware.beat_bytes,
         )
         m.submodules.reader = reader = Reader(data_width=hardware.data_width, element_bytes=self.element_bytes)
-        parts = part_layout(data_width=hardware.data_width, element_bytes=self.element_bytes)
-        m.submodules.part_register = part_register = StreamRegister(parts)
         writers = []
         for kind, name in enumerate(("inp", "wgt")):
             writer = TileWriter(
@@ -116,8 +113,7 @@ class LoadStage(wiring.Component):
             writers.append(writer)
         wiring.connect(m, walker.cmd, wiring.flipped(self.mem.cmd))
         wiring.connect(m, wiring.flipped(self.mem.data), reader.beats)
-        wiring.connect(m, reader.parts, part_register.source)
-        self._route(m, part_register.sink, writers)
+        self._route(m, reader.parts, writers)
         kind = Signal()
         empty = Signal()  # a statement each: Python 3.13 hides the names of signals that are made together
         self._known = Signal(name="known")  # what is added up of the instruction that is offered stands in registers

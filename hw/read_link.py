@@ -18,17 +18,15 @@ __all__ = ["ReadLink"]
 
 
 class ReadLink(wiring.Component):
-    """Passes commands on in the same cycle, and beats in the same one or in the next; what is not taken at once waits.
+    """Passes commands on in the same cycle, and beats in the next; what is not taken at once waits.
 
-    So no client waits for a grant of the same cycle, and no other client for what this one does with a beat. Where
-    beats come from a register, none goes on to an accumulator or a micro-op memory in the cycle in which it comes.
+    So no client waits for a grant of the same cycle, no other client for what this one does with a beat, and nothing
+    that a client does with a beat for the bus, the order of the bursts and what is between.
 
     Parameters
     ----------
     addr_width, data_width : int
         Bits of a byte address and of a beat.
-    registered : bool
-        Beats come in the next cycle, from a register.
     waits : bool
         The client may let a beat wait; a client that never does needs no place for one.
 
@@ -40,24 +38,20 @@ class ReadLink(wiring.Component):
         Towards the memory engine.
     """
 
-    def __init__(self, *, addr_width: int, data_width: int, registered: bool, waits: bool = True) -> None:
-        self.registered = registered
+    def __init__(self, *, addr_width: int, data_width: int, waits: bool = True) -> None:
         self.waits = waits
         port = ReadClient(addr_width=addr_width, data_width=data_width)
         super().__init__({"client": In(port), "engine": Out(port)})
 
     def elaborate(self, platform: Any) -> Module:
-        """Build the places, and the register."""
+        """Build the places, and the register of the beats."""
         m = Module()
         m.submodules.command = command = Skid(self.client.cmd.payload.shape())
         connect(m, flipped(self.client).cmd, command.source)
         connect(m, command.sink, flipped(self.engine).cmd)
-        beats = self._taken(m)
-        if self.registered:
-            m.submodules.beat = beat = StreamRegister(self.client.data.payload.shape())
-            connect(m, beats, beat.source)
-            beats = beat.sink
-        connect(m, beats, flipped(self.client).data)
+        m.submodules.beat = beat = StreamRegister(self.client.data.payload.shape())
+        connect(m, self._taken(m), beat.source)
+        connect(m, beat.sink, flipped(self.client).data)
         return m
 
     def _taken(self, m: Module) -> Any:

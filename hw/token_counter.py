@@ -5,7 +5,7 @@ Tests: ``tests/hw/test_token_counter.py``; ports and resets: ``tests/hw/test_por
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -49,17 +49,22 @@ class TokenCounter(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build the counter, and registers for one token and for two.
 
-        So a push, which comes late in a cycle, is neither counted nor compared before it is seen.
+        So a push, which comes late in a cycle, is neither counted nor compared before it is seen: the counter counts it
+        in the next cycle.
         """
         m = Module()
         self.count = count = Signal(self.width)
         self.two = two = Signal()
+        before = Signal(self.width)  # without what the last cycle brought
+        more = Signal()
+        fewer = Signal()
         pop = Signal(name="popped")
-        m.d.comb += pop.eq(self.pop & self.available)
+        m.d.comb += [pop.eq(self.pop & self.available), count.eq(before + Cat(more | fewer, fewer).as_signed())]
+        m.d.sync += [before.eq(count), more.eq(self.push & ~pop), fewer.eq(pop & ~self.push)]
         with m.If(self.clear):
-            m.d.sync += [count.eq(0), self.available.eq(0), two.eq(0)]
+            m.d.sync += [before.eq(0), more.eq(0), fewer.eq(0), self.available.eq(0), two.eq(0)]
         with m.Elif(self.push & ~pop):
-            m.d.sync += [count.eq(count + 1), self.available.eq(1), two.eq(self.available)]
+            m.d.sync += [self.available.eq(1), two.eq(self.available)]
         with m.Elif(pop & ~self.push):
-            m.d.sync += [count.eq(count - 1), self.available.eq(two), two.eq(two & (count != 2))]
+            m.d.sync += [self.available.eq(two), two.eq(two & (count != 2))]
         return m

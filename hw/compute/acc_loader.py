@@ -50,9 +50,9 @@ class AccLoader(wiring.Component):
         The memory.
     taken : In(1 << bank_bits(config.log_acc_depth))
         Banks of the accumulator to which nothing can be written in the next cycle.
-    banks, address, data, zero : Out
-        The bank to which a tile, or a zero, is written, unless it was ``taken`` in the cycle before: then it waits. The
-        address is a place of the accumulator; the data do not count for a ``zero``.
+    banks, tile_banks, address, data : Out
+        The bank to which a tile, or a zero, is written, unless it was ``taken`` in the cycle before: then it waits; and
+        that bank again if it is a tile, for ``data`` do not count otherwise. The address is a place of the accumulator.
     done : Out(done_layout)
         The last tile of a job is being written.
     working : Out(1)
@@ -72,9 +72,9 @@ class AccLoader(wiring.Component):
                 "dma": Out(ReadClient(addr_width=hardware.addr_width, data_width=hardware.data_width)),
                 "taken": In(1 << bank_bits(config.log_acc_depth)),
                 "banks": Out(1 << bank_bits(config.log_acc_depth)),
+                "tile_banks": Out(1 << bank_bits(config.log_acc_depth)),
                 "address": Out(config.log_acc_depth),
                 "data": Out(config.acc_elem_bits),
-                "zero": Out(1),
                 "done": Out(done_layout()),
                 "working": Out(1),
             }
@@ -151,9 +151,9 @@ class AccLoader(wiring.Component):
         tag = Signal(TAG_WIDTH, reset_less=True)
         tile = Signal(self.config.acc_elem_bits, reset_less=True)
         address = Signal(self.config.log_acc_depth, reset_less=True)
-        zero = Signal(reset_less=True)
         empties = Signal(init=1)  # nothing is left after this cycle
         place = Signal(self.config.log_acc_depth)
+        bank = Signal(len(self.banks))
         ends = Signal()
         goes_on = Signal()
         m.d.comb += [
@@ -161,11 +161,11 @@ class AccLoader(wiring.Component):
             ends.eq(Array(write.lane == self._lanes(size) - 1 for size in self.element_bytes)[write.kind]),
             goes_on.eq(writer.write.valid & (write.zero | ends)),
             place.eq(place_of(write.address)),
+            bank.eq(Cat(bank_of_place(place) == index for index in range(len(self.banks)))),
             self.done.valid.eq(pending & empties),
             self.done.tag.eq(tag),
             self.data.eq(tile),
             self.address.eq(address),
-            self.zero.eq(zero),
         ]
         with m.If(self.done.valid):
             m.d.sync += pending.eq(0)
@@ -174,9 +174,9 @@ class AccLoader(wiring.Component):
         m.d.sync += empties.eq(Mux(empties, ~goes_on | self._is_free(place), self._is_free(address)))
         with m.If(empties):
             m.d.sync += [
-                self.banks.eq(Cat(goes_on & (bank_of_place(place) == index) for index in range(len(self.banks)))),
+                self.banks.eq(Mux(goes_on, bank, 0)),
+                self.tile_banks.eq(Mux(writer.write.valid & ends & ~write.zero, bank, 0)),
                 address.eq(place),
-                zero.eq(write.zero),
             ]
             # Where no part comes, this one's place is filled by what is wrong, until it does.
             self._take_part(m, tile, write)

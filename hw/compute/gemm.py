@@ -299,37 +299,25 @@ class GemmCore(wiring.Component):
     ) -> None:
         """Add to the newest value of the destination: in flight one to three steps before, or read.
 
-        What may be added to stands in registers when the sum is made, and all of them but one are zero: that takes no
-        choice.
+        What was read, or the sum of two or three steps before, stands in a register when the sum is made.
         """
         config = self.config
-        near, middle, far = (stage.valid & (stage.dst == at_read.dst) for stage in (at_pick, at_sum, at_write))
-        is_near = Signal(2, reset_less=True)  # in the cycle before the sum, and in that of the sum
-        is_middle = Signal(reset_less=True)
-        is_far = Signal(reset_less=True)
-        is_read = Signal(reset_less=True)
+        near = Signal(reset_less=True)
+        middle = Signal(reset_less=True)
+        far = Signal(reset_less=True)
         m.d.sync += [
-            is_near.eq(Cat(near, is_near)),
-            is_middle.eq(middle & ~near),
-            is_far.eq(far & ~middle & ~near),
-            is_read.eq(~(near | middle | far)),
+            near.eq(at_sum.valid & (at_sum.dst == at_pick.dst)),
+            middle.eq(at_sum.valid & (at_sum.dst == at_read.dst)),
+            far.eq(at_write.valid & (at_write.dst == at_read.dst)),
         ]
         result = Signal(config.acc_elem_bits, reset_less=True)
         older = Signal(config.acc_elem_bits, reset_less=True)
-        from_middle = Signal(config.acc_elem_bits, reset_less=True)
-        from_far = Signal(config.acc_elem_bits, reset_less=True)
-        read = Signal(config.acc_elem_bits, reset_less=True)
-        m.d.sync += [
-            older.eq(result),
-            from_middle.eq(Mux(is_middle, result, 0)),
-            from_far.eq(Mux(is_far, older, 0)),
-            read.eq(Mux(is_read, self.acc_data, 0)),
-        ]
+        picked = Signal(config.acc_elem_bits, reset_less=True)
+        m.d.sync += [older.eq(result), picked.eq(Mux(middle, result, Mux(far, older, self.acc_data)))]
         m.d.comb += self.acc_write_data.eq(result)
-        newest = Mux(is_near[1], result, 0) | from_middle | from_far | read
         width = config.acc_width
         for index, dot in enumerate(dot for row in dots for dot in row):
             lane = slice(index * width, (index + 1) * width)
             total = Signal(signed(width), name=f"total_{index}")
-            m.d.comb += total.eq(newest[lane] + dot)
+            m.d.comb += total.eq(Mux(near, result[lane], picked[lane]) + dot)
             m.d.sync += result[lane].eq(Mux(at_sum.reset, 0, total))

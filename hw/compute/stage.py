@@ -236,7 +236,7 @@ class ComputeStage(wiring.Component):
             m.d.comb += getattr(accumulator, f"alu_{name}").eq(getattr(alu, name))
         m.d.comb += [
             getattr(accumulator, f"load_{name}").eq(getattr(loader, name))
-            for name in ("banks", "address", "data", "zero")
+            for name in ("banks", "tile_banks", "address", "data")
         ]
         m.d.comb += loader.taken.eq(accumulator.taken)
         for name in ("dst_read", "dst_address", "src_read", "src_address"):

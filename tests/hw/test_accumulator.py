@@ -131,10 +131,10 @@ class _Users:
             self.free = bank(address, self.width) not in written
         load = self.held["load"]
         poke("load_banks", 0 if load is None else 1 << bank(load[0], self.width))
+        poke("load_tile_banks", 0 if load is None or load[2] else 1 << bank(load[0], self.width))
         if load is not None:
             poke("load_address", load[0])
             poke("load_data", load[1])
-            poke("load_zero", load[2])
         if self.held["store"] is None and rng.random() < 0.5:
             self.held["store"] = self._address()
         store = self.held["store"]

@@ -21,7 +21,7 @@ def test_every_cycle_of_the_last_launch_is_in_the_counter_of_its_cause() -> None
                     expected[module][cause] += 1
                 await ctx.tick()
             ctx.set(counters.running, 0)
-            await ctx.tick().repeat(3)
+            await ctx.tick().repeat(4)
             for module in range(4):
                 for cause in Cause:
                     ctx.set(counters.index, 16 * module + cause)

@@ -7,10 +7,9 @@ from hw.read_link import ReadLink
 from tests.support.hw.hw_streams import put, run_benches, take
 
 
-@pytest.mark.parametrize("registered", [False, True])
 @pytest.mark.parametrize("stall", [0.0, 0.4])
-def test_commands_and_beats_pass_once_and_in_order(stall: float, registered: bool) -> None:
-    link = ReadLink(addr_width=32, data_width=64, registered=registered)
+def test_commands_and_beats_pass_once_and_in_order(stall: float) -> None:
+    link = ReadLink(addr_width=32, data_width=64)
     commands = [{"addr": 64 * index, "beats": index % 9 + 1} for index in range(60)]
     beats = [{"data": index * 0x0123456789, "last": index % 3 == 0} for index in range(60)]
     asked: list[Any] = []
@@ -34,7 +33,7 @@ def test_commands_and_beats_pass_once_and_in_order(stall: float, registered: boo
 
 
 def test_a_client_that_never_waits_gets_each_beat_a_cycle_after_it_came() -> None:
-    link = ReadLink(addr_width=32, data_width=64, registered=True, waits=False)
+    link = ReadLink(addr_width=32, data_width=64, waits=False)
     generator = random.Random(5)
     offered = [(generator.random() < 0.6, generator.getrandbits(64), generator.random() < 0.3) for _ in range(100)]
     came: list[tuple[bool, int, bool]] = []

@@ -206,9 +206,11 @@ def test_accumulators_are_loaded_with_their_zeros(name: str, data_width: int, re
         design.poke("taken", sum(int(rng.integers(100) < refuse) << index for index in range(banks)))
         address = design.peek("address")
         assert design.peek("banks") in (0, 1 << bank(address, config.log_acc_depth))
+        assert design.peek("tile_banks") in (0, design.peek("banks"))
         if not design.peek("banks") & ~taken:
             return False
-        contents[place_of_tile(address, config.log_acc_depth)] = 0 if design.peek("zero") else design.peek("data")
+        data = design.peek("data") if design.peek("tile_banks") else 0
+        contents[place_of_tile(address, config.log_acc_depth)] = data
         return True
 
     tags, _ = _run(
