@@ -275,12 +275,15 @@ class TensorAlu(wiring.Component):
             register.source.p.last.eq(fetched.last),
         ]
         following: Any = Signal(pair_step_layout(address_width=acc, meta=_meta_layout(config)), name="following")
-        steps = register.sink
+        # Keeps one while X is taken, so that what reads the micro-ops waits for nothing of the same cycle.
+        m.submodules.known = known = Skid(shape)
+        connect(m, register.sink, known.source)
+        steps = known.sink
         second: Value | None = None
         if config.fused_alu:
             second = Signal(name="x_second", reset_less=True)
             m.submodules.pairs = pairs = PairSteps(address_width=acc, meta=_meta_layout(config))
-            connect(m, register.sink, pairs.steps)
+            connect(m, known.sink, pairs.steps)
             steps = pairs.sink
         place_in_step = place_of if config.fused_alu else whole_place
         m.d.comb += [following[name].eq(place_in_step(steps.p[name])) for name in ("dst", "src")]
