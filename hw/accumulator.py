@@ -4,6 +4,7 @@ There is no separate output memory: a store reads the accumulator and keeps the 
 ``tests/hw/test_accumulator.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -12,6 +13,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from hw.copies import copies_of, parts_of
 from hw.errors import ComponentError
 from hw.scratchpad import Scratchpad
 
@@ -83,6 +85,17 @@ def whole_place(half: Value) -> Value:
 def bank_of_place(place: Value) -> Value:
     """Return the bank of the tile at ``place``."""
     return place[: bank_bits(len(place))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """To which bank it writes in the next cycle, and to which in this one, also in copies for the data; where; what."""
+
+    will: Signal
+    by: Signal
+    copies: list[Signal]
+    place: Signal
+    word: Signal
 
 
 class Accumulator(wiring.Component):
@@ -221,19 +234,16 @@ class Accumulator(wiring.Component):
             for enable, number, place in reversed(readers):
                 address = Mux(enable & (number == index), place, address)
             m.d.comb += bank.read_address.eq(address[self._bits :])
-        outputs = [bank.read_data for bank in banks]
+        # The data are there one cycle later.
+        parts = list(zip(*(parts_of(bank.read_data, self.lanes) for bank in banks), strict=True))
         ports = {"gemm": (gemm, self.gemm_data), "dst": (dst, self.dst_data), "src": (src, self.src_data)}
         for name, (number, output) in ports.items():
-            m.d.comb += output.eq(_pick(self._held(m, number, name), outputs))
-        self._store_bank = self._held(m, store, "store")
+            held = copies_of(m, number, lanes=self.lanes, name=f"{name}_bank_held")
+            m.d.comb += output.eq(Cat(_pick(copy, list(each)) for copy, each in zip(held, parts, strict=True)))
+        self._store_bank = Signal(self._bits, name="store_bank_held", reset_less=True)
+        m.d.sync += self._store_bank.eq(store)
         self._store_wanted = wanted
         return grant
-
-    def _held(self, m: Module, bank: Signal, name: str) -> Signal:
-        """Return ``bank`` one cycle later, when its data are there."""
-        held = Signal(self._bits, name=f"{name}_bank_held", reset_less=True)
-        m.d.sync += held.eq(bank)
-        return held
 
     def _writes(self, m: Module, banks: list[Scratchpad]) -> None:
         """Arbitrate the write ports: GEMM and ALU (never in one bank), load, reset."""
@@ -246,27 +256,30 @@ class Accumulator(wiring.Component):
         for index, bank in enumerate(banks):
             by_load = self.load_banks[index]
             m.d.comb += [
-                self.taken[index].eq(Cat(will[index] for will, _, _, _ in writers).any()),
+                self.taken[index].eq(Cat(writer.will[index] for writer in writers).any()),
                 self.free[index].eq(~(taken[index] | by_load)),
                 bank.write_enable.eq(taken[index] | by_load | self.reset_write[index]),
                 bank.write_address.eq(Mux(by_load, self.load_address, self.reset_address[index])[self._bits :]),
-                bank.write_data.eq(Mux(self.load_tile_banks[index], self.load_data, 0)),
             ]
-            for _, by, place, word in writers:
-                with m.If(by[index]):
-                    m.d.comb += [bank.write_address.eq(place[self._bits :]), bank.write_data.eq(word)]
+            words = parts_of(Mux(self.load_tile_banks[index], self.load_data, 0), self.lanes)
+            for writer in writers:
+                with m.If(writer.by[index]):
+                    m.d.comb += bank.write_address.eq(writer.place[self._bits :])
+                words = [
+                    Mux(copy[index], word, other)
+                    for copy, word, other in zip(writer.copies, parts_of(writer.word, self.lanes), words, strict=True)
+                ]
+            m.d.comb += bank.write_data.eq(Cat(words))
 
-    def _writer(
-        self, m: Module, name: str, write: Signal, address: Signal, word: Signal
-    ) -> tuple[Signal, Signal, Signal, Signal]:
-        """Return to which bank a writer writes in the next cycle, and to which in this one, where, and what."""
+    def _writer(self, m: Module, name: str, write: Signal, address: Signal, word: Signal) -> _Writer:
+        """Return what is known of GEMM or the ALU as a writer."""
         bank = self._bank(m, address, f"{name}_write")
         will = Signal(1 << self._bits, name=f"{name}_will_write")
         by = Signal(1 << self._bits, name=f"{name}_writes")
         place = Signal(self.address_width, name=f"{name}_write_place", reset_less=True)
         m.d.comb += will.eq(Cat(write & (bank == index) for index in range(1 << self._bits)))
         m.d.sync += [by.eq(will), place.eq(address)]
-        return will, by, place, word
+        return _Writer(will, by, copies_of(m, will, lanes=self.lanes, name=f"{name}_chosen"), place, word)
 
     def _store_queue(self, m: Module, banks: list[Scratchpad], grant: Value) -> None:
         """Keep what stores have read until it is taken; read only if there is room for it."""

@@ -20,6 +20,7 @@ from hw.compute.gemm import WRITE_DELAY
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.compute.loop_nest import LoopNest
 from hw.compute.pair_steps import PairSteps, pair_step_layout
+from hw.copies import copies_of, parts_of
 from hw.layouts import instruction_struct, uop_struct
 from hw.skid import Skid
 from hw.stream_register import StreamRegister
@@ -197,21 +198,27 @@ class TensorAlu(wiring.Component):
         self._patience(m, waits=x.valid | y.valid, moves=y_leaves | x_leaves)
         m.d.sync += fresh.eq(reads_source)
         first = flight[0]
-        takes_fresh = Signal(reset_less=True)
+        takes_fresh = self._copies(m, reads_source & ~y.valid, "takes_fresh")
         m.d.sync += [
             first.valid.eq(y_leaves | at_once),
             first.dst.eq(self.dst_address),
             first.meta.eq(Mux(y.valid, y.meta.as_value(), x.meta.as_value())),
             first.last.eq(Mux(y.valid, y.last, x.last)),
-            takes_fresh.eq(reads_source & ~y.valid),
         ]
+        takes_imm = self._copies(m, Mux(y.valid, y.meta.use_imm, x.meta.use_imm), "takes_imm")
         pair: Value = Const(0)
         if second is not None:
             fresh_second = Signal()
             m.d.sync += fresh_second.eq(reads_source & second)
             pair = self._source_register(m, fresh_second, "held_second")
-        self._compute(m, flight, Mux(takes_fresh, self.src_data, held), pair)
+        lanes = len(self.multipliers)
+        read = zip(takes_fresh, parts_of(self.src_data, lanes), parts_of(held, lanes), strict=True)
+        self._compute(m, flight, Cat(Mux(*each) for each in read), takes_imm, pair)
         return m
+
+    def _copies(self, m: Module, value: Value, name: str) -> list[Signal]:
+        """Return registers of ``value``, each for some of the lanes."""
+        return copies_of(m, value, lanes=len(self.multipliers), name=name)
 
     def _ahead(self, place: Value) -> Value:
         """Return whether GEMM will write to the bank of ``place`` when a result would be written that is begun now."""
@@ -322,7 +329,9 @@ class TensorAlu(wiring.Component):
             self.bubble.eq(~moved & ((cycles == first) | (cycles == second))),
         ]
 
-    def _compute(self, m: Module, flight: list[_Operation], source: Value, pair: Value) -> None:
+    def _compute(
+        self, m: Module, flight: list[_Operation], source: Value, takes_imm: list[Signal], pair: Value
+    ) -> None:
         """Register the operands, compute, and write; ``pair`` is the second operand of fused steps."""
         config = self.config
         for before, after in pairwise(flight):
@@ -335,26 +344,24 @@ class TensorAlu(wiring.Component):
         width = config.acc_width
         results = []
         imm = flight[0].meta.imm
-        adds = Signal(reset_less=True)
-        shifts = Signal(reset_less=True)
         opcode = flight[0].meta.opcode
-        m.d.sync += [
-            adds.eq(is_done_by(LanePart.SUM, opcode) | is_done_by(LanePart.SHIFTER, opcode)),
-            shifts.eq(is_done_by(LanePart.SHIFTER, opcode)),
-        ]
+        is_shift = is_done_by(LanePart.SHIFTER, opcode)
+        adds = self._copies(m, is_done_by(LanePart.SUM, opcode) | is_shift, "adds")
+        shifts = self._copies(m, is_shift, "shifts")
         for index, multipliers in enumerate(self.multipliers):
             lane = self._lane(m, flight, pair, index, multipliers)
+            copy = index * len(takes_imm) // len(self.multipliers)
             m.submodules[f"lane_{index}"] = lane
             operand_x = Signal(width, name=f"x_{index}", reset_less=True)
             operand_y = Signal(signed(width), name=f"y_{index}", reset_less=True)
             with m.If(flight[0].valid):  # lanes without work stand still: less power, and a faster simulation
                 m.d.sync += [
                     operand_x.eq(self.dst_data.word_select(index, width)),
-                    operand_y.eq(Mux(flight[0].meta.use_imm, imm, source.word_select(index, width).as_signed())),
+                    operand_y.eq(Mux(takes_imm[copy], imm, source.word_select(index, width).as_signed())),
                 ]
             m.d.comb += [lane.x.eq(operand_x), lane.y.eq(operand_y), lane.opcode.eq(flight[1].meta.opcode)]
             if isinstance(lane, AluLane):
-                m.d.comb += [lane.adds.eq(adds), lane.shifts.eq(shifts)]
+                m.d.comb += [lane.adds.eq(adds[copy]), lane.shifts.eq(shifts[copy])]
             results.append(lane.result)
         self._write(m, flight[-2], flight[-1], results)
 

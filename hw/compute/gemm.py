@@ -16,6 +16,7 @@ from hw.compute.depthwise_lanes import DepthwiseLanes
 from hw.compute.jobs import TAG_WIDTH, done_layout, job_layout
 from hw.compute.loop_nest import LoopNest
 from hw.compute.mac_row import MacRow, dot_latency
+from hw.copies import copies_of, parts_of
 from hw.errors import ComponentError
 from hw.layouts import instruction_struct, uop_struct
 from isa.config import VTAConfig
@@ -302,22 +303,32 @@ class GemmCore(wiring.Component):
         What was read, or the sum of two or three steps before, stands in a register when the sum is made.
         """
         config = self.config
-        near = Signal(reset_less=True)
-        middle = Signal(reset_less=True)
-        far = Signal(reset_less=True)
-        m.d.sync += [
-            near.eq(at_sum.valid & (at_sum.dst == at_pick.dst)),
-            middle.eq(at_sum.valid & (at_sum.dst == at_read.dst)),
-            far.eq(at_write.valid & (at_write.dst == at_read.dst)),
-        ]
+        lanes = config.batch * config.block_out
+        copies = {
+            name: copies_of(m, earlier.valid & (earlier.dst == later.dst), lanes=lanes, name=name)
+            for name, earlier, later in (
+                ("near", at_sum, at_pick),
+                ("middle", at_sum, at_read),
+                ("far", at_write, at_read),
+            )
+        }
         result = Signal(config.acc_elem_bits, reset_less=True)
         older = Signal(config.acc_elem_bits, reset_less=True)
         picked = Signal(config.acc_elem_bits, reset_less=True)
-        m.d.sync += [older.eq(result), picked.eq(Mux(middle, result, Mux(far, older, self.acc_data)))]
+        words = zip(*(parts_of(word, lanes) for word in (result, older, self.acc_data)), strict=True)
+        chosen = [
+            Mux(middle, one_before, Mux(far, two_before, read))
+            for middle, far, (one_before, two_before, read) in zip(copies["middle"], copies["far"], words, strict=True)
+        ]
+        m.d.sync += [older.eq(result), picked.eq(Cat(chosen))]
         m.d.comb += self.acc_write_data.eq(result)
+        newest = Cat(
+            Mux(near, *both)
+            for near, *both in zip(copies["near"], parts_of(result, lanes), parts_of(picked, lanes), strict=True)
+        )
         width = config.acc_width
         for index, dot in enumerate(dot for row in dots for dot in row):
             lane = slice(index * width, (index + 1) * width)
             total = Signal(signed(width), name=f"total_{index}")
-            m.d.comb += total.eq(Mux(near, result[lane], picked[lane]) + dot)
+            m.d.comb += total.eq(newest[lane] + dot)
             m.d.sync += result[lane].eq(Mux(at_sum.reset, 0, total))

@@ -1,0 +1,36 @@
+"""Registers that say the same, each for some of the lanes that wait for it.
+
+Tests: ``tests/hw/test_copies.py``.
+"""
+
+from math import gcd
+
+from amaranth.hdl import Module, Signal, Value
+
+__all__ = ["copies_of", "parts_of"]
+
+_WAYS = 4
+"""In how many ways registers that say the same can differ."""
+
+
+def copies_of(m: Module, value: Value, *, lanes: int, name: str) -> list[Signal]:
+    """Return registers of ``value``, one for each of ``parts_of`` something with so many lanes.
+
+    A register that chooses among hundreds of bits is far from most of them, and takes the wires that these need
+    themselves. Synthesis makes one register of those that are alike: so they differ in what they are at power-up, and
+    whether they are reset, to which none of their users may pay attention.
+    """
+    ones = (1 << len(value)) - 1
+    copies = [
+        Signal(len(value), name=f"{name}_{index}", init=ones * (index % 2), reset_less=index < 2)
+        for index in range(gcd(lanes, _WAYS))
+    ]
+    m.d.sync += [copy.eq(value) for copy in copies]
+    return copies
+
+
+def parts_of(value: Value, lanes: int) -> list[Value]:
+    """Return ``value``, which has so many lanes, in as many parts as there are copies of what they wait for."""
+    count = gcd(lanes, _WAYS)
+    size = len(value) // count
+    return [value[index * size : (index + 1) * size] for index in range(count)]
