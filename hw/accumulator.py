@@ -93,7 +93,7 @@ class _Writer:
 
     will: Signal
     by: Signal
-    copies: list[Signal]
+    copies: list[Value]
     place: Signal
     word: Signal
 

@@ -13,19 +13,19 @@ _WAYS = 4
 """In how many ways registers that say the same can differ."""
 
 
-def copies_of(m: Module, value: Value, *, lanes: int, name: str) -> list[Signal]:
-    """Return registers of ``value``, one for each of ``parts_of`` something with so many lanes.
+def copies_of(m: Module, value: Value, *, lanes: int, name: str) -> list[Value]:
+    """Return registers of ``value``, zero at first, one for each of ``parts_of`` something with so many lanes.
 
     A register that chooses among hundreds of bits is far from most of them, and takes the wires that these need
-    themselves. Synthesis makes one register of those that are alike: so they differ in what they are at power-up, and
-    whether they are reset, to which none of their users may pay attention.
+    themselves. Synthesis makes one register of those that are alike: so every other one keeps the opposite, and the
+    first two are not reset, to which none of their users may pay attention.
     """
-    ones = (1 << len(value)) - 1
-    copies = [
-        Signal(len(value), name=f"{name}_{index}", init=ones * (index % 2), reset_less=index < 2)
-        for index in range(gcd(lanes, _WAYS))
-    ]
-    m.d.sync += [copy.eq(value) for copy in copies]
+    copies: list[Value] = []
+    for index in range(gcd(lanes, _WAYS)):
+        mask = (1 << len(value)) - 1 if index % 2 else 0
+        kept = Signal(len(value), name=f"{name}_{index}", init=mask, reset_less=index < 2)
+        m.d.sync += kept.eq(value ^ mask)
+        copies.append(kept ^ mask)
     return copies
 
 

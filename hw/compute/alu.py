@@ -216,7 +216,7 @@ class TensorAlu(wiring.Component):
         self._compute(m, flight, Cat(Mux(*each) for each in read), takes_imm, pair)
         return m
 
-    def _copies(self, m: Module, value: Value, name: str) -> list[Signal]:
+    def _copies(self, m: Module, value: Value, name: str) -> list[Value]:
         """Return registers of ``value``, each for some of the lanes."""
         return copies_of(m, value, lanes=len(self.multipliers), name=name)
 
@@ -329,9 +329,7 @@ class TensorAlu(wiring.Component):
             self.bubble.eq(~moved & ((cycles == first) | (cycles == second))),
         ]
 
-    def _compute(
-        self, m: Module, flight: list[_Operation], source: Value, takes_imm: list[Signal], pair: Value
-    ) -> None:
+    def _compute(self, m: Module, flight: list[_Operation], source: Value, takes_imm: list[Value], pair: Value) -> None:
         """Register the operands, compute, and write; ``pair`` is the second operand of fused steps."""
         config = self.config
         for before, after in pairwise(flight):
