@@ -26,6 +26,8 @@ class CauseCounters(wiring.Component):
 
     Members
     -------
+    begins : In(1)
+        In the next cycle a launch is in progress, or was refused: nothing is counted of earlier ones any more.
     running : In(1)
         A launch is in progress: its cycles are counted. It is low for three cycles or more between launches.
     causes : In(Cause), one for each of ``COUNTED_MODULES``
@@ -40,6 +42,7 @@ class CauseCounters(wiring.Component):
         modules = len(COUNTED_MODULES)
         super().__init__(
             {
+                "begins": In(1),
                 "running": In(1),
                 "causes": In(data.ArrayLayout(Cause, modules)),
                 "index": In(bits_for(CAUSE_STRIDE * modules - 1)),
@@ -50,10 +53,11 @@ class CauseCounters(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build a memory for each module."""
         m = Module()
+        begun = Signal()  # later than the last cycle of the launch before it
         came = Signal()
         counts = Signal()
         counted = Signal()
-        m.d.sync += [came.eq(self.running), counts.eq(came), counted.eq(counts)]
+        m.d.sync += [begun.eq(self.begins), came.eq(self.running), counts.eq(came), counted.eq(counts)]
         cause_bits = bits_for(CAUSE_STRIDE - 1)
         chosen = self.index[cause_bits:]
         for number, name in enumerate(COUNTED_MODULES):
@@ -61,7 +65,7 @@ class CauseCounters(wiring.Component):
                 m,
                 name,
                 cause=self.causes[number],
-                counts=counts,
+                begun=begun,
                 counted=counted,
                 index=self.index[:cause_bits],
             )
@@ -69,7 +73,7 @@ class CauseCounters(wiring.Component):
                 m.d.comb += self.value.eq(shown)
         return m
 
-    def _count(self, m: Module, name: str, *, cause: Any, counts: Any, counted: Any, index: Any) -> Signal:
+    def _count(self, m: Module, name: str, *, cause: Any, begun: Any, counted: Any, index: Any) -> Signal:
         """Count the causes of one module; return the counter at ``index``."""
         m.submodules[name] = memory = Memory(shape=COUNTER_WIDTH, depth=CAUSE_STRIDE, init=[])
         before = memory.read_port(domain="comb")
@@ -98,6 +102,6 @@ class CauseCounters(wiring.Component):
             m.d.sync += value.eq(Mux(counted & seen.bit_select(held, 1), before.data, 0))
         with m.If(counted):
             m.d.sync += seen.bit_select(added, 1).eq(1)
-        with m.Elif(counts):
-            m.d.sync += seen.eq(0)  # the first cycle of a launch
+        with m.Elif(begun):
+            m.d.sync += seen.eq(0)
         return shown

@@ -59,8 +59,8 @@ class Core(wiring.Component):
         To DRAM.
     fetch_cause, load_cause, compute_cause, store_cause : Out(Cause)
         What each module spends this cycle on: IDLE outside of a launch.
-    running : Out(1)
-        This cycle is counted in ``control.cycles``.
+    begins, running : Out(1)
+        ``control.cycles`` is zero in the next cycle; this one is counted in it.
     """
 
     def __init__(self, vta: VTAConfig, hardware: HardwareConfig) -> None:
@@ -74,6 +74,7 @@ class Core(wiring.Component):
                 "load_cause": Out(Cause),
                 "compute_cause": Out(Cause),
                 "store_cause": Out(Cause),
+                "begins": Out(1),
                 "running": Out(1),
             }
         )
@@ -195,6 +196,7 @@ class Core(wiring.Component):
             launch.load_start.eq(load.insn.valid & load.insn.ready),
             launch.compute_start.eq(compute.start),
             launch.store_start.eq(store.insn.valid & store.insn.ready),
+            self.begins.eq(launch.begins),
             self.running.eq(launch.running),
         ]
         # Through a register: a launch ends with an error in the cycle after it, and cannot end well in that cycle.

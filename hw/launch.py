@@ -38,6 +38,8 @@ class LaunchControl(wiring.Component):
         The host.
     insn_address, insn_count, uop_base, inp_base, wgt_base, acc_base, out_base : Out
         Of the launch, from ``start`` on.
+    begins : Out(1)
+        A launch begins in this cycle, or is refused: it is the last one from now on.
     start : Out(1)
         Fetch begins in this cycle.
     running : Out(1)
@@ -68,6 +70,7 @@ class LaunchControl(wiring.Component):
                 "insn_address": Out(hardware.addr_width),
                 "insn_count": Out(COUNT_WIDTH),
                 **{name: Out(hardware.addr_width) for name in BASES},
+                "begins": Out(1),
                 "start": Out(1),
                 "running": Out(1),
                 "clears": Out(1),
@@ -101,7 +104,7 @@ class LaunchControl(wiring.Component):
             given_up.eq(control.abort | control.reset),
         ]
         misaligned = self._take(m)
-        begins = Signal()
+        begins = self.begins
         with m.FSM():
             with m.State("IDLE"):
                 # One that the host launches in this very cycle takes the place of the one that waits.

@@ -68,6 +68,7 @@ class Top(wiring.Component):
         if self.hardware.cause_counters:
             m.submodules.counters = counters = CauseCounters()
             m.d.comb += [
+                counters.begins.eq(core.begins),
                 counters.running.eq(core.running),
                 counters.index.eq(registers.count_index),
                 registers.count.eq(counters.value),

@@ -7,6 +7,7 @@ from isa.encoding import encode
 from isa.instructions import Finish
 from isa.machine.causes import Cause
 from isa.machine.counters import COUNTED_MODULES
+from isa.machine.error_codes import ErrorCode
 from isa.machine.hardware_config import HardwareConfig
 from isa.machine.register_map import control_registers, register
 from isa.reference import execute
@@ -21,7 +22,7 @@ VTA = ODD_CONFIGS["two_lanes_in"]
 HARDWARE = HardwareConfig(data_width=128, addr_width=40)
 
 
-def test_a_host_runs_a_program_and_an_illegal_one_through_the_registers() -> None:
+def test_a_host_runs_a_program_an_illegal_one_and_a_misaligned_one_through_the_registers() -> None:
     program = random_program(np.random.default_rng(3), VTA, length=8)
     memory, address = program_image(program)
     count = len(program.words)
@@ -60,6 +61,8 @@ def test_a_host_runs_a_program_and_an_illegal_one_through_the_registers() -> Non
         assert await launch(ctx, address, count) == 0b010
         assert await host.read(ctx, offset("fetched")) == count
         assert await host.read(ctx, offset("cycles")) > count
+        assert await launch(ctx, address + 8, count) == 0b100 | ErrorCode.MISALIGNED << 8
+        assert await host.read(ctx, offset("cycles")) == 0
 
     run_benches(top, bench, background=(dram.bench(top.m_axi),))
     np.testing.assert_array_equal(memory_after(program, memory), want)
