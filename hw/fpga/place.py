@@ -23,6 +23,7 @@ __all__ = [
     "ECP5_DEVICES",
     "FpgaError",
     "Placed",
+    "RoutingError",
     "installed_tool",
     "missing_tools",
     "place_ecp5",
@@ -41,6 +42,10 @@ class FpgaError(VTAError, RuntimeError):
     """A tool for FPGAs is missing, or failed."""
 
 
+class RoutingError(FpgaError):
+    """A router did not get on, and was ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
     """What place and route found: the highest clock in MHz, cells by kind, and the critical path by module in ns."""
@@ -48,6 +53,8 @@ class Placed:
     mhz: float
     cells: Mapping[str, int]
     critical: tuple[tuple[str, float], ...]
+    crowded: str | None = None
+    """Why the first placement could not be routed; None if it could."""
 
     @property
     def lut(self) -> int:
@@ -110,7 +117,7 @@ def run_tool(
 ) -> None:
     """Run a tool in the folder of its log; ``FpgaError`` with its own errors, or its last line, if it fails.
 
-    It is ended when ``stuck``, which gets each line that it prints, returns what is wrong.
+    It is ended with a ``RoutingError`` when ``stuck``, which gets each line that it prints, returns what is wrong.
     """
     with (
         log.open("w", encoding="utf-8") as output,
@@ -131,7 +138,7 @@ def run_tool(
                 output.flush()  # what it does can be followed
                 wrong = stuck(line)
                 if wrong is not None:
-                    raise FpgaError(f"{what}: {wrong}")
+                    raise RoutingError(f"{what}: {wrong}")
         except BaseException:
             tool.kill()
             raise
