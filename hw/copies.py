@@ -22,10 +22,11 @@ def copies_of(m: Module, value: Value, *, lanes: int, name: str) -> list[Value]:
     """
     copies: list[Value] = []
     for index in range(gcd(lanes, _WAYS)):
-        mask = (1 << len(value)) - 1 if index % 2 else 0
-        kept = Signal(len(value), name=f"{name}_{index}", init=mask, reset_less=index < 2)
-        m.d.sync += kept.eq(value ^ mask)
-        copies.append(kept ^ mask)
+        opposite = index % 2
+        first = (1 << len(value)) - 1 if opposite else 0
+        kept = Signal(len(value), name=f"{name}_{index}", init=first, reset_less=index < 2)
+        m.d.sync += kept.eq(~value if opposite else value)
+        copies.append(~kept if opposite else kept)
     return copies
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Fragment, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -49,6 +49,13 @@ def test_copies_say_what_the_register_would(lanes: int) -> None:
             assert ctx.get(choice.chosen) == (ones if which else 0)
 
     run_benches(choice, bench)
+
+
+@pytest.mark.parametrize("width", [0, 1, 3])
+def test_copies_are_as_wide_as_the_value(width: int) -> None:
+    m = Module()
+    assert [len(copy) for copy in copies_of(m, Signal(width), lanes=4, name="kept")] == [width] * 4
+    Fragment.get(m, None)  # Amaranth warns of modules that nobody uses
 
 
 def test_parts_are_the_whole_in_order() -> None:
