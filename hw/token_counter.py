@@ -55,14 +55,14 @@ class TokenCounter(wiring.Component):
         m = Module()
         self.count = count = Signal(self.width)
         self.two = two = Signal()
-        before = Signal(self.width)  # without what the last cycle brought
+        counted = Signal(self.width)  # without what the last cycle brought
         more = Signal()
         fewer = Signal()
         pop = Signal(name="popped")
-        m.d.comb += [pop.eq(self.pop & self.available), count.eq(before + Cat(more | fewer, fewer).as_signed())]
-        m.d.sync += [before.eq(count), more.eq(self.push & ~pop), fewer.eq(pop & ~self.push)]
+        m.d.comb += [pop.eq(self.pop & self.available), count.eq(counted + Cat(more | fewer, fewer).as_signed())]
+        m.d.sync += [counted.eq(count), more.eq(self.push & ~pop), fewer.eq(pop & ~self.push)]
         with m.If(self.clear):
-            m.d.sync += [before.eq(0), more.eq(0), fewer.eq(0), self.available.eq(0), two.eq(0)]
+            m.d.sync += [counted.eq(0), more.eq(0), fewer.eq(0), self.available.eq(0), two.eq(0)]
         with m.Elif(self.push & ~pop):
             m.d.sync += [self.available.eq(1), two.eq(self.available)]
         with m.Elif(pop & ~self.push):

@@ -47,7 +47,7 @@ def is_running(pid: int) -> bool:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_to_end_ends_the_tool_and_takes_the_folder(number: signal.Signals, tmp_path: Path) -> None:
-    process = started(WORK, tmp_path)
+    process = started(f"import signal\nsignal.signal({number:d}, signal.SIG_DFL)\n{WORK}", tmp_path)  # nohup ignores it
     tool = int((tmp_path / "pid").read_text())
     assert is_running(tool)
     process.send_signal(number)

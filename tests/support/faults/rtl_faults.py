@@ -64,7 +64,7 @@ RTL_FAULTS: tuple[SourceFault, ...] = (
         "address.eq(insn.sram_base)",
         "address.eq(insn.sram_base | 1)",
     ),
-    _fault("rows of accumulators are dense", AccLoader, "_front", "insn.x_stride << log", "insn.x_size << log"),
+    _fault("rows of accumulators are dense", AccLoader, "_front", "scaled(insn.x_stride)", "scaled(insn.x_size)"),
     _fault("8-bit loads forget the sign", AccLoader, "_part", "number[-1].replicate", "(number[-1] & 0).replicate"),
     _fault(
         "the sum just before is not forwarded",
