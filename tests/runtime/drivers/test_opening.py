@@ -24,25 +24,12 @@ from runtime.session import Session
 from tests.support.drivers.etherbone_board import EtherboneBoard
 from tests.support.drivers.linux_devices import LinuxDevices
 from tests.support.drivers.rtl_board import RtlWords, facts_of
-from tests.support.drivers.served import over_pty, over_udp, write_board
+from tests.support.drivers.served import ADD_THREE, over_pty, over_udp, write_board
 from tests.support.drivers.uart_board import UartBoard
 
 CONFIG = VTAConfig(log_block=2, log_uop_buff_size=11, log_inp_buff_size=12, log_wgt_buff_size=13, log_acc_buff_size=14)
 HARDWARE = HardwareConfig()
 NBYTES = 1 << 20
-PROGRAM = """
-.data A type=int32 shape=1,4
-    1 2 3 4
-.output C type=int8 shape=1,4
-.uop
-    dst=0 src=0
-.text
-    load.acc dram=A x=1
-    load.uop dram=uops x=1
-    alu.add uop=0:1 imm=3 push_next
-    store dram=C x=1 pop_prev push_prev
-    finish pop_next
-"""
 
 
 @contextmanager
@@ -58,7 +45,7 @@ def board(folder: Path, kind: str) -> Iterator[tuple[Path, str | None, RtlWords]
 
 
 def result(session: Session) -> list[list[int]]:
-    found: list[list[int]] = session.run_program(assemble(PROGRAM, config=CONFIG))["C"].tolist()
+    found: list[list[int]] = session.run_program(assemble(ADD_THREE, config=CONFIG))["C"].tolist()
     return found
 
 

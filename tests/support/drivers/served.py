@@ -17,10 +17,25 @@ from tests.support.drivers.etherbone_board import EtherboneBoard
 from tests.support.drivers.rtl_board import LAUNCHES, MEMORY_CONTROL, ORIGIN, REGISTERS, RtlWords
 from tests.support.drivers.uart_board import UartBoard
 
-__all__ = ["BOARD_ADDRESS", "UdpBoard", "over_pty", "over_udp", "udp_board", "write_board"]
+__all__ = ["ADD_THREE", "BOARD_ADDRESS", "UdpBoard", "over_pty", "over_udp", "udp_board", "write_board"]
 
 BOARD_ADDRESS = "127.0.0.2"
 """This machine's second address: both sides have the same port."""
+
+ADD_THREE = """
+.data A type=int32 shape=1,4
+    1 2 3 4
+.output C type=int8 shape=1,4
+.uop
+    dst=0 src=0
+.text
+    load.acc dram=A x=1
+    load.uop dram=uops x=1
+    alu.add uop=0:1 imm=3 push_next
+    store dram=C x=1 pop_prev push_prev
+    finish pop_next
+"""
+"""A program for block 4: 1 2 3 4 become 4 5 6 7."""
 
 _MEMORY = {"start": [], "phases": 1, "read_phase": 0, "write_phase": 0, "byte_lanes": 2, "phase_bytes": 8, "delays": 0,
            "bitslips": 0}  # fmt: skip

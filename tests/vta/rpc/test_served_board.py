@@ -20,7 +20,7 @@ from runtime.devices.device import HardwareSetup
 from runtime.drivers.built_board import BuiltBoard
 from runtime.session import Session, SessionError
 from tests.support.drivers.rtl_board import RtlWords
-from tests.support.drivers.served import UdpBoard, over_pty, udp_board, write_board
+from tests.support.drivers.served import ADD_THREE, UdpBoard, over_pty, udp_board, write_board
 from tests.support.drivers.uart_board import UartBoard
 from tests.support.relay.quantised_models import small_model
 from tests.support.remote.clients import session_on
@@ -44,19 +44,6 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 CONFIG = VTAConfig(log_block=2, log_uop_buff_size=11, log_inp_buff_size=12, log_wgt_buff_size=13, log_acc_buff_size=14)
 HARDWARE = HardwareConfig()
 NBYTES = 1 << 22
-PROGRAM = """
-.data A type=int32 shape=1,4
-    1 2 3 4
-.output C type=int8 shape=1,4
-.uop
-    dst=0 src=0
-.text
-    load.acc dram=A x=1
-    load.uop dram=uops x=1
-    alu.add uop=0:1 imm=3 push_next
-    store dram=C x=1 pop_prev push_prev
-    finish pop_next
-"""
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +104,7 @@ def test_a_board_on_a_serial_port_is_served_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["etherbone", "uart"])
 def test_between_two_sessions_the_board_is_anybodys(kind: str, running: UdpBoard, tmp_path: Path) -> None:
-    program = assemble(PROGRAM, config=CONFIG)
+    program = assemble(ADD_THREE, config=CONFIG)
     uart = write_board(tmp_path / "uart", CONFIG, HARDWARE, NBYTES, links=["uart"])
     with over_pty(UartBoard(RtlWords(CONFIG, HARDWARE, NBYTES))) as path:
         board = BuiltBoard(running.folder) if kind == "etherbone" else BuiltBoard(uart, path)
