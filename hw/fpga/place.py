@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hw.fpga.levels import module_of
-from hw.fpga.routing import RoutingWatch
+from hw.fpga.routing import ROUTER, RoutingWatch
 from hw.fpga.synthesis import ecp5_commands
 from hw.verilog.yosys import run_yosys
 from isa.errors import VTAError
@@ -53,8 +53,6 @@ class Placed:
     mhz: float
     cells: Mapping[str, int]
     critical: tuple[tuple[str, float], ...]
-    crowded: str | None = None
-    """Why the first placement could not be routed; None if it could."""
 
     @property
     def lut(self) -> int:
@@ -89,15 +87,13 @@ def synthesise_ecp5(verilog: str, top: str, *, folder: Path) -> Path:
     return folder / "design.json"
 
 
-def place_ecp5(
-    netlist: Path, *, device: str, speed: int, mhz: float, seed: int = 1, options: Sequence[str] = ()
-) -> Placed:
+def place_ecp5(netlist: Path, *, device: str, speed: int, mhz: float, seed: int = 1) -> Placed:
     """Place and route a netlist; beside it are ``report.json`` and the log, ``nextpnr.log``, afterwards.
 
     ``FpgaError`` if the tool is missing or fails.
     """
     chosen = [f"--{device}", "--speed", str(speed), "--package", _PACKAGE, "--lpf-allow-unconstrained"]
-    return route_ecp5(netlist, [*chosen, "--freq", str(mhz), "--seed", str(seed), *options])
+    return route_ecp5(netlist, [*chosen, "--freq", str(mhz), "--seed", str(seed)])
 
 
 def route_ecp5(netlist: Path, options: Sequence[str]) -> Placed:
@@ -106,7 +102,7 @@ def route_ecp5(netlist: Path, options: Sequence[str]) -> Placed:
     if tool is None:
         raise FpgaError(f"place and route: {missing_tools()[0]}")
     # File names are relative: the tool may be a WebAssembly module, which does not see every folder.
-    fixed = ["--json", netlist.name, "--timing-allow-fail", "--report", "report.json"]
+    fixed = ["--router", ROUTER, "--json", netlist.name, "--timing-allow-fail", "--report", "report.json"]
     command, log = [tool, *options, *fixed], netlist.parent / "nextpnr.log"
     run_tool(command, what="place and route: nextpnr", log=log, stuck=RoutingWatch().stuck)
     return read_report(netlist.parent / "report.json")

@@ -6,15 +6,14 @@ Tests: ``tests/hw/fpga/test_place.py``, ``tests/hw/fpga/test_arrivals.py``.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
 from hw.fpga.arrivals import Arrivals, Late
 from hw.fpga.harness import Harness
 from hw.fpga.levels import levels_by_module
 from hw.fpga.netlist import Netlist
-from hw.fpga.place import Placed, RoutingError, place_ecp5, synthesise_ecp5
+from hw.fpga.place import Placed, place_ecp5, synthesise_ecp5
 from hw.top import Top
 from hw.verilog import component_to_verilog
 from isa.config import VTAConfig
@@ -53,24 +52,12 @@ def map_accelerator(vta: VTAConfig, hardware: HardwareConfig, *, folder: Path) -
 
 
 def place_accelerator(mapped: Mapped, *, device: str, speed: int, mhz: float, seed: int) -> Placed:
-    """Place and route what was mapped. Everything that the tools write is beside the netlist afterwards.
-
-    nextpnr's usual placer, whose clocks are higher, may bring cells so close together that they cannot be routed; its
-    other one spreads them, and is taken then.
-    """
-    # The second router is several times as fast as the first, and its clock is about as high.
-    options = ("--router", "router2")
-    place = partial(place_ecp5, mapped.netlist, device=device, speed=speed, mhz=mhz, seed=seed)
-    try:
-        return place(options=options)
-    except RoutingError as crowded:
-        return replace(place(options=(*options, "--placer", "static")), crowded=str(crowded))
+    """Place and route what was mapped. Everything that the tools write is beside the netlist afterwards."""
+    return place_ecp5(mapped.netlist, device=device, speed=speed, mhz=mhz, seed=seed)
 
 
 def placed_lines(placed: Placed) -> Iterator[str]:
-    """Yield what was placed: cells, clock, critical path by module; and that it was not the usual placer."""
-    if placed.crowded is not None:
-        yield f"placed by nextpnr's placer 'static', after {placed.crowded}"
+    """Yield what was placed: cells, clock, critical path by module."""
     yield f"LUT {placed.lut:,}, FF {placed.ff:,}, multipliers {placed.dsp:,}, block RAMs {placed.bram:,}"
     yield f"Fmax {placed.mhz:.1f} MHz"
     yield "critical path:"

@@ -110,7 +110,7 @@ def _tidy(folder: Path) -> None:
         script.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
 
 
-def make_bitstream(board: LiteXBoard, folder: Path, *, seed: int, router: str = "router2") -> Placed:
+def make_bitstream(board: LiteXBoard, folder: Path, *, seed: int) -> Placed:
     """Synthesise, place, route and pack the project in ``folder``: ``gateware/top.bit`` and ``gateware/top.svf``.
 
     The tools' logs are beside them. Raises ``FpgaError`` or ``VerilogError`` if a tool fails; a clock that is too slow
@@ -122,7 +122,7 @@ def make_bitstream(board: LiteXBoard, folder: Path, *, seed: int, router: str = 
         raise FpgaError("the bitstream needs ecppack: pip install 'vta-toolchain[board]'")
     script = [line for line in (gateware / "top.ys").read_text(encoding="utf-8").splitlines() if line.strip()]
     (gateware / "yosys.log").write_text(run_yosys(*script, folder=gateware), encoding="utf-8")
-    options = ("--lpf", "top.lpf", "--textcfg", "top.config", "--seed", str(seed), "--router", router)
+    options = ("--lpf", "top.lpf", "--textcfg", "top.config", "--seed", str(seed))
     placed = route_ecp5(gateware / "top.json", [*board.nextpnr, *options])
     pack = [packer, "--compress", "top.config", "--svf", "unfinished.svf", "--bit", "unfinished.bit"]
     run_tool(pack, what="the bitstream: ecppack", log=gateware / "ecppack.log")
