@@ -196,11 +196,16 @@ class GemmCore(wiring.Component):
         address = Signal(config.log_acc_depth, name="address_1")
         half = half_place_of(address)
         m.d.comb += [address.eq(uop.dst + offsets.dst), dst.eq(whole_place(half))]
-        addresses = (uop.src + offsets.src)[: config.log_inp_depth], (uop.wgt + offsets.wgt)[: config.log_wgt_depth]
-        enable, inp, wgt, lane_by_lane = self._waiting(m, valid, *addresses, meta[TAG_WIDTH + 1 :])
+        # What comes from a memory waits where it comes, and is added up in a cycle of its own then.
+        terms = [term for name in ("src", "wgt") for term in (uop[name], offsets[name])]
+        enable, lane_by_lane, src, inp_offset, row, wgt_offset = self._waiting(m, valid, meta[TAG_WIDTH + 1 :], *terms)
         # A register of its own, without a reset as that of the next stage has one: it leads to every scratchpad.
         operands = Signal(name="operands", reset_less=True)
-        m.d.sync += [operands.eq(enable), self.inp_address.eq(inp), self.wgt_address.eq(wgt)]
+        m.d.sync += [
+            operands.eq(enable),
+            self.inp_address.eq(src + inp_offset),
+            self.wgt_address.eq(row + wgt_offset),
+        ]
         m.d.comb += self.operand_enable.eq(operands)
         stage = _Stage(valid=valid, dst=dst, reset=meta[TAG_WIDTH], last=last, tag=meta[:TAG_WIDTH])
         return stage, half, lane_by_lane
