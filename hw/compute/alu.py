@@ -4,6 +4,7 @@ Tests: ``tests/hw/compute/test_stage_alu.py``, ``tests/hw/compute/test_stage_ord
 ``tests/hw/compute/test_stage_accounting.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -230,11 +231,44 @@ class TensorAlu(wiring.Component):
         Return what X takes next, whether that is a step, and whether what is in X only reads a second operand, None if
         nothing ever does.
         """
+        # Keeps one while X is taken, so that what reads the micro-ops waits for nothing of the same cycle.
+        addressed = self._addressed(m, self._steps(m))
+        m.submodules.known = known = Skid(addressed.payload.shape())
+        connect(m, addressed, known.source)
+        steps = known.sink
+        meta = _meta_layout(self.config)
+        following: Any = Signal(pair_step_layout(address_width=len(x.dst), meta=meta), name="following")
+        second: Value | None = None
+        place_in_step: Callable[[Value], Value] = whole_place
+        if self.config.fused_alu:
+            place_in_step = place_of
+            m.submodules.pairs = pairs = PairSteps(address_width=len(x.dst), meta=meta)
+            connect(m, known.sink, pairs.steps)
+            steps = pairs.sink
+            second = Signal(name="x_second", reset_less=True)
+            m.d.comb += following.second.eq(steps.p.second)
+            with m.If(x_loads):
+                m.d.sync += second.eq(following.second)
+        m.d.comb += [following[name].eq(place_in_step(steps.p[name])) for name in ("dst", "src")]
+        m.d.comb += [steps.ready.eq(x_loads), following.meta.eq(steps.p.meta), following.last.eq(steps.p.last)]
+        with m.If(x_loads):
+            m.d.sync += [
+                x.valid.eq(steps.valid),
+                x.dst.eq(following.dst),
+                src.eq(following.src),
+                x.meta.eq(following.meta),
+                x.last.eq(following.last),
+            ]
+        return following, steps.valid, second
+
+    def _steps(self, m: Module) -> Any:
+        """Return the stream of the steps of the loops of every job."""
         config = self.config
         acc = config.log_acc_depth
-        meta_width = _meta_layout(config).size
         m.submodules.nest = nest = LoopNest(
-            uop_width=config.log_uop_depth, operands={"dst": acc, "src": acc}, meta_width=meta_width
+            uop_width=config.log_uop_depth,
+            operands={"dst": acc, "src": acc},
+            meta_width=_meta_layout(config).size,
         )
         insn = data.View(instruction_struct(config, "ALU"), self.job.p.insn)
         fused = [insn.fused] if config.fused_alu else []
@@ -250,64 +284,41 @@ class TensorAlu(wiring.Component):
         # Keeps a step while X is taken, so that the loops wait for nothing of the same cycle.
         m.submodules.steps = place = Skid(nest.steps.payload.shape())
         connect(m, nest.steps, place.source)
-        step = place.sink.p
+        return place.sink
+
+    def _addressed(self, m: Module, steps: Any) -> Any:
+        """Fetch the micro-op of each step; return the stream of what it does where.
+
+        The addresses come from a memory and an adder: they are compared in a cycle of their own, in which they become
+        places as well.
+        """
+        config = self.config
+        acc = config.log_acc_depth
         valid = Signal(name="fetched_valid")
-        fetched = Signal(nest.steps.payload.shape(), reset_less=True)
-        leaves = Signal(name="fetched_leaves")
-        m.d.comb += [
-            place.sink.ready.eq(~valid | leaves),
-            self.uop_enable.eq(place.sink.ready),
-            self.uop_address.eq(step.uop),
-        ]
-        with m.If(place.sink.ready):
-            m.d.sync += [valid.eq(place.sink.valid), fetched.eq(step)]
-        uop = data.View(uop_struct(config), self.uop_data)
-        # The addresses come from a memory and an adder: they are compared in a cycle of their own, in which they become
-        # places as well.
+        fetched = Signal(steps.payload.shape(), reset_less=True)
         half = acc + 1
         shape = data.StructLayout({"dst": half, "src": half, "meta": _meta_layout(config), "last": 1})
         if config.fused_alu:
             shape = pair_step_layout(address_width=acc, meta=_meta_layout(config))
         m.submodules.fetched = register = StreamRegister(shape)
+        m.d.comb += [
+            steps.ready.eq(~valid | register.source.ready),
+            self.uop_enable.eq(steps.ready),
+            self.uop_address.eq(steps.p.uop),
+            register.source.valid.eq(valid),
+            register.source.p.meta.eq(fetched.meta),
+            register.source.p.last.eq(fetched.last),
+        ]
+        with m.If(steps.ready):
+            m.d.sync += [valid.eq(steps.valid), fetched.eq(steps.p)]
+        uop = data.View(uop_struct(config), self.uop_data)
         for name in ("dst", "src"):
             address = Signal(acc, name=f"{name}_address")
             m.d.comb += [
                 address.eq(uop[name] + fetched.offsets[name]),
                 register.source.p[name].eq(address if config.fused_alu else half_place_of(address)),
             ]
-        m.d.comb += [
-            register.source.valid.eq(valid),
-            leaves.eq(register.source.ready),
-            register.source.p.meta.eq(fetched.meta),
-            register.source.p.last.eq(fetched.last),
-        ]
-        following: Any = Signal(pair_step_layout(address_width=acc, meta=_meta_layout(config)), name="following")
-        # Keeps one while X is taken, so that what reads the micro-ops waits for nothing of the same cycle.
-        m.submodules.known = known = Skid(shape)
-        connect(m, register.sink, known.source)
-        steps = known.sink
-        second: Value | None = None
-        if config.fused_alu:
-            second = Signal(name="x_second", reset_less=True)
-            m.submodules.pairs = pairs = PairSteps(address_width=acc, meta=_meta_layout(config))
-            connect(m, known.sink, pairs.steps)
-            steps = pairs.sink
-        place_in_step = place_of if config.fused_alu else whole_place
-        m.d.comb += [following[name].eq(place_in_step(steps.p[name])) for name in ("dst", "src")]
-        m.d.comb += [steps.ready.eq(x_loads), following.meta.eq(steps.p.meta), following.last.eq(steps.p.last)]
-        if config.fused_alu:
-            m.d.comb += following.second.eq(steps.p.second)
-        with m.If(x_loads):
-            if second is not None:
-                m.d.sync += second.eq(following.second)
-            m.d.sync += [
-                x.valid.eq(steps.valid),
-                x.dst.eq(following.dst),
-                src.eq(following.src),
-                x.meta.eq(following.meta),
-                x.last.eq(following.last),
-            ]
-        return following, steps.valid, second
+        return register.sink
 
     def _source_register(self, m: Module, fresh: Signal, name: str) -> Signal:
         """Return the register that keeps what was read in the cycle before the last one with ``fresh``."""

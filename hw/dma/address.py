@@ -3,9 +3,10 @@
 Tests: ``tests/hw/test_dma_address.py``; ports and resets: ``tests/hw/test_ports.py``, ``tests/hw/test_reset.py``.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -28,6 +29,33 @@ def rows_layout(*, addr_width: int, size_width: int, rows_width: int = 16) -> da
     return data.StructLayout(
         {"addr": addr_width, "row_bytes": size_width, "stride_bytes": size_width, "rows": rows_width}
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Of the request that is being split: the size of a row and the way to the next, where that is, what is left."""
+
+    row_bytes: Signal
+    stride_bytes: Signal
+    next_row: Signal
+    left: Signal
+    is_last: Signal
+
+
+@dataclass(frozen=True, slots=True)
+class _Burst:
+    """The burst that is asked for, and what follows in its row.
+
+    What a burst is was found out one burst before, so that it stands in registers: how many lines of ``burst_beats``
+    follow in its row, whether it is one, and which beat of the last one is the row's last.
+    """
+
+    beat_addr: Signal
+    beats: Signal
+    ends_row: Signal
+    lines: Signal
+    one_follows: Signal
+    last_beat: Signal
 
 
 class BurstWalker(wiring.Component):
@@ -79,7 +107,8 @@ class BurstWalker(wiring.Component):
                 f"not {burst_beats} beats of {beat_bytes} bytes"
             )
         self.addr_width = addr_width
-        self.beat_log = exact_log2(beat_bytes)
+        self.beat_log: int = exact_log2(beat_bytes)
+        self.line_log: int = exact_log2(beat_bytes * burst_beats)  # of a line, at whose end a burst ends, too
         self.burst_beats = burst_beats
         self.aligned = aligned
         self.ahead = ahead
@@ -105,85 +134,108 @@ class BurstWalker(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         """Build the walker."""
         m = Module()
-        low = self.beat_log
         port = self.request
         if self.ahead:
             m.submodules.next = following = Skid(self.request.payload.shape())
             wiring.connect(m, wiring.flipped(self.request), following.source)
             port = following.sink
-        request = port.p
         several = self.rows_width > 1
-        row_bytes = Signal(self.size_width)
-        stride_bytes = Signal(self.size_width)
-        rows_left = Signal(self.rows_width)
-        next_row = Signal(self.addr_width)
-        beat_addr = Signal(self.addr_width - low)
-        beats = Signal(9)
-        row_end = Signal()
-        last_row = Signal()
+        rows, burst = self._rows(), self._burst()
         m.d.comb += [
             self.cmd.valid.eq(self.busy),
-            self.cmd.p.addr.eq(beat_addr << low),
-            self.cmd.p.beats.eq(beats),
-            self.last.eq(row_end & last_row if several else row_end),
+            self.cmd.p.addr.eq(burst.beat_addr << self.beat_log),
+            self.cmd.p.beats.eq(burst.beats),
+            self.last.eq(burst.ends_row & rows.is_last if several else burst.ends_row),
             port.ready.eq(~self.busy | (self.last & self.cmd.ready)),
         ]
-        # What a burst is was found out one burst before, so that it stands in registers: how many lines of
-        # ``burst_beats`` follow in its row, whether it is one, and which beat of the last one is the row's last.
-        line = low + exact_log2(self.burst_beats)
-        lines = Signal(max(1, self.size_width + 1 - line))
-        one_follows = Signal()
-        last_beat = Signal(line - low)
-
-        def end_of(addr: Any, size: Any, name: str) -> Signal:
-            # Of the row's last byte it is asked where it is, counted from the line's first byte, and not whether the
-            # beats are as many: that is a sum with no comparison behind it.
-            end = Signal(max(line, self.size_width) + 1, name=name)
-            m.d.comb += end.eq(addr[:line] + size - 1)
-            return end
-
-        def begin_row(addr: Any, size: Any, end: Signal) -> list[Any]:
-            behind = end[line:]
-            return [
-                beat_addr.eq(addr >> low),
-                beats.eq(Mux(behind == 0, self._row_beats(addr, size), self.burst_beats - addr[low:line])),
-                row_end.eq(behind == 0),
-            ]
-
-        request_end = end_of(request.addr, request.row_bytes, "request_end")
-        row_behind_end = request_end
+        request = port.p
+        request_end = self._end_of(m, request.addr, request.row_bytes, "request_end")
+        end_behind: Value = request_end
         if several:
-            next_row_end = end_of(next_row, row_bytes, "next_row_end")
-            row_behind_end = Mux(self.busy & ~last_row, next_row_end, request_end)
-        # In a row's last burst nothing follows in it: these may be those of the row behind it while the burst waits, so
-        # that they depend less on ``cmd.ready``.
-        with m.If(~self.busy | row_end):
-            behind = row_behind_end[line:]
-            m.d.sync += [lines.eq(behind), one_follows.eq(behind == 1), last_beat.eq(row_behind_end[low:line])]
-        with m.Elif(self.cmd.ready):
-            m.d.sync += [lines.eq(lines - 1), one_follows.eq(lines == 2)]
+            next_row_end = self._end_of(m, rows.next_row, rows.row_bytes, "next_row_end")
+            end_behind = Mux(self.busy & ~rows.is_last, next_row_end, request_end)
+        self._look_ahead(m, burst, end_behind)
         with m.If(port.ready):
-            m.d.sync += [self.busy.eq(port.valid), *begin_row(request.addr, request.row_bytes, request_end)]
+            m.d.sync += [
+                self.busy.eq(port.valid),
+                *self._begin_row(burst, request.addr, request.row_bytes, request_end),
+            ]
             if several:
                 m.d.sync += [
-                    next_row.eq(request.addr + request.stride_bytes),
-                    row_bytes.eq(request.row_bytes),
-                    stride_bytes.eq(request.stride_bytes),
-                    rows_left.eq(request.rows),
-                    last_row.eq(request.rows == 1),
+                    rows.next_row.eq(request.addr + request.stride_bytes),
+                    rows.row_bytes.eq(request.row_bytes),
+                    rows.stride_bytes.eq(request.stride_bytes),
+                    rows.left.eq(request.rows),
+                    rows.is_last.eq(request.rows == 1),
                 ]
         if several:
-            with m.Elif(self.cmd.ready & row_end):
+            with m.Elif(self.cmd.ready & burst.ends_row):
                 m.d.sync += [
-                    next_row.eq(next_row + stride_bytes),
-                    rows_left.eq(rows_left - 1),
-                    last_row.eq(rows_left == 2),
-                    *begin_row(next_row, row_bytes, next_row_end),
+                    rows.next_row.eq(rows.next_row + rows.stride_bytes),
+                    rows.left.eq(rows.left - 1),
+                    rows.is_last.eq(rows.left == 2),
+                    *self._begin_row(burst, rows.next_row, rows.row_bytes, next_row_end),
                 ]
         with m.Elif(self.cmd.ready):
             m.d.sync += [
-                beat_addr.eq(beat_addr + beats),
-                beats.eq(Mux(one_follows, last_beat + 1, self.burst_beats)),
-                row_end.eq(one_follows),
+                burst.beat_addr.eq(burst.beat_addr + burst.beats),
+                burst.beats.eq(Mux(burst.one_follows, burst.last_beat + 1, self.burst_beats)),
+                burst.ends_row.eq(burst.one_follows),
             ]
         return m
+
+    def _rows(self) -> _Rows:
+        """Return the registers of a request."""
+        return _Rows(
+            row_bytes=Signal(self.size_width, name="row_bytes"),
+            stride_bytes=Signal(self.size_width, name="stride_bytes"),
+            next_row=Signal(self.addr_width, name="next_row"),
+            left=Signal(self.rows_width, name="rows_left"),
+            is_last=Signal(name="last_row"),
+        )
+
+    def _burst(self) -> _Burst:
+        """Return the registers of a burst."""
+        return _Burst(
+            beat_addr=Signal(self.addr_width - self.beat_log, name="beat_addr"),
+            beats=Signal(9, name="beats"),
+            ends_row=Signal(name="row_end"),
+            lines=Signal(max(1, self.size_width + 1 - self.line_log), name="lines"),
+            one_follows=Signal(name="one_follows"),
+            last_beat=Signal(self.line_log - self.beat_log, name="last_beat"),
+        )
+
+    def _end_of(self, m: Module, addr: Value, size: Value, name: str) -> Signal:
+        """Return where a row's last byte is, counted from the first byte of the line in which the row begins.
+
+        It is not asked whether the beats are as many: this is a sum with no comparison behind it.
+        """
+        end = Signal(max(self.line_log, self.size_width) + 1, name=name)
+        m.d.comb += end.eq(addr[: self.line_log] + size - 1)
+        return end
+
+    def _begin_row(self, burst: _Burst, addr: Value, size: Value, end: Value) -> list[Any]:
+        """Return what makes ``burst`` the first one of the row at ``addr``."""
+        only = end[self.line_log :] == 0
+        begins = addr[self.beat_log : self.line_log]
+        return [
+            burst.beat_addr.eq(addr >> self.beat_log),
+            burst.beats.eq(Mux(only, self._row_beats(addr, size), self.burst_beats - begins)),
+            burst.ends_row.eq(only),
+        ]
+
+    def _look_ahead(self, m: Module, burst: _Burst, end: Value) -> None:
+        """Find out what follows; ``end`` is that of the row that comes next.
+
+        In a row's last burst nothing follows in it: what is said may be of the row behind it while the burst waits, so
+        that it depends less on ``cmd.ready``.
+        """
+        with m.If(~self.busy | burst.ends_row):
+            behind = end[self.line_log :]
+            m.d.sync += [
+                burst.lines.eq(behind),
+                burst.one_follows.eq(behind == 1),
+                burst.last_beat.eq(end[self.beat_log : self.line_log]),
+            ]
+        with m.Elif(self.cmd.ready):
+            m.d.sync += [burst.lines.eq(burst.lines - 1), burst.one_follows.eq(burst.lines == 2)]
