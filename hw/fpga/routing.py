@@ -14,7 +14,7 @@ ROUTER = "router1"
 """The router of all designs.
 
 nextpnr's second one takes as long for the accelerator, and knows of no connection that it is critical: it led such ones
-around wires that others could have left to them, which took a third of block 8's clock, or did not end.
+around wires that others could have left to them, which took more than a quarter of block 8's clock, or did not end.
 """
 
 _TABLE = re.compile(r"\s(\d+) \|[\d\s]+\|[\d\s]+\|\s*(\d+)\|")
