@@ -87,8 +87,8 @@ RTL_FAULTS: tuple[SourceFault, ...] = (
         "Mux(far, two_before, read)",
         "read",
     ),
-    _fault("inputs have even offsets", GemmCore, "_front", "uop.src + offsets.src", "uop.src + (offsets.src & ~1)"),
-    _fault("weights have no offsets", GemmCore, "_front", "uop.wgt + offsets.wgt", "uop.wgt"),
+    _fault("inputs have even offsets", GemmCore, "_front", "src + inp_offset", "src + (inp_offset & ~1)"),
+    _fault("weights have no offsets", GemmCore, "_front", "row + wgt_offset", "row"),
     _fault(
         "inner factors are odd",
         LoopNest,
@@ -99,7 +99,7 @@ RTL_FAULTS: tuple[SourceFault, ...] = (
     _fault(
         "the ALU takes its source without an offset",
         TensorAlu,
-        "_front",
+        "_addressed",
         "uop[name] + fetched.offsets[name]",
         'uop[name] + (fetched.offsets[name] if name == "dst" else 0)',
     ),
