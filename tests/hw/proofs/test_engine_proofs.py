@@ -11,7 +11,9 @@ import pytest
 from amaranth.hdl import Array, Module, Mux, Signal
 
 from hw.memory_engine import MemoryEngine
-from tests.support.hw.proofs import Claims, assume, claim, fault, holds_for
+from tests.support.faults.proof_faults import ENGINE_FAULTS
+from tests.support.faults.source_faults import SourceFault
+from tests.support.hw.proofs import Claims, assume, claim, holds_for
 
 pytestmark = pytest.mark.long
 
@@ -158,31 +160,7 @@ def test_every_command_is_one_burst_and_is_answered_once_in_order() -> None:
     assert holds_for(engine_claims(), CYCLES)
 
 
-@pytest.mark.parametrize(
-    ("name", "old", "new"),
-    [
-        (
-            "_elaborate_reads",
-            "order.r_rdy & order.r_data[index]",
-            "order.r_rdy & order.r_data[0]",
-        ),  # beats for another reader
-        (
-            "_elaborate_reads",
-            "self.read_beat & beat.p.last",
-            "self.read_beat",
-        ),  # a burst is forgotten at its first beat
-        ("_elaborate_reads", "reader.cmd.p.beats - 1", "reader.cmd.p.beats"),
-        ("_elaborate_reads", "return ~address.full & ~order.r_rdy", "return ~order.r_rdy | ~address.full"),
-        (
-            "_elaborate_write_beats",
-            "Mux(last, 0, sent + 1)",
-            "sent + 1",
-        ),  # the last beat of a second burst is not marked
-        ("_elaborate_writes", "return outstanding == 0", "return outstanding[1] == 0"),
-        ("_elaborate_writes", "(outstanding != self.write_bursts) & ~self.flush", "(outstanding != self.write_bursts)"),
-        ("_route", "here & beat.valid & ~self.flush", "here & beat.valid"),  # beats in a flush
-    ],
-)
-def test_the_proof_of_the_engine_fails_with_a_fault(name: str, old: str, new: str) -> None:
-    with fault(MemoryEngine, name, old, new).planted():
+@pytest.mark.parametrize("planted", ENGINE_FAULTS, ids=lambda planted: planted.text)
+def test_the_proof_of_the_engine_fails_with_a_fault(planted: SourceFault) -> None:
+    with planted.planted():
         assert not holds_for(engine_claims(), CYCLES)

@@ -17,13 +17,12 @@ import pytest
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
 
-from hw.compute import lane_parts
 from hw.compute.alu_lane import LANE_LATENCY, AluLane
 from hw.compute.fused_lane import FUSED_LATENCY, FusedLane
 from isa.instructions import AluOpcode
-from tests.support.faults.source_faults import SourceFault
+from tests.support.faults.proof_faults import FUNNEL_FAULT, LANE_FAULTS
 from tests.support.hw import proofs
-from tests.support.hw.proofs import Claims, claim, fault, holds_after
+from tests.support.hw.proofs import Claims, claim, holds_after
 
 pytestmark = pytest.mark.long
 
@@ -148,28 +147,14 @@ def test_a_lane_computes_what_is_claimed_for_all_operands(case: str) -> None:
     assert holds_after(*CASES[case]())
 
 
-def _function_fault(function: Callable[..., Any], old: str, new: str) -> SourceFault:
-    return SourceFault(f"{old} -> {new}", function, old, new)
-
-
-FAULTS = {
-    "single": _function_fault(lane_parts.is_far, "count[5:]", "count[6:]"),
-    "product": _function_fault(lane_parts.product_terms, "x[x_width:], x_width", "x[x_width:-1], x_width"),
-    "fused, single": fault(FusedLane, "_first", "Mux(shifts, 0, y)", "y"),
-    "fused, product": fault(FusedLane, "_first", "terms[1:]", "terms[2:]"),
-    "fused limits": fault(FusedLane, "elaborate", "limits & ~less", "limits & less"),
-    "fused product": fault(FusedLane, "_shift", "above.eq(shifts & left & ~far)", "above.eq(shifts & left)"),
-}
-
-
-@pytest.mark.parametrize("case", FAULTS)
+@pytest.mark.parametrize("case", LANE_FAULTS)
 def test_the_proof_of_a_lane_fails_with_a_fault(case: str) -> None:
-    with FAULTS[case].planted():
+    with LANE_FAULTS[case].planted():
         assert not holds_after(*CASES[case]())
 
 
 def test_the_proof_of_a_lane_fails_where_the_funnel_takes_other_bits() -> None:
-    with _function_fault(lane_parts.finely_shifted, "last_count.eq(count)", "last_count.eq(count & 1)").planted():
+    with FUNNEL_FAULT.planted():
         assert not holds_after(*CASES["fused limits"]())
 
 

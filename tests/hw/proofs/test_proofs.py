@@ -18,7 +18,9 @@ from isa.instructions import MemoryId, Opcode
 from isa.layout import Layout, instruction_layouts
 from isa.legality import legality_rules
 from isa.machine.error_codes import ErrorCode
-from tests.support.hw.proofs import Claims, assume, claim, fault, holds_always, holds_for
+from tests.support.faults.proof_faults import DECODER_FAULTS, TOKEN_FAULTS
+from tests.support.faults.source_faults import SourceFault
+from tests.support.hw.proofs import Claims, assume, claim, holds_always, holds_for
 from tests.support.odd_configs import ODD_CONFIGS
 
 pytestmark = pytest.mark.long
@@ -43,12 +45,9 @@ def test_no_token_is_lost_made_or_taken_twice() -> None:
     assert holds_always(token_claims(), 3)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("self.pop & self.available", "self.pop"), ("count != 2", "count != 3"), ("two.eq(self.available)", "two.eq(1)")],
-)
-def test_the_proof_of_the_token_queue_fails_with_a_fault(old: str, new: str) -> None:
-    with fault(TokenCounter, "elaborate", old, new).planted():
+@pytest.mark.parametrize("planted", TOKEN_FAULTS, ids=lambda planted: planted.text)
+def test_the_proof_of_the_token_queue_fails_with_a_fault(planted: SourceFault) -> None:
+    with planted.planted():
         assert not holds_always(token_claims(), 6)
 
 
@@ -114,14 +113,7 @@ def test_the_decoder_is_the_table_of_the_instruction_set_for_every_word(name: st
     assert holds_for(decoder_claims(VTAConfig() if name == "default" else ODD_CONFIGS[name]), 1)
 
 
-@pytest.mark.parametrize(
-    ("name", "old", "new"),
-    [
-        ("elaborate", "self.to_compute.eq(~fills_load)", "self.to_compute.eq(1)"),
-        ("_check", "m.If(is_unused)", "m.If(0)"),
-        ("_check", "m.Elif(is_broken)", "m.Elif(is_broken & ~self.word[127])"),
-    ],
-)
-def test_the_proof_of_the_decoder_fails_with_a_fault(name: str, old: str, new: str) -> None:
-    with fault(InstructionCheck, name, old, new).planted():
+@pytest.mark.parametrize("planted", DECODER_FAULTS, ids=lambda planted: planted.text)
+def test_the_proof_of_the_decoder_fails_with_a_fault(planted: SourceFault) -> None:
+    with planted.planted():
         assert not holds_for(decoder_claims(VTAConfig()), 1)

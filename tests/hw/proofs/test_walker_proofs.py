@@ -9,7 +9,9 @@ from amaranth.utils import exact_log2
 
 from hw.dma.address import BurstWalker
 from hw.skid import Skid
-from tests.support.hw.proofs import Claims, assume, claim, fault, holds_always, inner_signals
+from tests.support.faults.proof_faults import SKID_FAULTS, WALKER_FAULTS
+from tests.support.faults.source_faults import SourceFault
+from tests.support.hw.proofs import Claims, assume, claim, holds_always, inner_signals
 
 pytestmark = pytest.mark.long
 
@@ -126,21 +128,9 @@ def test_a_walker_commands_the_beats_of_its_rows_once_and_in_order(
     assert holds_always(walker_claims(data_width=data_width, burst_beats=burst_beats, aligned=aligned), 2)
 
 
-@pytest.mark.parametrize(
-    ("name", "old", "new"),
-    [
-        ("elaborate", "self.burst_beats - addr[low:line]", "self.burst_beats"),  # over 4 KiB
-        ("elaborate", "request.rows == 1", "request.rows <= 2"),  # a row is lost
-        ("elaborate", "addr[:line] + size - 1", "addr[:line] + size"),  # a beat too many
-        ("elaborate", "lines == 2", "lines == 3"),  # a line too many
-        ("elaborate", "(self.last & self.cmd.ready)", "self.last"),  # the last burst is not waited for
-        ("elaborate", "self.busy & ~last_row", "self.busy"),  # a request takes what follows from the row before it
-        ("elaborate", "~self.busy | row_end", "row_end"),  # of a first request nothing is known
-        ("_row_beats", "((1 << low) - 1)", "0"),  # a beat that is begun
-    ],
-)
-def test_the_proof_of_the_walker_fails_with_a_fault(name: str, old: str, new: str) -> None:
-    with fault(BurstWalker, name, old, new).planted():
+@pytest.mark.parametrize("planted", WALKER_FAULTS, ids=lambda planted: planted.text)
+def test_the_proof_of_the_walker_fails_with_a_fault(planted: SourceFault) -> None:
+    with planted.planted():
         assert not holds_always(walker_claims(data_width=64, burst_beats=64), 3)
 
 
@@ -180,15 +170,7 @@ def test_what_a_place_keeps_comes_out_once_and_unchanged() -> None:
     assert holds_always(skid_claims(), 2)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("self.sink.valid & ~self.sink.ready", "self.sink.valid"),
-        ("self.source.ready.eq(room)", "self.source.ready.eq(1)"),
-        ("room.eq(~self.sink.valid | self.sink.ready)", "room.eq(~self.sink.valid)"),
-        ("with m.If(~self.full)", "with m.If(1)"),
-    ],
-)
-def test_the_proof_of_the_place_fails_with_a_fault(old: str, new: str) -> None:
-    with fault(Skid, "elaborate", old, new).planted():
+@pytest.mark.parametrize("planted", SKID_FAULTS, ids=lambda planted: planted.text)
+def test_the_proof_of_the_place_fails_with_a_fault(planted: SourceFault) -> None:
+    with planted.planted():
         assert not holds_always(skid_claims(), 4)

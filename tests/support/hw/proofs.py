@@ -24,9 +24,8 @@ from amaranth.lib.wiring import In
 
 from hw.verilog.netlist_text import component_to_rtlil
 from hw.verilog.yosys import run_yosys
-from tests.support.faults.source_faults import SourceFault
 
-__all__ = ["Claims", "assume", "claim", "fault", "holds_after", "holds_always", "holds_for", "inner_signals"]
+__all__ = ["Claims", "assume", "claim", "holds_after", "holds_always", "holds_for", "inner_signals"]
 
 _SECONDS = 280
 
@@ -44,11 +43,6 @@ class Claims(wiring.Component):
         m.submodules.part = self.part.elaborate(platform)  # now: its registers are there to speak of
         self.state(m, self.part, self)
         return m
-
-
-def fault(owner: type, name: str, old: str, new: str) -> SourceFault:
-    """Return a fault in a method: the only ``old`` of its source becomes ``new``."""
-    return SourceFault(f"{old} -> {new}", vars(owner)[name], old, new, owner)
 
 
 def inner_signals(module: Module) -> Mapping[str, Signal]:
