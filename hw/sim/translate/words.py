@@ -56,7 +56,8 @@ class Words:
         self.assignments: dict[int, dict[int, list[n.Assignment]]] = {}
         self._pieces: dict[tuple[int, int], _Piece] = {}
         self._flag_words: dict[int, tuple[Slot, int]] = {}
-        top = sorted((start, name) for name, (start, _) in netlist.top.inputs.items())
+        # An input of no bits begins where the next one does, and nothing is ever read from it.
+        top = sorted((start, name) for name, (start, width) in netlist.top.inputs.items() if width)
         self._input_starts = [start for start, _ in top]
         self._input_slots = [layout.inputs[name] for _, name in top]
 

@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Words of values: the bits that are wanted, extended as is said, and no more instructions than they take."""
 
+import itertools
 import random
 from types import SimpleNamespace
 from typing import Any
@@ -377,3 +378,17 @@ def test_rows_that_begin_negative_keep_their_low_bits() -> None:
     design.poke("at", 1)
     assert design.peek("q") == 0xF0
     assert design.memory("memory")[:].tolist() == [31, 16]
+
+
+@pytest.mark.parametrize("names", list(itertools.permutations("abc")), ids="".join)
+def test_inputs_of_no_bits_take_none_from_their_neighbours_whatever_their_names(names: tuple[str, ...]) -> None:
+    empty, number, other = names
+
+    def build(m: Module, ports: Any) -> None:
+        m.d.comb += ports.q.eq(getattr(ports, empty) + getattr(ports, number) + getattr(ports, other))
+
+    ports = {empty: In(0), number: In(8), other: In(3), "q": Out(9), "also_empty": In(0)}
+    design = compile_design(Small(build, ports))
+    design.poke(number, 200)
+    design.poke(other, 5)
+    assert design.peek("q") == 205
