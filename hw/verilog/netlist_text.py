@@ -20,6 +20,9 @@ __all__ = ["component_to_rtlil"]
 _PORT = re.compile(r"^(  wire width \d+ (?:input|output|inout) )(\d+)", re.MULTILINE)
 """A port with its number. Amaranth counts from 0, which yosys does not know as a number: that port would come last."""
 
+_INDEX = re.compile(r"\[(\d+)\]")
+"""The index of an element, as Amaranth writes it into a name."""
+
 _NOTHING = "{  }"
 """A value of no bits."""
 
@@ -34,6 +37,8 @@ def component_to_rtlil(component: wiring.Component, *, name: str) -> str:
     - a memory whose contents are all zero at power-up has none (writing them takes longer than all the rest, and
       reading them takes every tool longer still); a memory with other contents keeps them;
     - no wires of no bits, which become ``[-1:0]`` in Verilog;
+    - elements of arrays are called ``x.1``: ``x[1]``, of many bits, is the second bit of ``x`` to tools that take
+      numbers apart into bits, some of which give up where both are there;
     - a selection with a variable index is as wide as what it selects from, and then cut;
     - a comparison with zero names the zero, and a switch without a default that becomes ``case`` has an empty one.
     """
@@ -137,6 +142,7 @@ class _Emitter(rtlil.ModuleEmitter):
 def _complete(builder: Any) -> None:
     """Put right what ``component_to_rtlil`` lists in an emitted module, but for memories and ports."""
     _drop_empty(builder)
+    _name_elements(builder)
     for alias, _ in builder.connections:
         builder.contents[alias].attributes.pop("init", None)  # the register has it
     for item in list(builder.contents.values()):
@@ -166,6 +172,20 @@ def _drop_empty(builder: Any) -> None:
                 del builder.contents[name]
     for name in wires:
         del builder.contents[name]
+
+
+def _name_elements(builder: Any) -> None:
+    """Name the wires that show an element of an array after it and its number; they are connected and nothing else."""
+    taken = set(builder.contents)
+    found: dict[str, str] = {}
+    for name, item in builder.contents.items():
+        if isinstance(item, rtlil.Wire) and _INDEX.search(name):
+            found[name] = next(free for free in _numbered(_INDEX.sub(r".\1", name)) if free not in taken)
+            taken.add(found[name])
+    for name, wanted in found.items():
+        builder.contents[name].name = wanted
+    builder.contents = {found.get(name, name): item for name, item in builder.contents.items()}
+    builder.connections = [(found.get(left, left), right) for left, right in builder.connections]
 
 
 def _wires_first(entry: tuple[str, Any]) -> bool:

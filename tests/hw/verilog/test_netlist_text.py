@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -43,6 +43,21 @@ class Nothing(wiring.Component):
         with m.If(self.choose):
             m.d.comb += value.eq(~register)
         m.d.comb += [self.empty.eq(register), self.next.eq(self.number + (register == 0))]
+        return m
+
+
+class Elements(wiring.Component):
+    """A port and a register of arrays in structures; a signal whose name an element would have."""
+
+    def __init__(self) -> None:
+        super().__init__({"counts": In(data.ArrayLayout(4, 2)), "total": Out(data.ArrayLayout(4, 2))})
+
+    def elaborate(self, platform: Any) -> Module:  # noqa: ARG002  # Amaranth's signature
+        m = Module()
+        kept = Signal(data.StructLayout({"pairs": data.ArrayLayout(data.ArrayLayout(4, 2), 2)}))
+        other = Signal(4, name="counts.1")
+        m.d.sync += [kept.pairs[0].eq(self.counts), kept.pairs[1].eq(kept.pairs[0]), other.eq(other + 1)]
+        m.d.comb += [self.total[index].eq(kept.pairs[1][index] + other) for index in range(2)]
         return m
 
 
@@ -177,3 +192,11 @@ def test_a_name_that_would_be_anothers_keeps_its_underscores() -> None:
 
     text = component_to_verilog(Alike(), name="alike")
     assert set(re.findall(r"reg \[3:0\] (\w+)", text)) == {"held_data", "held__data", "one_two", "one__two", "q"}
+
+
+def test_no_wire_is_called_like_a_bit_of_another() -> None:
+    verilog = component_to_verilog(Elements(), name="elements")
+    names = set(re.findall(r"\\\S+", verilog))
+    assert not [name for name in names if "[" in name]
+    # One that is there already keeps its name.
+    assert {r"\counts.0", r"\counts.1", r"\counts.1_1", r"\kept.pairs.1.0"} <= names
