@@ -138,7 +138,7 @@ class Graph:
         del graph.input[:]
         graph.input.extend(given)
         graph.initializer.extend(
-            numpy_helper.from_array(np.array(value, order="C", copy=None), name)
+            numpy_helper.from_array(np.asarray(value, order="C"), name)
             for name, value in self.constants.items()
             if name in read
         )
