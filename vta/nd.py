@@ -4,6 +4,7 @@ An array lies in host memory (``cpu()``) or in the memory of a session's acceler
 Tests: tests/vta/front/test_nd.py.
 """
 
+import ctypes
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -190,7 +191,20 @@ def from_dlpack(source: object) -> NDArray:
         view = np.from_dlpack(source)
     except (BufferError, RuntimeError, ValueError, TypeError) as error:
         raise ArrayError(f"from_dlpack: {error}") from error
-    return HostNDArray.over(view)
+    return HostNDArray.over(_writable(view))
+
+
+def _writable(view: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array over the same memory that can be written: before 2.3, numpy took over everything as read-only.
+
+    Since then only what its owner does not let be written is.
+    """
+    taken_over_as_it_is = np.lib.NumpyVersion(np.__version__) >= "2.3.0"
+    if view.flags.writeable or taken_over_as_it_is or not view.size or not view.flags.c_contiguous:
+        return view
+    memory: Any = (ctypes.c_ubyte * view.nbytes).from_address(view.ctypes.data)
+    memory.owner = view  # kept as long as the memory is used
+    return np.frombuffer(memory, view.dtype).reshape(view.shape)
 
 
 def _extent(value: object) -> int:

@@ -87,6 +87,8 @@ def test_memory_is_shared_with_other_libraries() -> None:
     again = nd.from_dlpack(shared)
     shared[:] = np.array([9, 8, 7, 6], np.int32)
     assert again.numpy().tolist() == [9, 8, 7, 6]
+    assert nd.from_dlpack(np.zeros((0, 3), np.int32)).numpy().shape == (0, 3)
+    assert nd.from_dlpack(np.array(5, np.int32)).numpy() == 5
     with pytest.raises(ArrayError) as error:
         nd.from_dlpack(np.arange(8)[::2])
     assert str(error.value) == "array of shape (4,): its rows do not lie one after the other; copy it first"

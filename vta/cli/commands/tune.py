@@ -137,6 +137,10 @@ def _line(number: int, count: int, task: "Task", tuner: "Tuner") -> str:
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[int, str], object]]:
     """Show how many choices were tried and the best so far, on a terminal alone."""
+    console = TerminalConsole(stderr=True)
+    if not console.is_terminal:  # a bar that is not shown leaves an empty line with rich before 15
+        yield lambda *_: None
+        return
     columns = (
         TextColumn("tuning"),
         BarColumn(),
@@ -144,7 +148,6 @@ def _progress(total: int) -> Iterator[Callable[[int, str], object]]:
         TextColumn("{task.fields[best]}", markup=False),
         TimeRemainingColumn(),
     )
-    console = TerminalConsole(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
+    with Progress(*columns, console=console, transient=True) as shown:
         line = shown.add_task("tuning", total=total, best="")
         yield lambda count, best: shown.update(line, advance=count, best=best)
