@@ -138,7 +138,7 @@ def _line(number: int, count: int, task: "Task", tuner: "Tuner") -> str:
 def _progress(total: int) -> Iterator[Callable[[int, str], object]]:
     """Show how many choices were tried and the best so far, on a terminal alone."""
     console = TerminalConsole(stderr=True)
-    if not console.is_terminal:  # a bar that is not shown leaves an empty line with rich before 15
+    if not console.is_terminal:
         yield lambda *_: None
         return
     columns = (
