@@ -1,8 +1,6 @@
 """Faults in parts of the hardware about which something is proved: with each of them the proof has to fail."""
 
-from collections.abc import Callable, Mapping
-from types import FunctionType
-from typing import Any
+from collections.abc import Mapping
 
 from hw.compute import lane_parts
 from hw.compute.fused_lane import FusedLane
@@ -11,7 +9,7 @@ from hw.instruction_check import InstructionCheck
 from hw.memory_engine import MemoryEngine
 from hw.skid import Skid
 from hw.token_counter import TokenCounter
-from tests.support.faults.source_faults import SourceFault
+from tests.support.faults.source_faults import SourceFault, method_fault
 
 __all__ = [
     "ALL_PROOF_FAULTS",
@@ -25,18 +23,8 @@ __all__ = [
 ]
 
 
-def _fault(text: str, owner: type, name: str, old: str, new: str) -> SourceFault:
-    function = vars(owner)[name]
-    assert isinstance(function, FunctionType)
-    return SourceFault(text, function, old, new, owner)
-
-
-def _of_function(text: str, function: Callable[..., Any], old: str, new: str) -> SourceFault:
-    return SourceFault(text, function, old, new)
-
-
 def _tokens(text: str, old: str, new: str) -> SourceFault:
-    return _fault(text, TokenCounter, "elaborate", old, new)
+    return method_fault(text, TokenCounter, "elaborate", old, new)
 
 
 TOKEN_FAULTS = (
@@ -47,7 +35,7 @@ TOKEN_FAULTS = (
 
 
 def _decoder(text: str, name: str, old: str, new: str) -> SourceFault:
-    return _fault(text, InstructionCheck, name, old, new)
+    return method_fault(text, InstructionCheck, name, old, new)
 
 
 DECODER_FAULTS = (
@@ -60,7 +48,7 @@ DECODER_FAULTS = (
 
 
 def _walker(text: str, name: str, old: str, new: str) -> SourceFault:
-    return _fault(text, BurstWalker, name, old, new)
+    return method_fault(text, BurstWalker, name, old, new)
 
 
 WALKER_FAULTS = (
@@ -78,7 +66,7 @@ WALKER_FAULTS = (
 
 
 def _skid(text: str, old: str, new: str) -> SourceFault:
-    return _fault(text, Skid, "elaborate", old, new)
+    return method_fault(text, Skid, "elaborate", old, new)
 
 
 SKID_FAULTS = (
@@ -92,7 +80,7 @@ SKID_FAULTS = (
 
 
 def _engine(text: str, name: str, old: str, new: str) -> SourceFault:
-    return _fault(text, MemoryEngine, name, old, new)
+    return method_fault(text, MemoryEngine, name, old, new)
 
 
 ENGINE_FAULTS = (
@@ -129,20 +117,18 @@ ENGINE_FAULTS = (
 )
 
 LANE_FAULTS: Mapping[str, SourceFault] = {
-    "single": _of_function("far is farther", lane_parts.is_far, "count[5:]", "count[6:]"),
-    "product": _of_function(
-        "a bit is lost", lane_parts.product_terms, "x[x_width:], x_width", "x[x_width:-1], x_width"
-    ),
-    "fused, single": _fault("a shift adds", FusedLane, "_first", "Mux(shifts, 0, y)", "y"),
-    "fused, product": _fault("a term is lost", FusedLane, "_first", "terms[1:]", "terms[2:]"),
-    "fused limits": _fault("the other limit", FusedLane, "elaborate", "limits & ~less", "limits & less"),
-    "fused product": _fault(
+    "single": SourceFault("far is farther", lane_parts.is_far, "count[5:]", "count[6:]"),
+    "product": SourceFault("a bit is lost", lane_parts.product_terms, "x[x_width:], x_width", "x[x_width:-1], x_width"),
+    "fused, single": method_fault("a shift adds", FusedLane, "_first", "Mux(shifts, 0, y)", "y"),
+    "fused, product": method_fault("a term is lost", FusedLane, "_first", "terms[1:]", "terms[2:]"),
+    "fused limits": method_fault("the other limit", FusedLane, "elaborate", "limits & ~less", "limits & less"),
+    "fused product": method_fault(
         "far is near", FusedLane, "_shift", "above.eq(shifts & left & ~far)", "above.eq(shifts & left)"
     ),
 }
 """By the claims that fail."""
 
-FUNNEL_FAULT = _of_function(
+FUNNEL_FAULT = SourceFault(
     "the funnel takes other bits", lane_parts.finely_shifted, "last_count.eq(count)", "last_count.eq(count & 1)"
 )
 

@@ -24,7 +24,7 @@ from hw.store import StoreStage
 from isa.program import Program
 from runtime.devices.tsim.device import RtlSimulator
 from runtime.memory.device_memory import DeviceMemory
-from tests.support.faults.source_faults import SourceFault
+from tests.support.faults.source_faults import SourceFault, method_fault
 from vta.inspect.diff.stepping import Engine
 
 __all__ = ["RTL_FAULTS", "faulty_hardware", "hardware_engine"]
@@ -32,95 +32,105 @@ __all__ = ["RTL_FAULTS", "faulty_hardware", "hardware_engine"]
 MEMORY_LIMIT = 1 << 29
 
 
-def _fault(text: str, owner: type, name: str, old: str, new: str) -> SourceFault:
-    return SourceFault(text, vars(owner)[name], old, new, owner)
-
-
 RTL_FAULTS: tuple[SourceFault, ...] = (
-    _fault("MAX and MIN change places", AluLane, "_plain", "AluOpcode.MAX", "AluOpcode.MIN"),
+    method_fault("MAX and MIN change places", AluLane, "_plain", "AluOpcode.MAX", "AluOpcode.MIN"),
     SourceFault("comparisons extend without the sign", sum_or_limit, "y[-1] ^ carry)", "carry)"),
-    _fault("MUL forgets a partial product", AluLane, "_product", "sum(terms[1:], terms[0])", "terms[0] + terms[1]"),
-    _fault("left shifts wrap at 32", AluLane, "_moved", "is_far(self.y))", "is_far(self.y) & ~self.y[-1])"),
-    _fault("right shifts wrap at 32", AluLane, "_moved", "is_far(self.y))", "is_far(self.y) & self.y[-1])"),
-    _fault("right shifts fill with zeros", AluLane, "_moved", "plain[-1] & ~left", "plain[-1] & ~left & 0"),
-    _fault("counts have four bits", AluLane, "_moved", "by_16 = amount[4]", "by_16 = amount[4] & 0"),
-    _fault(
+    method_fault(
+        "MUL forgets a partial product", AluLane, "_product", "sum(terms[1:], terms[0])", "terms[0] + terms[1]"
+    ),
+    method_fault("left shifts wrap at 32", AluLane, "_moved", "is_far(self.y))", "is_far(self.y) & ~self.y[-1])"),
+    method_fault("right shifts wrap at 32", AluLane, "_moved", "is_far(self.y))", "is_far(self.y) & self.y[-1])"),
+    method_fault("right shifts fill with zeros", AluLane, "_moved", "plain[-1] & ~left", "plain[-1] & ~left & 0"),
+    method_fault("counts have four bits", AluLane, "_moved", "by_16 = amount[4]", "by_16 = amount[4] & 0"),
+    method_fault(
         "weights have no sign",
         MacRow,
         "_product",
         "self.wgt[row][lane]",
         "self.wgt[row][lane].as_unsigned()[: self.wgt_width - 1]",
     ),
-    _fault("neighbouring weights change places", MacRow, "_product", "self.wgt[row][lane]", "self.wgt[row][lane ^ 1]"),
-    _fault("every second product is left out", MacRow, "_sums", "sum(terms[1:], terms[0])", "terms[-1]"),
-    _fault("no room for zeros to the right", TileWriter, "_walk_data", "+ padding.beside + 1", "+ job.x_pad_0 + 1"),
-    _fault("data begins at the left edge", TileWriter, "elaborate", "new.sram_base + new.x_pad_0", "new.sram_base"),
-    _fault("rows of inputs and weights are dense", LoadStage, "_ask", "insn.x_stride << log", "insn.x_size << log"),
-    _fault("rows of results are dense", StoreStage, "_elaborate_jobs", "insn.x_stride << log", "insn.x_size << log"),
-    _fault(
+    method_fault(
+        "neighbouring weights change places", MacRow, "_product", "self.wgt[row][lane]", "self.wgt[row][lane ^ 1]"
+    ),
+    method_fault("every second product is left out", MacRow, "_sums", "sum(terms[1:], terms[0])", "terms[-1]"),
+    method_fault(
+        "no room for zeros to the right", TileWriter, "_walk_data", "+ padding.beside + 1", "+ job.x_pad_0 + 1"
+    ),
+    method_fault(
+        "data begins at the left edge", TileWriter, "elaborate", "new.sram_base + new.x_pad_0", "new.sram_base"
+    ),
+    method_fault(
+        "rows of inputs and weights are dense", LoadStage, "_ask", "insn.x_stride << log", "insn.x_size << log"
+    ),
+    method_fault(
+        "rows of results are dense", StoreStage, "_elaborate_jobs", "insn.x_stride << log", "insn.x_size << log"
+    ),
+    method_fault(
         "stores begin at odd tiles",
         StoreStage,
         "_elaborate_tiles",
         "address.eq(insn.sram_base)",
         "address.eq(insn.sram_base | 1)",
     ),
-    _fault("rows of accumulators are dense", AccLoader, "_front", "scaled(insn.x_stride)", "scaled(insn.x_size)"),
-    _fault("8-bit loads forget the sign", AccLoader, "_part", "number[-1].replicate", "(number[-1] & 0).replicate"),
-    _fault(
+    method_fault("rows of accumulators are dense", AccLoader, "_front", "scaled(insn.x_stride)", "scaled(insn.x_size)"),
+    method_fault(
+        "8-bit loads forget the sign", AccLoader, "_part", "number[-1].replicate", "(number[-1] & 0).replicate"
+    ),
+    method_fault(
         "the sum just before is not forwarded",
         GemmCore,
         "_accumulate",
         "Mux(near, *both)",
         "both[1]",
     ),
-    _fault(
+    method_fault(
         "the sum two steps before is not forwarded",
         GemmCore,
         "_accumulate",
         "Mux(middle, one_before, Mux(far, two_before, read))",
         "Mux(far, two_before, read)",
     ),
-    _fault(
+    method_fault(
         "the sum three steps before is not forwarded",
         GemmCore,
         "_accumulate",
         "Mux(far, two_before, read)",
         "read",
     ),
-    _fault("inputs have even offsets", GemmCore, "_front", "src + inp_offset", "src + (inp_offset & ~1)"),
-    _fault("weights have no offsets", GemmCore, "_front", "row + wgt_offset", "row"),
-    _fault(
+    method_fault("inputs have even offsets", GemmCore, "_front", "src + inp_offset", "src + (inp_offset & ~1)"),
+    method_fault("weights have no offsets", GemmCore, "_front", "row + wgt_offset", "row"),
+    method_fault(
         "inner factors are odd",
         LoopNest,
         "_offset",
         'inner + held[f"{name}_factor_in"]',
         'inner + (held[f"{name}_factor_in"] | 1)',
     ),
-    _fault(
+    method_fault(
         "the ALU takes its source without an offset",
         TensorAlu,
         "_addressed",
         "uop[name] + fetched.offsets[name]",
         'uop[name] + (fetched.offsets[name] if name == "dst" else 0)',
     ),
-    _fault(
+    method_fault(
         "a source that was overwritten is taken as it was",
         AluConflicts,
         "_new_known",
         " & ~overwrites",
         "",
     ),
-    _fault(
+    method_fault(
         "the ALU does not wait for its own results",
         AluConflicts,
         "update",
         "~(new_dst_waits | blocked(following.dst))",
         "~blocked(following.dst)",
     ),
-    _fault(
+    method_fault(
         "one micro-op too many is loaded", UopLoader, "_front", "skip_last.eq(odd ^ insn.x_size[0])", "skip_last.eq(0)"
     ),
-    _fault(
+    method_fault(
         "instructions do not wait for the same tiles",
         Window,
         "_compare",

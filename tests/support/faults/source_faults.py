@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any
 from unittest import mock
 
-__all__ = ["SourceFault"]
+__all__ = ["SourceFault", "method_fault"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +54,8 @@ class SourceFault:
                 if getattr(module, "__dict__", {}).get(name) is self.function:
                     stack.enter_context(mock.patch.object(module, name, changed))
             yield
+
+
+def method_fault(text: str, owner: type, name: str, old: str, new: str) -> SourceFault:
+    """Return a fault in the method ``name`` of a class."""
+    return SourceFault(text, vars(owner)[name], old, new, owner)
