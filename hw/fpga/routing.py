@@ -1,6 +1,6 @@
 """Whether a router still gets anywhere, by what it prints.
 
-nextpnr's first router leads one connection after another through the part, by the most critical first, and tears up
+nextpnr's first router leads one connection after another through the part, the most critical first, and tears up
 what is in its way, which it then leads anew. Every thousand steps it says how many connections are left. A placement
 that is too crowded for it is never said to be one: the steps go on without end.
 Tests: ``tests/hw/fpga/test_routing.py``.
